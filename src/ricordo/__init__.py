@@ -1,0 +1,1 @@
+"""Ricordo: conversational memory for chat applications."""

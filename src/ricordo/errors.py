@@ -1,0 +1,71 @@
+"""Everything that can go wrong, as one tree: one class per thing a caller can do differently.
+
+Each message names the thing that is wrong and the remedy; the cause is chained. The faces map this
+tree to exit codes and HTTP statuses in one table each.
+
+    RicordoError
+    ├── ValidationError      bad input, nothing was changed: mend the named field
+    ├── SettingsError        bad setting: mend the named key
+    ├── NotFoundError        no such session, turn or receipt for this user
+    ├── ConflictError        the same id already holds other content, or a number is taken
+    ├── BudgetError          the limit cannot hold what must never be cut
+    ├── ReceiptError         a past context cannot be rebuilt from what is still stored
+    └── StoreError           the database said no
+        ├── StoreUnavailable     away or busy: the same call may work later
+        ├── SchemaError          the schema is newer than this version, or was edited
+        └── DamageError          stored bytes do not match their checksum: run `verify`
+"""
+
+
+class RicordoError(Exception):
+    """Base of every error that Ricordo raises on purpose."""
+
+
+class ValidationError(RicordoError):
+    """Input was refused before anything was written; `field` names the culprit."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class SettingsError(RicordoError):
+    """A setting is unknown or has the wrong type; `key` names it."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"setting {key!r}: {problem}")
+        self.key = key
+        self.problem = problem
+
+
+class NotFoundError(RicordoError):
+    """The session, turn or receipt does not exist for this user."""
+
+
+class ConflictError(RicordoError):
+    """The id or number is already taken by different content."""
+
+
+class BudgetError(RicordoError):
+    """The token limit is too small for the part that must never be cut."""
+
+
+class ReceiptError(RicordoError):
+    """The context named by a receipt can no longer be rebuilt exactly."""
+
+
+class StoreError(RicordoError):
+    """The database refused or failed an operation."""
+
+
+class StoreUnavailable(StoreError):  # noqa: N818 - a state, not a fault of the caller
+    """The database is away or busy; the same call may work later."""
+
+
+class SchemaError(StoreError):
+    """The database schema does not belong to this version of Ricordo."""
+
+
+class DamageError(StoreError):
+    """Stored data does not match its checksum or cannot be read back."""

@@ -1,0 +1,124 @@
+"""What may be stored: every input is checked here before a database sees it.
+
+Refusals name the field. The databases carry the same rules as constraints, so that a row written past
+this module is refused too.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ricordo.errors import ValidationError
+from ricordo.records import Json
+
+ID_LENGTH = 255
+EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
+LATEST = datetime(9999, 12, 30, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes above which input is refused, in bytes of UTF-8."""
+
+    text_bytes: int = 1024 * 1024
+    metadata_bytes: int = 64 * 1024
+
+
+def check_id(field: str, value: object) -> str:
+    """An opaque id: 1 to 255 characters, printable as text, no NUL and no lone surrogate."""
+    if not isinstance(value, str):
+        raise ValidationError(field, f"expected text, got {type(value).__name__}")
+    if not 1 <= len(value) <= ID_LENGTH:
+        raise ValidationError(field, f"expected 1 to {ID_LENGTH} characters, got {len(value)}")
+    if not value.strip():
+        raise ValidationError(field, "is blank; give at least one visible character")
+    _check_characters(field, value)
+    return value
+
+
+def check_ids(field: str, values: Iterable[str]) -> tuple[str, ...]:
+    """A list of ids, such as cited chunks or tags."""
+    if isinstance(values, str):
+        raise ValidationError(field, "expected a list of ids, got one text; wrap it in a list")
+    return tuple(check_id(f"{field}[{index}]", value) for index, value in enumerate(values))
+
+
+def check_text(field: str, value: object, limits: Limits) -> str:
+    """The words of a message: not blank, no NUL, no lone surrogate, not oversized."""
+    if not isinstance(value, str):
+        raise ValidationError(field, f"expected text, got {type(value).__name__}")
+    if not value.strip():
+        raise ValidationError(field, "is empty or blank; give the words that were said")
+    _check_characters(field, value)
+    if len(value) * 4 > limits.text_bytes and len(value.encode()) > limits.text_bytes:
+        raise ValidationError(field, f"is larger than {limits.text_bytes} bytes; shorten or split it")
+    return value
+
+
+def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) -> Json:
+    """A JSON object that survives a round trip unchanged; a copy is returned."""
+    if value is None or value == {}:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValidationError(field, f"expected a mapping of JSON values, got {type(value).__name__}")
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        copy: Json = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValidationError(
+            field, f"is not JSON ({error}); use text, numbers, lists and mappings"
+        ) from error
+    _check_characters(field, text)
+    _check_inside(field, copy)
+    if len(text.encode()) > limits.metadata_bytes:
+        raise ValidationError(field, f"is larger than {limits.metadata_bytes} bytes as JSON; store less")
+    return copy
+
+
+def check_number(field: str, value: object, *, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValidationError(field, f"expected a whole number, got {type(value).__name__}")
+    if value < least:
+        raise ValidationError(field, f"expected {least} or more, got {value}")
+    return value
+
+
+def check_time(field: str, value: object) -> datetime:
+    """A moment with a time zone, returned in UTC to the microsecond."""
+    if not isinstance(value, datetime):
+        raise ValidationError(field, f"expected a datetime, got {type(value).__name__}")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise ValidationError(field, "has no time zone; give an aware datetime, for instance in UTC")
+    if not EARLIEST <= value <= LATEST:
+        raise ValidationError(field, "is outside the years 1 to 9999")
+    return value.astimezone(UTC)
+
+
+def _check_characters(field: str, value: str) -> None:
+    if "\x00" in value:
+        raise ValidationError(field, "contains a NUL character; remove it")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValidationError(field, "contains a lone surrogate; give valid Unicode text") from error
+
+
+def _check_inside(field: str, value: object) -> None:
+    """NUL hides from the JSON text as an escape; non-finite numbers hide in floats."""
+    if isinstance(value, str):
+        if "\x00" in value:
+            raise ValidationError(field, "contains a NUL character; remove it")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValidationError(field, "contains a number that is not finite")
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            _check_inside(field, key)
+            _check_inside(field, inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_inside(field, inner)

@@ -1,0 +1,181 @@
+"""The seams: what the rest of Ricordo asks of a store, a token counter and a clock.
+
+The promises are in the docstrings; every store passes one contract suite (`ricordo.testing.contract`).
+All keys begin with the owner: a call that names an owner can only ever see and change that owner's data.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.reports import Damage, Expired, StoreStats
+
+
+class Clock(Protocol):
+    """Where `now` comes from."""
+
+    def now(self) -> datetime:
+        """The current moment, timezone-aware, in UTC."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """How many tokens a text costs in one model family."""
+
+    @property
+    def name(self) -> str:
+        """The family, as stored beside every count."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether counts equal the model's own."""
+        ...
+
+    @property
+    def message_overhead(self) -> int:
+        """Tokens that a chat API adds around every message."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`; 0 for the empty text; never raises for valid Unicode."""
+        ...
+
+
+class Store(Protocol):
+    """Where turns live. Thread-safe. A write is durable when its call returns.
+
+    Failures are `StoreError`; `StoreUnavailable` when the same call may work later. Reading something
+    that does not exist gives None or an empty sequence, never an error.
+    """
+
+    @property
+    def location(self) -> str:
+        """Where the data lies, without secrets."""
+        ...
+
+    def append(
+        self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None
+    ) -> Turn:
+        """Number the turn, keep it, and return it as stored (number and checksum filled in).
+
+        The session is made if it is new. Numbers are 1, 2, 3… without a gap, whatever the number of
+        writers. `turn.turn_number` is ignored. A turn id that is stored already with the same content is
+        written once: the stored turn comes back; if the stored one is still open and this one has the
+        answer, it is answered. Other content: ConflictError. `expected` is the number that the caller
+        counts on: ConflictError if the next one is another. The receipt is kept with the turn, in the same commit.
+        """
+        ...
+
+    def answer(
+        self,
+        owner: Owner,
+        turn_id: str,
+        answer: Message,
+        metadata: dict[str, object],
+        receipt: StoredReceipt | None,
+    ) -> Turn:
+        """Close an open turn. The same answer again changes nothing; another one is a ConflictError.
+
+        `metadata` is laid over the turn's. NotFoundError if there is no such turn.
+        """
+        ...
+
+    def add_message(self, turn: Turn) -> Turn:
+        """Add the one message that `turn` carries where `ricordo.placing.place` says, and return its turn.
+
+        That is: a new turn, the answer of the newest turn, or a step of it; decided and written in one
+        transaction, so that concurrent callers never split or lose a message.
+        """
+        ...
+
+    def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+        """Bring in a session with its turns as they are, numbers kept (imports); returns (added, known).
+
+        All or nothing. A turn that is already there unchanged is known; ConflictError if a number or an id is
+        taken by other content. Numbers must be contiguous once loaded. An existing session keeps its own fields.
+        """
+        ...
+
+    def turn(self, owner: Owner, turn_id: str) -> Turn | None:
+        """One turn by id."""
+        ...
+
+    def turns(
+        self,
+        owner: Owner,
+        session_id: str,
+        *,
+        last: int | None = None,
+        before: int | None = None,
+        after: int | None = None,
+    ) -> Sequence[Turn]:
+        """Turns in rising order of number; at most the `last` newest of those with after < number < before.
+
+        The cost depends on what is returned, never on the length of the session.
+        """
+        ...
+
+    def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
+        """One session's fields."""
+        ...
+
+    def sessions(
+        self, owner: Owner, *, limit: int, agent_id: str | None = None, before: SessionInfo | None = None
+    ) -> Sequence[SessionInfo]:
+        """Most recently active first, ties by id; `before` is the last one of the previous page."""
+        ...
+
+    def update_session(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
+        """Set the given fields; None if there is no such session."""
+        ...
+
+    def owners(self, tenant_id: str) -> Iterator[Owner]:
+        """Every user of a tenant that has a session; may change while it is read."""
+        ...
+
+    def receipts(
+        self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
+    ) -> Sequence[StoredReceipt]:
+        """Receipts of a session, newest turn first, with the passages that their bodies name."""
+        ...
+
+    def clear(self, owner: Owner, session_id: str) -> int | None:
+        """Remove a session's turns and receipts, keep the session; numbering starts again at 1. None if unknown."""
+        ...
+
+    def delete_session(self, owner: Owner, session_id: str) -> int | None:
+        """Remove a session with everything in it; how many turns went; None if unknown."""
+        ...
+
+    def expire(
+        self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
+    ) -> Expired:
+        """Remove one batch (at most about `batch` turns) of what is past its time, in one short transaction.
+
+        Turns created before `turns_before`; sessions last active before `idle_before`, whole. A session that
+        loses its last turn goes too. Exactly what is past its time goes, the newest included.
+        """
+        ...
+
+    def erase(self, owner: Owner) -> dict[str, int]:
+        """Remove everything of an owner, so that no byte of the text remains in files this store controls."""
+        ...
+
+    def stats(self, tenant_id: str) -> StoreStats:
+        """How much is kept for a tenant."""
+        ...
+
+    def integrity(self) -> Sequence[Damage]:
+        """What the database itself finds wrong with its files; empty when sound."""
+        ...
+
+    def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        """Copy to a new SQLite file at `path` while others read and write."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections. Safe to repeat."""
+        ...

@@ -1,0 +1,236 @@
+"""What is kept, as frozen records: owner, message, turn, session.
+
+A record is a value: it is compared by content, changed by copy and never knows a database. Times are
+timezone-aware and in UTC. A message is addressed through its turn (`<turn id>:query`, `:response`, `:1`…),
+so it needs no identifier of its own on disk.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Literal
+from uuid import UUID, uuid5
+
+Role = Literal["user", "assistant", "system", "tool"]
+Origin = Literal["chat", "import"]
+Json = Mapping[str, Any]
+
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+_OWNERS = UUID("5f0d7b0e-6f3a-5a63-9f7e-2b1c6c1f0a11")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose memory it is: one tenant's user. Every key of every store begins with `Owner.key`."""
+
+    tenant_id: str
+    user_id: str
+
+    @cached_property
+    def key(self) -> UUID:
+        """One id for (tenant, user), derived and not looked up, so that a write needs no directory."""
+        return uuid5(_OWNERS, f"{len(self.tenant_id)}:{self.tenant_id}{self.user_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One role's words. `tokens` counts content and tool calls, without a model's per-message overhead."""
+
+    id: str
+    role: Role
+    content: str
+    created_at: datetime
+    tokens: int = 0
+    chunk_ids: tuple[str, ...] = ()
+    metadata: Json = field(default_factory=dict)
+    tool_calls: tuple[Json, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+    def says_the_same(self, other: "Message | None") -> bool:
+        """Equal in everything but identity, time and token count: what makes a retry a retry."""
+        return other is not None and _said(self) == _said(other)
+
+
+def _said(message: Message) -> tuple[object, ...]:
+    return (
+        message.role,
+        message.content,
+        message.chunk_ids,
+        message.metadata,
+        message.tool_calls,
+        message.tool_call_id,
+        message.name,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One user message and its answer, with the tool messages between them.
+
+    `question` is missing where somebody else spoke first (a greeting, an imported monologue); `answer` is
+    missing while the turn is open. `counter` names the token counter behind the stored counts.
+    """
+
+    id: str
+    owner: Owner
+    agent_id: str
+    session_id: str
+    turn_number: int
+    created_at: datetime
+    question: Message | None
+    answer: Message | None
+    steps: tuple[Message, ...] = ()
+    metadata: Json = field(default_factory=dict)
+    origin: Origin = "chat"
+    counter: str = ""
+    checksum: str = ""
+
+    @property
+    def query(self) -> str:
+        """The user's words; empty when the turn has no question."""
+        return self.question.content if self.question else ""
+
+    @property
+    def response(self) -> str | None:
+        """The answer's words; None while the turn is open."""
+        return self.answer.content if self.answer else None
+
+    @property
+    def is_open(self) -> bool:
+        """Asked, not yet answered."""
+        return self.question is not None and self.answer is None
+
+    @property
+    def chunk_ids(self) -> tuple[str, ...]:
+        """What the answer cites."""
+        return self.answer.chunk_ids if self.answer else ()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Question, steps, answer: those that exist, in the order they were said."""
+        head = (self.question,) if self.question else ()
+        tail = (self.answer,) if self.answer else ()
+        return head + self.steps + tail
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all its messages, without a model's per-message overhead."""
+        return sum(message.tokens for message in self.messages)
+
+    def answered(self, answer: Message, metadata: Json | None = None) -> "Turn":
+        """This turn with its answer; `metadata` is laid over what the question brought."""
+        merged = {**self.metadata, **(metadata or {})}
+        return replace(self, answer=answer, metadata=merged).sealed()
+
+    def sealed(self) -> "Turn":
+        """This turn with the checksum of its content."""
+        return replace(self, checksum=checksum(self))
+
+    def repeats(self, stored: "Turn") -> bool:
+        """Whether writing this turn where `stored` stands would change nothing that was said."""
+        same_question = (
+            self.question.says_the_same(stored.question) if self.question else stored.question is None
+        )
+        return (
+            self.session_id == stored.session_id
+            and same_question
+            and (self.answer is None or stored.answer is None or self.answer.says_the_same(stored.answer))
+            and (not self.steps or len(self.steps) == len(stored.steps))
+            and all(a.says_the_same(b) for a, b in zip(self.steps, stored.steps, strict=False))
+            and self._brings_no_other_metadata(stored)
+        )
+
+    def _brings_no_other_metadata(self, stored: "Turn") -> bool:
+        if self.answer and stored.answer:
+            return self.metadata == stored.metadata
+        return all(stored.metadata.get(key) == value for key, value in self.metadata.items())
+
+
+def message_id(turn_id: str, part: str | int) -> str:
+    """The address of a message inside its turn: `query`, `response`, or the number of a step."""
+    return f"{turn_id}:{part}"
+
+
+def turn_id_of(message: str) -> str:
+    """The turn that a message id points into."""
+    return message.rpartition(":")[0]
+
+
+def checksum(turn: Turn) -> str:
+    """Eight bytes, in hex, over all that a turn says: silent damage to a stored turn is found by it."""
+    parts = [turn.id, turn.session_id, turn.agent_id, str(turn.turn_number), _iso(turn.created_at)]
+    for message in turn.messages:
+        parts += [message.role, message.content, _iso(message.created_at), str(message.tokens)]
+        if (
+            message.chunk_ids
+            or message.metadata
+            or message.tool_calls
+            or message.name
+            or message.tool_call_id
+        ):
+            parts.append(canonical(_said(message)[2:]))
+    if turn.metadata:
+        parts.append(canonical(turn.metadata))
+    text = "\x1f".join(parts)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def canonical(value: object) -> str:
+    """JSON with one spelling per value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A conversation as the list shows it. `last_turn` is the counter that numbers turns."""
+
+    id: str
+    owner: Owner
+    agent_id: str
+    created_at: datetime
+    last_active_at: datetime
+    last_turn: int = 0
+    turn_count: int = 0
+    revision: int = 0
+    title: str | None = None
+    document_ids: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    metadata: Json = field(default_factory=dict)
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChanges:
+    """What to set on a session; None leaves a field alone."""
+
+    title: str | None = None
+    document_ids: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: Json | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a document, offered to the prompt and cited by id."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReceipt:
+    """A receipt as it lies beside its turn: JSON, with longer texts kept once per session by digest."""
+
+    session_id: str
+    turn_number: int
+    body: str
+    passages: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,182 @@
+"""A turn as one database row and back: the column order and the encoding that both SQL stores share.
+
+Times are whole microseconds since 1970 in UTC; lists and mappings are JSON text; whatever is plain (no tool
+calls, no names, no metadata of a single message) costs nothing: `details` is NULL then.
+A row that cannot be read back raises DamageError with the place of the damage.
+"""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ricordo.errors import DamageError
+from ricordo.records import Message, Owner, SessionInfo, Turn, canonical, message_id
+
+TURN_COLUMNS = (
+    "session_id, turn_number, turn_id, agent_id, created_at, query, query_tokens, "
+    "answered_at, response, response_tokens, chunk_ids, metadata, details, origin, counter, checksum"
+)
+SESSION_COLUMNS = (
+    "session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision, "
+    "title, document_ids, tags, metadata, ended_at"
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def micros(moment: datetime) -> int:
+    """Whole microseconds since 1970, exact for every year."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    """The moment that `micros` came from."""
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def turn_to_row(turn: Turn) -> tuple[Any, ...]:
+    """Values for TURN_COLUMNS."""
+    question, answer = turn.question, turn.answer
+    return (
+        turn.session_id,
+        turn.turn_number,
+        turn.id,
+        turn.agent_id,
+        micros(turn.created_at),
+        question.content if question else None,
+        question.tokens if question else 0,
+        micros(answer.created_at) if answer else None,
+        answer.content if answer else None,
+        answer.tokens if answer else 0,
+        canonical(answer.chunk_ids) if answer and answer.chunk_ids else None,
+        canonical(turn.metadata) if turn.metadata else None,
+        _details(turn),
+        turn.origin,
+        turn.counter,
+        turn.checksum,
+    )
+
+
+def row_to_turn(owner: Owner, row: Any) -> Turn:
+    """The turn behind one row of TURN_COLUMNS."""
+    (
+        session_id, number, turn_id, agent_id, created, query, query_tokens,
+        answered, response, response_tokens, chunk_ids, metadata, details, origin, counter, checksum,
+    ) = row  # fmt: skip
+    try:
+        created_at = moment(created)
+        question = answer = None
+        if query is not None:
+            question = Message(message_id(turn_id, "query"), "user", query, created_at, query_tokens)
+        if response is not None:
+            cited = tuple(json.loads(chunk_ids)) if chunk_ids else ()
+            answer = Message(
+                message_id(turn_id, "response"),
+                "assistant",
+                response,
+                moment(answered),
+                response_tokens,
+                cited,
+            )
+        steps: tuple[Message, ...] = ()
+        if details:
+            extra = json.loads(details)
+            question = _dressed(question, extra.get("query"))
+            answer = _dressed(answer, extra.get("response"))
+            steps = tuple(_step(turn_id, n, step) for n, step in enumerate(extra.get("steps", ()), start=1))
+        return Turn(
+            turn_id, owner, agent_id, session_id, number, created_at, question, answer, steps,
+            json.loads(metadata) if metadata else {}, origin, counter, checksum,
+        )  # fmt: skip
+    except (ValueError, TypeError, KeyError, OverflowError, AttributeError) as error:
+        raise DamageError(
+            f"turn {number} of session {session_id!r} cannot be read back ({error}); run verify"
+        ) from error
+
+
+def session_to_row(session: SessionInfo) -> tuple[Any, ...]:
+    """Values for SESSION_COLUMNS."""
+    return (
+        session.id,
+        session.agent_id,
+        micros(session.created_at),
+        micros(session.last_active_at),
+        session.last_turn,
+        session.turn_count,
+        session.revision,
+        session.title,
+        canonical(session.document_ids) if session.document_ids else None,
+        canonical(session.tags) if session.tags else None,
+        canonical(session.metadata) if session.metadata else None,
+        micros(session.ended_at) if session.ended_at else None,
+    )
+
+
+def row_to_session(owner: Owner, row: Any) -> SessionInfo:
+    """The session behind one row of SESSION_COLUMNS."""
+    (
+        session_id, agent_id, created, active, last_turn, turn_count, revision,
+        title, document_ids, tags, metadata, ended,
+    ) = row  # fmt: skip
+    try:
+        return SessionInfo(
+            session_id, owner, agent_id, moment(created), moment(active), last_turn, turn_count, revision, title,
+            tuple(json.loads(document_ids)) if document_ids else (),
+            tuple(json.loads(tags)) if tags else (),
+            json.loads(metadata) if metadata else {},
+            moment(ended) if ended is not None else None,
+        )  # fmt: skip
+    except (ValueError, TypeError, OverflowError) as error:
+        raise DamageError(f"session {session_id!r} cannot be read back ({error}); run verify") from error
+
+
+def _details(turn: Turn) -> str | None:
+    details: dict[str, Any] = {}
+    for part, message in (("query", turn.question), ("response", turn.answer)):
+        extra = _extra(message) if message else {}
+        if extra:
+            details[part] = extra
+    if turn.steps:
+        details["steps"] = [
+            {
+                "role": step.role,
+                "content": step.content,
+                "created_at": micros(step.created_at),
+                "tokens": step.tokens,
+                "chunk_ids": step.chunk_ids,
+                **_extra(step),
+            }
+            for step in turn.steps
+        ]
+    return canonical(details) if details else None
+
+
+def _extra(message: Message) -> dict[str, Any]:
+    """The fields that a plain message does not have."""
+    fields = {
+        "metadata": message.metadata,
+        "tool_calls": message.tool_calls,
+        "tool_call_id": message.tool_call_id,
+        "name": message.name,
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _dressed(message: Message | None, extra: dict[str, Any] | None) -> Message | None:
+    if message is None or not extra:
+        return message
+    return Message(
+        message.id, message.role, message.content, message.created_at, message.tokens, message.chunk_ids,
+        extra.get("metadata", {}), tuple(extra.get("tool_calls", ())), extra.get("tool_call_id"), extra.get("name"),
+    )  # fmt: skip
+
+
+def _step(turn_id: str, number: int, step: dict[str, Any]) -> Message:
+    plain = Message(
+        message_id(turn_id, number), step["role"], step["content"], moment(step["created_at"]), step["tokens"],
+        tuple(step["chunk_ids"]),
+    )  # fmt: skip
+    dressed = _dressed(plain, step)
+    assert dressed is not None
+    return dressed
