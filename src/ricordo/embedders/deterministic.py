@@ -38,6 +38,8 @@ class DeterministicEmbedder:
         return row
 
     def _direction(self, word: str) -> Vectors:
-        seed = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
-        bits = np.random.Generator(np.random.PCG64(int.from_bytes(seed, "little")))
-        return bits.standard_normal(self._dimensions).astype(np.float32)
+        """One sign a dimension, from the word's hash: the same on every machine and numpy."""
+        hashed = hashlib.shake_128(word.encode("utf-8", "replace")).digest(self._dimensions)
+        bits = np.frombuffer(hashed, dtype=np.uint8) & 1
+        signs: Vectors = bits.astype(np.float32) * 2 - 1
+        return signs

@@ -1,4 +1,4 @@
-"""The many-language embedder: Universal Sentence Encoder multilingual v3, 512 dimensions, Italian and 15 more.
+"""The many-language embedder: Universal Sentence Encoder v3, 512 dimensions, Italian and 15 more.
 
 A text becomes word pieces, each piece a vector; three small convolutions look at 2, 3 and 5 pieces at a time,
 and the average goes through a few dense layers. All of it is numpy, one text at a time, so that a vector

@@ -20,7 +20,7 @@ class Embedder(Protocol):
     """Two calls and an identity.
 
     The same text always gives the same vector, whatever stands beside it in the batch; an empty sequence
-    gives an array of shape (0, dimensions); an empty text gives a vector (possibly all zeros), never an error.
+    gives shape (0, dimensions); an empty text gives a vector (possibly all zeros), never an error.
     """
 
     @property
@@ -42,16 +42,16 @@ class EmbedderError(RicordoError):
     """An embedder could not be made or could not answer; the message names the remedy."""
 
 
-class EmbedderUnavailable(EmbedderError):
+class EmbedderUnavailable(EmbedderError):  # noqa: N818 - a state, not a fault of the caller
     """Its weights or its libraries are not here: install or fetch them, or choose another embedder."""
 
 
-class WeightsRefused(EmbedderError):
+class WeightsRefused(EmbedderError):  # noqa: N818 - a verdict on a file
     """A weights file is not the one that was promised: it is not loaded. Fetch it again."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:
     """The rows scaled to length one; rows without direction become zeros instead of not-a-number."""
-    rows = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
-    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-12).astype(np.float32)
+    finite: Vectors = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
+    lengths = np.linalg.norm(finite, axis=-1, keepdims=True)
+    return np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)

@@ -110,7 +110,7 @@ def present(weights: WeightSet, folder: Path | None = None) -> bool:
 def verified(weights: WeightSet, folder: Path | None = None) -> dict[str, Path]:
     """The paths of a set's files, each checked by hash just now.
 
-    Raises EmbedderUnavailable when a file is missing and WeightsRefused when its bytes are not the promised ones.
+    A missing file is EmbedderUnavailable; a file with other bytes than the promised ones is WeightsRefused.
     """
     home = (folder or weights_folder()) / weights.name
     paths: dict[str, Path] = {}

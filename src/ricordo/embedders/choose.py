@@ -1,0 +1,79 @@
+"""Which embedder to use: a setting goes in, an embedder and the reason for it come out.
+
+"auto" takes the best one that can work here and now; it never uses the network, and when weights or
+libraries are missing it says so, names the remedy, and still gives an embedder that recalls.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ricordo.embedders.arctic import ArcticEmbedder
+from ricordo.embedders.bilingual import BilingualEmbedder
+from ricordo.embedders.deterministic import DeterministicEmbedder
+from ricordo.embedders.light import LightEmbedder
+from ricordo.embedders.multilingual import MultilingualEmbedder
+from ricordo.embedders.port import Embedder, EmbedderError
+from ricordo.embedders.remote import Endpoint, RemoteEmbedder
+
+log = logging.getLogger("ricordo.embedders")
+
+_BY_NAME: dict[str, Callable[[], Embedder]] = {
+    "bilingual": BilingualEmbedder,
+    "arctic": ArcticEmbedder,
+    "multilingual": MultilingualEmbedder,
+    "light": LightEmbedder,
+    "deterministic": DeterministicEmbedder,
+}
+
+# Best first, by measured recall (docs/recall.md).
+_PREFERRED = ("bilingual", "arctic", "multilingual")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The embedder in use and a sentence that says why it is this one."""
+
+    embedder: Embedder
+    why: str
+
+
+def choose(setting: str = "auto") -> Choice:
+    """The embedder a setting names: auto, bilingual, arctic, multilingual, light, deterministic, URL#MODEL.
+
+    Named ones raise EmbedderUnavailable when they cannot work here; "auto" never raises.
+    """
+    if setting == "auto":
+        return _best_available()
+    if setting.startswith(("http://", "https://")):
+        url, _, model = setting.partition("#")
+        endpoint = Endpoint(url=url, model=model, key=os.environ.get("RICORDO_EMBEDDINGS_KEY"))
+        return Choice(RemoteEmbedder(endpoint), "chosen by setting: a remote endpoint")
+    if setting not in _BY_NAME:
+        known = ", ".join(["auto", *_BY_NAME])
+        raise EmbedderError(f"unknown embedder {setting!r}: choose one of {known}, or give URL#MODEL")
+    return Choice(_BY_NAME[setting](), "chosen by setting")
+
+
+def embedder_for(setting: str = "auto") -> Embedder:
+    """Like `choose`, for callers that want the embedder alone; the reason goes to the log."""
+    choice = choose(setting)
+    log.info("embedder %s: %s", choice.embedder.name, choice.why)
+    return choice.embedder
+
+
+def _best_available() -> Choice:
+    refusals: list[str] = []
+    for name in _PREFERRED:
+        try:
+            embedder = _BY_NAME[name]()
+        except EmbedderError as refusal:
+            refusals.append(str(refusal))
+            continue
+        if refusals:
+            return Choice(embedder, f"{name}: the best that works here; a better one cannot: {refusals[0]}")
+        return Choice(embedder, f"{name}: the best by measured recall, and its weights are here")
+    why = f"light: no weights needed, but recall by meaning is weaker than it could be: {refusals[0]}"
+    log.warning("embedder %s", why)
+    return Choice(LightEmbedder(), why)
