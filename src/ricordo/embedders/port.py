@@ -54,4 +54,5 @@ def unit_rows(rows: Vectors) -> Vectors:
     """The rows scaled to length one; rows without direction become zeros instead of not-a-number."""
     finite: Vectors = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
     lengths = np.linalg.norm(finite, axis=-1, keepdims=True)
-    return np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)
+    unit: Vectors = np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)
+    return unit
