@@ -68,9 +68,7 @@ def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) 
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         copy: Json = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValidationError(
-            field, f"is not JSON ({error}); use text, numbers, lists and mappings"
-        ) from error
+        raise ValidationError(field, f"is not JSON ({error}); use text, numbers, lists and mappings") from error
     _check_characters(field, text)
     _check_inside(field, copy)
     if len(text.encode()) > limits.metadata_bytes:

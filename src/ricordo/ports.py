@@ -56,9 +56,12 @@ class Store(Protocol):
         """Where the data lies, without secrets."""
         ...
 
-    def append(
-        self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None
-    ) -> Turn:
+    @property
+    def erase_notes(self) -> tuple[str, ...]:
+        """What `erase` leaves to the operator of the database, in sentences; empty when nothing."""
+        ...
+
+    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
         """Number the turn, keep it, and return it as stored (number and checksum filled in).
 
         The session is made if it is new. Numbers are 1, 2, 3… without a gap, whatever the number of

@@ -132,9 +132,7 @@ class Turn:
 
     def repeats(self, stored: "Turn") -> bool:
         """Whether writing this turn where `stored` stands would change nothing that was said."""
-        same_question = (
-            self.question.says_the_same(stored.question) if self.question else stored.question is None
-        )
+        same_question = self.question.says_the_same(stored.question) if self.question else stored.question is None
         return (
             self.session_id == stored.session_id
             and same_question
@@ -165,13 +163,7 @@ def checksum(turn: Turn) -> str:
     parts = [turn.id, turn.session_id, turn.agent_id, str(turn.turn_number), _iso(turn.created_at)]
     for message in turn.messages:
         parts += [message.role, message.content, _iso(message.created_at), str(message.tokens)]
-        if (
-            message.chunk_ids
-            or message.metadata
-            or message.tool_calls
-            or message.name
-            or message.tool_call_id
-        ):
+        if message.chunk_ids or message.metadata or message.tool_calls or message.name or message.tool_call_id:
             parts.append(canonical(_said(message)[2:]))
     if turn.metadata:
         parts.append(canonical(turn.metadata))

@@ -72,6 +72,10 @@ class MemoryStore:
     def location(self) -> str:
         return "memory:"
 
+    @property
+    def erase_notes(self) -> tuple[str, ...]:
+        return ()
+
     def append(
         self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None
     ) -> Turn:

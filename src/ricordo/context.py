@@ -1,0 +1,295 @@
+"""Everything for the next prompt, under one budget: messages for chat APIs, and one text.
+
+In: the material of every section, settings and a counter. Out: a `Context` with its receipt. Pure: the same
+inputs give the same bytes. Both forms are filled by the same rules, each within the limit by its own count.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ricordo.budget import Section, allot
+from ricordo.locales import Locale
+from ricordo.ports import TokenCounter
+from ricordo.receipt import ChatMessage, Receipt, ReceiptItem, chat_message, digest, text_recipe
+from ricordo.records import Chunk, Turn
+from ricordo.sections import Candidates, Line, Part, Reason, compact_part, fill, text_part, turn_part
+from ricordo.settings import BudgetSettings
+
+BREAK = "\n\n"
+PRIMING = 3  # what a chat API adds before the reply
+
+SYSTEM_SECTIONS = (Section.SAFETY, Section.SYSTEM, Section.PROFILE, Section.SUMMARY)
+USER_SECTIONS = (Section.RECALLED, Section.CHUNKS, Section.QUESTION, Section.FORMAT)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A past message or fact brought back for this question."""
+
+    id: str
+    text: str
+    reason: Reason = "recalled"
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What every section could say. `history` is newest first; `chunks` and `recalled` best first."""
+
+    question: str
+    safety: str = ""
+    system: str = ""
+    profile: str = ""
+    summary: str = ""
+    history: tuple[Turn, ...] = ()
+    referenced: frozenset[str] = frozenset()
+    recalled: tuple[Remembered, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+    chunks_left_out: tuple[Chunk, ...] = ()
+    format_instructions: str = ""
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What to send to a model, and the account of it."""
+
+    messages: tuple[ChatMessage, ...]
+    prompt: str
+    question: str
+    references: tuple[Any, ...]
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """One of the two shapes of a context, filled."""
+
+    kept: Mapping[Section, tuple[Part, ...]]
+    shares: Mapping[Section, int]
+    tokens: int
+
+
+def assemble(
+    material: Material, budget: BudgetSettings, locale: Locale, characters: int, counter: TokenCounter
+) -> Context:
+    """Fill both forms, render them, and write the receipt."""
+    limit = max(budget.model_limit - budget.answer_reserve, 0)
+    plain = _plain_candidates(material, locale, counter)
+    as_messages = {**plain, Section.HISTORY: _history(material, counter)}
+    as_prompt = {**plain, Section.HISTORY: _compact_history(material, locale, characters, counter)}
+
+    def cost_of_messages(kept: Mapping[Section, tuple[Part, ...]]) -> int:
+        return _messages_cost(kept, locale, counter)
+
+    def cost_of_prompt(kept: Mapping[Section, tuple[Part, ...]]) -> int:
+        return counter.count(_join(_prompt_segments(kept, locale)))
+
+    around = PRIMING + counter.message_overhead
+    if any(as_messages[section].demand for section in SYSTEM_SECTIONS):
+        around += counter.message_overhead
+    chat = _fit(as_messages, limit, around, budget, counter, cost_of_messages)
+    text = _fit(as_prompt, limit, 0, budget, counter, cost_of_prompt)
+
+    messages, messages_recipe = _render_messages(chat.kept, locale)
+    segments = _prompt_segments(text.kept, locale)
+    prompt = _join(segments)
+    receipt = Receipt(
+        question=material.question,
+        limit=budget.model_limit,
+        answer_reserve=budget.answer_reserve,
+        total_tokens=chat.tokens,
+        prompt_tokens=text.tokens,
+        shares={section.value: share for section, share in chat.shares.items()},
+        sections={section.value: sum(part.tokens for part in parts) for section, parts in chat.kept.items()},
+        items=_items(as_messages, chat, text, material),
+        counter=counter.name,
+        counter_exact=counter.exact,
+        messages_digest=digest(messages),
+        prompt_digest=digest(prompt),
+        recipe={"messages": messages_recipe, "prompt": text_recipe(segments)},
+        degraded=material.degraded,
+    )
+    return Context(messages, prompt, material.question, (), receipt)
+
+
+def _fit(
+    candidates: Mapping[Section, Candidates],
+    limit: int,
+    around: int,
+    budget: BudgetSettings,
+    counter: TokenCounter,
+    cost: Callable[[Mapping[Section, tuple[Part, ...]]], int],
+) -> _Form:
+    """Allot, fill, count the result as it will be sent; take back what joining texts may have added."""
+    demands = {section: each.demand for section, each in candidates.items()}
+    room = limit - around
+    while True:
+        shares = allot(room, demands, budget)
+        kept = {section: fill(each, shares[section], counter) for section, each in candidates.items()}
+        tokens = cost(kept)
+        if tokens <= limit:
+            return _Form(kept, shares, tokens)
+        room -= tokens - limit
+
+
+def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter) -> dict[Section, Candidates]:
+    """The sections that look alike in both forms."""
+
+    def one(section: Section, reason: Reason, text: str, heading: str = "") -> Candidates:
+        if not text.strip():
+            return Candidates(section, ())
+        return Candidates(section, (text_part(section, section.value, reason, text, counter),), frame(heading))
+
+    def frame(heading: str) -> int:
+        return counter.count(heading) + 1 if heading else 0
+
+    recalled = tuple(
+        text_part(Section.RECALLED, each.id, each.reason, each.text, counter) for each in material.recalled
+    )
+    chunks = tuple(
+        text_part(Section.CHUNKS, chunk.id, "cited", f"[{chunk.id}] {chunk.text}", counter) for chunk in material.chunks
+    )
+    return {
+        Section.SAFETY: one(Section.SAFETY, "always", material.safety),
+        Section.SYSTEM: one(Section.SYSTEM, "always", material.system),
+        Section.PROFILE: one(Section.PROFILE, "fact", material.profile),
+        Section.SUMMARY: one(Section.SUMMARY, "summary", material.summary, locale.summary_header),
+        Section.RECALLED: Candidates(Section.RECALLED, recalled, frame(locale.recalled_header)),
+        Section.CHUNKS: Candidates(Section.CHUNKS, chunks, frame(locale.chunks_header)),
+        Section.QUESTION: one(Section.QUESTION, "asked", material.question, locale.question_header),
+        Section.FORMAT: one(Section.FORMAT, "always", material.format_instructions),
+    }
+
+
+def _reason(turn: Turn, material: Material) -> Reason:
+    return "referenced" if turn.id in material.referenced else "recent"
+
+
+def _history(material: Material, counter: TokenCounter) -> Candidates:
+    parts = tuple(turn_part(turn, _reason(turn, material), counter) for turn in material.history)
+    return Candidates(Section.HISTORY, parts)
+
+
+def _compact_history(material: Material, locale: Locale, characters: int, counter: TokenCounter) -> Candidates:
+    parts = tuple(compact_part(turn, _reason(turn, material), locale, characters, counter) for turn in material.history)
+    if not parts:
+        return Candidates(Section.HISTORY, (text_part(Section.HISTORY, "none", "recent", locale.no_history, counter),))
+    heading = f"{locale.header(len(parts))}\n{locale.history_footer}\n"
+    return Candidates(Section.HISTORY, parts, counter.count(heading) + 1)
+
+
+def _block(section: Section, parts: Sequence[Part], locale: Locale) -> list[str | Line]:
+    """One section of text: its heading, if it has one, and its parts."""
+    headings = {
+        Section.SUMMARY: locale.summary_header,
+        Section.RECALLED: locale.recalled_header,
+        Section.CHUNKS: locale.chunks_header,
+        Section.QUESTION: locale.question_header,
+    }
+    heading = headings.get(section)
+    segments: list[str | Line] = [f"{heading}\n"] if heading else []
+    for index, part in enumerate(parts):
+        segments += ["\n"] if index else []
+        segments.append(part.piece.text)
+    return segments
+
+
+def _history_block(parts: Sequence[Part], locale: Locale) -> list[str | Line]:
+    if parts[0].turn is None:
+        return [parts[0].piece.text]
+    segments: list[str | Line] = [locale.header(len(parts)), "\n"]
+    for part in reversed(parts):
+        for line in part.piece.lines or (part.piece.text,):
+            segments += [line, "\n"]
+    return [*segments, locale.history_footer]
+
+
+def _text_of(sections: Sequence[Section], kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[str | Line]:
+    """The blocks of the sections that kept anything, apart by an empty line."""
+    segments: list[str | Line] = []
+    for section in sections:
+        if not kept[section]:
+            continue
+        block = _history_block if section is Section.HISTORY else None
+        segments += [BREAK] if segments else []
+        segments += block(kept[section], locale) if block else _block(section, kept[section], locale)
+    return segments
+
+
+def _prompt_segments(kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[str | Line]:
+    return _text_of(tuple(Section), kept, locale)
+
+
+def _join(segments: Sequence[str | Line]) -> str:
+    return "".join(segment if isinstance(segment, str) else segment.text for segment in segments)
+
+
+def _render_messages(
+    kept: Mapping[Section, tuple[Part, ...]], locale: Locale
+) -> tuple[tuple[ChatMessage, ...], list[dict[str, Any]]]:
+    """System message, history, user message; and the recipe that gives them again."""
+    messages: list[ChatMessage] = []
+    recipe: list[dict[str, Any]] = []
+
+    def add_text(role: str, segments: list[str | Line]) -> None:
+        if segments:
+            messages.append({"role": role, "content": _join(segments)})
+            recipe.append({"role": role, "content": text_recipe(segments)})
+
+    add_text("system", _text_of(SYSTEM_SECTIONS, kept, locale))
+    for part in reversed(kept[Section.HISTORY]):
+        for message in part.piece.messages:
+            chat = chat_message(message)
+            messages.append(chat)
+            recipe.append({**chat, "content": [message.content]} if part.shortened else {"message": message.id})
+    add_text("user", _user_text(kept, locale))
+    return tuple(messages), recipe
+
+
+def _user_text(kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[str | Line]:
+    """The last message: a bare question stands alone; beside other blocks it gets its heading."""
+    if kept[Section.QUESTION] and not any(
+        kept[section] for section in USER_SECTIONS if section is not Section.QUESTION
+    ):
+        return [part.piece.text for part in kept[Section.QUESTION]]
+    return _text_of(USER_SECTIONS, kept, locale)
+
+
+def _messages_cost(kept: Mapping[Section, tuple[Part, ...]], locale: Locale, counter: TokenCounter) -> int:
+    """What a chat API counts: stored counts for the history, a fresh count for the two texts around it."""
+    texts = [text for text in (_text_of(SYSTEM_SECTIONS, kept, locale), _user_text(kept, locale)) if text]
+    history = sum(part.tokens for part in kept[Section.HISTORY])
+    if not texts and not history:
+        return 0
+    return PRIMING + history + sum(counter.message_overhead + counter.count(_join(text)) for text in texts)
+
+
+def _items(
+    candidates: Mapping[Section, Candidates], chat: _Form, text: _Form, material: Material
+) -> tuple[ReceiptItem, ...]:
+    """Every candidate with its fate, section by section, best first."""
+    items: list[ReceiptItem] = []
+    for section in Section:
+        kept = {part.id: part for part in chat.kept[section]}
+        in_prompt = {part.id for part in text.kept[section]}
+        for part in candidates[section].parts:
+            fate = kept.get(part.id)
+            items.append(
+                ReceiptItem(
+                    section=section.value,
+                    id=part.id,
+                    tokens=(fate or part).tokens,
+                    kept=fate is not None,
+                    reason=part.reason if fate else f"over the share of {chat.shares[section]} tokens",
+                    in_prompt=part.id in in_prompt,
+                    shortened=bool(fate and fate.shortened),
+                )
+            )
+        if section is Section.CHUNKS:
+            most = len(material.chunks)
+            items += [
+                ReceiptItem(section.value, chunk.id, 0, kept=False, reason=f"over the limit of {most} chunks")
+                for chunk in material.chunks_left_out
+            ]
+    return tuple(items)

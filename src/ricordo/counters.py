@@ -1,0 +1,100 @@
+"""Exact token counters for the model families, offline, and the choice among them.
+
+The vocabularies come inside the splintr package, so nothing is downloaded. Text is always counted as ordinary
+text: a user who types a special marker does not smuggle one in. Without splintr, or for an unknown family,
+the approximate counter takes over and says so.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+from ricordo.ports import TokenCounter
+from ricordo.tokens import ApproximateCounter
+
+# Family name to vocabulary. The OpenAI families are exact to the message; for the others the
+# vocabulary is exact and the per-message overhead is that of the common chat templates.
+FAMILIES = {
+    "o200k": "o200k_base",
+    "cl100k": "cl100k_base",
+    "llama3": "llama3",
+    "qwen3": "qwen3",
+    "gemma3": "gemma3",
+    "deepseek": "deepseek_v3",
+    "mistral": "mistral_v3",
+    "phi4": "phi4",
+}
+
+# Longest prefix wins.
+MODEL_PREFIXES = {
+    "gpt-5": "o200k",
+    "gpt-4o": "o200k",
+    "gpt-4.1": "o200k",
+    "gpt-4.5": "o200k",
+    "gpt-oss": "o200k",
+    "chatgpt": "o200k",
+    "o1": "o200k",
+    "o3": "o200k",
+    "o4": "o200k",
+    "gpt-4": "cl100k",
+    "gpt-3.5": "cl100k",
+    "text-embedding-3": "cl100k",
+    "llama-3": "llama3",
+    "llama3": "llama3",
+    "qwen": "qwen3",
+    "gemma": "gemma3",
+    "deepseek": "deepseek",
+    "mistral": "mistral",
+    "phi-4": "phi4",
+}
+
+
+class ExactCounter:
+    """Counts with the vocabulary of one family."""
+
+    exact = True
+    message_overhead = 3
+
+    def __init__(self, name: str, tokenizer: Any) -> None:
+        self._name = name
+        self._encode = tokenizer.encode_ordinary
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def count(self, text: str) -> int:
+        return len(self._encode(text))
+
+
+def counter_for(model: str, language: str = "en") -> TokenCounter:
+    """The counter of a family or model name; `approximate` asks for the character rule of the language."""
+    if model == "approximate":
+        return approximate_for(language, "asked for")
+    family = family_of(model)
+    if family is None:
+        return approximate_for(language, f"no tokenizer is known for model {model!r}")
+    try:
+        return _exact(family)
+    except ImportError as error:
+        return approximate_for(language, f"the tokenizer of {family} cannot be loaded: {error}")
+
+
+def family_of(model: str) -> str | None:
+    """The family of a model name; None when no tokenizer of it is at hand."""
+    if model in FAMILIES:
+        return model
+    plain = model.lower().rpartition("/")[2]
+    matches = [prefix for prefix in MODEL_PREFIXES if plain.startswith(prefix)]
+    return MODEL_PREFIXES[max(matches, key=len)] if matches else None
+
+
+def approximate_for(language: str, reason: str) -> ApproximateCounter:
+    """Three characters a token in Italian, four in English."""
+    return ApproximateCounter(3 if language == "it" else 4, reason)
+
+
+@lru_cache(maxsize=len(FAMILIES))
+def _exact(family: str) -> ExactCounter:
+    from splintr import Tokenizer
+
+    return ExactCounter(family, Tokenizer.from_pretrained(FAMILIES[family]))

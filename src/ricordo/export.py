@@ -1,0 +1,179 @@
+"""A session as a document and back: JSON that loses nothing, Markdown to read.
+
+In: a session and its turns. Out: plain JSON values or text; and from such JSON the same records again. What
+comes from outside is checked field by field like any other input, so a forged document is refused by name.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ricordo.errors import ValidationError
+from ricordo.limits import Limits, check_id, check_ids, check_metadata, check_number, check_text, check_time
+from ricordo.locales import Locale
+from ricordo.records import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
+
+FORMAT = "ricordo-session"
+VERSION = 1
+
+
+def to_document(session: SessionInfo, turns: Iterable[Turn]) -> dict[str, Any]:
+    """The whole session as JSON values."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "user_id": session.owner.user_id,
+        "session": {
+            "id": session.id,
+            "agent_id": session.agent_id,
+            "created_at": session.created_at.isoformat(),
+            "last_active_at": session.last_active_at.isoformat(),
+            "title": session.title,
+            "document_ids": list(session.document_ids),
+            "tags": list(session.tags),
+            "metadata": session.metadata,
+            "ended_at": session.ended_at.isoformat() if session.ended_at else None,
+        },
+        "turns": [_turn_to_json(turn) for turn in turns],
+    }
+
+
+def from_document(
+    document: Mapping[str, Any], tenant_id: str, user_id: str | None, limits: Limits
+) -> tuple[SessionInfo, list[Turn]]:
+    """The records behind a document; `user_id` overrides whose they are."""
+    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+        raise ValidationError("format", f"expected a document of format {FORMAT!r}")
+    if document.get("version") != VERSION:
+        raise ValidationError("version", f"expected {VERSION}, got {document.get('version')!r}; upgrade Ricordo")
+    owner = Owner(tenant_id, check_id("user_id", user_id if user_id is not None else document.get("user_id")))
+    fields = _mapping("session", document.get("session"))
+    session = SessionInfo(
+        id=check_id("session.id", fields.get("id")),
+        owner=owner,
+        agent_id=check_id("session.agent_id", fields.get("agent_id")),
+        created_at=_time("session.created_at", fields.get("created_at")),
+        last_active_at=_time("session.last_active_at", fields.get("last_active_at")),
+        title=None if fields.get("title") is None else check_text("session.title", fields["title"], limits),
+        document_ids=check_ids("session.document_ids", fields.get("document_ids") or ()),
+        tags=check_ids("session.tags", fields.get("tags") or ()),
+        metadata=check_metadata("session.metadata", fields.get("metadata"), limits),
+        ended_at=None if fields.get("ended_at") is None else _time("session.ended_at", fields["ended_at"]),
+    )
+    listed = document.get("turns")
+    if not isinstance(listed, list):
+        raise ValidationError("turns", "expected a list")
+    turns = [_turn_from_json(f"turns[{index}]", each, session, limits) for index, each in enumerate(listed)]
+    return session, turns
+
+
+def to_markdown(session: SessionInfo, turns: Sequence[Turn], locale: Locale) -> str:
+    """The session as a page to read."""
+    lines = [f"# {session.title or session.id}", "", f"*{session.created_at:%Y-%m-%d %H:%M} UTC*", ""]
+    for turn in turns:
+        lines += [f"## {turn.turn_number}", ""]
+        for message in turn.messages:
+            who = message.name or locale.label(message.role).rstrip(": ")
+            lines += [f"**{who}** ({message.created_at:%Y-%m-%d %H:%M})", "", message.content, ""]
+            if message.chunk_ids:
+                lines += [locale.sources.format(ids=", ".join(message.chunk_ids)).strip(), ""]
+    return "\n".join(lines)
+
+
+def _turn_to_json(turn: Turn) -> dict[str, Any]:
+    return {
+        "id": turn.id,
+        "turn_number": turn.turn_number,
+        "agent_id": turn.agent_id,
+        "created_at": turn.created_at.isoformat(),
+        "question": _message_to_json(turn.question) if turn.question else None,
+        "steps": [_message_to_json(step) for step in turn.steps],
+        "answer": _message_to_json(turn.answer) if turn.answer else None,
+        "metadata": turn.metadata,
+        "origin": turn.origin,
+        "counter": turn.counter,
+    }
+
+
+def _message_to_json(message: Message) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "role": message.role,
+        "content": message.content,
+        "created_at": message.created_at.isoformat(),
+        "tokens": message.tokens,
+    }
+    extra = {
+        "chunk_ids": list(message.chunk_ids),
+        "metadata": message.metadata,
+        "tool_calls": list(message.tool_calls),
+        "tool_call_id": message.tool_call_id,
+        "name": message.name,
+    }
+    return plain | {key: value for key, value in extra.items() if value}
+
+
+def _turn_from_json(where: str, value: Any, session: SessionInfo, limits: Limits) -> Turn:
+    fields = _mapping(where, value)
+    turn_id = check_id(f"{where}.id", fields.get("id"))
+    question, answer = fields.get("question"), fields.get("answer")
+    steps = fields.get("steps") or []
+    if not (question or answer or steps):
+        raise ValidationError(where, "has neither question, answer nor steps")
+    origin = fields.get("origin")
+    if origin not in ("chat", "import"):
+        raise ValidationError(f"{where}.origin", f"expected 'chat' or 'import', got {origin!r}")
+    return Turn(
+        id=turn_id,
+        owner=session.owner,
+        agent_id=check_id(f"{where}.agent_id", fields.get("agent_id")),
+        session_id=session.id,
+        turn_number=check_number(f"{where}.turn_number", fields.get("turn_number")),
+        created_at=_time(f"{where}.created_at", fields.get("created_at")),
+        question=_message(f"{where}.question", question, message_id(turn_id, "query"), limits) if question else None,
+        answer=_message(f"{where}.answer", answer, message_id(turn_id, "response"), limits) if answer else None,
+        steps=tuple(
+            _message(f"{where}.steps[{n}]", step, message_id(turn_id, n + 1), limits) for n, step in enumerate(steps)
+        ),
+        metadata=check_metadata(f"{where}.metadata", fields.get("metadata"), limits),
+        origin=origin,
+        counter=str(fields.get("counter", "")),
+    ).sealed()
+
+
+def _message(where: str, value: Any, address: str, limits: Limits) -> Message:
+    fields = _mapping(where, value)
+    calls = tuple(check_metadata(f"{where}.tool_calls", call, limits) for call in fields.get("tool_calls", ()))
+    content = fields.get("content")
+    call_id, name = fields.get("tool_call_id"), fields.get("name")
+    return Message(
+        id=address,
+        role=_role(f"{where}.role", fields.get("role")),
+        content="" if calls and content == "" else check_text(f"{where}.content", content, limits),
+        created_at=_time(f"{where}.created_at", fields.get("created_at")),
+        tokens=check_number(f"{where}.tokens", fields.get("tokens"), least=0),
+        chunk_ids=check_ids(f"{where}.chunk_ids", fields.get("chunk_ids", ())),
+        metadata=check_metadata(f"{where}.metadata", fields.get("metadata"), limits),
+        tool_calls=calls,
+        tool_call_id=None if call_id is None else check_id(f"{where}.tool_call_id", call_id),
+        name=None if name is None else check_id(f"{where}.name", name),
+    )
+
+
+def _role(where: str, value: Any) -> Role:
+    for role in ROLES:
+        if value == role:
+            return role
+    raise ValidationError(where, f"expected one of {', '.join(ROLES)}, got {value!r}")
+
+
+def _time(where: str, value: Any) -> datetime:
+    try:
+        return check_time(where, datetime.fromisoformat(value))
+    except (TypeError, ValueError) as error:
+        raise ValidationError(where, f"expected an ISO time with a zone, got {value!r}") from error
+
+
+def _mapping(where: str, value: Any) -> Json:
+    if not isinstance(value, Mapping):
+        raise ValidationError(where, "expected a mapping")
+    return value

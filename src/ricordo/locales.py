@@ -1,0 +1,77 @@
+"""The words that prompts are written in: one table a language, extended by passing your own `Locale`."""
+
+from dataclasses import dataclass
+
+from ricordo.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Locale:
+    """Labels and headings of one language. `{n}` and `{ids}` are filled in."""
+
+    code: str
+    user_label: str
+    assistant_label: str
+    system_label: str
+    tool_label: str
+    history_header: str
+    history_footer: str
+    sources: str
+    no_history: str
+    summary_header: str
+    recalled_header: str
+    chunks_header: str
+    question_header: str
+
+    def header(self, turns: int) -> str:
+        """The line above the history."""
+        return self.history_header.format(n=turns)
+
+    def label(self, role: str) -> str:
+        """Who speaks, as a line begins."""
+        labels = {"user": self.user_label, "assistant": self.assistant_label, "system": self.system_label}
+        return labels.get(role, self.tool_label)
+
+
+ITALIAN = Locale(
+    code="it",
+    user_label="STUDENTE: ",
+    assistant_label="TUTOR: ",
+    system_label="SISTEMA: ",
+    tool_label="STRUMENTO: ",
+    history_header="=== CRONOLOGIA CONVERSAZIONE (ultimi {n} turni) ===",
+    history_footer="=== FINE CRONOLOGIA ===",
+    sources=" [fonti: {ids}]",
+    no_history="Nessuna conversazione precedente.",
+    summary_header="=== RIASSUNTO ===",
+    recalled_header="=== RICORDI ===",
+    chunks_header="=== MATERIALE ===",
+    question_header="=== DOMANDA ===",
+)
+
+ENGLISH = Locale(
+    code="en",
+    user_label="STUDENT: ",
+    assistant_label="TUTOR: ",
+    system_label="SYSTEM: ",
+    tool_label="TOOL: ",
+    history_header="=== CONVERSATION HISTORY (last {n} turns) ===",
+    history_footer="=== END OF HISTORY ===",
+    sources=" [sources: {ids}]",
+    no_history="No previous conversation.",
+    summary_header="=== SUMMARY ===",
+    recalled_header="=== REMEMBERED ===",
+    chunks_header="=== MATERIAL ===",
+    question_header="=== QUESTION ===",
+)
+
+LOCALES = {locale.code: locale for locale in (ITALIAN, ENGLISH)}
+
+
+def locale_for(choice: "Locale | str") -> Locale:
+    """A built-in table by code, or the caller's own."""
+    if isinstance(choice, Locale):
+        return choice
+    if choice not in LOCALES:
+        raise SettingsError("locale", f"{choice!r} is unknown; use one of {sorted(LOCALES)} or pass a Locale")
+    return LOCALES[choice]

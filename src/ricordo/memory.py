@@ -1,0 +1,202 @@
+"""The façade: opens a store, wires the parts, hands out sessions. The one place that names concrete parts."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from ricordo.clock import SystemClock
+from ricordo.counters import counter_for
+from ricordo.errors import NotFoundError, SettingsError, ValidationError
+from ricordo.limits import check_id, check_number
+from ricordo.ports import Clock, Store, TokenCounter
+from ricordo.presets import settings_from
+from ricordo.records import Owner, SessionInfo
+from ricordo.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.session import Session
+from ricordo.settings import Retention, Settings
+from ricordo.tokens import ApproximateCounter
+from ricordo.verbs import forget, transfer
+from ricordo.verbs.tools import Scope, Tools
+from ricordo.verbs.verify import verify
+
+DEFAULT_AGENT = "default"
+DEFAULT_PATH = "ricordo.db"
+
+
+def open(url_or_path: str | Path | None = None, **settings: Any) -> "Memory":
+    """Open a memory: a file path (SQLite), a `postgresql://` URL, or `memory:`.
+
+    Without an argument: RICORDO_URL, else `ricordo.db` in the current folder. Keywords are settings, over
+    RICORDO_* variables, over the preset.
+    """
+    place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL", DEFAULT_PATH)
+    chosen = settings_from(settings, os.environ)
+    return Memory(store_for(place), chosen)
+
+
+def store_for(place: str | Path) -> Store:
+    """The store behind a path or URL."""
+    text = str(place)
+    if text in ("memory:", ":memory:"):
+        from ricordo.stores.memory import MemoryStore
+
+        return MemoryStore()
+    if text.startswith(("postgresql://", "postgres://")):
+        from ricordo.stores.postgres import PostgresStore
+
+        return PostgresStore(text)
+    if "://" in text and not text.startswith("sqlite://"):
+        scheme = text.partition("://")[0]
+        raise SettingsError("url", f"scheme {scheme!r} is unknown; give a file path or a postgresql:// URL")
+    from ricordo.stores.sqlite import SqliteStore
+
+    return SqliteStore(Path(text.removeprefix("sqlite:///")))
+
+
+class Memory:
+    """Everything that is remembered for one tenant. Thread-safe. Close it, or use it in a `with` block."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings | None = None,
+        *,
+        clock: Clock | None = None,
+        counter: TokenCounter | None = None,
+    ) -> None:
+        chosen = settings or Settings()
+        check_id("tenant_id", chosen.tenant_id)
+        self._tools = Tools(
+            store=store,
+            counter=counter or counter_for(chosen.model, chosen.locale.code),
+            clock=clock or SystemClock(),
+            settings=chosen,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def settings(self) -> Settings:
+        """What was chosen."""
+        return self._tools.settings
+
+    @property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self._tools.store
+
+    @property
+    def counter(self) -> TokenCounter:
+        """How tokens are counted."""
+        return self._tools.counter
+
+    # Sessions
+
+    def session(self, session_id: str | None = None, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
+        """The session of that id, known or not; without an id, a new one with a fresh UUID."""
+        return Session(self._tools, self._scope(session_id, user_id, agent_id))
+
+    def resume(self, session_id: object, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
+        """For a chat: the session if this user has it, else a new one with a fresh UUID, never an error.
+
+        Whether it is new is told by comparing ids: `session.id != session_id`.
+        """
+        owner = self._owner(user_id)
+        if isinstance(session_id, str) and _readable(session_id) and self.store.session(owner, session_id):
+            return self.session(session_id, user_id=user_id, agent_id=agent_id)
+        return self.session(user_id=user_id, agent_id=agent_id)
+
+    def sessions(
+        self,
+        *,
+        user_id: str,
+        limit: int | None = None,
+        agent_id: str | None = None,
+        before: SessionInfo | None = None,
+    ) -> list[SessionInfo]:
+        """A user's sessions, most recently active first; `before` is the last one of the previous page."""
+        most = self.settings.recent_sessions if limit is None else check_number("limit", limit)
+        return list(self.store.sessions(self._owner(user_id), limit=most, agent_id=agent_id, before=before))
+
+    def delete_session(self, session_id: str, *, user_id: str) -> int:
+        """Remove a session with everything in it; how many turns went."""
+        gone = self.store.delete_session(self._owner(user_id), check_id("session_id", session_id))
+        if gone is None:
+            raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}")
+        return gone
+
+    # Forgetting and care
+
+    def cleanup(
+        self, *, retention: Retention | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> CleanupResult:
+        """Remove what is past its time by the settings' retention, or by the one given."""
+        return forget.cleanup(self._tools, self.settings.tenant_id, retention or self.settings.retention, progress)
+
+    def erase(self, user_id: str) -> EraseReceipt:
+        """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""
+        return forget.erase(self._tools, self._owner(user_id))
+
+    def export(self, user_id: str) -> Iterator[dict[str, Any]]:
+        """Every session of a user as a JSON document, one at a time."""
+        return transfer.export_user(self._tools, self._owner(user_id))
+
+    def import_documents(
+        self,
+        documents: Iterable[Mapping[str, Any] | Exception],
+        *,
+        user_id: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> ImportResult:
+        """Bring exported sessions in, for the user they name or for `user_id`; repeating changes nothing."""
+        return transfer.import_documents(self._tools, documents, user_id, progress)
+
+    def stats(self) -> Stats:
+        """How much is kept, where, and with which parts."""
+        counter = self.counter
+        notes = (counter.reason,) if isinstance(counter, ApproximateCounter) and counter.reason else ()
+        return Stats(
+            store=self.store.location,
+            tenant_id=self.settings.tenant_id,
+            preset=self.settings.preset,
+            counter=counter.name,
+            counter_exact=counter.exact,
+            holds=self.store.stats(self.settings.tenant_id),
+            degraded=notes,
+        )
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+        """Re-derive counts, checksums and numbering; report every difference."""
+        return verify(self._tools, self.settings.tenant_id, progress)
+
+    def backup(self, path: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
+        """Copy everything to a new SQLite file while others read and write."""
+        self.store.backup(Path(path), progress)
+
+    def close(self) -> None:
+        """Let go of files and connections. Safe to repeat."""
+        self.store.close()
+
+    def _owner(self, user_id: str) -> Owner:
+        return Owner(self.settings.tenant_id, check_id("user_id", user_id))
+
+    def _scope(self, session_id: str | None, user_id: str, agent_id: str) -> Scope:
+        name = str(uuid4()) if session_id is None else check_id("session_id", session_id)
+        return Scope(self._owner(user_id), name, check_id("agent_id", agent_id))
+
+
+def _readable(session_id: str) -> bool:
+    try:
+        check_id("session_id", session_id)
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,95 @@
+"""Named starting points: each is a set of flat settings over the defaults, nothing more.
+
+`settings_from` joins preset, environment and keywords; the later one wins.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ricordo.errors import SettingsError
+from ricordo.settings import Settings, setting_names
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # A course tutor: three short turns in an Italian prompt of 4,096 tokens; idle talks go after a day.
+    "tutor": {
+        "max_turns": 3,
+        "max_tokens": 2_000,
+        "compact_chars": 150,
+        "chunks_first": 8,
+        "chunks_later": 6,
+        "model_limit": 4_096,
+        "session_idle": "24h",
+        "locale": "it",
+    },
+    # A document assistant: the whole talk in a very long window, condensed when nearly full.
+    "assistant": {
+        "max_turns": None,
+        "max_tokens": 260_000,
+        "model_limit": 262_144,
+        "condense_tokens": 260_000,
+        "condense_at": 0.95,
+        "condense_keep": 5,
+        "recent_sessions": 10,
+        "session_idle": "30d",
+    },
+    # A chat that remembers for a day.
+    "chat24h": {
+        "max_turns": 20,
+        "most_turns": 50,
+        "turn_ttl": "24h",
+        "cleanup_interval": "6h",
+        "clarification_timeout": "5m",
+    },
+    # Topics that fade like human memory.
+    "topics": {
+        "max_topics": 20,
+        "similarity_threshold": 0.7,
+        "base_half_life": "1d",
+        "max_half_life": "30d",
+        "access_threshold": 5,
+        "max_messages_per_topic": 12,
+        "recent_message_keep": 4,
+    },
+    # A teacher who knows the pupil from earlier sessions.
+    "maestro": {
+        "profile_sessions": 3,
+        "profile_facts": 5,
+        "profile_topics": 10,
+        "profile_summary_tokens": 200,
+        "profile_facts_tokens": 100,
+        "profile_topics_tokens": 50,
+        "locale": "it",
+    },
+    # All of it together; keeps everything until told otherwise.
+    "balanced": {},
+}
+
+# Variables of earlier deployments, each with the setting it stands for and the unit of its number.
+INHERITED_VARIABLES = {
+    "CONVERSATION_HISTORY_LIMIT": ("max_turns", ""),
+    "CONVERSATION_TTL_HOURS": ("turn_ttl", "h"),
+    "CLEANUP_INTERVAL_HOURS": ("cleanup_interval", "h"),
+}
+
+
+def settings_from(keywords: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
+    """Preset, then inherited variables, then RICORDO_* variables, then keywords."""
+    chosen = keywords.get("preset", environment.get("RICORDO_PRESET", "balanced"))
+    if chosen not in PRESETS:
+        raise SettingsError("preset", f"{chosen!r} is unknown; use one of {', '.join(PRESETS)}")
+    settings = Settings().with_values({**PRESETS[chosen], "preset": chosen})
+    settings = settings.with_values(_inherited(environment))
+    ours = {
+        name: environment[f"RICORDO_{name.upper()}"]
+        for name in setting_names()
+        if name != "preset" and f"RICORDO_{name.upper()}" in environment
+    }
+    return settings.with_values(ours).with_values(keywords)
+
+
+def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for variable, (name, unit) in INHERITED_VARIABLES.items():
+        if variable in environment:
+            found[name] = environment[variable].strip() + unit
+    return found

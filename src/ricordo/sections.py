@@ -1,0 +1,124 @@
+"""A section of a prompt being filled: parts in order of rank, taken while they fit.
+
+In: parts and a share of tokens. Out: the parts kept, as pieces ready to be rendered. The prefix rule holds:
+nothing of lower rank survives something of higher rank that was dropped. Where not even the first part fits,
+it is shortened and marked.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ricordo.budget import Section
+from ricordo.compact import cited, compact_text, label, said
+from ricordo.locales import Locale
+from ricordo.ports import TokenCounter
+from ricordo.records import Message, Turn
+from ricordo.tokens import cut, turn_cost
+from ricordo.window import shorten_turn
+
+Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary", "cited", "asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A compact line of a stored message, kept as the message's address so that a receipt need not copy it."""
+
+    message: Message
+    label: str
+    characters: int
+    suffix: str
+
+    @property
+    def text(self) -> str:
+        """The line as it stands in the prompt."""
+        return self.label + compact_text(said(self.message), self.characters) + self.suffix
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a part contributes: literal text, compact lines, or whole messages."""
+
+    text: str = ""
+    lines: tuple[Line, ...] = ()
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One candidate of a section. `tokens` is what keeping it costs, its separator included."""
+
+    section: Section
+    id: str
+    reason: Reason
+    piece: Piece
+    tokens: int
+    turn: Turn | None = None
+    shortened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """All parts of one section, best first, and what its heading costs once anything is kept."""
+
+    section: Section
+    parts: tuple[Part, ...]
+    frame: int = 0
+
+    @property
+    def demand(self) -> int:
+        """What the section would take if everything fitted."""
+        return self.frame + sum(part.tokens for part in self.parts) if self.parts else 0
+
+
+def fill(candidates: Candidates, share: int, counter: TokenCounter) -> tuple[Part, ...]:
+    """The parts kept within `share` tokens, best first."""
+    kept: list[Part] = []
+    room = share - candidates.frame
+    for part in candidates.parts:
+        if part.tokens > room:
+            if not kept and (short := shorten(part, room, counter)):
+                kept.append(short)
+            break
+        kept.append(part)
+        room -= part.tokens
+    return tuple(kept)
+
+
+def shorten(part: Part, room: int, counter: TokenCounter) -> Part | None:
+    """The part cut to `room` tokens, or None where nothing sensible is left."""
+    if part.piece.messages and part.turn:
+        short = shorten_turn(part.turn, room, counter)
+        if short is None:
+            return None
+        piece = Piece(messages=short.messages)
+        return replace(part, piece=piece, tokens=turn_cost(short, counter), shortened=True)
+    text = cut(piece_text(part.piece), room - 1, counter)
+    if not text:
+        return None
+    return replace(part, piece=Piece(text=text), tokens=counter.count(text) + 1, shortened=True)
+
+
+def piece_text(piece: Piece) -> str:
+    """A piece as text."""
+    return piece.text or "\n".join(line.text for line in piece.lines)
+
+
+def text_part(section: Section, part_id: str, reason: Reason, text: str, counter: TokenCounter) -> Part:
+    """A part that is plain text, with one token for what separates it from its neighbour."""
+    return Part(section, part_id, reason, Piece(text=text), counter.count(text) + 1)
+
+
+def turn_part(turn: Turn, reason: Reason, counter: TokenCounter) -> Part:
+    """A turn of the history as whole chat messages."""
+    piece = Piece(messages=turn.messages)
+    return Part(Section.HISTORY, turn.id, reason, piece, turn_cost(turn, counter), turn)
+
+
+def compact_part(turn: Turn, reason: Reason, locale: Locale, characters: int, counter: TokenCounter) -> Part:
+    """A turn of the history as compact lines."""
+    lines = tuple(
+        Line(message, label(message, locale), characters, cited(message, locale, sources=True))
+        for message in turn.messages
+    )
+    piece = Piece(lines=lines)
+    return Part(Section.HISTORY, turn.id, reason, piece, counter.count(piece_text(piece)) + 1, turn)

@@ -1,0 +1,298 @@
+"""One conversation, as its user holds it: add what is said, ask for the window and the context, let it go.
+
+A `Session` is a light handle, cheap to make and safe to share between threads. Nothing is written until
+something is said.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, overload
+
+from ricordo.context import Context, Remembered
+from ricordo.errors import NotFoundError, ValidationError
+from ricordo.limits import check_ids, check_number, check_text
+from ricordo.receipt import Receipt
+from ricordo.records import Chunk, Message, SessionChanges, SessionInfo, Turn
+from ricordo.settings import BudgetSettings
+from ricordo.verbs import compose, keep, transfer
+from ricordo.verbs.keep import Said
+from ricordo.verbs.tools import Scope, Tools
+from ricordo.window import Window
+
+AnyChunk = Chunk | str | Mapping[str, Any] | tuple[str, str]
+
+
+class Session:
+    """A conversation of one user with one agent."""
+
+    def __init__(self, tools: Tools, scope: Scope) -> None:
+        self._tools = tools
+        self._scope = scope
+        self._last_receipt: Receipt | None = None
+
+    def __repr__(self) -> str:
+        return f"Session({self.id!r}, user_id={self.user_id!r}, agent_id={self.agent_id!r})"
+
+    @property
+    def id(self) -> str:
+        """The session id: the caller's, or a UUID that was made."""
+        return self._scope.session_id
+
+    @property
+    def user_id(self) -> str:
+        """Whose memory it is."""
+        return self._scope.owner.user_id
+
+    @property
+    def agent_id(self) -> str:
+        """Who answers."""
+        return self._scope.agent_id
+
+    # Saying
+
+    def add_turn(
+        self,
+        query: str,
+        response: str,
+        *,
+        chunk_ids: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        created_at: datetime | None = None,
+        turn_id: str | None = None,
+        turn_number: int | None = None,
+        receipt: Receipt | None = None,
+    ) -> Turn:
+        """Keep a question with its answer. On disk when this returns.
+
+        The same `turn_id` with the same content is written once; with other content it is a ConflictError.
+        `turn_number` is the number you count on, refused if it is not the next. The receipt of the last
+        `context()` for this very question is kept with the turn.
+        """
+        return keep.keep_turn(
+            self._tools,
+            self._scope,
+            Said("user", query, created_at),
+            Said("assistant", response, created_at, chunk_ids),
+            metadata=metadata,
+            turn_id=turn_id,
+            turn_number=turn_number,
+            receipt=receipt or self._receipt_for(query),
+        )
+
+    def ask(
+        self,
+        query: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        created_at: datetime | None = None,
+        turn_id: str | None = None,
+        receipt: Receipt | None = None,
+    ) -> "OpenTurn":
+        """Keep a question whose answer comes later; it is never lost, whatever happens in between."""
+        turn = keep.keep_turn(
+            self._tools,
+            self._scope,
+            Said("user", query, created_at),
+            None,
+            metadata=metadata,
+            turn_id=turn_id,
+            receipt=receipt or self._receipt_for(query),
+        )
+        return OpenTurn(self, turn)
+
+    def answer(
+        self,
+        turn: "Turn | OpenTurn | str",
+        response: str,
+        *,
+        chunk_ids: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        created_at: datetime | None = None,
+        receipt: Receipt | None = None,
+    ) -> Turn:
+        """Answer an open turn, given by its record, its handle or its id."""
+        record = turn.turn if isinstance(turn, OpenTurn) else turn
+        if isinstance(record, str):
+            found = self._tools.store.turn(self._scope.owner, record)
+            if found is None:
+                raise NotFoundError(f"turn {record!r} does not exist for user {self.user_id!r}; ask first")
+            record = found
+        said = Said("assistant", response, created_at, chunk_ids)
+        return keep.keep_answer(
+            self._tools, record, said, metadata=metadata, receipt=receipt or self._receipt_for(record.query)
+        )
+
+    def add_message(
+        self,
+        role: str,
+        content: str,
+        *,
+        created_at: datetime | None = None,
+        chunk_ids: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        tool_calls: Iterable[Mapping[str, Any]] = (),
+        tool_call_id: str | None = None,
+        name: str | None = None,
+    ) -> Message:
+        """Keep one message of a history that is not question and answer.
+
+        Roles are user, assistant, system and tool; any other role is the name of a speaker.
+        """
+        said = Said(role, content, created_at, chunk_ids, metadata, tool_calls, tool_call_id, name)
+        return keep.keep_message(self._tools, self._scope, said)
+
+    # Reading
+
+    def history(self, limit: int | None = None, *, before: int | None = None) -> list[Turn]:
+        """Turns in order, at most the `limit` newest, optionally before a number."""
+        last = None if limit is None else check_number("limit", limit, least=0)
+        return list(self._tools.store.turns(self._scope.owner, self.id, last=last, before=before))
+
+    def window(self) -> Window:
+        """The recent turns that fit the window's bounds."""
+        return compose.load_window(self._tools, self._scope)
+
+    def context(
+        self,
+        question: str,
+        *,
+        chunks: Sequence[AnyChunk] = (),
+        budget: int | BudgetSettings | None = None,
+        system: str | None = None,
+        safety: str | None = None,
+        profile: str = "",
+        summary: str = "",
+        recalled: Sequence[Remembered] = (),
+        format_instructions: str | None = None,
+    ) -> Context:
+        """Everything for the next prompt, within the budget, with its receipt.
+
+        `budget` is a token limit or a whole BudgetSettings; texts left at None come from the settings.
+        """
+        settings = self._tools.settings
+        slots = compose.Slots(
+            safety=settings.safety_rules if safety is None else safety,
+            system=settings.system_prompt if system is None else system,
+            profile=profile,
+            summary=summary,
+            recalled=tuple(recalled),
+            format_instructions=settings.format_instructions if format_instructions is None else format_instructions,
+        )
+        chosen = compose.as_chunks(chunks)
+        context = compose.compose(self._tools, self._scope, question, chosen, slots, self._budget(budget))
+        self._last_receipt = context.receipt
+        return context
+
+    def receipts(self, limit: int = 50) -> list[Receipt]:
+        """Receipts of past turns, newest first."""
+        return list(compose.past_receipts(self._tools, self._scope, limit))
+
+    def rebuild(self, turn_number: int) -> Context:
+        """The context that was built for a past turn, byte for byte."""
+        return compose.recompose(self._tools, self._scope, check_number("turn_number", turn_number))
+
+    def info(self) -> SessionInfo:
+        """Title, tags, counts and times; NotFoundError before the first message."""
+        return transfer.found_session(self._tools, self._scope)
+
+    @overload
+    def export(self, form: Literal["json"] = "json") -> dict[str, Any]: ...
+    @overload
+    def export(self, form: Literal["markdown"]) -> str: ...
+    def export(self, form: Literal["json", "markdown"] = "json") -> dict[str, Any] | str:
+        """The session as JSON values that `Memory.import_documents` takes back, or as Markdown."""
+        if form == "json":
+            return transfer.export_session(self._tools, self._scope)
+        if form == "markdown":
+            return transfer.export_markdown(self._tools, self._scope)
+        raise ValidationError("form", f"expected 'json' or 'markdown', got {form!r}")
+
+    # Changing and letting go
+
+    def update(
+        self,
+        *,
+        title: str | None = None,
+        document_ids: Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> SessionInfo:
+        """Set the given fields; NotFoundError before the first message."""
+        limits = self._tools.settings.limits
+        changes = SessionChanges(
+            title=None if title is None else check_text("title", title, limits),
+            document_ids=None if document_ids is None else check_ids("document_ids", document_ids),
+            tags=None if tags is None else check_ids("tags", tags),
+            metadata=keep.checked_metadata(self._tools, metadata),
+        )
+        return self._changed(changes)
+
+    def end(self) -> SessionInfo:
+        """Close the session; saying something opens it again. Safe to repeat."""
+        current = self.info()
+        return current if current.ended_at else self._changed(SessionChanges(ended_at=self._tools.clock.now()))
+
+    def clear(self) -> int:
+        """Remove the history, keep the session; how many turns went."""
+        gone = self._tools.store.clear(self._scope.owner, self.id)
+        if gone is None:
+            transfer.found_session(self._tools, self._scope)
+        self._last_receipt = None
+        return gone or 0
+
+    def _changed(self, changes: SessionChanges) -> SessionInfo:
+        changed = self._tools.store.update_session(self._scope.owner, self.id, changes)
+        return changed or transfer.found_session(self._tools, self._scope)
+
+    def _budget(self, given: int | BudgetSettings | None) -> BudgetSettings:
+        if isinstance(given, BudgetSettings):
+            return given
+        own = self._tools.settings.budget
+        return own if given is None else replace(own, model_limit=check_number("budget", given, least=0))
+
+    def _receipt_for(self, query: str) -> Receipt | None:
+        last = self._last_receipt
+        return last if last and last.question == query else None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A question that is kept, with the way to answer it."""
+
+    session: Session
+    turn: Turn
+
+    @property
+    def id(self) -> str:
+        """The turn's id."""
+        return self.turn.id
+
+    @property
+    def turn_number(self) -> int:
+        """The turn's number in its session."""
+        return self.turn.turn_number
+
+    @property
+    def query(self) -> str:
+        """What was asked."""
+        return self.turn.query
+
+    @property
+    def response(self) -> str | None:
+        """None: it was open when this handle was made."""
+        return self.turn.response
+
+    def answer(
+        self,
+        response: str,
+        *,
+        chunk_ids: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        created_at: datetime | None = None,
+        receipt: Receipt | None = None,
+    ) -> Turn:
+        """Keep the answer; the same answer again changes nothing, another one is a ConflictError."""
+        return self.session.answer(
+            self.turn, response, chunk_ids=chunk_ids, metadata=metadata, created_at=created_at, receipt=receipt
+        )

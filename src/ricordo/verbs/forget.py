@@ -1,0 +1,66 @@
+"""Forgetting: what is past its time, and everything of one person.
+
+Cleanup goes user by user in short batches, so that writers barely wait; a failure with one user is noted and
+tried again next time. Erasing ends with a receipt of what went.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+from ricordo.errors import StoreError
+from ricordo.records import Owner
+from ricordo.reports import CleanupResult, EraseReceipt
+from ricordo.settings import Retention
+from ricordo.verbs.tools import Tools
+
+log = logging.getLogger("ricordo")
+
+BATCH = 200
+
+Progress = Callable[[int, int], None]
+
+
+def cleanup(tools: Tools, tenant_id: str, retention: Retention, progress: Progress | None = None) -> CleanupResult:
+    """Remove a tenant's turns and sessions that are past their time, and nothing else."""
+    started = time.perf_counter()
+    now = tools.clock.now()
+    sessions = turns = 0
+    errors: list[str] = []
+    if retention.turn_ttl or retention.session_idle:
+        owners = list(tools.store.owners(tenant_id))
+        for done, owner in enumerate(owners, start=1):
+            try:
+                gone_sessions, gone_turns = _expire(tools, owner, now, retention)
+                sessions += gone_sessions
+                turns += gone_turns
+            except StoreError as error:
+                errors.append(f"user {owner.user_id!r}: {error}")
+                log.error(
+                    "cleanup failed: %s",
+                    error,
+                    extra={"operation": "cleanup", "tenant_id": tenant_id, "user_id": owner.user_id},
+                )
+            if progress:
+                progress(done, len(owners))
+    return CleanupResult(sessions, turns, time.perf_counter() - started, tuple(errors))
+
+
+def _expire(tools: Tools, owner: Owner, now: datetime, retention: Retention) -> tuple[int, int]:
+    turns_before = now - retention.turn_ttl if retention.turn_ttl else None
+    idle_before = now - retention.session_idle if retention.session_idle else None
+    sessions = turns = 0
+    more = True
+    while more:
+        gone = tools.store.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=BATCH)
+        sessions += gone.sessions
+        turns += gone.turns
+        more = gone.more
+    return sessions, turns
+
+
+def erase(tools: Tools, owner: Owner) -> EraseReceipt:
+    """Remove all that is kept of one user."""
+    removed = tools.store.erase(owner)
+    return EraseReceipt(owner.user_id, owner.tenant_id, tools.clock.now(), removed, tools.store.erase_notes)

@@ -1,0 +1,135 @@
+"""Keeping what is said: check the input, count its tokens, hand a whole turn to the store.
+
+Nothing reaches the store unchecked, and nothing is acknowledged before the store has it on disk.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from ricordo.errors import ValidationError
+from ricordo.limits import check_id, check_ids, check_metadata, check_number, check_text, check_time
+from ricordo.placing import open_turn
+from ricordo.receipt import Receipt, to_stored
+from ricordo.records import ROLES, Json, Message, Role, StoredReceipt, Turn, message_id
+from ricordo.tokens import content_tokens
+from ricordo.verbs.tools import Scope, Tools
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message as the caller gives it, before it is checked."""
+
+    role: str
+    content: str
+    created_at: datetime | None = None
+    chunk_ids: Iterable[str] = ()
+    metadata: Mapping[str, Any] | None = None
+    tool_calls: Iterable[Mapping[str, Any]] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+def keep_turn(
+    tools: Tools,
+    scope: Scope,
+    question: Said,
+    answer: Said | None,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    turn_id: str | None = None,
+    turn_number: int | None = None,
+    receipt: Receipt | None = None,
+) -> Turn:
+    """Write a question, with its answer if there is one already."""
+    blank = _blank_turn(tools, scope, turn_id, question.created_at)
+    expected = None if turn_number is None else check_number("turn_number", turn_number)
+    turn = replace(
+        blank,
+        question=_message(tools, "query", message_id(blank.id, "query"), question, blank.created_at),
+        answer=_message(tools, "response", message_id(blank.id, "response"), answer, blank.created_at)
+        if answer
+        else None,
+        metadata=check_metadata("metadata", metadata, tools.settings.limits),
+    )
+    return tools.store.append(turn, expected=expected, receipt=_stored(receipt, scope))
+
+
+def keep_answer(
+    tools: Tools,
+    turn: Turn,
+    answer: Said,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    receipt: Receipt | None = None,
+) -> Turn:
+    """Close an open turn."""
+    message = _message(tools, "response", message_id(turn.id, "response"), answer, tools.clock.now())
+    checked = check_metadata("metadata", metadata, tools.settings.limits)
+    scope = Scope(turn.owner, turn.session_id, turn.agent_id)
+    return tools.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
+
+
+def keep_message(tools: Tools, scope: Scope, said: Said) -> Message:
+    """Write one message of a history that is not question and answer; returns it with its id."""
+    turn = _blank_turn(tools, scope, None, said.created_at)
+    message = _message(tools, "content", "", said, turn.created_at)
+    kept = tools.store.add_message(open_turn(turn, message))
+    return next(each for each in reversed(kept.messages) if each.says_the_same(message))
+
+
+def _blank_turn(tools: Tools, scope: Scope, turn_id: str | None, created_at: datetime | None) -> Turn:
+    return Turn(
+        id=str(uuid4()) if turn_id is None else check_id("turn_id", turn_id),
+        owner=scope.owner,
+        agent_id=scope.agent_id,
+        session_id=scope.session_id,
+        turn_number=0,
+        created_at=tools.clock.now() if created_at is None else check_time("created_at", created_at),
+        question=None,
+        answer=None,
+        counter=tools.counter.name,
+    )
+
+
+def _message(tools: Tools, field: str, address: str, said: Said, moment: datetime) -> Message:
+    """The checked message. `field` is what a refusal calls its text."""
+    limits = tools.settings.limits
+    role, name = _role_and_name(said)
+    calls = tuple(check_metadata(f"tool_calls[{index}]", call, limits) for index, call in enumerate(said.tool_calls))
+    content = said.content if calls and said.content == "" else check_text(field, said.content, limits)
+    return Message(
+        id=address,
+        role=role,
+        content=content,
+        created_at=moment if said.created_at is None else check_time("created_at", said.created_at),
+        tokens=content_tokens(content, calls, tools.counter),
+        chunk_ids=check_ids("chunk_ids", said.chunk_ids),
+        metadata=check_metadata("metadata", said.metadata, limits),
+        tool_calls=calls,
+        tool_call_id=None if said.tool_call_id is None else check_id("tool_call_id", said.tool_call_id),
+        name=name,
+    )
+
+
+def _role_and_name(said: Said) -> tuple[Role, str | None]:
+    """One of the four roles. Any other word is the name of a speaker in a talk among people."""
+    name = None if said.name is None else check_id("name", said.name)
+    if not isinstance(said.role, str):
+        raise ValidationError("role", f"expected text, got {type(said.role).__name__}")
+    for role in ROLES:
+        if said.role == role:
+            return role, name
+    return "user", name or check_id("role", said.role)
+
+
+def _stored(receipt: Receipt | None, scope: Scope) -> StoredReceipt | None:
+    """The receipt for the store, which fills in the number of the turn."""
+    return to_stored(receipt, scope.session_id, 0) if receipt else None
+
+
+def checked_metadata(tools: Tools, value: Mapping[str, Any] | None) -> Json | None:
+    """Metadata for a session; None means leave alone."""
+    return None if value is None else check_metadata("metadata", value, tools.settings.limits)

@@ -1,0 +1,81 @@
+"""Verifying: re-derive everything that can be derived from what is stored, and report every difference.
+
+Looks at the database's own structure, at each session's numbering and counts, and at each turn's checksum. It
+changes nothing, and one damaged turn does not hide the next.
+"""
+
+from collections.abc import Callable, Iterator
+
+from ricordo.errors import DamageError, RicordoError
+from ricordo.receipt import from_stored
+from ricordo.records import Owner, SessionInfo, Turn, checksum
+from ricordo.reports import Damage, Verification
+from ricordo.verbs.tools import Tools
+
+PAGE = 500
+
+Progress = Callable[[int, int], None]
+
+
+def verify(tools: Tools, tenant_id: str, progress: Progress | None = None) -> Verification:
+    """Check everything of a tenant."""
+    damages = list(tools.store.integrity())
+    owners = list(tools.store.owners(tenant_id))
+    sessions = turns = 0
+    for done, owner in enumerate(owners, start=1):
+        for session in _sessions(tools, owner):
+            sessions += 1
+            counted, found = _check_session(tools, session)
+            turns += counted
+            damages += found
+        if progress:
+            progress(done, len(owners))
+    return Verification(sessions, turns, tuple(damages))
+
+
+def _sessions(tools: Tools, owner: Owner) -> Iterator[SessionInfo]:
+    page = tools.store.sessions(owner, limit=PAGE)
+    while page:
+        yield from page
+        page = tools.store.sessions(owner, limit=PAGE, before=page[-1])
+
+
+def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage]]:
+    where = f"user {session.owner.user_id!r}, session {session.id!r}"
+    damages: list[Damage] = []
+    numbers: list[int] = []
+    for turn in _turns(tools, session):
+        if isinstance(turn, Damage):
+            damages.append(Damage(f"{where}, {turn.where}", turn.problem))
+            continue
+        numbers.append(turn.turn_number)
+        if checksum(turn) != turn.checksum:
+            damages.append(Damage(f"{where}, turn {turn.turn_number}", "its content does not match its checksum"))
+    unreadable = sum(damage.problem.startswith("cannot be read") for damage in damages)
+    if len(numbers) + unreadable != session.turn_count:
+        present = set(numbers)
+        first = min(numbers, default=session.last_turn + 1)
+        missing = [str(n) for n in range(first, session.last_turn + 1) if n not in present]
+        detail = f"; missing: {', '.join(missing[:10])}" if missing else ""
+        damages.append(Damage(where, f"holds {len(numbers)} turns but counts {session.turn_count}{detail}"))
+    if numbers and max(numbers) > session.last_turn:
+        damages.append(Damage(where, f"numbers up to {session.last_turn} but holds turn {max(numbers)}"))
+    try:
+        for stored in tools.store.receipts(session.owner, session.id, limit=max(session.last_turn, 1)):
+            from_stored(stored)
+    except RicordoError as error:
+        damages.append(Damage(where, str(error)))
+    return len(numbers), damages
+
+
+def _turns(tools: Tools, session: SessionInfo) -> Iterator[Turn | Damage]:
+    """Every turn of a session; an unreadable one comes as a Damage."""
+    for first in range(0, session.last_turn, PAGE):
+        try:
+            yield from tools.store.turns(session.owner, session.id, after=first, before=first + PAGE + 1)
+        except DamageError:
+            for number in range(first + 1, min(first + PAGE, session.last_turn) + 1):
+                try:
+                    yield from tools.store.turns(session.owner, session.id, after=number - 1, before=number + 1)
+                except DamageError as error:
+                    yield Damage(f"turn {number}", f"cannot be read: {error}")

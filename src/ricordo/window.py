@@ -1,0 +1,92 @@
+"""The recent turns that fit: the last few whole turns within a number of tokens.
+
+In: turns newest first, bounds, a counter. Out: a `Window`, oldest first. Oldest whole turns are dropped first,
+never half a turn; if the newest turn alone is too large it is shortened and marked, not dropped.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ricordo.budget import share_out
+from ricordo.compact import history_text
+from ricordo.locales import Locale
+from ricordo.ports import TokenCounter
+from ricordo.records import Message, Turn
+from ricordo.settings import WindowSettings
+from ricordo.tokens import CUT_MARK, cut, message_cost, recounted, turn_cost
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The chosen turns, oldest first. `degraded` says why memory is missing, if it is."""
+
+    turns: tuple[Turn, ...] = ()
+    total_tokens: int = 0
+    shortened: bool = False
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages of the chosen turns, in the order they were said."""
+        return tuple(message for turn in self.turns for message in turn.messages)
+
+    def text(self, locale: Locale, compact_chars: int = 150, *, sources: bool = False) -> str:
+        """The window as the compact lines of a prompt."""
+        return history_text(self.turns, locale, compact_chars, sources=sources)
+
+
+def fit_window(newest_first: Iterable[Turn], bounds: WindowSettings, counter: TokenCounter) -> Window:
+    """Take turns from the newest on while they fit; reads no more of `newest_first` than it needs."""
+    chosen: list[Turn] = []
+    total = 0
+    for stored in newest_first:
+        if bounds.max_turns is not None and len(chosen) >= bounds.max_turns:
+            break
+        turn = recounted(stored, counter)
+        cost = turn_cost(turn, counter)
+        if total + cost > bounds.max_tokens:
+            if not chosen:
+                return _only_the_newest(turn, bounds.max_tokens, counter)
+            break
+        chosen.append(turn)
+        total += cost
+    return Window(tuple(reversed(chosen)), total)
+
+
+def _only_the_newest(turn: Turn, limit: int, counter: TokenCounter) -> Window:
+    short = shorten_turn(turn, limit, counter)
+    return Window((short,), turn_cost(short, counter), shortened=True) if short else Window()
+
+
+def shorten_turn(turn: Turn, limit: int, counter: TokenCounter) -> Turn | None:
+    """The turn with its messages cut to fit `limit` tokens, or None where not even marks would fit.
+
+    Messages share the room evenly. Tool traffic is one group that breaks when cut, so it goes as a whole
+    before any word of the question or the answer does.
+    """
+    if turn.steps and (turn.question or turn.answer):
+        return shorten_turn(replace(turn, steps=()), limit, counter)
+    messages = turn.messages
+    fixed = sum(message_cost(message, counter) - message.tokens for message in messages)
+    room = limit - fixed
+    demands = {message.id: message.tokens for message in messages}
+    shares = share_out(room, demands, dict.fromkeys(demands, 1))
+    short = {message.id: _shorten(message, shares[message.id], counter) for message in messages}
+    if any(message is None for message in short.values()):
+        return None
+    return replace(
+        turn,
+        question=short[turn.question.id] if turn.question else None,
+        answer=short[turn.answer.id] if turn.answer else None,
+        steps=tuple(step for each in turn.steps if (step := short[each.id])),
+    )
+
+
+def _shorten(message: Message, limit: int, counter: TokenCounter) -> Message | None:
+    if message.tokens <= limit:
+        return message
+    text = cut(message.content, limit, counter) or CUT_MARK
+    tokens = counter.count(text)
+    if message.tool_calls or tokens > limit:
+        return None
+    return replace(message, content=text, tokens=tokens)
