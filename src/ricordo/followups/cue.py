@@ -1,0 +1,92 @@
+"""Cues that are plain phrases: continuing, going back, quoting what was said, comparing.
+
+Each rule looks for one pattern of the language's table and returns the reference with the words that follow the cue,
+because those words are what the resolver searches for.
+"""
+
+import re
+
+from ricordo.followups.language import Language
+from ricordo.followups.line import Line
+from ricordo.followups.reference import Pick, Reference
+
+_SENTENCE_END = re.compile(r"[.!?;:…]")
+
+
+def continuation(line: Line, language: Language) -> Reference | None:
+    """A message that only asks to go on ("continua", "tell me more, please")."""
+    kept = [i for i, token in enumerate(line.tokens) if token.is_word]
+    if not kept or len(kept) > 12:
+        return None
+    pattern = language.patterns["continuation"]
+    first, last = 0, len(kept) - 1
+    # Politeness is peeled from both ends one word at a time, so that "can you go on" and "go on" meet.
+    while True:
+        phrase = " ".join(line.word(i) for i in kept[first : last + 1])
+        if pattern.fullmatch(phrase):
+            start, end = line.span(kept[first], kept[last])
+            return Reference("continuation", 0.9, start, end, line.original[start:end])
+        if first < last and line.word(kept[last]) in language.fillers and _polite_end(line.word(kept[last])):
+            last -= 1
+        elif first < last and line.word(kept[first]) in language.fillers:
+            first += 1
+        else:
+            return None
+
+
+def _polite_end(word: str) -> bool:
+    return word in {"please", "thanks", "thank", "you", "favore", "piacere", "grazie", "mille", "pure", "per", "now", "ok"}
+
+
+def statement(line: Line, language: Language) -> Reference | None:
+    """Something attributed to an earlier answer ("hai detto che…", "you said that…")."""
+    match = language.patterns["statement"].search(line.text)
+    if match is None:
+        return None
+    content = _sentence_after(line, match.end())
+    if not content:
+        return None
+    start, end = line.match_span(match)
+    return Reference("statement", 0.9, start, end, line.original[start:end], content=content)
+
+
+def back(line: Line, language: Language) -> Reference | None:
+    """A return to something said before, with the words that tell what."""
+    previous = language.patterns["last_answer"].search(line.text)
+    match = language.patterns["back"].search(line.text) or previous
+    if match is None:
+        return None
+    start, end = line.match_span(match)
+    rest = line.text[: match.start()] + " " + line.text[match.end() :]
+    content = "" if previous is not None else " ".join(re.findall(r"\w+", rest))
+    return Reference("back", 0.85, start, end, line.original[start:end], content=content)
+
+
+def comparison(line: Line, language: Language, places: tuple[Reference, ...]) -> Reference | None:
+    """A comparison whose terms are in the talk: with a place ("than the first") or with all of them ("which one…")."""
+    bare = language.patterns["bare_comparison"].search(_clause(line))
+    if bare is not None:
+        start, end = line.match_span(bare)
+        count = max((p.pick.count for p in places if p.pick is not None), default=0)
+        return Reference(
+            "comparison", 0.8, start, end, line.original[start:end], pick=Pick(every=True, count=count)
+        )
+    cue = language.patterns["comparison"].search(line.text)
+    picks = [place.pick for place in places if place.pick is not None]
+    if cue is None or not picks:
+        return None
+    start, end = line.match_span(cue)
+    everything = next((pick for pick in picks if pick.every), None)
+    pick = everything or Pick(positions=tuple(dict.fromkeys(p for pick in picks for p in pick.positions)))
+    noun = next((place.noun for place in places if place.noun), "")
+    return Reference("comparison", 0.85, start, end, line.original[start:end], pick=pick, noun=noun)
+
+
+def _clause(line: Line) -> str:
+    """The line without its final marks, so that a pattern may end with the sentence."""
+    return line.text.rstrip(" ?!.…")
+
+
+def _sentence_after(line: Line, position: int) -> str:
+    rest = line.text[position:]
+    return _SENTENCE_END.split(rest, maxsplit=1)[0].strip() or rest.strip()

@@ -1,0 +1,84 @@
+"""Questions that leave out what they are about: "E nei bambini?", "Quali sono i gradi?", "Why?", "Quanto dura?".
+
+The test is the same in every language: when all the words that carry meaning only make sense *of something* (cause,
+price, symptom) or there are none, the something must come from the talk.
+"""
+
+from ricordo.followups.language import Language
+from ricordo.followups.line import Line
+from ricordo.followups.reference import Reference
+
+_FRAGMENT_WORDS = 6
+_CONDITION_WORDS = 9
+_QUESTION_WORDS = 9
+
+
+def ellipsis(line: Line, language: Language) -> Reference | None:
+    """The one trace of something left out, if there is any."""
+    clause = line.text.rstrip(" ?!.…")
+    count = len(line.words)
+    if not count:
+        return None
+    if language.patterns["bare_question"].match(clause):
+        return _whole(line, 0.85)
+    opener = language.patterns["openers"].match(clause)
+    if opener is not None:
+        found = _opened(line, language, opener.groupdict())
+        if found is not None:
+            return found
+    if _fragment(line, language, clause):
+        return _whole(line, 0.7)
+    if _waits_for_topic(line, language):
+        return _whole(line, 0.7)
+    predicate = language.patterns["zero_subject"].match(clause)
+    if predicate is not None and _lower_case(line, predicate.group("predicate")):
+        return _whole(line, 0.6)
+    return None
+
+
+def _opened(line: Line, language: Language, groups: dict[str, str | None]) -> Reference | None:
+    rest, condition = groups.get("rest"), groups.get("condition")
+    if condition and len(condition.split()) <= _CONDITION_WORDS:
+        return _whole(line, 0.65)
+    if not rest:
+        return None
+    words = rest.split()
+    complete = any(word in language.verbs or word in language.auxiliaries for word in words)
+    return _whole(line, 0.8) if len(words) <= _FRAGMENT_WORDS and not complete else None
+
+
+def _fragment(line: Line, language: Language, clause: str) -> bool:
+    """A short question that begins with a preposition and has no verb ("In children?", "Nei bambini?")."""
+    words = clause.split()
+    return (
+        line.text.endswith("?")
+        and len(words) <= 4
+        and words[0] in language.prepositions
+        and not any(word in language.verbs or word in language.auxiliaries for word in words)
+    )
+
+
+def _waits_for_topic(line: Line, language: Language) -> bool:
+    """Whether nothing in the question names a topic, and something in it asks for one."""
+    words = line.words
+    if len(words) > _QUESTION_WORDS or any(word in language.second_person for word in words):
+        return False
+    if any(language.is_topical(word) for word in words):
+        return False
+    if any(token.capital for token in line.tokens[1:]):
+        return False
+    relational = [i for i, token in enumerate(line.tokens) if token.word in language.relational]
+    if not relational:
+        return line.text.endswith("?") and any(word in language.verbs for word in words) and len(words) >= 2
+    # "What is a symptom?" asks for a definition and is complete.
+    return not any(line.word(i - 1) in language.indefinite for i in relational)
+
+
+def _lower_case(line: Line, word: str) -> bool:
+    return any(token.word == word and not token.capital for token in line.tokens)
+
+
+def _whole(line: Line, confidence: float) -> Reference:
+    words = [i for i, token in enumerate(line.tokens) if token.is_word]
+    start, end = line.span(words[0], words[-1])
+    return Reference("ellipsis", confidence, start, end, line.original[start:end])

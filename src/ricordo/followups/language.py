@@ -1,0 +1,114 @@
+"""What the rules must know of a language: one table of words and patterns, no code.
+
+A third language is one more `Language` value passed to `LANGUAGES`; every rule reads only these fields. Patterns are
+regular expressions over the normalised line (lower case, single spaces, no apostrophes).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+Words = frozenset[str]
+
+
+def words(*tables: str) -> Words:
+    """A set of words written as readable lines."""
+    return frozenset(word for table in tables for word in table.split())
+
+
+def numbered(table: str, first: int = 1) -> dict[str, int]:
+    """Groups of words that stand for 1, 2, 3…: groups are divided by commas, forms by spaces."""
+    return {
+        word: number for number, group in enumerate(table.split(","), start=first) for word in group.split()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Clarifying:
+    """The wording of a clarification: `which` holds `{options}`, `joiner` stands before the last option."""
+
+    which: str
+    joiner: str
+
+
+@dataclass(frozen=True)
+class Language:
+    """The words of one language, by the part they play in a follow-up."""
+
+    code: str
+    # Grammar: what is never the topic of a question.
+    function_words: Words
+    verbs: Words
+    modifiers: Words
+    second_person: Words
+    clause_words: Words
+    articles: Words
+    indefinite: Words
+    links: Words
+    prepositions: Words
+    auxiliaries: Words
+    # Nouns that say nothing without "of what": cause, symptom, price.
+    relational: Words
+    time_nouns: Words
+    # Ordinals and lists.
+    ordinals: Mapping[str, int]
+    cardinals: Mapping[str, int]
+    neighbours: Mapping[str, int]
+    list_nouns: Words
+    list_owners: Words
+    ones: Words
+    ordinal_stoppers: Words
+    both: Words
+    every: Words
+    none: Words
+    group_pronouns: Words
+    set_articles: Words
+    # Pronouns.
+    personal: Words
+    plural_pronouns: Words
+    person_pronouns: Words
+    possessive: Words
+    demonstrative: Words
+    place: Words
+    clitics: Words
+    clitic_hosts: Words
+    enclitic: str
+    pleonastic: str
+    # Whole-message and cue patterns.
+    fillers: Words
+    continuation: str
+    openers: str
+    bare_question: str
+    zero_subject: str
+    statement: str
+    back: str
+    last_answer: str
+    comparison: str
+    bare_comparison: str
+    alternatives: str
+    clarifying: Clarifying
+    do_support: Words = frozenset()
+    onset_article: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def patterns(self) -> Mapping[str, re.Pattern[str]]:
+        """Every pattern of the table, compiled once."""
+        names = (
+            "enclitic pleonastic continuation openers bare_question zero_subject statement back last_answer "
+            "comparison bare_comparison alternatives"
+        )
+        return {name: re.compile(getattr(self, name)) for name in names.split()}
+
+    @cached_property
+    def relational_stems(self) -> Words:
+        """Relational nouns in both numbers."""
+        return self.relational
+
+    def is_content(self, word: str) -> bool:
+        """Whether a word carries meaning of its own (it is not grammar and not a common verb)."""
+        return word not in self.function_words and word not in self.verbs
+
+    def is_topical(self, word: str) -> bool:
+        """Whether a word can name a topic: content, and not a noun or adjective that waits for one."""
+        return self.is_content(word) and word not in self.relational and word not in self.modifiers

@@ -1,0 +1,27 @@
+"""The languages that are known, and which of them a text is in.
+
+Add a table to `LANGUAGES` and every rule speaks it; a text that gives no sign is read with the first.
+"""
+
+from collections.abc import Sequence
+
+from ricordo.followups.english import ENGLISH
+from ricordo.followups.italian import ITALIAN
+from ricordo.followups.language import Language
+from ricordo.followups.line import read
+
+LANGUAGES: tuple[Language, ...] = (ENGLISH, ITALIAN)
+
+
+def language_of(text: str, known: Sequence[Language] = LANGUAGES, default: Language | None = None) -> Language:
+    """The language whose grammar and common words the text uses most; `default` (or the first) on a tie of nothing."""
+    words = read(text[:1000]).words
+    scores = [
+        sum(2 if w in lang.function_words else 1 if w in lang.verbs or w in lang.relational else 0 for w in words)
+        for lang in known
+    ]
+    best = max(scores, default=0)
+    if best == 0:
+        return default or known[0]
+    winners = [lang for lang, score in zip(known, scores, strict=True) if score == best]
+    return default if default in winners else winners[0]

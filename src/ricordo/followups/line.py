@@ -1,0 +1,98 @@
+"""A message as a line of lower-case words that still know where they stood.
+
+In goes any text; out comes a `Line` whose tokens keep their offsets and whose `text` is the words joined by single
+spaces, so that a rule can be a readable pattern over plain words and still report the exact span that triggered it.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_APOSTROPHES = frozenset("'’‘`´ʼ")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word or one punctuation mark, with its place in the original text."""
+
+    word: str
+    start: int
+    end: int
+    capital: bool
+    is_word: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The tokens of one text, and the same tokens as one normalised string."""
+
+    original: str
+    tokens: tuple[Token, ...]
+    text: str
+    starts: tuple[int, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words alone, without punctuation."""
+        return tuple(token.word for token in self.tokens if token.is_word)
+
+    def word(self, index: int) -> str:
+        """The word at `index`, or the empty string outside the line."""
+        return self.tokens[index].word if 0 <= index < len(self.tokens) else ""
+
+    def is_word(self, index: int) -> bool:
+        """Whether a word, and not a mark or nothing, stands at `index`."""
+        return 0 <= index < len(self.tokens) and self.tokens[index].is_word
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Offsets in the original text of the tokens from `first` to `last`, both included."""
+        return self.tokens[first].start, self.tokens[last].end
+
+    def token_at(self, position: int) -> int:
+        """The index of the token that holds a position of the normalised text."""
+        return max(0, bisect_right(self.starts, position) - 1)
+
+    def match_span(self, match: re.Match[str]) -> tuple[int, int]:
+        """Offsets in the original text of a match over the normalised text."""
+        begin, end = match.span()
+        while begin < end and self.text[begin] == " ":
+            begin += 1
+        return self.span(self.token_at(begin), self.token_at(max(begin, end - 1)))
+
+
+def read(text: str) -> Line:
+    """Split a text into tokens; an apostrophe only separates words ("l'ultimo" is "l", "ultimo")."""
+    tokens: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        piece = match.group()
+        if piece in _APOSTROPHES:
+            continue
+        is_word = piece[0].isalnum() or piece[0] == "_"
+        tokens.append(Token(piece.lower(), match.start(), match.end(), piece[0].isupper(), is_word))
+    starts: list[int] = []
+    position = 0
+    for token in tokens:
+        starts.append(position)
+        position += len(token.word) + 1
+    return Line(text, tuple(tokens), " ".join(token.word for token in tokens), tuple(starts))
+
+
+def stem(word: str) -> str:
+    """A noun without its number ("gradi" and "grado", "stretches" and "stretch" meet)."""
+    if len(word) <= 3:
+        return word
+    if word.endswith("ies"):
+        return word[:-3]
+    if word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    bare = word.rstrip("aeioyàèéìò")
+    if len(bare) < 3:
+        return word
+    return bare[:-1] if bare.endswith(("ch", "gh")) else bare
+
+
+def stems(words: Iterable[str]) -> frozenset[str]:
+    """The stems of many words."""
+    return frozenset(stem(word) for word in words)

@@ -1,0 +1,116 @@
+"""Pronouns and demonstratives that point outside the question.
+
+A pronoun is left alone when the question itself holds what it stands for ("why do cats purr when they are happy?")
+or when it stands for nothing ("is it safe to…", "che ne pensi"); what remains can only point at the talk.
+"""
+
+import re
+from collections.abc import Iterator
+
+from ricordo.followups.language import Language
+from ricordo.followups.line import Line
+from ricordo.followups.reference import Reference
+
+_MARKS = frozenset(",;:.!?")
+
+
+def pronouns(line: Line, language: Language) -> Iterator[Reference]:
+    """Every pronoun of the line whose antecedent must be sought in the talk."""
+    empty = [line.match_span(match) for match in language.patterns["pleonastic"].finditer(line.text)]
+    for index, token in enumerate(line.tokens):
+        if not token.is_word:
+            continue
+        noun_at = _pointing(line, language, index)
+        if noun_at is None or any(start <= token.start < end for start, end in empty):
+            continue
+        if _answered_within(line, language, index):
+            continue
+        word = token.word
+        last = noun_at if noun_at > index else index
+        start, end = line.span(index, last)
+        yield Reference(
+            "pronoun",
+            0.8 if noun_at == index else 0.75,
+            start,
+            end,
+            line.original[start:end],
+            noun=line.word(noun_at) if noun_at > index else "",
+            plural=word in language.plural_pronouns,
+            person=word in language.person_pronouns,
+        )
+
+
+def _pointing(line: Line, language: Language, index: int) -> int | None:
+    """The index of the noun that a demonstrative points with, `index` for a pronoun on its own, None for neither."""
+    word = line.word(index)
+    if word in language.demonstrative:
+        return _demonstrative(line, language, index)
+    if word in language.personal or word in language.possessive:
+        return index
+    if word in language.place:
+        goes = line.word(index - 1) in language.verbs or line.word(index - 1) in language.prepositions
+        return index if goes and not _content_at(line, language, index + 1) else None
+    if word in language.ones and not line.is_word(index + 1):
+        before = line.word(index - 1)
+        return index if before in language.verbs else None
+    if word in language.clitics:
+        return index if _is_clitic(line, language, index) else None
+    return index if language.patterns["enclitic"].fullmatch(word) and len(word) > 5 else None
+
+
+def _demonstrative(line: Line, language: Language, index: int) -> int | None:
+    word, following = line.word(index), line.word(index + 1)
+    if following in language.time_nouns or following in {"che", "who"}:
+        return None
+    before = line.word(index - 1)
+    if _content_at(line, language, index + 1):
+        onset = language.onset_article.get(word)
+        if onset is not None and not re.match(onset, following):
+            return None
+        # "that" before a noun is a demonstrative only where a clause cannot begin.
+        if word == "that" and before not in language.prepositions and before not in language.auxiliaries:
+            return None
+        return None if line.word(index + 2) in language.links | {"che"} else index + 1
+    if word == "that":
+        opens = before in language.auxiliaries or before in language.prepositions or before in {"mean", "explain", "do"}
+        if not opens or following in language.articles or following in language.personal:
+            return None
+    if following in language.links or following in language.articles:
+        return None
+    return index
+
+
+def _is_clitic(line: Line, language: Language, index: int) -> bool:
+    word, following = line.word(index), line.word(index + 1)
+    if not line.is_word(index + 1):
+        return False
+    if word == "ne":
+        return True
+    if following in language.clitic_hosts:
+        return True
+    onset = language.onset_article.get(word)
+    if onset is None:
+        return word == "li"
+    return re.match(onset, following) is None
+
+
+def _answered_within(line: Line, language: Language, index: int) -> bool:
+    """Whether a noun earlier in the question, in a clause before, is what the pronoun stands for."""
+    word = line.word(index)
+    boundary = index if word in language.possessive else None
+    for at in range(index - 1, 0, -1):
+        if line.word(at) in _MARKS or line.word(at) in language.clause_words:
+            boundary = boundary or at
+            break
+    if boundary is None:
+        return False
+    return any(_names(line, language, at) for at in range(boundary))
+
+
+def _names(line: Line, language: Language, at: int) -> bool:
+    token = line.tokens[at]
+    return token.is_word and language.is_topical(token.word) and not token.word.isdecimal()
+
+
+def _content_at(line: Line, language: Language, at: int) -> bool:
+    return line.is_word(at) and language.is_content(line.word(at))
