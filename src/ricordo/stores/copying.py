@@ -1,11 +1,11 @@
 """A backup of any store: everything copied into a fresh SQLite file that `ricordo.open` can open."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ricordo.errors import ConflictError
 from ricordo.ports import Store
-from ricordo.records import Owner
+from ricordo.records import Owner, SessionInfo, Turn
 
 PAGE = 500
 
@@ -19,17 +19,33 @@ def copy_to_sqlite(
     if path.exists():
         raise ConflictError(f"{path} exists already; name a new file for the backup")
     everyone = list(owners)
-    target = SqliteStore(path)
+    partial = path.with_name(f"{path.name}.partial")
+    target = SqliteStore(partial)
     try:
         for done, owner in enumerate(everyone, start=1):
-            page = source.sessions(owner, limit=PAGE)
-            while page:
-                for session in page:
-                    target.load(session, source.turns(owner, session.id))
-                    for receipt in source.receipts(owner, session.id, limit=session.last_turn):
-                        target.keep_receipt(owner, receipt)
-                page = source.sessions(owner, limit=PAGE, before=page[-1])
+            for session in _sessions(source, owner):
+                receipts = source.receipts(owner, session.id, limit=session.last_turn)
+                target.restore(session, _turns(source, session), receipts)
             if progress:
                 progress(done, len(everyone))
+        target.close()
+        partial.rename(path)
     finally:
         target.close()
+        for leftover in (partial, Path(f"{partial}-lock")):
+            leftover.unlink(missing_ok=True)
+
+
+def _sessions(source: Store, owner: Owner) -> Iterator[SessionInfo]:
+    page = source.sessions(owner, limit=PAGE)
+    while page:
+        yield from page
+        page = source.sessions(owner, limit=PAGE, before=page[-1])
+
+
+def _turns(source: Store, session: SessionInfo) -> Iterator[Turn]:
+    """From the newest back, a page at a time: a session may be longer than memory."""
+    page = source.turns(session.owner, session.id, last=PAGE)
+    while page:
+        yield from page
+        page = source.turns(session.owner, session.id, last=PAGE, before=page[0].turn_number)

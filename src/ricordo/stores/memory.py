@@ -76,9 +76,7 @@ class MemoryStore:
     def erase_notes(self) -> tuple[str, ...]:
         return ()
 
-    def append(
-        self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None
-    ) -> Turn:
+    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
         with self._lock:
             home = self._home(turn.owner)
             stored = home.find(turn.id)
@@ -125,24 +123,21 @@ class MemoryStore:
             return session.put(add_step(newest, message).sealed())
 
     def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+        prepared = merging.prepared(session, turns)
         with self._lock:
             home = self._home(session.owner)
             existing = home.sessions.get(session.id)
-            fresh: list[Turn] = []
-            known = 0
-            for turn in turns:
-                at_number = existing and self._at(existing, turn.turn_number)
-                if merging.already_loaded(turn, at_number or None, home.find(turn.id)):
-                    known += 1
-                else:
+            fresh = []
+            for turn in prepared:
+                at_number = self._at(existing, turn.turn_number) if existing else None
+                if not merging.already_loaded(turn, at_number, home.find(turn.id)):
                     fresh.append(turn)
-            numbers = [turn.turn_number for turn in (existing.turns if existing else [])]
-            merging.check_contiguous(session.id, numbers + [turn.turn_number for turn in fresh])
-            target = existing or _Session(merging.loaded_session(session))
-            for turn in fresh:
-                target.put(turn.sealed())
-            home.sessions[session.id] = target
-            return len(fresh), known
+            numbers = [turn.turn_number for turn in existing.turns] if existing else []
+            merging.check_loaded(session.id, numbers, fresh)
+            target = home.sessions.setdefault(session.id, _Session(merging.loaded_session(session)))
+            target.turns = sorted([*target.turns, *fresh], key=lambda turn: turn.turn_number)
+            target.info = merging.grown(target.info, fresh)
+            return len(fresh), len(prepared) - len(fresh)
 
     @staticmethod
     def _at(session: _Session, number: int) -> Turn | None:
@@ -259,9 +254,7 @@ class MemoryStore:
 
     def stats(self, tenant_id: str) -> StoreStats:
         with self._lock:
-            homes = [
-                home for home in self._homes.values() if home.owner.tenant_id == tenant_id and home.sessions
-            ]
+            homes = [home for home in self._homes.values() if home.owner.tenant_id == tenant_id and home.sessions]
             sessions = [session for home in homes for session in home.sessions.values()]
             turns = [turn for session in sessions for turn in session.turns]
             return StoreStats(

@@ -4,7 +4,7 @@ In: what comes and what is stored. Out: what is to be stored, or a ConflictError
 a store that nothing has to be written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ricordo.errors import ConflictError, ValidationError
@@ -87,6 +87,30 @@ def changed(session: SessionInfo, changes: SessionChanges) -> SessionInfo:
     )
 
 
+def prepared(session: SessionInfo, turns: Iterable[Turn]) -> list[Turn]:
+    """The turns of an import, sealed; refused if one of them belongs elsewhere."""
+    sealed = []
+    for turn in turns:
+        if turn.owner != session.owner or turn.session_id != session.id:
+            raise ValidationError(
+                "session_id", f"turn {turn.turn_number} (id {turn.id!r}) is not of session {session.id!r}"
+            )
+        sealed.append(turn.sealed())
+    return sealed
+
+
+def grown(session: SessionInfo, fresh: Sequence[Turn]) -> SessionInfo:
+    """A session after turns were loaded into it: what derives from turns changes, its own fields stay."""
+    said = [message.created_at for turn in fresh for message in turn.messages]
+    return replace(
+        session,
+        last_turn=max([session.last_turn, *(turn.turn_number for turn in fresh)]),
+        turn_count=session.turn_count + len(fresh),
+        revision=session.revision + len(fresh),
+        last_active_at=max([session.last_active_at, *(turn.created_at for turn in fresh), *said]),
+    )
+
+
 def already_loaded(turn: Turn, at_number: Turn | None, by_id: Turn | None) -> bool:
     """Whether an imported turn stands there unchanged; ConflictError if something else does."""
     if at_number is None and by_id is None:
@@ -100,6 +124,14 @@ def already_loaded(turn: Turn, at_number: Turn | None, by_id: Turn | None) -> bo
     return True
 
 
+def check_loaded(session_id: str, numbers: Sequence[int], fresh: Sequence[Turn]) -> None:
+    """Refuse an import that brings an id or number twice, or would leave a gap beside the stored `numbers`."""
+    ids = {turn.id for turn in fresh}
+    if len(ids) != len(fresh):
+        raise ConflictError(f"session {session_id!r} would hold a turn id twice; give every turn its own id")
+    check_contiguous(session_id, [*numbers, *(turn.turn_number for turn in fresh)])
+
+
 def check_contiguous(session_id: str, numbers: Sequence[int]) -> None:
     """Refuse an import that would leave a gap or begin below 1."""
     if not numbers:
@@ -109,6 +141,4 @@ def check_contiguous(session_id: str, numbers: Sequence[int]) -> None:
     if len(set(numbers)) != len(numbers):
         raise ConflictError(f"session {session_id!r} would hold a turn_number twice")
     if max(numbers) - min(numbers) + 1 != len(numbers):
-        raise ValidationError(
-            "turn_number", f"the turns of session {session_id!r} have a gap; import all of them"
-        )
+        raise ValidationError("turn_number", f"the turns of session {session_id!r} have a gap; import all of them")

@@ -21,6 +21,8 @@ SESSION_COLUMNS = (
     "title, document_ids, tags, metadata, ended_at"
 )
 
+ENDLESS = 2**63 - 1  # above every number and every time that a column can hold
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

@@ -1,28 +1,34 @@
 -- Every key begins with the owner: sixteen bytes derived from (tenant, user).
 -- Times are microseconds since 1970 in UTC. JSON columns are NULL when there is nothing to say.
+--
+-- The constraints repeat what is checked before a write, so that a row written past those checks is refused
+-- too: no NUL (instr … char(0)), no blank text (trim of every Unicode white space), and outer ceilings on
+-- size: 16 MiB for a message, 1 MiB for a JSON column, 64 MiB for the messages between question and answer.
 
 CREATE TABLE owners (
-    owner       BLOB PRIMARY KEY CHECK (length(owner) = 16),
-    tenant_id   TEXT NOT NULL CHECK (length(tenant_id) BETWEEN 1 AND 255),
-    user_id     TEXT NOT NULL CHECK (length(user_id) BETWEEN 1 AND 255)
-) WITHOUT ROWID;
+    owner       BLOB NOT NULL PRIMARY KEY CHECK (length(owner) = 16),
+    tenant_id   TEXT NOT NULL CHECK (length(tenant_id) BETWEEN 1 AND 255 AND instr(tenant_id, char(0)) = 0),
+    user_id     TEXT NOT NULL CHECK (length(user_id) BETWEEN 1 AND 255 AND instr(user_id, char(0)) = 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX owners_by_tenant ON owners (tenant_id);
 
 CREATE TABLE sessions (
     owner           BLOB NOT NULL REFERENCES owners (owner) ON DELETE CASCADE,
-    session_id      TEXT NOT NULL CHECK (length(session_id) BETWEEN 1 AND 255),
-    agent_id        TEXT NOT NULL CHECK (length(agent_id) BETWEEN 1 AND 255),
+    session_id      TEXT NOT NULL CHECK (length(session_id) BETWEEN 1 AND 255 AND instr(session_id, char(0)) = 0),
+    agent_id        TEXT NOT NULL CHECK (length(agent_id) BETWEEN 1 AND 255 AND instr(agent_id, char(0)) = 0),
     created_at      INTEGER NOT NULL,
     last_active_at  INTEGER NOT NULL,
     last_turn       INTEGER NOT NULL DEFAULT 0 CHECK (last_turn >= 0),
-    turn_count      INTEGER NOT NULL DEFAULT 0 CHECK (turn_count >= 0),
-    revision        INTEGER NOT NULL DEFAULT 0,
-    title           TEXT,
-    document_ids    TEXT CHECK (document_ids IS NULL OR json_valid(document_ids)),
-    tags            TEXT CHECK (tags IS NULL OR json_valid(tags)),
-    metadata        TEXT CHECK (metadata IS NULL OR json_valid(metadata)),
+    turn_count      INTEGER NOT NULL DEFAULT 0 CHECK (turn_count BETWEEN 0 AND last_turn),
+    revision        INTEGER NOT NULL DEFAULT 0 CHECK (revision >= 0),
+    title           TEXT CHECK (length(CAST(title AS BLOB)) <= 1048576 AND instr(title, char(0)) = 0),
+    document_ids    TEXT CHECK (document_ids IS NULL OR json_valid(document_ids) AND length(CAST(document_ids AS BLOB)) <= 1048576),
+    tags            TEXT CHECK (tags IS NULL OR json_valid(tags) AND length(CAST(tags AS BLOB)) <= 1048576),
+    metadata        TEXT CHECK (metadata IS NULL OR json_valid(metadata) AND length(CAST(metadata AS BLOB)) <= 1048576),
     ended_at        INTEGER,
     PRIMARY KEY (owner, session_id)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_by_activity ON sessions (owner, last_active_at);
 
@@ -30,28 +36,41 @@ CREATE TABLE turns (
     owner            BLOB NOT NULL,
     session_id       TEXT NOT NULL,
     turn_number      INTEGER NOT NULL CHECK (turn_number >= 1),
-    turn_id          TEXT NOT NULL CHECK (length(turn_id) BETWEEN 1 AND 255),
-    agent_id         TEXT NOT NULL CHECK (length(agent_id) BETWEEN 1 AND 255),
+    turn_id          TEXT NOT NULL CHECK (length(turn_id) BETWEEN 1 AND 255 AND instr(turn_id, char(0)) = 0),
+    agent_id         TEXT NOT NULL CHECK (length(agent_id) BETWEEN 1 AND 255 AND instr(agent_id, char(0)) = 0),
     created_at       INTEGER NOT NULL,
-    query            TEXT CHECK (query IS NULL OR length(trim(query, char(32, 9, 10, 13))) > 0),
+    query            TEXT CHECK (
+        instr(query, char(0)) = 0
+        AND length(CAST(query AS BLOB)) <= 16777216
+        AND trim(query, char(9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, 8192, 8193, 8194, 8195, 8196,
+                             8197, 8198, 8199, 8200, 8201, 8202, 8232, 8233, 8239, 8287, 12288)) <> ''
+    ),
     query_tokens     INTEGER NOT NULL CHECK (query_tokens >= 0),
     answered_at      INTEGER,
-    response         TEXT CHECK (response IS NULL OR length(trim(response, char(32, 9, 10, 13))) > 0),
+    response         TEXT CHECK (
+        instr(response, char(0)) = 0
+        AND length(CAST(response AS BLOB)) <= 16777216
+        AND trim(response, char(9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, 8192, 8193, 8194, 8195, 8196,
+                                8197, 8198, 8199, 8200, 8201, 8202, 8232, 8233, 8239, 8287, 12288)) <> ''
+    ),
     response_tokens  INTEGER NOT NULL CHECK (response_tokens >= 0),
-    chunk_ids        TEXT CHECK (chunk_ids IS NULL OR json_valid(chunk_ids)),
-    metadata         TEXT CHECK (metadata IS NULL OR json_valid(metadata)),
-    details          TEXT CHECK (details IS NULL OR json_valid(details)),
+    chunk_ids        TEXT CHECK (chunk_ids IS NULL OR json_valid(chunk_ids) AND length(CAST(chunk_ids AS BLOB)) <= 1048576),
+    metadata         TEXT CHECK (metadata IS NULL OR json_valid(metadata) AND length(CAST(metadata AS BLOB)) <= 1048576),
+    details          TEXT CHECK (details IS NULL OR json_valid(details) AND length(CAST(details AS BLOB)) <= 67108864),
     origin           TEXT NOT NULL CHECK (origin IN ('chat', 'import')),
-    counter          TEXT NOT NULL,
-    checksum         TEXT NOT NULL,
+    counter          TEXT NOT NULL CHECK (length(counter) <= 255 AND instr(counter, char(0)) = 0),
+    checksum         TEXT NOT NULL CHECK (length(checksum) = 16),
     CHECK (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL),
     CHECK ((response IS NULL) = (answered_at IS NULL)),
     UNIQUE (owner, session_id, turn_number),
     UNIQUE (owner, turn_id),
     FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE
-);
+) STRICT;
 
 CREATE INDEX turns_by_age ON turns (owner, created_at);
+
+-- Asked and not yet answered: few at any time, found without reading the others.
+CREATE INDEX turns_open ON turns (owner) WHERE query IS NOT NULL AND response IS NULL;
 
 -- What a context held and why, beside the turn it was built for. Longer texts (system prompt, chunks,
 -- summaries) are named by digest and kept once per session in passages, until the last turn that used them goes.
@@ -59,17 +78,17 @@ CREATE TABLE receipts (
     owner        BLOB NOT NULL,
     session_id   TEXT NOT NULL,
     turn_number  INTEGER NOT NULL,
-    body         TEXT NOT NULL CHECK (json_valid(body)),
+    body         TEXT NOT NULL CHECK (json_valid(body) AND length(CAST(body AS BLOB)) <= 67108864),
     PRIMARY KEY (owner, session_id, turn_number),
     FOREIGN KEY (owner, session_id, turn_number) REFERENCES turns (owner, session_id, turn_number) ON DELETE CASCADE
-);
+) STRICT;
 
 CREATE TABLE passages (
     owner       BLOB NOT NULL,
     session_id  TEXT NOT NULL,
-    digest      TEXT NOT NULL,
-    last_turn   INTEGER NOT NULL,
-    body        TEXT NOT NULL,
+    digest      TEXT NOT NULL CHECK (length(digest) BETWEEN 1 AND 255),
+    last_turn   INTEGER NOT NULL CHECK (last_turn >= 1),
+    body        TEXT NOT NULL CHECK (instr(body, char(0)) = 0 AND length(CAST(body AS BLOB)) <= 16777216),
     PRIMARY KEY (owner, session_id, digest),
     FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE
-);
+) STRICT;

@@ -1,0 +1,107 @@
+"""Group commit without a writer thread: whoever comes first commits for everybody who is waiting.
+
+In: operations from many threads. Out: each one's result or error, after the commit that holds it. A caller
+that finds nobody at work leads at once, so a lone caller pays no thread hop; the others wait on a lock of
+their own and are woken one by one when their result is there, or to lead the next commit.
+"""
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+MOST = 256  # operations in one commit: bounds how long the first of them waits for the last
+
+
+class Ticket:
+    """One caller's operation, its place in the queue and what came of it."""
+
+    __slots__ = ("alone", "error", "leads", "operation", "result", "wake")
+
+    def __init__(self, operation: Callable[..., Any], *, alone: bool = False) -> None:
+        self.operation = operation
+        self.alone = alone
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.leads = False
+        self.wake: Lock | None = None
+
+
+class GroupCommit:
+    """Queues operations and lets one caller at a time serve a batch of them.
+
+    `serve` gets the batch, runs every operation, commits, and fills in `result` or `error` of each ticket.
+    An `alone` ticket is a batch by itself.
+    """
+
+    def __init__(self, serve: Callable[[Sequence[Ticket]], None]) -> None:
+        self._serve = serve
+        self._mutex = Lock()
+        self._waiting: list[Ticket] = []  # the first of these leads, or is about to
+        self._led = False
+
+    def run(self, operation: Callable[..., T], *, alone: bool = False) -> T:
+        """Have the operation served; returns or raises when its commit is done."""
+        ticket = Ticket(operation, alone=alone)
+        with self._mutex:
+            self._waiting.append(ticket)
+            if self._led:
+                ticket.wake = Lock()
+                ticket.wake.acquire()
+            else:
+                self._led = ticket.leads = True
+        if ticket.wake is not None:
+            self._follow(ticket, ticket.wake)
+        if ticket.leads:
+            self._lead()
+        if ticket.error is not None:
+            raise ticket.error
+        result: T = ticket.result
+        return result
+
+    def _lead(self) -> None:
+        with self._mutex:
+            batch = self._take()
+        try:
+            self._serve(batch)
+        except BaseException as error:
+            for ticket in batch:
+                ticket.error = ticket.error or error
+            raise
+        finally:
+            with self._mutex:
+                self._pass_on()
+            for ticket in batch:
+                if ticket.wake is not None and not ticket.leads:
+                    ticket.wake.release()
+
+    def _follow(self, ticket: Ticket, wake: Lock) -> None:
+        """Sleep until served or called to lead; an interrupted sleeper leaves the queue in order."""
+        try:
+            wake.acquire()
+        except BaseException:
+            with self._mutex:
+                if ticket in self._waiting:
+                    self._waiting.remove(ticket)
+                    if ticket.leads:
+                        self._pass_on()
+            raise
+
+    def _take(self) -> list[Ticket]:
+        batch = self._waiting[:MOST]
+        if len(batch) > 1:
+            alone = next((at for at, ticket in enumerate(batch) if ticket.alone), len(batch))
+            batch = batch[: max(1, alone)]
+        del self._waiting[: len(batch)]
+        return batch
+
+    def _pass_on(self) -> None:
+        """Call the first one waiting to lead; the mutex is held."""
+        if self._waiting:
+            successor = self._waiting[0]
+            successor.leads = True
+            if successor.wake is not None:
+                successor.wake.release()
+        else:
+            self._led = False

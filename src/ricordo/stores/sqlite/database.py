@@ -1,0 +1,187 @@
+"""The file itself: opening it, bringing its schema up to date, and saying in our words what SQLite says in its own.
+
+In: a path. Out: connections that are set up for durable writes or for reading alone. Processes queue for the
+write lock at an advisory lock beside the file, because SQLite's own busy handler sleeps and starves.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import time
+
+from ricordo.errors import DamageError, RicordoError, SchemaError, StoreError, StoreUnavailable
+from ricordo.stores.migrations import Migration, migrations_for, pending
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: the busy handler has to do
+    fcntl = None  # type: ignore[assignment]
+
+APPLICATION_ID = 0x5269636F  # "Rico" in the header: this file is ours
+OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
+SCRUB_DUE = 1  # user_version while erased text may still lie in free pages
+
+LEDGER = """
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version     INTEGER PRIMARY KEY,
+    digest      TEXT NOT NULL,
+    applied_at  INTEGER NOT NULL
+) STRICT
+"""
+
+_AWAY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
+         sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL}  # fmt: skip
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+class Gate:
+    """An advisory lock on `<path>-lock`: processes pass one by one, in the order they came."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if fcntl else None
+
+    def __enter__(self) -> None:
+        if self._file is not None:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Let go of the lock file; it stays where it is, empty."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    __del__ = close
+
+
+def open_writer(path: Path, wait: float) -> sqlite3.Connection:
+    """The connection for writing: every commit is on disk when it returns."""
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; Ricordo needs 3.37 or newer")
+    _make_private(path)
+    connection = _connect(path, wait, "rw")
+    try:
+        _refuse_strangers(connection, path)
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = FAST").fetchall()
+        connection.execute("PRAGMA cache_size = -16384")
+        connection.execute("PRAGMA journal_size_limit = 67108864").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(path: Path, wait: float) -> sqlite3.Connection:
+    """A connection that can only read; it sees what was committed and waits for no writer."""
+    connection = _connect(path, wait, "ro")
+    connection.execute("PRAGMA cache_size = -8192")
+    return connection
+
+
+def migrate(connection: sqlite3.Connection, known: tuple[Migration, ...] | None = None) -> None:
+    """Apply the migrations that the file does not have yet, all of them in one transaction."""
+    known = known if known is not None else migrations_for("sqlite")
+    if _ledger(connection) and not pending(known, _ledger(connection)):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute(LEDGER)
+        for migration in pending(known, _ledger(connection)):
+            for statement in _statements(migration.sql):
+                connection.execute(statement)
+            connection.execute(
+                "INSERT INTO schema_migrations VALUES (?, ?, ?)",
+                (migration.version, migration.digest, int(time() * 1e6)),
+            )
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def translated(error: BaseException, path: Path) -> BaseException:
+    """A driver's error as one of ours, with its cause; ours pass through."""
+    if isinstance(error, RicordoError) or not isinstance(error, (sqlite3.Error, UnicodeError, OSError)):
+        return error
+    ours = _translate(error, path)
+    ours.__cause__ = error
+    return ours
+
+
+@contextmanager
+def translating(path: Path) -> Iterator[None]:
+    """Errors of the driver leave this block as ours."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeError, OSError) as error:
+        raise _translate(error, path) from error
+
+
+def _translate(error: Exception, path: Path) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & 0xFF if isinstance(code, int) else None
+    if primary in _DAMAGED or "not decode to UTF-8" in str(error):
+        return DamageError(
+            f"{path} is damaged or not a database ({error}); restore a backup, or save what is readable "
+            f"with `sqlite3 {path} .recover`"
+        )
+    if primary in _AWAY or isinstance(error, OSError):
+        return StoreUnavailable(f"{path} cannot be used now ({error}); free space or locks and try again")
+    if isinstance(error, UnicodeError):
+        return StoreError(f"{path} keeps valid Unicode only ({error}); remove lone surrogates")
+    return StoreError(f"{path} refused the operation ({error})")
+
+
+def _connect(path: Path, wait: float, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=wait,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+
+
+def _make_private(path: Path) -> None:
+    """A new file is readable by its user alone: conversations are private."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except FileNotFoundError as error:
+        raise StoreError(f"the folder {path.parent} does not exist; make it first") from error
+    except OSError as error:
+        raise StoreError(f"{path} cannot be opened for writing ({error.strerror}); check its rights") from error
+
+
+def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if application not in (0, APPLICATION_ID) or (tables and "schema_migrations" not in tables):
+        raise SchemaError(f"{path} is another program's SQLite database; name a file of its own for Ricordo")
+
+
+def _ledger(connection: sqlite3.Connection) -> dict[int, str]:
+    exists = "SELECT 1 FROM sqlite_schema WHERE name = 'schema_migrations'"
+    if not connection.execute(exists).fetchall():
+        return {}
+    return dict(connection.execute("SELECT version, digest FROM schema_migrations").fetchall())
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script, one by one: executescript would commit in between."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

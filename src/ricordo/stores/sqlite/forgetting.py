@@ -1,0 +1,121 @@
+"""Clear, delete, expire, erase: what leaves the file, and how its bytes leave it too.
+
+In: a connection that is inside a write transaction (`scrub` wants one that is not). Out: how much went.
+A batch of a cleanup is one short transaction, so that writers barely wait.
+"""
+
+import sqlite3
+from collections import Counter
+from time import monotonic, sleep
+
+from ricordo.errors import StoreUnavailable
+from ricordo.records import Owner
+from ricordo.reports import Expired
+from ricordo.stores.sqlite import statements as sql
+from ricordo.stores.sqlite.database import SCRUB_DUE
+
+
+def clear(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int | None:
+    """Empty a session; it stays and counts from 1 again."""
+    key = (owner.key.bytes, session_id)
+    if not writer.execute(sql.LAST_TURN_OF_SESSION, key).fetchall():
+        return None
+    gone = _drop_content(writer, key)
+    writer.execute(sql.CLEAR_SESSION, key)
+    return gone
+
+
+def delete_session(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int | None:
+    """Remove a session and what is in it."""
+    key = (owner.key.bytes, session_id)
+    if not writer.execute(sql.LAST_TURN_OF_SESSION, key).fetchall():
+        return None
+    gone = _drop_content(writer, key)
+    writer.execute(sql.DROP_SESSION, key)
+    return gone
+
+
+def expire(writer: sqlite3.Connection, owner: Owner, turns_before: int, idle_before: int, batch: int) -> Expired:
+    """Remove one batch of what is past its time: idle sessions first, then single turns."""
+    sessions, turns, room = _expire_idle(writer, owner, idle_before, batch)
+    if room > 0:
+        emptied, aged = _expire_aged(writer, owner, turns_before, room)
+        sessions, turns = sessions + emptied, turns + aged
+    return Expired(sessions, turns, more=anything_expired(writer, owner, turns_before, idle_before))
+
+
+def anything_expired(connection: sqlite3.Connection, owner: Owner, turns_before: int, idle_before: int) -> bool:
+    """Whether there is work; asked before taking the write lock."""
+    values = {"owner": owner.key.bytes, "turns_before": turns_before, "idle_before": idle_before}
+    return bool(connection.execute(sql.ANYTHING_EXPIRED, values).fetchone()[0])
+
+
+def erase(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
+    """Remove an owner and note in the same commit that the file has to be scrubbed."""
+    gone = {what: writer.execute(delete, (owner.key.bytes,)).rowcount for what, delete in sql.ERASE.items()}
+    writer.execute(f"PRAGMA user_version = {SCRUB_DUE}")
+    return {what: gone[what] for what in ("sessions", "turns", "receipts")}
+
+
+def scrub_is_due(connection: sqlite3.Connection) -> bool:
+    """Whether an erasure was cut short before its bytes were overwritten."""
+    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == SCRUB_DUE)
+
+
+def scrub(writer: sqlite3.Connection, wait: float) -> None:
+    """Rebuild the file without its free space and empty the write-ahead log, so that no old byte remains."""
+    writer.execute("VACUUM")
+    give_up = monotonic() + wait
+    while writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if monotonic() > give_up:
+            raise StoreUnavailable(
+                "the data is deleted, but a long read or backup still holds the write-ahead log that has its "
+                "bytes; end that read and erase again"
+            )
+        sleep(0.01)
+    writer.execute("PRAGMA user_version = 0")
+
+
+def _drop_content(writer: sqlite3.Connection, key: tuple[bytes, str]) -> int:
+    writer.execute(sql.DROP_RECEIPTS, key)
+    writer.execute(sql.DROP_PASSAGES, key)
+    return writer.execute(sql.DROP_TURNS, key).rowcount
+
+
+def _expire_idle(writer: sqlite3.Connection, owner: Owner, idle_before: int, room: int) -> tuple[int, int, int]:
+    """Sessions gone, turns gone, room left. A session larger than the room goes piece by piece."""
+    sessions = turns = 0
+    idle = writer.execute(sql.IDLE_SESSIONS, (owner.key.bytes, idle_before, room)).fetchall()
+    for session_id, turn_count in idle:
+        if room <= 0:
+            break
+        key = (owner.key.bytes, session_id)
+        if turn_count <= room:
+            turns += _drop_content(writer, key)
+            writer.execute(sql.DROP_SESSION, key)
+            sessions += 1
+        else:
+            gone = writer.execute(sql.DROP_OLDEST_TURNS, (*key, room)).rowcount
+            _lessen(writer, key, gone)
+            turns += gone
+        room -= max(1, turn_count)
+    return sessions, turns, room
+
+
+def _expire_aged(writer: sqlite3.Connection, owner: Owner, turns_before: int, room: int) -> tuple[int, int]:
+    aged = writer.execute(sql.DROP_AGED_TURNS, (owner.key.bytes, turns_before, room)).fetchall()
+    sessions = 0
+    for session_id, gone in Counter(session_id for (session_id,) in aged).items():
+        key = (owner.key.bytes, session_id)
+        if _lessen(writer, key, gone) == 0:
+            writer.execute(sql.DROP_PASSAGES, key)
+            writer.execute(sql.DROP_SESSION, key)
+            sessions += 1
+    return sessions, len(aged)
+
+
+def _lessen(writer: sqlite3.Connection, key: tuple[bytes, str], gone: int) -> int:
+    """Tell a session that it lost turns; how many it still has."""
+    writer.execute(sql.DROP_UNUSED_PASSAGES, {"owner": key[0], "session_id": key[1]})
+    (left,) = writer.execute(sql.LESSEN_SESSION, (gone, *key)).fetchall()
+    return int(left[0])

@@ -1,0 +1,82 @@
+"""Reads that need one unchanging view of the file: receipts with their passages, integrity, backup.
+
+In: a reading connection. Out: records, damages, or a copy. A read transaction gives the view; writers go on.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ricordo.errors import ConflictError
+from ricordo.records import Owner, StoredReceipt
+from ricordo.reports import Damage
+from ricordo.stores.sqlite import statements as sql
+
+PAGES_AT_ONCE = 1000
+
+
+@contextmanager
+def one_view(reader: sqlite3.Connection) -> Iterator[None]:
+    """Everything read inside sees the same moment."""
+    reader.execute("BEGIN")
+    try:
+        yield
+    finally:
+        reader.execute("ROLLBACK")
+
+
+def receipts(
+    reader: sqlite3.Connection, owner: Owner, session_id: str, turn_number: int | None, limit: int
+) -> Sequence[StoredReceipt]:
+    """Receipts of a session, newest first, each with the passages its body names."""
+    key = owner.key.bytes
+    values = {"owner": key, "session_id": session_id, "turn_number": turn_number, "limit": limit}
+    with one_view(reader):
+        return [
+            StoredReceipt(
+                session_id,
+                number,
+                body,
+                dict(reader.execute(sql.PASSAGES_NAMED_BY, (key, session_id, body)).fetchall()),
+            )
+            for number, body in reader.execute(sql.RECEIPTS, values).fetchall()
+        ]
+
+
+def integrity(reader: sqlite3.Connection, path: Path) -> Sequence[Damage]:
+    """What SQLite finds wrong with pages, indexes, constraints and references."""
+    try:
+        with one_view(reader):
+            found = [text for (text,) in reader.execute("PRAGMA integrity_check(1000)") if text != "ok"]
+            dangling = reader.execute("PRAGMA foreign_key_check").fetchall()
+    except sqlite3.DatabaseError as error:
+        return [Damage(str(path), f"cannot be read to the end ({error})")]
+    return [Damage(str(path), text) for text in found] + [
+        Damage(f"table {table}, row {row}", f"belongs to nothing in {parent}") for table, row, parent, _ in dangling
+    ]
+
+
+def backup(reader: sqlite3.Connection, path: Path, progress: Callable[[int, int], None] | None) -> None:
+    """Copy the file as it is at this moment; the copy appears under its name when it is whole."""
+    if path.exists():
+        raise ConflictError(f"{path} exists already; name a new file for the backup")
+    partial = path.with_name(f"{path.name}.partial")
+    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+
+    def report(_status: int, remaining: int, total: int) -> None:
+        if progress:
+            progress(total - remaining, total)
+
+    target = sqlite3.connect(partial, isolation_level=None)
+    try:
+        with one_view(reader):
+            reader.execute("SELECT 1 FROM sqlite_schema").fetchall()  # the view begins with the first read
+            reader.backup(target, pages=PAGES_AT_ONCE, progress=report)
+        target.close()
+        os.rename(partial, path)
+    except BaseException:
+        target.close()
+        partial.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,193 @@
+"""The SQLite store: one file, durable when a call returns, readable while others write.
+
+Each method is one read or one write operation; the rows are in `writing` and `forgetting`, the statements in
+`statements`, the shared commit in `connections`. Open it again in every process; it does not survive a fork.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.reports import Damage, Expired, StoreStats
+from ricordo.stores import merging
+from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
+from ricordo.stores.sqlite import forgetting, snapshots, writing
+from ricordo.stores.sqlite import statements as sql
+from ricordo.stores.sqlite.connections import Connections
+from ricordo.stores.sqlite.database import translated
+
+OWNERS_AT_ONCE = 500
+
+
+class SqliteStore:
+    """Keeps everything in one SQLite file. `wait` is how many seconds a locked file is waited for."""
+
+    def __init__(self, path: Path | str, *, wait: float = 60.0) -> None:
+        self._path = Path(path)
+        self._wait = wait
+        self._connections = Connections(self._path, wait)
+        with self._reading() as reader:
+            scrub_is_due = forgetting.scrub_is_due(reader)
+        if scrub_is_due:
+            self._scrub()
+
+    @property
+    def location(self) -> str:
+        return str(self._path)
+
+    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+        write = self._connections.write
+        try:
+            return write(lambda writer: writing.append_new(writer, turn, expected, receipt))
+        except writing.TurnIdTaken:
+            return write(lambda writer: writing.append_known(writer, turn, expected, receipt))
+
+    def answer(
+        self,
+        owner: Owner,
+        turn_id: str,
+        answer: Message,
+        metadata: dict[str, object],
+        receipt: StoredReceipt | None,
+    ) -> Turn:
+        return self._connections.write(lambda writer: writing.answer(writer, owner, turn_id, answer, metadata, receipt))
+
+    def add_message(self, turn: Turn) -> Turn:
+        return self._connections.write(lambda writer: writing.add_message(writer, turn))
+
+    def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+        prepared = merging.prepared(session, turns)
+        return self._connections.write(lambda writer: writing.load(writer, session, prepared))
+
+    def restore(self, session: SessionInfo, turns: Iterable[Turn], receipts: Iterable[StoredReceipt]) -> None:
+        """Write a session that is not here yet exactly as it was elsewhere: a backup's way in."""
+        self._connections.write(lambda writer: writing.restore(writer, session, turns, receipts))
+
+    def turn(self, owner: Owner, turn_id: str) -> Turn | None:
+        with self._reading() as reader:
+            return writing.find_turn(reader, owner, turn_id)
+
+    def turns(
+        self,
+        owner: Owner,
+        session_id: str,
+        *,
+        last: int | None = None,
+        before: int | None = None,
+        after: int | None = None,
+    ) -> Sequence[Turn]:
+        # The hot path of every prompt: no context manager, no generator.
+        bounds = (0 if after is None else after, ENDLESS if before is None else before)
+        connections = self._connections
+        reader = connections.reader()
+        try:
+            rows = reader.execute(
+                sql.TURNS, (owner.key.bytes, session_id, *bounds, -1 if last is None else last)
+            ).fetchall()
+        except (sqlite3.Error, UnicodeError) as error:
+            raise translated(error, self._path) from error
+        finally:
+            connections.give_back(reader)
+        rows.reverse()
+        return [row_to_turn(owner, row) for row in rows]
+
+    def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
+        with self._reading() as reader:
+            return writing.find_session(reader, owner, session_id)
+
+    def sessions(
+        self, owner: Owner, *, limit: int, agent_id: str | None = None, before: SessionInfo | None = None
+    ) -> Sequence[SessionInfo]:
+        values = {
+            "owner": owner.key.bytes,
+            "active": ENDLESS if before is None else micros(before.last_active_at),
+            "session_id": "" if before is None else before.id,
+            "agent_id": agent_id,
+            "limit": limit,
+        }
+        with self._reading() as reader:
+            rows = reader.execute(sql.SESSIONS, values).fetchall()
+        return [row_to_session(owner, row) for row in rows]
+
+    def update_session(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
+        return self._connections.write(lambda writer: writing.update_session(writer, owner, session_id, changes))
+
+    def owners(self, tenant_id: str) -> Iterator[Owner]:
+        reached = b""
+        while True:
+            with self._reading() as reader:
+                page = reader.execute(sql.OWNERS, (tenant_id, reached, OWNERS_AT_ONCE)).fetchall()
+            if not page:
+                return
+            for _, user_id in page:
+                yield Owner(tenant_id, user_id)
+            reached = page[-1][0]
+
+    def everyone(self) -> Iterator[Owner]:
+        """Every owner in the file, of every tenant: for tools that look at the whole of it."""
+        with self._reading() as reader:
+            tenants = reader.execute("SELECT DISTINCT tenant_id FROM owners").fetchall()
+        for (tenant_id,) in tenants:
+            yield from self.owners(tenant_id)
+
+    def receipts(
+        self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
+    ) -> Sequence[StoredReceipt]:
+        with self._reading() as reader:
+            return snapshots.receipts(reader, owner, session_id, turn_number, limit)
+
+    def clear(self, owner: Owner, session_id: str) -> int | None:
+        return self._connections.write(lambda writer: forgetting.clear(writer, owner, session_id))
+
+    def delete_session(self, owner: Owner, session_id: str) -> int | None:
+        return self._connections.write(lambda writer: forgetting.delete_session(writer, owner, session_id))
+
+    def expire(
+        self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
+    ) -> Expired:
+        bounds = [-ENDLESS if moment is None else micros(moment) for moment in (turns_before, idle_before)]
+        with self._reading() as reader:
+            if not forgetting.anything_expired(reader, owner, *bounds):
+                return Expired()
+        return self._connections.write(lambda writer: forgetting.expire(writer, owner, bounds[0], bounds[1], batch))
+
+    def erase(self, owner: Owner) -> dict[str, int]:
+        gone = self._connections.write(lambda writer: forgetting.erase(writer, owner))
+        self._scrub()
+        return gone
+
+    def stats(self, tenant_id: str) -> StoreStats:
+        with self._reading() as reader:
+            users, sessions, turns, open_turns, receipts = reader.execute(
+                sql.STATS, {"tenant_id": tenant_id}
+            ).fetchone()
+        files = (Path(f"{self._path}{suffix}") for suffix in ("", "-wal"))
+        size = sum(file.stat().st_size for file in files if file.exists())
+        return StoreStats(users, sessions, turns, open_turns, receipts, bytes_on_disk=size)
+
+    def integrity(self) -> Sequence[Damage]:
+        with self._reading() as reader:
+            return snapshots.integrity(reader, self._path)
+
+    def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        with self._reading() as reader:
+            snapshots.backup(reader, path, progress)
+
+    def close(self) -> None:
+        self._connections.close()
+
+    def _scrub(self) -> None:
+        self._connections.write_alone(lambda writer: forgetting.scrub(writer, self._wait))
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        reader = self._connections.reader()
+        try:
+            yield reader
+        except (sqlite3.Error, UnicodeError) as error:
+            raise translated(error, self._path) from error
+        finally:
+            self._connections.give_back(reader)

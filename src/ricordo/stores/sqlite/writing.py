@@ -1,0 +1,187 @@
+"""Write operations as functions on a connection that is inside a write transaction.
+
+In: what a caller wants kept. Out: what is stored. What it means when something stands there already is
+decided in `ricordo.stores.merging`; here are only the rows.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ricordo.errors import NotFoundError
+from ricordo.placing import add_step, open_turn, place, the_message
+from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.stores import merging
+from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn, session_to_row, turn_to_row
+from ricordo.stores.sqlite import statements as sql
+
+
+class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has to decide
+    """The new turn's id is stored already, or its number is not the expected one."""
+
+
+def append_new(writer: sqlite3.Connection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
+    """Number and keep a turn that is new; the unique key tells when it is not, at no cost otherwise."""
+    owner, session_id = turn.owner.key.bytes, turn.session_id
+    active = _last_said(turn)
+    found = writer.execute(sql.NEXT_NUMBER, (active, owner, session_id)).fetchall()
+    number: int = found[0][0] if found else 1
+    if expected is not None and number != expected:
+        raise TurnIdTaken
+    if not found:
+        begun = merging.touched(merging.new_session(turn), replace(turn, turn_number=1), turn_count=1)
+        _add_session(writer, begun)
+    numbered = replace(turn, turn_number=number).sealed()
+    try:
+        writer.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
+    except sqlite3.IntegrityError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_UNIQUE and "turn_id" in str(error):
+            raise TurnIdTaken from error
+        raise
+    if receipt:
+        keep_receipt(writer, turn.owner, receipt, session_id, number)
+    return numbered
+
+
+def append_known(writer: sqlite3.Connection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
+    """Keep a turn whose id may be stored already."""
+    stored = find_turn(writer, turn.owner, turn.id)
+    if stored:
+        merged = merging.merge_repeat(turn, stored)
+        return stored if merged is stored else _change(writer, merged, receipt)
+    counted = writer.execute(sql.LAST_TURN_OF_SESSION, (turn.owner.key.bytes, turn.session_id)).fetchone()
+    merging.check_expected(expected, (counted[0] if counted else 0) + 1, turn.session_id)
+    return append_new(writer, turn, None, receipt)
+
+
+def answer(
+    writer: sqlite3.Connection,
+    owner: Owner,
+    turn_id: str,
+    message: Message,
+    metadata: dict[str, object],
+    receipt: StoredReceipt | None,
+) -> Turn:
+    """Close an open turn."""
+    stored = find_turn(writer, owner, turn_id)
+    if stored is None:
+        raise NotFoundError(f"turn {turn_id!r} does not exist for this user; ask first")
+    merged = merging.merge_answer(stored, message, metadata)
+    return stored if merged is stored else _change(writer, merged, receipt)
+
+
+def add_message(writer: sqlite3.Connection, turn: Turn) -> Turn:
+    """Place the one message of `turn`."""
+    message = the_message(turn)
+    newest = _newest(writer, turn.owner, turn.session_id)
+    where = place(message, newest)
+    if where == "new" or newest is None:
+        opened = open_turn(replace(turn, question=None, answer=None, steps=()), message)
+        return append_known(writer, opened, None, None)
+    if where == "answer":
+        return answer(writer, turn.owner, newest.id, message, {}, None)
+    return _change(writer, add_step(newest, message).sealed(), None)
+
+
+def load(writer: sqlite3.Connection, session: SessionInfo, turns: Sequence[Turn]) -> tuple[int, int]:
+    """Bring in a session with its numbered turns; all or nothing."""
+    owner = session.owner.key.bytes
+    fresh: list[Turn] = []
+    for turn in turns:
+        key = (owner, session.id, turn.turn_number)
+        at_number = _one_turn(session.owner, writer.execute(sql.TURN_BY_NUMBER, key))
+        if not merging.already_loaded(turn, at_number, find_turn(writer, session.owner, turn.id)):
+            fresh.append(turn)
+    numbers = [number for (number,) in writer.execute(sql.TURN_NUMBERS, (owner, session.id))]
+    merging.check_loaded(session.id, numbers, fresh)
+    existing = find_session(writer, session.owner, session.id)
+    after = merging.grown(existing or merging.loaded_session(session), fresh)
+    if existing is None:
+        _add_session(writer, after)
+    elif fresh:
+        _set_session(writer, after)
+    writer.executemany(sql.ADD_TURN, ((owner, *turn_to_row(turn)) for turn in fresh))
+    return len(fresh), len(turns) - len(fresh)
+
+
+def restore(
+    writer: sqlite3.Connection, session: SessionInfo, turns: Iterable[Turn], receipts: Iterable[StoredReceipt]
+) -> None:
+    """Write a session exactly as it was, counters and gaps included: what a backup needs."""
+    owner = session.owner.key.bytes
+    _add_session(writer, session)
+    writer.executemany(sql.ADD_TURN, ((owner, *turn_to_row(turn)) for turn in turns))
+    for receipt in receipts:
+        keep_receipt(writer, session.owner, receipt, session.id, receipt.turn_number)
+
+
+def update_session(
+    writer: sqlite3.Connection, owner: Owner, session_id: str, changes: SessionChanges
+) -> SessionInfo | None:
+    """Set the given fields of a session."""
+    stored = find_session(writer, owner, session_id)
+    if stored is None:
+        return None
+    changed = merging.changed(stored, changes)
+    _set_session(writer, changed)
+    return changed
+
+
+def keep_receipt(
+    writer: sqlite3.Connection, owner: Owner, receipt: StoredReceipt, session_id: str, number: int
+) -> None:
+    """Keep a receipt beside its turn, and its passages once per session."""
+    key = owner.key.bytes
+    writer.execute(sql.KEEP_RECEIPT, (key, session_id, number, receipt.body))
+    writer.executemany(
+        sql.KEEP_PASSAGE,
+        [(key, session_id, digest, number, body) for digest, body in receipt.passages.items()],
+    )
+
+
+def find_turn(connection: sqlite3.Connection, owner: Owner, turn_id: str) -> Turn | None:
+    """One turn by id."""
+    return _one_turn(owner, connection.execute(sql.TURN_BY_ID, (owner.key.bytes, turn_id)))
+
+
+def find_session(connection: sqlite3.Connection, owner: Owner, session_id: str) -> SessionInfo | None:
+    """One session by id."""
+    rows = connection.execute(sql.SESSION, (owner.key.bytes, session_id)).fetchall()
+    return row_to_session(owner, rows[0]) if rows else None
+
+
+def _one_turn(owner: Owner, found: Iterable[Any]) -> Turn | None:
+    rows = list(found)
+    return row_to_turn(owner, rows[0]) if rows else None
+
+
+def _newest(writer: sqlite3.Connection, owner: Owner, session_id: str) -> Turn | None:
+    return _one_turn(owner, writer.execute(sql.TURNS, (owner.key.bytes, session_id, 0, ENDLESS, 1)))
+
+
+def _add_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
+    owner = session.owner
+    writer.execute(sql.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
+    writer.execute(sql.ADD_SESSION, (owner.key.bytes, *session_to_row(session)))
+
+
+def _set_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
+    session_id, *values = session_to_row(session)
+    writer.execute(sql.SET_SESSION, (*values, session.owner.key.bytes, session_id))
+
+
+def _change(writer: sqlite3.Connection, turn: Turn, receipt: StoredReceipt | None) -> Turn:
+    """Write what was added to a stored turn."""
+    place = (turn.owner.key.bytes, turn.session_id)
+    *_, answered_at, response, tokens, chunk_ids, metadata, details, _origin, _counter, checksum = turn_to_row(turn)
+    values = (answered_at, response, tokens, chunk_ids, metadata, details, checksum)
+    writer.execute(sql.CHANGE_TURN, (*values, *place, turn.turn_number))
+    writer.execute(sql.TOUCH_SESSION, (_last_said(turn), *place))
+    if receipt:
+        keep_receipt(writer, turn.owner, receipt, turn.session_id, turn.turn_number)
+    return turn
+
+
+def _last_said(turn: Turn) -> int:
+    return micros(max([turn.created_at, *(message.created_at for message in turn.messages)]))
