@@ -1,0 +1,123 @@
+"""The compressors a block may name: how plain bytes become a payload and come back, never larger than declared.
+
+A codec is two numbers in a block's header, its own and its dictionary's; what was written with one is read with the
+same one for ever. New blocks use the newest; numbers are only ever added.
+"""
+
+import threading
+from typing import Protocol
+
+import zstandard
+
+from ricordo.archive.dictionary import NEWEST, dictionary_bytes
+
+# Compaction runs off the write path, so time goes into ratio; measured in docs/archive.md.
+LEVEL = 19
+
+
+class Unreadable(Exception):  # noqa: N818 - a verdict on bytes; the block turns it into an error that has a name
+    """The payload is not what this codec wrote."""
+
+
+class Codec(Protocol):
+    """Plain bytes to payload and back."""
+
+    @property
+    def number(self) -> int:
+        """How a block's header names the codec."""
+        ...
+
+    @property
+    def dictionary(self) -> int:
+        """How a block's header names the dictionary; 0 for none."""
+        ...
+
+    def compress(self, plain: bytes) -> bytes:
+        """The payload; the same bytes for the same text."""
+        ...
+
+    def decompress(self, payload: bytes, size: int) -> bytes:
+        """Exactly `size` plain bytes, or Unreadable; never allocates more than that."""
+        ...
+
+
+class Stored:
+    """Codec 0: the payload is the plain bytes."""
+
+    number = 0
+    dictionary = 0
+
+    def compress(self, plain: bytes) -> bytes:
+        return plain
+
+    def decompress(self, payload: bytes, size: int) -> bytes:
+        if len(payload) != size:
+            raise Unreadable(f"{size} bytes were declared, {len(payload)} are there")
+        return payload
+
+
+class Zstd:
+    """Codec 1: one zstd frame without magic, size, checksum or dictionary id, all of which the header has."""
+
+    number = 1
+
+    def __init__(self, dictionary: int, level: int = LEVEL) -> None:
+        self.dictionary = dictionary
+        self._level = level
+        raw = dictionary_bytes(dictionary) if dictionary else None
+        self._dictionary = zstandard.ZstdCompressionDict(raw) if raw else None
+        # A zstd context serves one thread at a time, and making one costs more than using it.
+        self._local = threading.local()
+
+    def compress(self, plain: bytes) -> bytes:
+        compressor: zstandard.ZstdCompressor | None = getattr(self._local, "compressor", None)
+        if compressor is None:
+            parameters = zstandard.ZstdCompressionParameters.from_level(
+                self._level,
+                format=zstandard.FORMAT_ZSTD1_MAGICLESS,
+                write_content_size=False,
+                write_checksum=False,
+                write_dict_id=False,
+            )
+            compressor = zstandard.ZstdCompressor(dict_data=self._dictionary, compression_params=parameters)
+            self._local.compressor = compressor
+        return compressor.compress(plain)
+
+    def decompress(self, payload: bytes, size: int) -> bytes:
+        decompressor: zstandard.ZstdDecompressor | None = getattr(self._local, "decompressor", None)
+        if decompressor is None:
+            decompressor = zstandard.ZstdDecompressor(
+                dict_data=self._dictionary, format=zstandard.FORMAT_ZSTD1_MAGICLESS
+            )
+            self._local.decompressor = decompressor
+        try:
+            plain = decompressor.decompress(payload, max_output_size=max(size, 1), allow_extra_data=False)
+        except zstandard.ZstdError as cause:
+            raise Unreadable(f"its payload does not decompress ({cause})") from cause
+        if len(plain) != size:
+            raise Unreadable(f"{size} bytes were declared, {len(plain)} came out")
+        return plain
+
+
+_CODECS: dict[tuple[int, int], Codec] = {(0, 0): Stored()}
+_LOCK = threading.Lock()
+
+
+def newest_codec() -> Codec:
+    """What new blocks are written with."""
+    return codec_for(Zstd.number, NEWEST)
+
+
+def codec_for(number: int, dictionary: int) -> Codec:
+    """The codec that a header names; Unreadable when this version has no such codec or dictionary."""
+    found = _CODECS.get((number, dictionary))
+    if found is not None:
+        return found
+    if number != Zstd.number:
+        raise Unreadable(f"its codec {number} with dictionary {dictionary} is unknown here")
+    try:
+        made: Codec = Zstd(dictionary)
+    except KeyError as cause:
+        raise Unreadable(f"its dictionary {dictionary} is unknown here") from cause
+    with _LOCK:
+        return _CODECS.setdefault((number, dictionary), made)

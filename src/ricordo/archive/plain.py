@@ -1,0 +1,209 @@
+"""Messages as plain bytes, before compression: one column per field, so that like stands beside like.
+
+Messages go in, bytes come out, and back without loss. The same messages always give the same bytes; the layout is
+documented in docs/archive.md and changes only together with the block's format version.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from ricordo.records import ROLES, Message
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_PARTS = ("query", "response")
+
+# How a message id is written: plain text, a UUID with a part, or the UUID of the message before with a part.
+_ID_TEXT, _ID_UUID, _ID_SAME = 0, 1, 2
+
+
+def encode(messages: Sequence[Message]) -> bytes:
+    """The messages as bytes: small columns first, the texts last."""
+    out = bytearray()
+    extras: list[list[object]] = []
+    for index, message in enumerate(messages):
+        extra = _extra_of(message)
+        if extra:
+            extras.append([index, extra])
+    texts = [message.content.encode("utf-8", "surrogatepass") for message in messages]
+    for message in messages:
+        out.append(ROLES.index(message.role))
+    for text in texts:
+        _put(out, len(text))
+    for message in messages:
+        _put_signed(out, message.tokens)
+    before = 0
+    for message in messages:
+        moment = (message.created_at - _EPOCH) // _MICROSECOND
+        _put_signed(out, moment - before)
+        before = moment
+    _put_ids(out, [message.id for message in messages])
+    _put_text(out, _json(extras) if extras else "")
+    out += b"".join(texts)
+    return bytes(out)
+
+
+def decode(plain: bytes, count: int) -> tuple[Message, ...]:
+    """The `count` messages that `encode` wrote; ValueError when the bytes cannot have come from it."""
+    if count > len(plain):  # every message takes at least one byte, so a larger count is a lie
+        raise ValueError(f"{count} messages cannot fit in {len(plain)} bytes")
+    reader = _Reader(plain)
+    roles = [ROLES[byte] for byte in reader.take(count)]
+    lengths = [reader.number() for _ in range(count)]
+    tokens = [reader.signed() for _ in range(count)]
+    moments = []
+    moment = 0
+    for _ in range(count):
+        moment += reader.signed()
+        moments.append(_EPOCH + moment * _MICROSECOND)
+    ids = list(_ids(reader, count))
+    raw = reader.text()
+    extras: dict[int, dict[str, Any]] = dict(json.loads(raw)) if raw else {}
+    contents = [reader.take(length).decode("utf-8", "surrogatepass") for length in lengths]
+    if reader.left:
+        raise ValueError(f"{reader.left} bytes too many")
+    return tuple(
+        Message(
+            id=ids[index],
+            role=roles[index],
+            content=contents[index],
+            created_at=moments[index],
+            tokens=tokens[index],
+            **_fields_of(extras.get(index)),
+        )
+        for index in range(count)
+    )
+
+
+def _extra_of(message: Message) -> dict[str, object]:
+    """The fields that most messages leave empty, under one-letter names."""
+    extra: dict[str, object] = {}
+    if message.chunk_ids:
+        extra["c"] = list(message.chunk_ids)
+    if message.metadata:
+        extra["m"] = message.metadata
+    if message.tool_calls:
+        extra["t"] = list(message.tool_calls)
+    if message.tool_call_id is not None:
+        extra["r"] = message.tool_call_id
+    if message.name is not None:
+        extra["n"] = message.name
+    return extra
+
+
+def _fields_of(extra: dict[str, Any] | None) -> dict[str, Any]:
+    if not extra:
+        return {}
+    return {
+        "chunk_ids": tuple(extra.get("c", ())),
+        "metadata": extra.get("m", {}),
+        "tool_calls": tuple(extra.get("t", ())),
+        "tool_call_id": extra.get("r"),
+        "name": extra.get("n"),
+    }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=dict)
+
+
+def _put_ids(out: bytearray, ids: Sequence[str]) -> None:
+    """Ids of question and answer share their turn's UUID: it is written once, in sixteen bytes."""
+    before: UUID | None = None
+    for text in ids:
+        head, _, part = text.rpartition(":")
+        turn = _uuid(head)
+        if turn is None:
+            out.append(_ID_TEXT)
+            _put_text(out, text)
+            continue
+        same = turn == before
+        number = _PARTS.index(part) if part in _PARTS else len(_PARTS)
+        out.append((_ID_SAME if same else _ID_UUID) | number << 2)
+        if not same:
+            out += turn.bytes
+        if number == len(_PARTS):
+            _put_text(out, part)
+        before = turn
+
+
+def _ids(reader: "_Reader", count: int) -> Iterator[str]:
+    before: UUID | None = None
+    for _ in range(count):
+        tag = reader.take(1)[0]
+        if tag == _ID_TEXT:
+            yield reader.text()
+            continue
+        if tag & 3 == _ID_UUID:
+            before = UUID(bytes=reader.take(16))
+        number = tag >> 2
+        part = reader.text() if number == len(_PARTS) else _PARTS[number]
+        yield f"{before}:{part}"
+
+
+def _uuid(text: str) -> UUID | None:
+    """The UUID that prints exactly as `text`; None when there is none, so that the id comes back letter by letter."""
+    if len(text) != 36:
+        return None
+    try:
+        found = UUID(text)
+    except ValueError:
+        return None
+    return found if str(found) == text else None
+
+
+def _put(out: bytearray, number: int) -> None:
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+
+
+def _put_signed(out: bytearray, number: int) -> None:
+    _put(out, number << 1 if number >= 0 else -number << 1 | 1)
+
+
+def _put_text(out: bytearray, text: str) -> None:
+    raw = text.encode("utf-8", "surrogatepass")
+    _put(out, len(raw))
+    out += raw
+
+
+class _Reader:
+    """A cursor over bytes that refuses to run past the end."""
+
+    __slots__ = ("_at", "_bytes")
+
+    def __init__(self, raw: bytes) -> None:
+        self._bytes = raw
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self._bytes) - self._at
+
+    def take(self, size: int) -> bytes:
+        if size > self.left:
+            raise ValueError(f"{size} bytes expected, {self.left} left")
+        taken = self._bytes[self._at : self._at + size]
+        self._at += size
+        return taken
+
+    def number(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def signed(self) -> int:
+        value = self.number()
+        return -(value >> 1) if value & 1 else value >> 1
+
+    def text(self) -> str:
+        return self.take(self.number()).decode("utf-8", "surrogatepass")

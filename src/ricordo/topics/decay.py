@@ -1,0 +1,58 @@
+"""How a topic fades: from its uses and its idle time to a half-life, a decay factor and a priority.
+
+Numbers go in, numbers come out. The clock is the caller's: an age is the time since the topic was last active, in
+seconds, so that eighty days can be simulated in a test without waiting for them.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+MemoryType = Literal["short-term", "transitioning", "long-term"]
+
+DAY_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """The five numbers that say how fast topics fade; they only make sense together."""
+
+    base_half_life: float = DAY_SECONDS
+    max_half_life: float = 30 * DAY_SECONDS
+    accesses_per_doubling: int = 5
+    long_term_from: int = 10
+    forget_below: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 < self.base_half_life <= self.max_half_life:
+            raise ValueError("base_half_life must be above 0 and at most max_half_life (seconds)")
+        if self.accesses_per_doubling < 1 or self.long_term_from < self.accesses_per_doubling:
+            raise ValueError("accesses_per_doubling must be at least 1 and at most long_term_from")
+        if not 0 <= self.forget_below <= 1:
+            raise ValueError("forget_below must be between 0 and 1")
+
+
+DEFAULT_FADING = Fading()
+
+
+def half_life(access_count: int, fading: Fading = DEFAULT_FADING) -> float:
+    """Seconds after which a topic used `access_count` times is worth half: doubles every five uses, up to a cap."""
+    # 64 doublings are beyond any cap that fits a float's exact range; without the limit a huge count builds a huge int.
+    doublings = min(max(access_count, 0) // fading.accesses_per_doubling, 64)
+    return min(fading.base_half_life * 2.0**doublings, fading.max_half_life)
+
+
+def decay(age: float, half_life: float) -> float:
+    """What is left, in [0, 1], after `age` seconds without use. A negative age (a clock set back) counts as none."""
+    return float(0.5 ** (max(age, 0.0) / half_life))
+
+
+def priority(importance: float, age: float, access_count: int, fading: Fading = DEFAULT_FADING) -> float:
+    """The topic's worth now: its importance, faded by the time since it was last active."""
+    return importance * decay(age, half_life(access_count, fading))
+
+
+def memory_type(access_count: int, fading: Fading = DEFAULT_FADING) -> MemoryType:
+    """Where a topic is on its way from short-term to long-term memory."""
+    if access_count < fading.accesses_per_doubling:
+        return "short-term"
+    return "long-term" if access_count >= fading.long_term_from else "transitioning"

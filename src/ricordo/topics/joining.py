@@ -1,0 +1,217 @@
+"""Does a message stay with what is being talked about, come back to something older, or open a topic?
+
+The message, the last messages of the active topic and the centres of the other topics go in; a decision with its
+reason comes out. How close the message is to the talk counts, and so does how people talk: an answer to a question
+stays, a question out of the blue leaves, and a follow-up stays whatever its own words.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ricordo.recall.words import stems
+from ricordo.records import Role
+from ricordo.topics.cues import CLOSING, LEANING, OPENING
+from ricordo.topics.thresholds import Scale
+from ricordo.topics.topic import Topic, Vector, bytes_of, vector_of
+
+TITLE_CHARACTERS = 80
+RECENT_MESSAGES = 4
+_CENTRE_MEMORY = 16  # a centre follows its topic: the last sixteen messages or so decide where it lies
+_ASKED_AMONG_PEOPLE, _ASKED_OF_AN_ASSISTANT = 1.0, 1.5
+_TYPICAL_WORDS = 8
+_MOST_WORDS = 16
+_CONTENT_CHARACTERS = 400  # the beginning says what a message is about, and a long answer must not cost more
+_WORD = re.compile(r"\w+")
+
+Reason = Literal["first", "follow-up", "close", "returns", "new"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each sign counts against staying, in spreads of the embedder's cosines.
+
+    Calibrated once on labelled dialogues, for all embedders together; docs/topics.md says how, and what each is worth.
+    The cosine with the message just before and the highest one with the recent messages share one spread.
+    """
+
+    previous_share: float = 0.36
+    asks: float = 1.93
+    answers: float = -1.77
+    length: float = 1.17
+    closed: float = 0.96
+    opens: float = 1.83
+    leans: float = -0.32
+    overlap: float = -0.85
+    young: float = -1.37
+    title: float = -1.0
+
+
+WEIGHTS = Weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message as topics see it: its text, its unit vector, and who said it."""
+
+    text: str
+    vector: Vector
+    role: Role = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    """How close consecutive messages of one session have been so far; starts empty, grows by copy."""
+
+    total: float = 0.0
+    count: int = 0
+
+    def after(self, before: Vector, message: Vector) -> "Closeness":
+        """This closeness with one more pair of consecutive messages."""
+        return Closeness(self.total + float(before @ message), self.count + 1)
+
+    def shift(self, scale: Scale) -> float:
+        """How far this session's cosines lie from the scale's mean; near 0 until the session has shown its own."""
+        return (self.total - self.count * scale.mean) / (scale.trust + self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What is being talked about: the active topic, its last messages (oldest first), and the session's closeness."""
+
+    topic_id: str
+    recent: tuple[Said, ...]
+    message_count: int
+    closeness: Closeness = Closeness()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Where the message goes. `topic_id` is None when a topic must be opened.
+
+    `similarity` is the message's closeness to the topic it was compared with last, signs included, to be read against
+    `threshold`.
+    """
+
+    topic_id: str | None
+    reason: Reason
+    similarity: float = 0.0
+    threshold: float = 0.0
+
+    @property
+    def margin(self) -> float:
+        """How far the similarity lies above its line; negative below it."""
+        return self.similarity - self.threshold
+
+
+def decide(
+    message: Said,
+    talk: Talk | None,
+    topics: Sequence[Topic],
+    scale: Scale,
+    *,
+    is_follow_up: bool = False,
+) -> Decision:
+    """Join the active topic, come back to one of `topics`, or open a new one.
+
+    `topics` may hold working and archived topics, and the active one; only centres as long as the message's vector are
+    compared, so that topics of another embedder stand aside until they are embedded again.
+    """
+    active = talk if talk is not None and talk.recent else None
+    if active is not None and is_follow_up:
+        return Decision(active.topic_id, "follow-up")
+    others = [topic for topic in topics if active is None or topic.id != active.topic_id]
+    choices = [choice for choice in (_stay(message, active, scale), _back(message, others, scale)) if choice]
+    best = max(choices, key=lambda choice: choice.margin, default=None)
+    if best is None:
+        return Decision(None, "first")
+    return best if best.margin >= 0 else replace(choices[0], topic_id=None, reason="new")
+
+
+def _stay(message: Said, talk: Talk | None, scale: Scale) -> Decision | None:
+    if talk is None:
+        return None
+    return Decision(talk.topic_id, "close", similarity(message, talk, scale), scale.threshold)
+
+
+def similarity(message: Said, talk: Talk, scale: Scale, weights: Weights = WEIGHTS) -> float:
+    """How much the message belongs to the talk: its cosines with the recent messages, moved by the signs.
+
+    Read it against `scale.threshold`: a question of typical length without any other sign is judged by cosine alone.
+    """
+    recent = talk.recent[-RECENT_MESSAGES:]
+    cosines = np.stack([said.vector for said in recent]) @ message.vector
+    closest = float(cosines.max())
+    cosine = weights.previous_share * float(cosines[-1]) + (1 - weights.previous_share) * closest
+    before = recent[-1].text
+    # Between people a question is an event; put to an assistant it is the rule, and says less about leaving.
+    habit = _ASKED_OF_AN_ASSISTANT if recent[-1].role == "assistant" else _ASKED_AMONG_PEOPLE
+    told = _content(message.text)
+    known: set[str] = set().union(*(_content(said.text) for said in recent))
+    words = min(sum(1 for _ in _WORD.finditer(message.text)), _MOST_WORDS)
+    leaving = (
+        weights.asks * (("?" in message.text) - habit)
+        + weights.answers * before.rstrip().endswith("?")
+        + weights.length * (math.log1p(words) - math.log1p(_TYPICAL_WORDS))
+        + weights.closed * bool(CLOSING.search(before))
+        + weights.opens * bool(OPENING.match(message.text))
+        + weights.leans * bool(LEANING.search(message.text))
+        + weights.overlap * (len(told & known) / max(len(told), 1))
+        + weights.young * (talk.message_count == 1)
+    )
+    # What the session has shown so far moves the line; it is put on this side so that the threshold stays one number.
+    return cosine - talk.closeness.shift(scale) - scale.spread * leaving
+
+
+def _back(message: Said, topics: Sequence[Topic], scale: Scale) -> Decision | None:
+    """The most similar of the topics that were left: cosine with its centre, helped by its title's words."""
+    size = message.vector.size * 4
+    comparable = [topic for topic in topics if len(topic.centre) == size]
+    if not comparable:
+        return None
+    centres = np.frombuffer(b"".join(topic.centre for topic in comparable), dtype="<f4").reshape(-1, size // 4)
+    scores = centres @ message.vector
+    told = _content(message.text)
+    helped = -scale.spread * WEIGHTS.title
+    for row in np.flatnonzero(scores + helped >= scale.return_threshold) if told else ():
+        named = _content(" ".join((comparable[row].title, *comparable[row].tags)))
+        scores[row] += helped * len(told & named) / max(min(len(told), len(named)), 1)
+    best = int(scores.argmax())
+    return Decision(comparable[best].id, "returns", float(scores[best]), scale.return_threshold)
+
+
+def title_of(text: str) -> str:
+    """A topic's title: the first 80 characters of the message that opened it, on one line."""
+    visible = "".join(" " if _hidden(character) else character for character in text)
+    return " ".join(visible.split())[:TITLE_CHARACTERS].rstrip() or "…"
+
+
+def _hidden(character: str) -> bool:
+    """Control and direction characters have no place in a list of titles; the joiners inside emoji do."""
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in "\u200c\u200d"
+
+
+def first_centre(vector: Vector) -> bytes:
+    """The centre of a topic that has one message."""
+    return bytes_of(unit(vector))
+
+
+def moved_centre(centre: bytes, message_count: int, vector: Vector) -> bytes:
+    """The centre after one more message: a running mean that keeps following, since talks drift."""
+    weight = min(max(message_count, 0), _CENTRE_MEMORY)
+    return bytes_of(unit(vector_of(centre) * np.float32(weight) + vector))
+
+
+def unit(vector: Vector) -> Vector:
+    """The vector at length one; a vector without direction stays as it is."""
+    length = float(np.linalg.norm(vector))
+    return np.asarray(vector / length if length > 0 else vector, dtype=np.float32)
+
+
+def _content(text: str) -> set[str]:
+    return set(stems(text[:_CONTENT_CHARACTERS]))

@@ -1,0 +1,86 @@
+"""Near topics become one, and feedback moves a topic's importance.
+
+Topics go in; proposals, a merged topic, or a new importance come out. Nothing is merged by itself: a proposal says how
+near two topics are, and the caller (or a person) decides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ricordo.topics.joining import unit
+from ricordo.topics.thresholds import Scale
+from ricordo.topics.topic import Topic, bytes_of
+
+_FEEDBACK_STEP = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Two topics that may be one. `keep` is the one that would live on: the more used, then the older."""
+
+    keep: str
+    absorb: str
+    similarity: float
+
+
+def near_topics(topics: Sequence[Topic], scale: Scale) -> tuple[Proposal, ...]:
+    """Pairs whose centres are as close as a returning message must be, and one step more; the nearest first.
+
+    A centre is smoother than a message, so two different topics of one field lie close: half of the way from the
+    line for returning to sameness is asked for.
+    """
+    line = scale.return_threshold + (1.0 - scale.return_threshold) / 2
+    found: list[Proposal] = []
+    for index, first in enumerate(topics):
+        for second in topics[index + 1 :]:
+            if len(first.centre) != len(second.centre) or first.embedder != second.embedder:
+                continue
+            similarity = float(np.dot(first.centre_vector, second.centre_vector))
+            if similarity >= line:
+                keep, absorb = sorted((first, second), key=_seniority)
+                found.append(Proposal(keep.id, absorb.id, similarity))
+    return tuple(sorted(found, key=lambda proposal: (-proposal.similarity, proposal.keep, proposal.absorb)))
+
+
+def _seniority(topic: Topic) -> tuple[int, object, str]:
+    return (-topic.access_count, topic.created_at, topic.id)
+
+
+def merged(keep: Topic, absorb: Topic) -> Topic:
+    """`keep` with all that `absorb` had: its messages, uses and tags counted in, its centre weighed by messages.
+
+    The more important and the more recent of the two speaks for both; merging never makes a topic fade faster.
+    Summaries are laid one after the other, in the order the topics began.
+    """
+    if len(keep.centre) != len(absorb.centre) or keep.embedder != absorb.embedder:
+        raise ValueError(f"topics {keep.id} and {absorb.id} lie in different spaces: embed them again first")
+    older, younger = sorted((keep, absorb), key=lambda topic: (topic.created_at, topic.id))
+    centre = keep.centre_vector * max(keep.message_count, 1) + absorb.centre_vector * max(absorb.message_count, 1)
+    return replace(
+        keep,
+        centre=bytes_of(unit(np.asarray(centre, dtype=np.float32))),
+        created_at=older.created_at,
+        last_active_at=max(keep.last_active_at, absorb.last_active_at),
+        importance=max(keep.importance, absorb.importance),
+        access_count=keep.access_count + absorb.access_count,
+        message_count=keep.message_count + absorb.message_count,
+        archived_count=keep.archived_count + absorb.archived_count,
+        restored_count=keep.restored_count + absorb.restored_count,
+        tags=tuple(dict.fromkeys(keep.tags + absorb.tags)),
+        summary="\n".join(topic.summary for topic in (older, younger) if topic.summary) or None,
+        state="working" if "working" in (keep.state, absorb.state) else "archived",
+    )
+
+
+def learned(importance: float, feedback: float) -> float:
+    """Importance after a word of feedback, from -1 (useless) to 1 (precious): a fifth of the way to either end.
+
+    Never leaves [0, 1]; better feedback never gives less, and a more important topic never ends up below a less
+    important one that got the same feedback.
+    """
+    if not -1 <= feedback <= 1:
+        raise ValueError(f"feedback is {feedback}, but it must be between -1 and 1")
+    room = 1.0 - importance if feedback >= 0 else importance
+    return min(max(importance + _FEEDBACK_STEP * feedback * room, 0.0), 1.0)

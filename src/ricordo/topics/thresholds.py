@@ -1,0 +1,81 @@
+"""Where the line between joining and opening lies, for each embedder: a name goes in, its scale comes out.
+
+Embedders spread their cosines differently: two unrelated sentences may score 0.8 with one and 0.1 with another. So a
+scale keeps what was measured on consecutive messages, and every weight of the decision counts in its spread; only these
+two numbers differ from one embedder to the next, and they need no labels to be measured.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+DEFAULT_THRESHOLD = 0.7
+
+# Above the mean cosine of consecutive messages by so many spreads, a typical question still belongs to the talk;
+# and by so many, it belongs to a topic that was left. Calibrated once for all embedders (docs/topics.md).
+_JOIN_AT = 0.67
+_RETURN_AT = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How an embedder's cosines lie: mean and spread between consecutive messages, and the two lines drawn there.
+
+    `trust` is how many cosines of a session weigh as much as `mean`: a session may be unlike what was measured.
+    """
+
+    mean: float
+    spread: float
+    threshold: float
+    return_threshold: float
+    trust: int = 10
+
+    def __post_init__(self) -> None:
+        if not self.spread > 0:
+            raise ValueError("spread must be above 0: give messages that differ")
+
+    def at(self, threshold: float) -> "Scale":
+        """This scale with its joining line set by hand; the line for coming back moves along."""
+        moved = threshold - self.threshold
+        back = min(self.return_threshold + moved, 1.0)
+        return replace(self, mean=self.mean + moved, threshold=threshold, return_threshold=back)
+
+
+def scale(mean: float, spread: float) -> Scale:
+    """The scale of an embedder with this mean and spread between consecutive messages."""
+    return Scale(mean, spread, mean + _JOIN_AT * spread, min(mean + _RETURN_AT * spread, 1.0))
+
+
+# By name without the identity of the weights: a new export of the same model keeps its line.
+_MEASURED: dict[str, Scale] = {
+    "arctic-s-int8+use-multilingual-v3": scale(0.548, 0.099),
+    "arctic-s-int8": scale(0.825, 0.047),
+    "use-multilingual-v3": scale(0.272, 0.167),
+    "light-256": scale(0.129, 0.140),
+}
+
+# An embedder nobody measured: its line lies at 0.7 until the session's own cosines have moved it, which they do soon.
+_UNKNOWN = replace(scale(DEFAULT_THRESHOLD - _JOIN_AT * 0.1, 0.1), trust=2)
+
+
+def scale_for(embedder: str) -> Scale:
+    """The scale of the embedder of that name; the default for one that was never measured."""
+    return _MEASURED.get("+".join(part.partition("@")[0] for part in embedder.split("+")), _UNKNOWN)
+
+
+def known_embedders() -> tuple[str, ...]:
+    """The names that have a measured scale."""
+    return tuple(_MEASURED)
+
+
+def measure(conversations: Iterable[Sequence[Sequence[float]] | np.ndarray]) -> Scale:
+    """A scale from conversations without labels: each one the unit vectors of its messages, in order."""
+    cosines: list[float] = []
+    for vectors in conversations:
+        rows = np.asarray(vectors, dtype=np.float32)
+        if len(rows) > 1:
+            cosines.extend(np.einsum("ij,ij->i", rows[1:], rows[:-1]).tolist())
+    if len(cosines) < 2:
+        raise ValueError("a scale needs at least two pairs of consecutive messages")
+    return scale(float(np.mean(cosines)), float(np.std(cosines)))

@@ -1,0 +1,130 @@
+"""A topic: a group of a session's messages about one thing, as a frozen record, and its statistics.
+
+The centre travels as bytes (little-endian float32), the way it is stored, so that a topic is compared by content and a
+store needs no conversion; `centre_vector` gives the array. Change is by copy: `used`, `weighed`, `tagged`, `moved`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ricordo.topics.decay import (
+    DAY_SECONDS,
+    DEFAULT_FADING,
+    Fading,
+    MemoryType,
+    half_life,
+    memory_type,
+    priority,
+)
+
+Vector = NDArray[np.float32]
+State = Literal["working", "archived"]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One thing talked about. `message_count` counts every message, `archived_count` those that only blocks hold.
+
+    `restored_count` is how many messages the last restore brought back since the last compaction; `embedder` names
+    whose space the centre lies in, because centres of two embedders must never be compared.
+    """
+
+    id: str
+    title: str
+    centre: bytes
+    created_at: datetime
+    last_active_at: datetime
+    embedder: str = ""
+    importance: float = 1.0
+    access_count: int = 0
+    message_count: int = 0
+    archived_count: int = 0
+    restored_count: int = 0
+    tags: tuple[str, ...] = ()
+    summary: str | None = None
+    state: State = "working"
+
+    @property
+    def centre_vector(self) -> Vector:
+        """The centre as an array (read-only: it is a view of the record's bytes)."""
+        return vector_of(self.centre)
+
+    def priority(self, now: datetime, fading: Fading = DEFAULT_FADING) -> float:
+        """What the topic is worth at `now`."""
+        idle = (now - self.last_active_at).total_seconds()
+        return priority(self.importance, idle, self.access_count, fading)
+
+    def used(self, now: datetime, *, messages: int = 1, centre: bytes | None = None) -> "Topic":
+        """This topic after one more access that brought `messages` messages: refreshed, and back in working memory."""
+        return replace(
+            self,
+            centre=self.centre if centre is None else centre,
+            last_active_at=max(now, self.last_active_at),
+            access_count=self.access_count + 1,
+            message_count=self.message_count + messages,
+            state="working",
+        )
+
+    def weighed(self, importance: float) -> "Topic":
+        """This topic with its importance set by hand, between 0 and 1."""
+        if not 0 <= importance <= 1:
+            raise ValueError(f"importance is {importance}, but it must be between 0 and 1")
+        return replace(self, importance=importance)
+
+    def tagged(self, tags: Iterable[str]) -> "Topic":
+        """This topic with these tags: blanks trimmed, doubles dropped, first come first."""
+        return replace(self, tags=tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip())))
+
+    def moved(self, state: State) -> "Topic":
+        """This topic in working memory or in the archive."""
+        return replace(self, state=state)
+
+    def stats(self, now: datetime, fading: Fading = DEFAULT_FADING) -> "TopicStats":
+        """The figures shown to people and programs."""
+        return TopicStats(
+            topic_id=self.id,
+            topic_title=self.title,
+            active_messages=self.message_count - self.archived_count,
+            compressed_messages=self.archived_count,
+            total_messages=self.message_count,
+            has_summary=bool(self.summary),
+            importance_score=self.importance,
+            access_count=self.access_count,
+            memory_type=memory_type(self.access_count, fading),
+            half_life_days=half_life(self.access_count, fading) / DAY_SECONDS,
+            age_seconds=max((now - self.created_at).total_seconds(), 0.0),
+            inactive_seconds=max((now - self.last_active_at).total_seconds(), 0.0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TopicStats:
+    """A topic in figures; the names are part of the public contract."""
+
+    topic_id: str
+    topic_title: str
+    active_messages: int
+    compressed_messages: int
+    total_messages: int
+    has_summary: bool
+    importance_score: float
+    access_count: int
+    memory_type: MemoryType
+    half_life_days: float
+    age_seconds: float
+    inactive_seconds: float
+
+
+def vector_of(centre: bytes) -> Vector:
+    """A stored centre as an array."""
+    return np.frombuffer(centre, dtype="<f4").astype(np.float32, copy=False)
+
+
+def bytes_of(vector: Vector) -> bytes:
+    """A vector as a topic stores it."""
+    return np.ascontiguousarray(vector, dtype="<f4").tobytes()
