@@ -89,10 +89,12 @@ class GroupCommit:
             raise
 
     def _take(self) -> list[Ticket]:
-        batch = self._waiting[:MOST]
-        if len(batch) > 1:
-            alone = next((at for at, ticket in enumerate(batch) if ticket.alone), len(batch))
-            batch = batch[: max(1, alone)]
+        """The next batch, the leader's own ticket first; the mutex is held."""
+        if len(self._waiting) == 1:
+            batch, self._waiting = self._waiting, []
+            return batch
+        alone = next((at for at, ticket in enumerate(self._waiting) if ticket.alone), MOST)
+        batch = self._waiting[: max(1, min(alone, MOST))]
         del self._waiting[: len(batch)]
         return batch
 

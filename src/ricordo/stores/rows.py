@@ -156,6 +156,8 @@ def _details(turn: Turn) -> str | None:
 
 def _extra(message: Message) -> dict[str, Any]:
     """The fields that a plain message does not have."""
+    if not (message.metadata or message.tool_calls or message.tool_call_id or message.name):
+        return {}
     fields = {
         "metadata": message.metadata,
         "tool_calls": message.tool_calls,

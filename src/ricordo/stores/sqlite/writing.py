@@ -11,7 +11,7 @@ from typing import Any
 
 from ricordo.errors import NotFoundError
 from ricordo.placing import add_step, open_turn, place, the_message
-from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn, checksum
 from ricordo.stores import merging
 from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn, session_to_row, turn_to_row
 from ricordo.stores.sqlite import statements as sql
@@ -32,7 +32,7 @@ def append_new(writer: sqlite3.Connection, turn: Turn, expected: int | None, rec
     if not found:
         begun = merging.touched(merging.new_session(turn), replace(turn, turn_number=1), turn_count=1)
         _add_session(writer, begun)
-    numbered = replace(turn, turn_number=number).sealed()
+    numbered = _numbered(turn, number)
     try:
         writer.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
     except sqlite3.IntegrityError as error:
@@ -174,8 +174,8 @@ def _set_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
 def _change(writer: sqlite3.Connection, turn: Turn, receipt: StoredReceipt | None) -> Turn:
     """Write what was added to a stored turn."""
     place = (turn.owner.key.bytes, turn.session_id)
-    *_, answered_at, response, tokens, chunk_ids, metadata, details, _origin, _counter, checksum = turn_to_row(turn)
-    values = (answered_at, response, tokens, chunk_ids, metadata, details, checksum)
+    *_, answered_at, response, tokens, chunk_ids, metadata, details, _origin, _counter, seal = turn_to_row(turn)
+    values = (answered_at, response, tokens, chunk_ids, metadata, details, seal)
     writer.execute(sql.CHANGE_TURN, (*values, *place, turn.turn_number))
     writer.execute(sql.TOUCH_SESSION, (_last_said(turn), *place))
     if receipt:
@@ -183,5 +183,19 @@ def _change(writer: sqlite3.Connection, turn: Turn, receipt: StoredReceipt | Non
     return turn
 
 
+def _numbered(turn: Turn, number: int) -> Turn:
+    """The turn as stored. Spelled out and sealed before anyone sees it: this is on the path of every write."""
+    numbered = Turn(
+        turn.id, turn.owner, turn.agent_id, turn.session_id, number, turn.created_at,
+        turn.question, turn.answer, turn.steps, turn.metadata, turn.origin, turn.counter,
+    )  # fmt: skip
+    object.__setattr__(numbered, "checksum", checksum(numbered))
+    return numbered
+
+
 def _last_said(turn: Turn) -> int:
-    return micros(max([turn.created_at, *(message.created_at for message in turn.messages)]))
+    said = turn.created_at
+    for message in turn.messages:
+        if message.created_at > said:
+            said = message.created_at
+    return micros(said)
