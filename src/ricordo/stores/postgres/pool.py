@@ -1,0 +1,165 @@
+"""Connections and transactions: a few connections, each lent for the length of one walled transaction.
+
+In: a piece of work and the statements that wall it off. Out: its result, after the commit. Everything a piece of
+work sends before it needs an answer travels together, with BEGIN, the wall and COMMIT, so that a read is one round
+trip. A server that is away is told at once and no background thread keeps knocking: the next call does.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from math import ceil
+from threading import Lock, Semaphore
+from time import monotonic
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8Dumper
+
+from ricordo.errors import SettingsError, StoreError, StoreUnavailable
+from ricordo.stores.postgres.transaction import (
+    MET_ANOTHER,
+    Connection,
+    Overdue,
+    Statements,
+    Transaction,
+    transact,
+)
+
+T = TypeVar("T")
+
+ATTEMPTS = 10  # of one transaction that met another; every such meeting lets one of the two through
+_inherited: list[Connection] = []  # connections of a parent process: neither used nor closed here
+
+
+class Pool:
+    """At most `size` connections, opened when needed and kept for the next piece of work."""
+
+    def __init__(self, url: str, *, size: int, timeout: float, prepare_threshold: int | None) -> None:
+        self.location, self._settings = read_url(url)
+        self._size, self._timeout = size, timeout
+        self._prepare_threshold = prepare_threshold
+        self._closed = False
+        self._start()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._slots = Semaphore(self._size)
+        self._idle: deque[Connection] = deque()
+        self._lock = Lock()
+
+    def run(
+        self,
+        wall: Statements,
+        work: Callable[[Transaction], T],
+        *,
+        repeatable: bool = False,
+        patience: float | None = None,
+    ) -> T:
+        """Run the work in a transaction of its own; again if it met another one or a connection that had died.
+
+        `repeatable` work may run again even if the lost connection had been told to commit. `patience` is in
+        seconds, for work whose size the caller chose.
+        """
+        deadline = monotonic() + (patience or self._timeout)
+        for attempts_left in reversed(range(ATTEMPTS)):
+            with self.lease(deadline) as connection:
+                try:
+                    return transact(connection, wall, work)
+                except MET_ANOTHER:
+                    if not attempts_left:
+                        raise
+                except psycopg.OperationalError as error:
+                    # A kept connection may have died while idle; the server itself may have been back for long.
+                    if connection.fresh or not connection.closed or isinstance(error, Overdue):
+                        raise
+                    if connection.committing and not repeatable:
+                        raise
+                    self._drop_idle()
+        raise AssertionError("the last attempt returns or raises")
+
+    @contextmanager
+    def lease(self, deadline: float) -> Iterator[Connection]:
+        """Lend a connection; whatever goes wrong with it comes out in our words."""
+        if self._process != os.getpid():
+            _inherited.extend(self._idle)
+            self._start()
+        if self._closed:
+            raise StoreError(f"{self.location} was closed; open it again")
+        slots = self._slots
+        if not slots.acquire(timeout=max(0.0, deadline - monotonic())):
+            raise StoreUnavailable(
+                f"all {self._size} connections to {self.location} are in use; try again or raise pool_size"
+            )
+        try:
+            connection = self._take(deadline)
+            try:
+                connection.deadline = deadline
+                yield connection
+            finally:
+                self._give_back(connection)
+        except (psycopg.Error, UnicodeError) as error:
+            raise self._translated(error) from error
+        finally:
+            slots.release()
+
+    def close(self) -> None:
+        """Close what is idle now, and the rest as it comes back."""
+        self._closed = True
+        if self._process == os.getpid():
+            self._drop_idle()
+
+    def _take(self, deadline: float) -> Connection:
+        with self._lock:
+            if self._idle:
+                connection = self._idle.pop()
+                connection.fresh = False
+                return connection
+        settings = {"connect_timeout": max(1, ceil(deadline - monotonic())), **self._settings}
+        connection = Connection.connect(**settings, autocommit=True, prepare_threshold=self._prepare_threshold)
+        connection.adapters.register_dumper(int, Int8Dumper)  # one type, so that a statement is prepared once
+        return connection
+
+    def _give_back(self, connection: Connection) -> None:
+        clean = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        if clean and not self._closed:
+            with self._lock:
+                self._idle.append(connection)
+        else:
+            connection.close()
+
+    def _drop_idle(self) -> None:
+        with self._lock:
+            dropped, self._idle = self._idle, deque()
+        for connection in dropped:
+            with suppress(psycopg.Error):
+                connection.close()
+
+    def _translated(self, error: Exception) -> StoreError:
+        """Our error for the driver's, with the server's first line and never the values that were sent."""
+        lines = (isinstance(error, psycopg.Error) and error.diag.message_primary) or str(error)
+        reason = lines.strip().partition("\n")[0]
+        away = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
+        if isinstance(error, away):
+            return StoreUnavailable(f"{self.location} is away or busy ({reason}); try again later")
+        if isinstance(error, UnicodeError):
+            reason = "the text is not valid Unicode"
+        return StoreError(f"{self.location} refused: {reason}")
+
+
+def read_url(url: str) -> tuple[str, dict[str, Any]]:
+    """Where the database is, without secrets, and the driver's settings."""
+    try:
+        settings: dict[str, Any] = conninfo_to_dict(url)
+    except psycopg.Error:  # its message quotes the URL, password and all
+        raise SettingsError(
+            "store", "the PostgreSQL URL cannot be read; expected postgresql://user:password@host:port/database"
+        ) from None
+    settings.setdefault("application_name", "ricordo")
+    user, host = quote(settings.get("user", ""), safe=""), quote(settings.get("host", ""), safe=",")
+    port = f":{settings['port']}" if "port" in settings else ""
+    name = quote(settings.get("dbname", ""), safe="")
+    return f"postgresql://{user}{'@' if user else ''}{host}{port}/{name}", settings

