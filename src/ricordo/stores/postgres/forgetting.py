@@ -5,14 +5,11 @@ of them in its files and logs until it vacuums and recycles is the operator's.
 """
 
 from collections import Counter
-from datetime import datetime
-from typing import Any
 
 from ricordo.records import Owner
 from ricordo.reports import Expired
 from ricordo.stores.postgres import statements
 from ricordo.stores.postgres.transaction import Cursor, Transaction
-from ricordo.stores.rows import micros
 
 _CONTENT = (statements.DELETE_RECEIPTS, statements.DELETE_PASSAGES, statements.DELETE_TURNS)
 
@@ -35,23 +32,17 @@ def delete_session(transaction: Transaction, owner: Owner, session_id: str) -> i
     return transaction.count(turns) if transaction.count(deleted) else None
 
 
-def expire(
-    transaction: Transaction,
-    owner: Owner,
-    turns_before: datetime | None,
-    idle_before: datetime | None,
-    batch: int,
-) -> Expired:
+def expire(transaction: Transaction, owner: Owner, turns_before: int, idle_before: int, batch: int) -> Expired:
     """Remove one batch: idle sessions first, each whole, then single turns as far as the batch has room."""
-    gone = Expired()
-    if idle_before is not None:
-        gone = _expire_sessions(transaction, owner, micros(idle_before), batch)
-    if turns_before is not None and not gone.more:
-        turns = _expire_turns(transaction, owner, micros(turns_before), batch - gone.turns)
-        gone = Expired(gone.sessions + turns.sessions, gone.turns + turns.turns, turns.more)
-    if gone.sessions:
+    sessions, turns = _expire_idle(transaction, owner, idle_before, batch)
+    if turns < batch:
+        emptied, aged = _expire_aged(transaction, owner, turns_before, batch - turns)
+        sessions, turns = sessions + emptied, turns + aged
+    if sessions:
         _forget_idle_owner(transaction, owner)
-    return gone
+    past = {"owner": owner.key, "turns_before": turns_before, "idle_before": idle_before}
+    left = transaction.send(statements.ANYTHING_EXPIRED, past).fetchone()
+    return Expired(sessions, turns, more=left == (True,))
 
 
 def erase(transaction: Transaction, owner: Owner) -> dict[str, int]:
@@ -68,45 +59,44 @@ def erase(transaction: Transaction, owner: Owner) -> dict[str, int]:
     return {name: transaction.count(cursor) for name, cursor in gone.items()}
 
 
-def _expire_sessions(transaction: Transaction, owner: Owner, idle_before: int, batch: int) -> Expired:
-    found = transaction.send(
-        statements.LOCK_IDLE_SESSIONS, {"owner": owner.key, "idle_before": idle_before, "batch": batch}
-    ).fetchall()
+def _expire_idle(transaction: Transaction, owner: Owner, idle_before: int, batch: int) -> tuple[int, int]:
+    """Sessions and turns gone. Writers elsewhere do not wait, so a large session goes in one piece."""
+    idle = {"owner": owner.key, "idle_before": idle_before, "batch": batch}
     doomed: list[str] = []
     turns = 0
-    for session_id, turn_count in found:
+    for session_id, turn_count in transaction.send(statements.LOCK_IDLE_SESSIONS, idle):
         if turns >= batch:
             break
         doomed.append(session_id)
         turns += turn_count
-    if doomed:
-        turns = transaction.count(_delete_content(transaction, owner, doomed))
-        transaction.send(statements.DELETE_SESSIONS, {"owner": owner.key, "session_ids": doomed})
-    more = len(doomed) < len(found) or len(found) == batch or turns >= batch
-    return Expired(len(doomed), turns, more)
-
-
-def _expire_turns(transaction: Transaction, owner: Owner, turns_before: int, room: int) -> Expired:
-    past = {"owner": owner.key, "turns_before": turns_before}
-    found = transaction.send(statements.EXPIRED_TURNS, {**past, "batch": room + 1}).fetchall()
-    doomed, more = found[:room], len(found) > room
     if not doomed:
-        return Expired(more=more)
-    values: dict[str, Any] = {
-        **past,
-        "session_ids": [session_id for session_id, _ in doomed],
-        "numbers": [number for _, number in doomed],
-    }
-    touched = {"owner": owner.key, "session_ids": sorted(set(values["session_ids"]))}
+        return 0, 0
+    dropped = _delete_content(transaction, owner, doomed)
+    transaction.send(statements.DELETE_SESSIONS, {"owner": owner.key, "session_ids": doomed})
+    return len(doomed), transaction.count(dropped)
+
+
+def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room: int) -> tuple[int, int]:
+    """Sessions emptied and turns gone."""
+    past = {"owner": owner.key, "turns_before": turns_before}
+    doomed = transaction.send(statements.EXPIRED_TURNS, {**past, "batch": room}).fetchall()
+    if not doomed:
+        return 0, 0
+    session_ids = [session_id for session_id, _ in doomed]
+    touched = {"owner": owner.key, "session_ids": sorted(set(session_ids))}
     transaction.send(statements.LOCK_SESSIONS, touched)
-    gone = Counter(session_id for (session_id,) in transaction.send(statements.DELETE_EXPIRED_TURNS, values))
+    numbers = [number for _, number in doomed]
+    dropped = transaction.send(
+        statements.DELETE_EXPIRED_TURNS, {**past, "session_ids": session_ids, "numbers": numbers}
+    )
+    gone = Counter(session_id for (session_id,) in dropped)
     transaction.send_many(
         statements.SHRINK_SESSION,
         [{"owner": owner.key, "session_id": name, "gone": count} for name, count in sorted(gone.items())],
     )
     transaction.send(statements.DELETE_UNUSED_PASSAGES, touched)
-    emptied = transaction.send(statements.DELETE_EMPTIED_SESSIONS, {"owner": owner.key, "session_ids": list(gone)})
-    return Expired(transaction.count(emptied), gone.total(), more)
+    emptied = transaction.send(statements.DELETE_EMPTIED_SESSIONS, {"owner": owner.key, "session_ids": sorted(gone)})
+    return transaction.count(emptied), gone.total()
 
 
 def _delete_content(transaction: Transaction, owner: Owner, session_ids: list[str]) -> Cursor:

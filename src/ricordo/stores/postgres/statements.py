@@ -250,6 +250,11 @@ DELETE_EXPIRED_TURNS = """
     RETURNING t.session_id
 """
 
+ANYTHING_EXPIRED = """
+    SELECT EXISTS (SELECT FROM ricordo.turns WHERE owner = %(owner)s AND created_at < %(turns_before)s)
+        OR EXISTS (SELECT FROM ricordo.sessions WHERE owner = %(owner)s AND last_active_at < %(idle_before)s)
+"""
+
 SHRINK_SESSION = """
     UPDATE ricordo.sessions SET turn_count = turn_count - %(gone)s, revision = revision + 1
     WHERE owner = %(owner)s AND session_id = %(session_id)s

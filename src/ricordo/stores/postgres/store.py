@@ -22,13 +22,12 @@ from ricordo.stores.postgres.pool import Pool
 from ricordo.stores.postgres.snapshot import Snapshot, snapshot
 from ricordo.stores.postgres.transaction import Cursor, Row, Runner, Transaction
 from ricordo.stores.postgres.wall import raise_wall
-from ricordo.stores.rows import micros, row_to_session, row_to_turn
+from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
 
 T = TypeVar("T")
 
 LONG = 600.0  # seconds for work whose size the caller chose: imports, erasures, statistics
 PAGE = 500  # owners listed per round trip
-_MOST = 2**63 - 1
 _NOBODY = UUID(int=0)
 
 
@@ -88,7 +87,7 @@ class PostgresStore:
         return answered
 
     def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
-        coming = list(turns)
+        coming = merging.prepared(session, turns)
         return self._run(session.owner, lambda tx: writing.load(tx, session, coming), patience=LONG)
 
     def update_session(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
@@ -112,7 +111,7 @@ class PostgresStore:
             statements.TURNS,
             session_id=session_id,
             last=None if last is None else _counted(last),
-            before=_MOST if before is None else _counted(before),
+            before=ENDLESS if before is None else _counted(before),
             after=0 if after is None else _counted(after),
         )
         return tuple(row_to_turn(owner, row) for row in reversed(rows))
@@ -166,7 +165,9 @@ class PostgresStore:
     def expire(
         self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
     ) -> Expired:
-        return self._forget(owner, lambda tx: forgetting.expire(tx, owner, turns_before, idle_before, max(1, batch)))
+        turns_from = micros(turns_before) if turns_before else -ENDLESS
+        idle_from = micros(idle_before) if idle_before else -ENDLESS
+        return self._forget(owner, lambda tx: forgetting.expire(tx, owner, turns_from, idle_from, max(1, batch)))
 
     def erase(self, owner: Owner) -> dict[str, int]:
         return self._forget(owner, lambda tx: forgetting.erase(tx, owner))
@@ -255,7 +256,7 @@ class PostgresStore:
 
 def _counted(number: int) -> int:
     """A number that a bigint holds; beyond it there is nothing to find."""
-    return max(0, min(number, _MOST))
+    return max(0, min(number, ENDLESS))
 
 
 def _texts(value: Any) -> Iterator[str]:

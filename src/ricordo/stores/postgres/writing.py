@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ricordo.errors import ConflictError
 from ricordo.placing import add_step, open_turn, place, the_message
 from ricordo.records import Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.stores import merging
@@ -92,7 +91,7 @@ def add_message(transaction: Transaction, turn: Turn) -> Turn | None:
 
 
 def load(transaction: Transaction, session: SessionInfo, coming: Sequence[Turn]) -> tuple[int, int]:
-    """Bring in a session's turns with their numbers; (added, known)."""
+    """Bring in a session's sealed turns with their numbers; (added, known)."""
     owner = session.owner
     here: Values = {"owner": owner.key, "session_id": session.id}
     transaction.send(statements.KEEP_OWNER, _owner(owner))
@@ -110,13 +109,10 @@ def load(transaction: Transaction, session: SessionInfo, coming: Sequence[Turn])
     fresh = [
         turn for turn in coming if not merging.already_loaded(turn, by_number.get(turn.turn_number), by_id.get(turn.id))
     ]
-    merging.check_contiguous(session.id, taken + [turn.turn_number for turn in fresh])
-    if len({turn.id for turn in fresh}) != len(fresh):
-        raise ConflictError(f"session {session.id!r} brings a turn id twice; give every turn its own")
-    for count, turn in enumerate(fresh, start=len(taken) + 1):
-        info = merging.touched(info, turn, turn_count=count)
-    transaction.send(statements.REWRITE_SESSION, _session_row(info))
-    transaction.send_many(statements.INSERT_TURN, [_row(turn.sealed()) for turn in fresh])
+    merging.check_loaded(session.id, taken, fresh)
+    if fresh:
+        transaction.send(statements.REWRITE_SESSION, _session_row(merging.grown(info, fresh)))
+    transaction.send_many(statements.INSERT_TURN, [_row(turn) for turn in fresh])
     return len(fresh), len(coming) - len(fresh)
 
 

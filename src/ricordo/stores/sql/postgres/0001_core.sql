@@ -1,6 +1,11 @@
 -- Every key begins with the owner: one uuid derived from (tenant, user), so that a user's memory lies on one shard.
 -- Times are microseconds since 1970 in UTC. JSON columns are text (bytes come back as they went in) and NULL when
 -- there is nothing to say. Ids compare by code point, as they do in the other stores.
+--
+-- The constraints repeat what is checked before a write, so that a row written past those checks is refused
+-- too: no blank text (trim of every Unicode white space), and outer ceilings on size: 16 MiB for a message,
+-- 1 MiB for a JSON column, 64 MiB for the messages between question and answer.
+--
 -- Plain SQL for PostgreSQL 15 or later: it may be applied with any client, in one transaction.
 
 DO $$
@@ -52,19 +57,18 @@ CREATE TABLE ricordo.sessions (
     created_at      bigint NOT NULL,
     last_active_at  bigint NOT NULL,
     last_turn       bigint NOT NULL DEFAULT 0 CHECK (last_turn >= 0),
-    turn_count      bigint NOT NULL DEFAULT 0 CHECK (turn_count >= 0),
-    revision        bigint NOT NULL DEFAULT 0,
-    title           text,
-    document_ids    text CHECK (document_ids IS NULL OR document_ids::json IS NOT NULL),
-    tags            text CHECK (tags IS NULL OR tags::json IS NOT NULL),
-    metadata        text CHECK (metadata IS NULL OR metadata::json IS NOT NULL),
+    turn_count      bigint NOT NULL DEFAULT 0 CHECK (turn_count BETWEEN 0 AND last_turn),
+    revision        bigint NOT NULL DEFAULT 0 CHECK (revision >= 0),
+    title           text CHECK (octet_length(title) <= 1048576),
+    document_ids    text CHECK (document_ids IS NULL OR document_ids::json IS NOT NULL AND octet_length(document_ids) <= 1048576),
+    tags            text CHECK (tags IS NULL OR tags::json IS NOT NULL AND octet_length(tags) <= 1048576),
+    metadata        text CHECK (metadata IS NULL OR metadata::json IS NOT NULL AND octet_length(metadata) <= 1048576),
     ended_at        bigint,
     PRIMARY KEY (owner, session_id)
 );
 
 CREATE INDEX sessions_by_activity ON ricordo.sessions (owner, last_active_at, session_id);
 
--- The limits on sizes are the last line of defence: what an application allows is checked before, and is smaller.
 CREATE TABLE ricordo.turns (
     owner            uuid NOT NULL,
     session_id       text COLLATE "C" NOT NULL,
@@ -72,20 +76,25 @@ CREATE TABLE ricordo.turns (
     turn_id          text COLLATE "C" NOT NULL CHECK (length(turn_id) BETWEEN 1 AND 255),
     agent_id         text COLLATE "C" NOT NULL CHECK (length(agent_id) BETWEEN 1 AND 255),
     created_at       bigint NOT NULL,
-    query            text CHECK (length(btrim(query, E' \t\n\r')) > 0 AND octet_length(query) <= 16777216),
+    query            text CHECK (
+        octet_length(query) <= 16777216
+        AND btrim(query, E'\t\n\x0B\f\r\x1C\x1D\x1E\x1F \u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') <> ''
+    ),
     query_tokens     bigint NOT NULL CHECK (query_tokens >= 0),
     answered_at      bigint,
-    response         text CHECK (length(btrim(response, E' \t\n\r')) > 0 AND octet_length(response) <= 16777216),
+    response         text CHECK (
+        octet_length(response) <= 16777216
+        AND btrim(response, E'\t\n\x0B\f\r\x1C\x1D\x1E\x1F \u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') <> ''
+    ),
     response_tokens  bigint NOT NULL CHECK (response_tokens >= 0),
-    chunk_ids        text CHECK (chunk_ids IS NULL OR chunk_ids::json IS NOT NULL),
-    metadata         text CHECK (metadata IS NULL OR metadata::json IS NOT NULL),
-    details          text CHECK (details IS NULL OR details::json IS NOT NULL),
+    chunk_ids        text CHECK (chunk_ids IS NULL OR chunk_ids::json IS NOT NULL AND octet_length(chunk_ids) <= 1048576),
+    metadata         text CHECK (metadata IS NULL OR metadata::json IS NOT NULL AND octet_length(metadata) <= 1048576),
+    details          text CHECK (details IS NULL OR details::json IS NOT NULL AND octet_length(details) <= 67108864),
     origin           text NOT NULL CHECK (origin IN ('chat', 'import')),
-    counter          text NOT NULL,
-    checksum         text NOT NULL,
+    counter          text NOT NULL CHECK (length(counter) <= 255),
+    checksum         text NOT NULL CHECK (length(checksum) = 16),
     CHECK (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL),
     CHECK ((response IS NULL) = (answered_at IS NULL)),
-    CHECK (octet_length(metadata) <= 1048576),
     PRIMARY KEY (owner, session_id, turn_number),
     UNIQUE (owner, turn_id),
     FOREIGN KEY (owner, session_id) REFERENCES ricordo.sessions (owner, session_id) ON DELETE CASCADE
@@ -93,13 +102,16 @@ CREATE TABLE ricordo.turns (
 
 CREATE INDEX turns_by_age ON ricordo.turns (owner, created_at);
 
+-- Asked and not yet answered: few at any time, found without reading the others.
+CREATE INDEX turns_open ON ricordo.turns (owner) WHERE query IS NOT NULL AND response IS NULL;
+
 -- What a context held and why, beside the turn it was built for. Longer texts (system prompt, chunks,
 -- summaries) are named by digest and kept once per session in passages, until the last turn that used them goes.
 CREATE TABLE ricordo.receipts (
     owner        uuid NOT NULL,
     session_id   text COLLATE "C" NOT NULL,
     turn_number  bigint NOT NULL,
-    body         text NOT NULL CHECK (body::jsonb IS NOT NULL),
+    body         text NOT NULL CHECK (body::jsonb IS NOT NULL AND octet_length(body) <= 67108864),
     PRIMARY KEY (owner, session_id, turn_number),
     FOREIGN KEY (owner, session_id, turn_number)
         REFERENCES ricordo.turns (owner, session_id, turn_number) ON DELETE CASCADE
@@ -108,9 +120,9 @@ CREATE TABLE ricordo.receipts (
 CREATE TABLE ricordo.passages (
     owner       uuid NOT NULL,
     session_id  text COLLATE "C" NOT NULL,
-    digest      text COLLATE "C" NOT NULL,
-    last_turn   bigint NOT NULL,
-    body        text NOT NULL,
+    digest      text COLLATE "C" NOT NULL CHECK (length(digest) BETWEEN 1 AND 255),
+    last_turn   bigint NOT NULL CHECK (last_turn >= 1),
+    body        text NOT NULL CHECK (octet_length(body) <= 16777216),
     PRIMARY KEY (owner, session_id, digest),
     FOREIGN KEY (owner, session_id) REFERENCES ricordo.sessions (owner, session_id) ON DELETE CASCADE
 );
