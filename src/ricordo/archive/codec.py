@@ -1,7 +1,7 @@
 """The compressors a block may name: how plain bytes become a payload and come back, never larger than declared.
 
 A codec is two numbers in a block's header, its own and its dictionary's; what was written with one is read with the
-same one for ever. New blocks use the newest; numbers are only ever added.
+same one for ever. New blocks use whichever offered one is smallest; numbers are only ever added.
 """
 
 import threading
@@ -9,10 +9,12 @@ from typing import Protocol
 
 import zstandard
 
-from ricordo.archive.dictionary import NEWEST, dictionary_bytes
+from ricordo.archive.dictionary import OFFERED, dictionary_bytes
 
-# Compaction runs off the write path, so time goes into ratio; measured in docs/archive.md.
-LEVEL = 19
+# Compaction runs off the write path, so time goes into ratio; measured in docs/archive.md. Above LARGE bytes the best
+# level would take seconds and a dictionary of common phrases no longer matters.
+LEVEL, LEVEL_FOR_LARGE = 19, 9
+LARGE = 256 * 1024
 
 
 class Unreadable(Exception):  # noqa: N818 - a verdict on bytes; the block turns it into an error that has a name
@@ -61,27 +63,26 @@ class Zstd:
 
     number = 1
 
-    def __init__(self, dictionary: int, level: int = LEVEL) -> None:
+    def __init__(self, dictionary: int) -> None:
         self.dictionary = dictionary
-        self._level = level
         raw = dictionary_bytes(dictionary) if dictionary else None
         self._dictionary = zstandard.ZstdCompressionDict(raw) if raw else None
         # A zstd context serves one thread at a time, and making one costs more than using it.
         self._local = threading.local()
 
     def compress(self, plain: bytes) -> bytes:
-        compressor: zstandard.ZstdCompressor | None = getattr(self._local, "compressor", None)
-        if compressor is None:
+        level = LEVEL if len(plain) <= LARGE else LEVEL_FOR_LARGE
+        made: dict[int, zstandard.ZstdCompressor] = self._local.__dict__.setdefault("compressors", {})
+        if level not in made:
             parameters = zstandard.ZstdCompressionParameters.from_level(
-                self._level,
+                level,
                 format=zstandard.FORMAT_ZSTD1_MAGICLESS,
                 write_content_size=False,
                 write_checksum=False,
                 write_dict_id=False,
             )
-            compressor = zstandard.ZstdCompressor(dict_data=self._dictionary, compression_params=parameters)
-            self._local.compressor = compressor
-        return compressor.compress(plain)
+            made[level] = zstandard.ZstdCompressor(dict_data=self._dictionary, compression_params=parameters)
+        return made[level].compress(plain)
 
     def decompress(self, payload: bytes, size: int) -> bytes:
         decompressor: zstandard.ZstdDecompressor | None = getattr(self._local, "decompressor", None)
@@ -103,9 +104,10 @@ _CODECS: dict[tuple[int, int], Codec] = {(0, 0): Stored()}
 _LOCK = threading.Lock()
 
 
-def newest_codec() -> Codec:
-    """What new blocks are written with."""
-    return codec_for(Zstd.number, NEWEST)
+def offered_codecs(size: int) -> tuple[Codec, ...]:
+    """What a new block of `size` plain bytes may be written with, the plainest first."""
+    dictionaries = OFFERED if size <= LARGE else (0,)
+    return (codec_for(Stored.number, 0), *(codec_for(Zstd.number, dictionary) for dictionary in dictionaries))
 
 
 def codec_for(number: int, dictionary: int) -> Codec:

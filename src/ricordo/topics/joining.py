@@ -26,6 +26,7 @@ _CENTRE_MEMORY = 16  # a centre follows its topic: the last sixteen messages or 
 _ASKED_AMONG_PEOPLE, _ASKED_OF_AN_ASSISTANT = 1.0, 1.5
 _TYPICAL_WORDS = 8
 _MOST_WORDS = 16
+_TITLES_READ = 5
 _CONTENT_CHARACTERS = 400  # the beginning says what a message is about, and a long answer must not cost more
 _WORD = re.compile(r"\w+")
 
@@ -178,7 +179,9 @@ def _back(message: Said, topics: Sequence[Topic], scale: Scale) -> Decision | No
     scores = centres @ message.vector
     told = _content(message.text)
     helped = -scale.spread * WEIGHTS.title
-    for row in np.flatnonzero(scores + helped >= scale.return_threshold) if told else ():
+    reachable = np.flatnonzero(scores + helped >= scale.return_threshold)
+    # Reading titles is the dear part: only the few nearest are read.
+    for row in reachable[np.argsort(-scores[reachable], kind="stable")[:_TITLES_READ]] if told else ():
         named = _content(" ".join((comparable[row].title, *comparable[row].tags)))
         scores[row] += helped * len(told & named) / max(min(len(told), len(named)), 1)
     best = int(scores.argmax())
