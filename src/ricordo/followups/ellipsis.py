@@ -11,6 +11,7 @@ from ricordo.followups.reference import Reference
 _FRAGMENT_WORDS = 6
 _CONDITION_WORDS = 9
 _QUESTION_WORDS = 9
+_HEADLESS_WORDS = 14
 
 
 def ellipsis(line: Line, language: Language) -> Reference | None:
@@ -30,6 +31,15 @@ def ellipsis(line: Line, language: Language) -> Reference | None:
         return _whole(line, 0.7)
     if _waits_for_topic(line, language):
         return _whole(line, 0.7)
+    headless = language.patterns["headless"].search(clause)
+    if headless is not None and count <= _HEADLESS_WORDS:
+        start, end = line.match_span(headless)
+        return Reference("ellipsis", 0.65, start, end, line.original[start:end])
+    unsorted = _unsorted(line, language)
+    if unsorted is not None:
+        return unsorted
+    if _plural_of_something(line, language):
+        return _whole(line, 0.6)
     predicate = language.patterns["zero_subject"].match(clause)
     if predicate is not None and _lower_case(line, predicate.group("predicate")):
         return _whole(line, 0.6)
@@ -72,6 +82,30 @@ def _waits_for_topic(line: Line, language: Language) -> bool:
         return line.text.endswith("?") and any(word in language.verbs for word in words) and len(words) >= 2
     # "What is a symptom?" asks for a definition and is complete.
     return not any(line.word(i - 1) in language.indefinite for i in relational)
+
+
+def _unsorted(line: Line, language: Language) -> Reference | None:
+    """ "What type is best?": a question that sorts, without saying what."""
+    for at in range(min(3, len(line.tokens) - 1)):
+        if line.word(at) in language.sorting_words and line.word(at + 1) in language.sort_nouns:
+            if line.is_word(at + 2) and (
+                line.word(at + 2) in language.links or language.is_topical(line.word(at + 2))
+            ):
+                return None
+            start, end = line.span(at, at + 1)
+            return Reference("ellipsis", 0.65, start, end, line.original[start:end])
+    return None
+
+
+def _plural_of_something(line: Line, language: Language) -> bool:
+    """ "What were the diplomatic objectives?", "Quali sono gli obiettivi diplomatici?": objectives of whom?"""
+    match = language.patterns["plural_of"].match(line.text)
+    if match is None:
+        return False
+    head, other = match.group("head"), match.group("other")
+    return head in language.relational and all(
+        language.is_content(word) and _lower_case(line, word) for word in other.split()
+    )
 
 
 def _lower_case(line: Line, word: str) -> bool:

@@ -35,12 +35,14 @@ _VERBS = """accept accepts add adds affect affects allow allows apply applies as
     taking taste teach tell think tell told took travel treat treated treats tried try turn turned turning
     understand undo use used uses using visit want wanted wants was wash watch wear went win wins won work worked
     works working worry write wrote written born calculated received ended"""
-_MODIFIERS = """main major key common popular best better worst good bad big bigger biggest large larger largest small
-    smaller smallest important possible typical usual average different certain various general specific current
-    recent latest new old older oldest famous notable side early late long short high higher highest low lower lowest
-    total exact official original overall actual first second third last next previous safe safer safest dangerous
-    effective expensive cheap cheaper cheapest easy easier easiest hard harder interesting significant other similar
-    primary top normal suitable appropriate available recommended necessary likely free legal worth true real"""
+# Adjectives that rank or count and never belong to a name.
+_EMPTY = """main major key best better worst biggest largest smallest important possible typical usual different certain
+    various specific latest famous notable other similar first second third last next previous highest lowest oldest
+    cheapest safest easiest significant interesting such"""
+_MODIFIERS = """common popular good bad big bigger large larger small smaller average general current recent new old older
+    side early late long short high higher low lower total exact official original overall actual safe safer dangerous
+    effective expensive cheap cheaper easy easier hard harder primary top normal suitable appropriate available
+    recommended necessary likely free legal worth true real"""
 _RELATIONAL = """ability abilities accident accomplishments achievement achievements address adaptations advantage
     advantages age alternative alternatives amount answer application applications area argument arguments aspect
     aspects author authors award awards background basis beginning behavior behaviour behaviors benefit benefits
@@ -76,18 +78,32 @@ ENGLISH = Language(
     code="en",
     function_words=words(_SMALL, _PRONOUNS, _WH, _PREPOSITIONS, _AUX),
     verbs=words(_VERBS),
-    modifiers=words(_MODIFIERS),
+    modifiers=words(_MODIFIERS, _EMPTY),
+    empty_adjectives=words(_EMPTY),
     second_person=words("you your yours yourself"),
     clause_words=words("and or but if because when while that which who where although though since so unless"),
+    coordinators=words("and or"),
+    relatives=words("that which who whom"),
     articles=words(_ARTICLES),
     indefinite=words("a an"),
     links=words("of"),
     prepositions=words(_PREPOSITIONS),
     auxiliaries=words(_AUX),
+    copulas=words("is are was were been be"),
+    manner_words=words("how why when where"),
     relational=words(_RELATIONAL),
     time_nouns=words(
         "year month week weekend day time morning evening afternoon night moment century decade summer winter"
     ),
+    general_nouns=words(
+        """region country city town area place state company organization institution band group team film movie book
+        novel album song show game series disease condition illness disorder infection drug medication medicine vaccine
+        system theory method process technique event war battle movement party experiment study test project animal
+        plant person man woman artist writer dish building museum festival tool device software program language
+        bill act treaty contract procedure operation exercise expedition region character"""
+    ),
+    sort_nouns=words("type types kind kinds sort sorts variety varieties species breed breeds brand brands version"),
+    sorting_words=words("what which"),
     ordinals={
         **numbered(
             "first 1st former,second 2nd,third 3rd,fourth 4th,fifth 5th,sixth 6th,seventh 7th,eighth 8th,ninth 9th,"
@@ -124,11 +140,14 @@ ENGLISH = Language(
     clitic_hosts=frozenset(),
     enclitic=r"(?!)",
     pleonastic=(
-        r"\b(?:is|was|be|isn t|it s|would|will|make|makes|makes sense) it(?: be| s)? "
-        r"(?:\w+ ){1,3}(?:to|that|if|for)\b"
-        r"|\bit (?:is|s|was|would be|can be|seems|takes|took|turns out)(?: \w+){1,3} (?:to|that|if|for)\b"
-        r"|\bdoes it (?:usually |normally |really )?(?:take|cost|mean|matter|make sense|hurt)\b.*\b(?:to|if)\b"
-        r"|\bwhat time is it\b|\bis it like to\b|\bit (?:rain|rains|snow|snows|depends)\b|\bit is (?:raining|late)\b"
+        r"\b(?:is|was|isn t|be|it s|it is|it was|makes?|would|find) (?:it )?(?:be )?(?:really |also |ever |always )?"
+        r"(?:safe|possible|impossible|true|false|better|best|necessary|legal|illegal|normal|easy|hard|difficult|dangerous"
+        r"|good|bad|ok|okay|fine|important|healthy|unhealthy|worth|common|rude|advisable|recommended|wise|allowed"
+        r"|mandatory|compulsory|required|enough|late|early|likely|unlikely|useful|useless|acceptable|ethical|helpful"
+        r"|correct|right|wrong|a good idea|a bad idea|sense|cheaper|faster)(?: for (?:\w+ ){1,3}| of \w+ ?)? ?(?:to|that|if)\b"
+        r"|\bit (?:takes|took|seems|turns out|depends|rains?|snows?)\b|\bdoes it mean\b"
+        r"|\bdoes it (?:usually |normally |really )?(?:take|cost|matter|make sense|hurt)\b.*\b(?:to|if)\b"
+        r"|\bwhat time is it\b|\bis it like to\b|\bit is (?:raining|late)\b"
         r"|\bis it (?:raining|snowing|cold|hot|warm|sunny|late|dark) (?:in|at|outside|now|today)\b"
     ),
     fillers=words(
@@ -215,7 +234,27 @@ ENGLISH = Language(
         r"|^(?:and |so )?what (?:is|are|s|was|were) the (?:\w+est|best|worst|most \w+|least \w+)"
         r"(?: (?:one|ones|of (?:them|these|those|all)|ever(?: \w+)?))?(?: \?)?$"
     ),
-    alternatives=r"\b(?:between (?P<a>.+?) and (?P<b>.+)|(?P<c>.+?) (?:or|vs|versus) (?P<d>.+))$",
+    headless=(
+        r"^(?:and |so |but )?(?:what|which|who)(?: one)? (?:is|are|was|were|s) "
+        r"the (?:(?:second |third |next )?(?:\w{3,}est|best|worst)|most \w{4,}|least \w{4,})"
+        r"(?: (?:ever|in|for|on|at|so far|selling|known|one|ones|among|today|now)\b| ?\?| ?$)"
+        r"|\b(?:different|similar|alike)$"
+    ),
+    plural_of=r"^(?:and |so )?what (?:are|were) (?:some of )?the (?P<other>(?:\w+ ){1,2})(?P<head>\w+s)(?: \?)?$",
+    introduction=(
+        r"^(?:\w+ ){0,2}(?:(?:tell|teach) me (?:more )?about|describe|explain|define|let s talk about|i want to (?:know|learn)"
+        r" about|(?:what|who) (?:is|are|was|were|s|do you know about)|give me (?:information|info) (?:on|about)"
+        r"|what (?:do|does) .+ mean)\b"
+    ),
+    choice_words=words("or vs versus"),
+    between_words=words("between"),
     clarifying=Clarifying(which="Which one: {options}?", joiner="or"),
+    sequence={
+        **{form: 1 for form in ("first of all", "firstly", "first", "to begin with")},
+        **{form: 2 for form in ("secondly", "second")},
+        **{form: 3 for form in ("thirdly", "third")},
+        **{form: 4 for form in ("fourthly", "fourth")},
+        **{form: 0 for form in ("finally", "lastly")},
+    },
     do_support=words("do does did can could will would should must may might don doesn didn"),
 )

@@ -51,6 +51,11 @@ _MODIFIERS = """principale principali maggiore maggiori migliore migliori peggio
     facile facili difficile difficili normale normali necessario necessaria disponibile disponibili consigliato
     consigliata consigliati consigliate breve lungo lunga termine veloce veloci conveniente convenienti lento lenta
     vero vera famoso famosa famosi famose interessante interessanti significativo legale legali adatto adatta adatti"""
+# Adjectives that rank or count and never belong to a name.
+_EMPTY = """principale principali maggiore maggiori migliore migliori peggiore peggiori importante importanti possibile
+    possibili tipico tipica tipici tipiche diverso diversa diversi diverse vari varie specifico specifica specifici
+    specifiche famoso famosa famosi famose primo prima primi prime secondo seconda terzo terza ultimo ultima ultimi
+    ultime altro altra altri altre simile simili"""
 _RELATIONAL = """alternativa alternative ambito ambiti anno anni applicazione applicazioni argomento argomenti aspetto
     aspetti attore attori autore autrice autori benefici beneficio capacità capitale caratteristica caratteristiche
     carriera causa cause classe classi clima colore colori complicanze complicazioni componente componenti composizione
@@ -78,16 +83,30 @@ ITALIAN = Language(
     code="it",
     function_words=words(_SMALL, _PRONOUNS, _WH, _PREPOSITIONS, _AUX, _ARTICLES),
     verbs=words(_VERBS),
-    modifiers=words(_MODIFIERS),
+    modifiers=words(_MODIFIERS, _EMPTY),
+    empty_adjectives=words(_EMPTY),
     second_person=words("tu ti te tuo tua tuoi tue sei stai puoi sai vuoi chiami"),
     clause_words=words("e ed o ma se che quando perché perche mentre cui dove quindi però oppure siccome"),
+    coordinators=words("e ed o"),
+    relatives=words("che cui"),
     articles=words(_ARTICLES),
     indefinite=words("un uno una"),
     links=words("di del dello della dell dei degli delle d"),
     prepositions=words(_PREPOSITIONS),
     auxiliaries=words(_AUX),
+    copulas=words("è sono era erano fu furono"),
+    manner_words=words("come quando dove perché"),
     relational=words(_RELATIONAL),
     time_nouns=words("anno mese settimana giorno sera mattina notte volta momento secolo estate inverno weekend"),
+    general_nouns=words(
+        """regione paese città zona stato azienda società organizzazione gruppo squadra film libro romanzo album canzone
+        serie malattia patologia condizione disturbo infezione farmaco medicinale vaccino sistema teoria processo
+        evento guerra battaglia movimento partito esperimento studio test esame progetto animale pianta persona uomo donna
+        artista scrittore piatto edificio museo programma software dispositivo legge trattato contratto procedura
+        intervento operazione"""
+    ),
+    sort_nouns=words("tipo tipi tipologia tipologie varietà specie razza razze marca marche versione modello genere"),
+    sorting_words=words("che quale quali"),
     ordinals={
         **numbered(
             "primo prima primi prime 1º 1°,secondo seconda 2º,terzo terza 3º,quarto quarta,quinto quinta,sesto sesta,"
@@ -231,7 +250,26 @@ ITALIAN = Language(
         r"|\bqual[ei]? (?:di|dei|delle|tra|fra) (?:i |le )?(?:questi|queste|quelli|loro|due|tre|quattro|cinque)\b"
         r"|^(?:mi )?confront(?:ali|ale|a (?:i due|le due|questi|queste|tutti))\b"
     ),
-    alternatives=r"\b(?:(?:tra|fra) (?P<a>.+?) e (?P<b>.+)|(?P<c>.+?) (?:o|oppure) (?P<d>.+))$",
+    headless=(
+        r"^(?:e |ma )?(?:qual|quale|quali|chi) (?:è|sono|era|erano|fu) (?:stato |stata )?"
+        r"(?:il|la|i|le|gli) (?:più \w{4,}|meno \w{4,}|migliore|migliori|peggiore|peggiori)"
+        r"(?: (?:in|per|del mondo|al mondo|d italia|di tutti|di sempre|tra)\b| ?\?| ?$)"
+        r"|\b(?:divers[oaie]|simil[ei])$"
+    ),
+    plural_of=r"^(?:e |ma )?quali (?:sono|erano|furono) (?:i|gli|le) (?P<head>\w+[ie])(?P<other>(?: \w+[ie]){1})(?: \?)?$",
+    introduction=(
+        r"^(?:\w+ ){0,2}(?:parlami|parliamo|raccontami|dimmi|descrivi(?:mi)?|spiegami|definisci|(?:che )?cos(?:a)? (?:è|sono|era|erano)"
+        r"|chi (?:è|era|sono|erano|fu|furono)|cosa (?:sai|significa|vuol dire)|voglio sapere)\b"
+    ),
+    choice_words=words("o oppure"),
+    between_words=words("tra fra"),
     clarifying=Clarifying(which="Quale: {options}?", joiner="o"),
+    sequence={
+        **{form: 1 for form in ("in primo luogo", "per prima cosa", "innanzitutto", "anzitutto", "primo", "prima di tutto")},
+        **{form: 2 for form in ("in secondo luogo", "secondo")},
+        **{form: 3 for form in ("in terzo luogo", "terzo")},
+        **{form: 4 for form in ("in quarto luogo", "quarto")},
+        **{form: 0 for form in ("infine", "da ultimo", "in ultimo")},
+    },
     onset_article={"lo": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y|i[aeiou])", "quello": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y)"},
 )

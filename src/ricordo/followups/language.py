@@ -41,16 +41,25 @@ class Language:
     function_words: Words
     verbs: Words
     modifiers: Words
+    empty_adjectives: Words
     second_person: Words
     clause_words: Words
+    coordinators: Words
+    relatives: Words
     articles: Words
     indefinite: Words
     links: Words
     prepositions: Words
     auxiliaries: Words
+    copulas: Words
+    manner_words: Words
     # Nouns that say nothing without "of what": cause, symptom, price.
     relational: Words
     time_nouns: Words
+    # General nouns that stand for something named before ("the company"), and nouns that sort it ("what kind").
+    general_nouns: Words
+    sort_nouns: Words
+    sorting_words: Words
     # Ordinals and lists.
     ordinals: Mapping[str, int]
     cardinals: Mapping[str, int]
@@ -86,8 +95,14 @@ class Language:
     last_answer: str
     comparison: str
     bare_comparison: str
-    alternatives: str
+    headless: str
+    plural_of: str
+    introduction: str
+    choice_words: Words
+    between_words: Words
     clarifying: Clarifying
+    # Sentence openings that number an answer in prose; 0 stands for the closing one.
+    sequence: Mapping[str, int] = field(default_factory=dict)
     do_support: Words = frozenset()
     onset_article: Mapping[str, str] = field(default_factory=dict)
 
@@ -96,14 +111,9 @@ class Language:
         """Every pattern of the table, compiled once."""
         names = (
             "enclitic pleonastic continuation openers bare_question zero_subject statement back last_answer "
-            "comparison bare_comparison alternatives"
+            "comparison bare_comparison headless plural_of introduction"
         )
         return {name: re.compile(getattr(self, name)) for name in names.split()}
-
-    @cached_property
-    def relational_stems(self) -> Words:
-        """Relational nouns in both numbers."""
-        return self.relational
 
     def is_content(self, word: str) -> bool:
         """Whether a word carries meaning of its own (it is not grammar and not a common verb)."""

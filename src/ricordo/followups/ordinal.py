@@ -198,7 +198,7 @@ def _group(line: Line, language: Language, nouns: Words, index: int) -> _Found |
 def _free(line: Line, language: Language, at: int, bare: bool = False) -> bool:
     """Whether no noun or complement of its own follows, so that the place can only be one of the talk."""
     if not line.is_word(at):
-        return True
+        return line.word(at) not in {"-", "/"}
     word = line.word(at)
     if word in language.links:
         return _points_back(line, language, at + 1)

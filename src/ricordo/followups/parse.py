@@ -11,7 +11,7 @@ from ricordo.followups.language import Language, Words
 from ricordo.followups.languages import language_of
 from ricordo.followups.line import Line, read
 from ricordo.followups.ordinal import places, whole_message
-from ricordo.followups.pronoun import pronouns
+from ricordo.followups.pronoun import general_nouns, pronouns
 from ricordo.followups.reference import Reference
 
 # A follow-up is short; a longer text carries its own context (a pasted document, an exercise, a log).
@@ -48,7 +48,7 @@ def traces(line: Line, language: Language, nouns: Words = frozenset()) -> tuple[
     returned = cue.back(line, language)
     if returned is not None:
         return (returned,)
-    standing_for = tuple(pronouns(line, language))
+    standing_for = tuple(pronouns(line, language)) or tuple(general_nouns(line, language))
     if standing_for:
         return standing_for
     left_out = ellipsis(line, language)

@@ -40,6 +40,28 @@ def pronouns(line: Line, language: Language) -> Iterator[Reference]:
         )
 
 
+def general_nouns(line: Line, language: Language) -> Iterator[Reference]:
+    """ "the company", "la malattia": a general noun that names nothing by itself stands for what was named before."""
+    for index in range(1, len(line.tokens)):
+        word = line.word(index)
+        if word not in language.general_nouns or line.word(index - 1) not in language.articles:
+            continue
+        if line.tokens[index].capital or _described(line, language, index + 1):
+            continue
+        if _answered_within(line, language, index) or any(_names(line, language, at) for at in range(index - 1)):
+            continue
+        start, end = line.span(index - 1, index)
+        yield Reference("pronoun", 0.6, start, end, line.original[start:end], noun=word)
+
+
+def _described(line: Line, language: Language, at: int) -> bool:
+    """Whether the noun is told apart by what follows ("the city with the most bridges")."""
+    word = line.word(at)
+    return line.is_word(at) and (
+        language.is_content(word) or word in language.prepositions or word in language.clause_words
+    )
+
+
 def _pointing(line: Line, language: Language, index: int) -> int | None:
     """The index of the noun that a demonstrative points with, `index` for a pronoun on its own, None for neither."""
     word = line.word(index)
@@ -48,7 +70,8 @@ def _pointing(line: Line, language: Language, index: int) -> int | None:
     if word in language.personal or word in language.possessive:
         return index
     if word in language.place:
-        goes = line.word(index - 1) in language.verbs or line.word(index - 1) in language.prepositions
+        before = line.word(index - 1)
+        goes = before in language.verbs - language.auxiliaries or before in language.prepositions
         return index if goes and not _content_at(line, language, index + 1) else None
     if word in language.ones and not line.is_word(index + 1):
         before = line.word(index - 1)
@@ -99,17 +122,35 @@ def _answered_within(line: Line, language: Language, index: int) -> bool:
     word = line.word(index)
     boundary = index if word in language.possessive else None
     for at in range(index - 1, 0, -1):
-        if line.word(at) in _MARKS or line.word(at) in language.clause_words:
+        if _opens_clause(line, language, at):
+            # "the tribes that they met": the noun before a relative is the object, so the pronoun is someone else.
+            if at == index - 1 and line.word(at) in language.relatives and _names(line, language, at - 1):
+                return False
             boundary = boundary or at
             break
     if boundary is None:
         return False
-    return any(_names(line, language, at) for at in range(boundary))
+    people = word in language.person_pronouns
+    return any(
+        _names(line, language, at) and (not people or (at > 0 and line.tokens[at].capital))
+        for at in range(boundary)
+    )
+
+
+def _opens_clause(line: Line, language: Language, at: int) -> bool:
+    """Whether a clause begins here; "and" between two nouns begins none."""
+    word = line.word(at)
+    if word in language.coordinators:
+        return not _content_at(line, language, at + 1)
+    return word in _MARKS or word in language.clause_words
 
 
 def _names(line: Line, language: Language, at: int) -> bool:
+    """Whether a word names something by itself, and not only as part of "health benefits"."""
     token = line.tokens[at]
-    return token.is_word and language.is_topical(token.word) and not token.word.isdecimal()
+    if not token.is_word or not language.is_topical(token.word) or token.word.isdecimal():
+        return False
+    return token.capital or line.word(at + 1) not in language.relational
 
 
 def _content_at(line: Line, language: Language, at: int) -> bool:

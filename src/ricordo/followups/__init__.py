@@ -1,0 +1,26 @@
+"""Follow-ups: what a short question means in the light of the talk so far, by rules, in Italian and English."""
+
+from ricordo.followups.focus import PastTurn
+from ricordo.followups.items import Item, derive_items
+from ricordo.followups.parse import parse
+from ricordo.followups.reference import Kind, Pick, Reference, main_kind
+from ricordo.followups.resolve import Candidate, FindAnswer, Resolution, Resolved, resolve
+from ricordo.followups.standalone import Addition, Rewriter
+
+__all__ = [
+    "Addition",
+    "Candidate",
+    "FindAnswer",
+    "Item",
+    "Kind",
+    "PastTurn",
+    "Pick",
+    "Reference",
+    "Resolution",
+    "Resolved",
+    "Rewriter",
+    "derive_items",
+    "main_kind",
+    "parse",
+    "resolve",
+]

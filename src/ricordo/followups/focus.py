@@ -1,0 +1,109 @@
+"""What the talk is about before the new question: a fold over the past turns.
+
+Each past question either opens a topic (its own noun phrases) or carries the one before it on; answers give names to
+people that were asked for. The result holds phrases with the turn they come from, so that every word a standalone
+question gains can be traced back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ricordo.followups.items import Item
+from ricordo.followups.language import Language
+from ricordo.followups.line import Line, read
+from ricordo.followups.parse import LONGEST_FOLLOW_UP, traces
+from ricordo.followups.phrases import Phrase, phrases
+
+Origin = Literal["question", "answer", "item"]
+_ASKS_WHO = frozenset({"who", "whose", "whom", "chi"})
+_LOOKED_AT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """A turn already stored, as the rules need it; `items` may be left out and are then derived."""
+
+    turn_number: int
+    query: str
+    response: str = ""
+    chunk_ids: tuple[str, ...] = ()
+    items: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A phrase of the talk and where it stands."""
+
+    phrase: Phrase
+    turn_number: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """The topic (`centre` first), what was asked of it last, the person in question, and every phrase so far."""
+
+    centre: tuple[Mention, ...] = ()
+    asked: tuple[Mention, ...] = ()
+    person: Mention | None = None
+    opening: Mention | None = None
+    seen: tuple[Mention, ...] = ()
+    turn_number: int = 0
+
+
+def follow(history: Sequence[PastTurn], language: Language) -> Focus:
+    """The focus after the last of the past turns."""
+    focus = Focus()
+    for turn in history[-_LOOKED_AT:]:
+        focus = _after_question(focus, turn, language)
+        focus = _after_answer(focus, turn, language)
+    return focus
+
+
+def _after_question(focus: Focus, turn: PastTurn, language: Language) -> Focus:
+    line = read(turn.query[:LONGEST_FOLLOW_UP])
+    references = traces(line, language) if line.words else ()
+    mentions = [Mention(phrase, turn.turn_number, "question") for phrase in phrases(line, language)]
+    topical = [mention for mention in mentions if mention.phrase.topical]
+    asked = tuple(mention for mention in mentions if not mention.phrase.topical)
+    topical.sort(key=lambda mention: not mention.phrase.proper)
+    if not topical:
+        centre = focus.centre
+    elif not focus.centre or (not references and _opens_topic(line, language, topical)):
+        centre = tuple(topical)
+    else:
+        centre = (*focus.centre[:1], *topical)
+    person = next((m for m in topical if m.phrase.proper), focus.person) if not references else focus.person
+    return replace(
+        focus,
+        centre=centre,
+        asked=asked,
+        person=person,
+        opening=focus.opening or (topical[0] if topical else None),
+        seen=(*focus.seen, *topical),
+        turn_number=turn.turn_number,
+    )
+
+
+def _opens_topic(line: Line, language: Language, topical: Sequence[Mention]) -> bool:
+    """Whether a question brings its own topic: it introduces one, or names it other than by "the …"."""
+    if language.patterns["introduction"].match(line.text):
+        return True
+    return any(mention.phrase.proper or not mention.phrase.definite for mention in topical)
+
+
+def _after_answer(focus: Focus, turn: PastTurn, language: Language) -> Focus:
+    """A question that asks who makes the name in its answer the person in question."""
+    if not turn.response:
+        return focus
+    line = read(turn.response[:LONGEST_FOLLOW_UP])
+    named = [
+        Mention(phrase, turn.turn_number, "answer") for phrase in phrases(line, language) if phrase.proper
+    ]
+    known = {word for mention in focus.seen for word in mention.phrase.words}
+    new = [mention for mention in named if not known & set(mention.phrase.words)]
+    asks_who = bool(_ASKS_WHO & set(read(turn.query[:LONGEST_FOLLOW_UP]).words))
+    person = new[0] if asks_who and new and len(new[0].phrase.words) > 1 else focus.person
+    return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
+

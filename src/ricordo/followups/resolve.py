@@ -1,0 +1,311 @@
+"""From a question and the past turns to what it means: references bound, candidates when unsure, a standalone question.
+
+Pure: the turns come in as records, an index over all answers comes in as a function, a model as a `Rewriter`. The
+same inputs give the same resolution; nothing here raises for any text.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ricordo.followups.alternatives import alternatives
+from ricordo.followups.binding import Choice, choices, items_of, list_nouns, next_choice
+from ricordo.followups.focus import Focus, Mention, PastTurn, follow
+from ricordo.followups.items import Item
+from ricordo.followups.language import Language
+from ricordo.followups.languages import language_of
+from ricordo.followups.line import read, stem
+from ricordo.followups.parse import parse
+from ricordo.followups.reference import Kind, Pick, Reference, main_kind
+from ricordo.followups.search import best_item, find_in
+from ricordo.followups.standalone import (
+    Addition,
+    Rewriter,
+    fit_additions,
+    headline,
+    trusted_rewrite,
+    write_standalone,
+)
+
+FindAnswer = Callable[[str], Sequence[PastTurn]]
+_DISTANT = 0.9  # Each turn further back makes a list a little less likely to be the one meant.
+_MOST_CANDIDATES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A reference bound to its turn: the item in full (or the whole answer) and the chunks it cites."""
+
+    kind: Kind
+    turn_number: int
+    item: Item | None
+    text: str
+    chunk_ids: tuple[str, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the things an ambiguous reference may mean, named as the user would name it."""
+
+    name: str
+    turn_number: int
+    item: Item | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a question means; with `candidates` it must be asked which, without references it is complete in itself."""
+
+    question: str
+    language: str
+    references: tuple[Reference, ...]
+    resolved: tuple[Resolved, ...]
+    candidates: tuple[Candidate, ...]
+    standalone: str
+    additions: tuple[Addition, ...]
+    rewritten_by: str = "rules"
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind that decides how the question is read, None when it is complete in itself."""
+        return main_kind(self.references)
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the user must say which is meant."""
+        return bool(self.candidates)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    resolved: tuple[Resolved, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    offered: tuple[Addition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """The past as one value, so that every rule takes the same three things."""
+
+    history: Sequence[PastTurn]
+    language: Language
+    find_answer: FindAnswer | None = None
+
+    def until(self, turn_number: int) -> "_Talk":
+        return _Talk([t for t in self.history if t.turn_number <= turn_number], self.language)
+
+
+def resolve(
+    question: str,
+    history: Sequence[PastTurn],
+    *,
+    find_answer: FindAnswer | None = None,
+    rewriter: Rewriter | None = None,
+) -> Resolution:
+    """Bind the references of a question to the past turns (oldest first) and write it so that it stands alone."""
+    last_query = history[-1].query if history else ""
+    language = language_of(question, default=language_of(last_query) if last_query else None)
+    talk = _Talk(history, language, find_answer)
+    references = parse(question, nouns=list_nouns(history, language), language=language) if history else ()
+    bound = _bind(references, talk)
+    additions = fit_additions(question, bound.offered)
+    standalone = write_standalone(question, additions, references, language) if additions else question
+    rewritten_by = "rules"
+    if rewriter is not None and references and not bound.candidates:
+        rewritten = _ask(rewriter, question, talk)
+        if rewritten is not None:
+            standalone, rewritten_by = rewritten, "model"
+    return Resolution(
+        question, language.code, references, bound.resolved, bound.candidates, standalone, additions, rewritten_by
+    )
+
+
+def _ask(rewriter: Rewriter, question: str, talk: _Talk) -> str | None:
+    try:
+        rewritten = rewriter.rewrite(question, talk.history)
+    except Exception:  # noqa: BLE001 - whatever a model's client raises, the rules remain
+        return None
+    return trusted_rewrite(question, rewritten, talk.language)
+
+
+def _bind(references: Sequence[Reference], talk: _Talk) -> _Bound:
+    if not references:
+        return _Bound()
+    first = references[0]
+    if first.kind in ("ordinal", "comparison"):
+        return _bind_places(references, talk)
+    if first.kind in ("statement", "back"):
+        return _bind_said(first, talk)
+    if first.kind == "continuation":
+        return _bind_last_answer(first, talk)
+    return _bind_topic(references, talk)
+
+
+def _bind_places(references: Sequence[Reference], talk: _Talk) -> _Bound:
+    resolved: list[Resolved] = []
+    offered: list[Addition] = []
+    for reference in references:
+        pick = reference.pick or Pick(every=True)
+        found = _choices(pick, reference.noun, talk)
+        if len(found) > 1:
+            names = [_candidate(choice.turn, item) for choice in found for item in choice.items]
+            return _Bound(candidates=tuple(names[:_MOST_CANDIDATES]))
+        if not found:
+            continue
+        resolved.extend(_resolved_choice(reference, pick, found[0], talk))
+        chosen = () if pick.negated else found[0].items
+        offered.extend(Addition(headline(i.text), found[0].turn.turn_number, "item") for i in chosen[:4])
+        offered.extend(_topic_of(found[0].turn, talk))
+    if resolved or references[0].pick is None:
+        return _Bound(tuple(dict.fromkeys(resolved)), (), tuple(offered))
+    return _bind_sides(references[0], talk)
+
+
+def _choices(pick: Pick, noun: str, talk: _Talk) -> tuple[Choice, ...]:
+    if not pick.step:
+        return choices(pick, noun, talk.history, talk.language)
+    last = _last_choice(talk)
+    following = next_choice(last, pick.step) if last is not None else None
+    return (following,) if following is not None else ()
+
+
+def _last_choice(talk: _Talk) -> Choice | None:
+    """The item that the latest question pointed at, following "the next one" back to where it started."""
+    steps = 0
+    for at in range(len(talk.history) - 1, 0, -1):
+        before = talk.history[:at]
+        nouns = list_nouns(before, talk.language)
+        for reference in parse(talk.history[at].query, nouns=nouns, language=talk.language):
+            if reference.pick is None:
+                continue
+            if reference.pick.step:
+                steps += reference.pick.step
+                break
+            found = choices(reference.pick, reference.noun, before, talk.language)
+            if len(found) != 1:
+                return None
+            return next_choice(found[0], steps) if steps else found[0]
+    return None
+
+
+def _resolved_choice(reference: Reference, pick: Pick, choice: Choice, talk: _Talk) -> list[Resolved]:
+    turn = choice.turn
+    distance = sum(other.turn_number > turn.turn_number for other in talk.history)
+    confidence = round(reference.confidence * _DISTANT**distance, 3)
+    if pick.negated:
+        return [Resolved(reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, confidence)]
+    return [
+        Resolved(reference.kind, turn.turn_number, item, item.text, item.chunk_ids or turn.chunk_ids, confidence)
+        for item in choice.items
+    ]
+
+
+def _bind_sides(reference: Reference, talk: _Talk) -> _Bound:
+    """ "The two" without a list: the two sides of the last choice that was asked about."""
+    if reference.pick is not None and not reference.pick.every and reference.kind != "comparison":
+        return _Bound()
+    for turn in reversed(talk.history[-3:]):
+        sides = alternatives(read(turn.query), talk.language)
+        if sides:
+            whole = Resolved(
+                reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, reference.confidence
+            )
+            return _Bound((whole,), (), tuple(Addition(side, turn.turn_number, "question") for side in sides))
+    return _bind_topic((reference,), talk) if reference.kind == "comparison" else _Bound()
+
+
+def _bind_said(reference: Reference, talk: _Talk) -> _Bound:
+    """The answer that said it: the caller's search over all answers first, then the turns at hand."""
+    found: Sequence[PastTurn] = ()
+    if reference.content:
+        elsewhere = tuple(talk.find_answer(reference.content)) if talk.find_answer is not None else ()
+        at_hand = {turn.turn_number for turn in talk.history}
+        pool = (*(turn for turn in elsewhere if turn.turn_number not in at_hand), *talk.history)
+        found = find_in(reference.content, pool, talk.language)
+    if not found:
+        return _bind_last_answer(reference, talk, certainty=0.4 if reference.content else 1.0)
+    turn = found[0]
+    item = best_item(reference.content, turn, talk.language)
+    text = item.text if item is not None else turn.response or turn.query
+    ids = item.chunk_ids if item is not None and item.chunk_ids else turn.chunk_ids
+    resolved = Resolved(reference.kind, turn.turn_number, item, text, ids, reference.confidence)
+    offered = [] if item is None else [Addition(headline(item.text), turn.turn_number, "item")]
+    return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk)))
+
+
+def _bind_last_answer(reference: Reference, talk: _Talk, certainty: float = 1.0) -> _Bound:
+    turn = next((t for t in reversed(talk.history) if t.response), talk.history[-1])
+    confidence = round(reference.confidence * certainty, 3)
+    whole = Resolved(reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, confidence)
+    return _Bound((whole,), (), _topic_of(turn, talk, asked=True))
+
+
+def _bind_topic(references: Sequence[Reference], talk: _Talk) -> _Bound:
+    """Pronouns and what was left out: the topic of the talk, unless two topics or several items compete."""
+    reference = references[0]
+    competing = _competing(reference, talk)
+    if competing:
+        return _Bound(candidates=competing)
+    focus = follow(talk.history, talk.language)
+    mentions = _antecedents(references, focus)
+    if not mentions:
+        return _Bound()
+    offered = tuple(_addition(mention) for mention in mentions)
+    turn = next(t for t in talk.history if t.turn_number == mentions[0].turn_number)
+    whole = Resolved(
+        reference.kind, turn.turn_number, None, turn.response or turn.query, turn.chunk_ids, reference.confidence
+    )
+    return _Bound((whole,), (), offered)
+
+
+def _antecedents(references: Sequence[Reference], focus: Focus) -> list[Mention]:
+    """The phrases that the references stand for, the surest first."""
+    found: list[Mention] = []
+    for reference in references:
+        if reference.person and focus.person is not None:
+            found.append(focus.person)
+        elif reference.noun:
+            same = [m for m in reversed(focus.seen) if stem(reference.noun) in m.phrase.stems]
+            found.extend(same[:1] or focus.centre[:1])
+        else:
+            found.extend(focus.centre[:1])
+            if reference.plural and not focus.centre[1:]:
+                found.extend(focus.asked[:1])
+    if focus.opening is not None:
+        found.append(focus.opening)
+    return list(dict.fromkeys(found))
+
+
+def _competing(reference: Reference, talk: _Talk) -> tuple[Candidate, ...]:
+    if reference.kind != "pronoun" or reference.plural or reference.person or not talk.history:
+        return ()
+    last = talk.history[-1]
+    if reference.noun:
+        return _competing_items(reference.noun, last, talk)
+    sides = alternatives(read(last.query), talk.language)
+    return tuple(Candidate(side, last.turn_number) for side in sides)
+
+
+def _competing_items(noun: str, last: PastTurn, talk: _Talk) -> tuple[Candidate, ...]:
+    """ "That exercise" after a list of exercises: one of them, but which?"""
+    if stem(noun) not in list_nouns((last,), talk.language):
+        return ()
+    top = [item for item in items_of(last) if item.level == 0]
+    if not 2 <= len(top) <= _MOST_CANDIDATES or stem(noun) not in {stem(w) for w in read(last.query).words}:
+        return ()
+    return tuple(_candidate(last, item) for item in top)
+
+
+def _candidate(turn: PastTurn, item: Item) -> Candidate:
+    return Candidate(headline(item.text), turn.turn_number, item)
+
+
+def _topic_of(turn: PastTurn, talk: _Talk, asked: bool = False) -> tuple[Addition, ...]:
+    """What a turn was about, carried from the turns before it when its own question did not say."""
+    focus = follow(talk.until(turn.turn_number).history or (turn,), talk.language)
+    mentions = [*(focus.asked[:1] if asked else ()), *focus.centre[:1]]
+    return tuple(_addition(mention) for mention in mentions)
+
+
+def _addition(mention: Mention) -> Addition:
+    return Addition(mention.phrase.text, mention.turn_number, mention.origin)

@@ -1,0 +1,107 @@
+"""A question that can be understood without the talk: the rules, and the port for a model that does it.
+
+The rules add at most twenty words, each with the turn it comes from: the topic, what was asked of it, the text of the
+item that is meant. English pronouns give way to the phrase, everything else is added in brackets before the final
+mark, which is enough for retrieval and leaves the user's own words as they were.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ricordo.followups.focus import Origin, PastTurn
+from ricordo.followups.language import Language
+from ricordo.followups.languages import language_of
+from ricordo.followups.line import read
+from ricordo.followups.reference import Reference
+
+MOST_ADDED_WORDS = 20
+_MARKUP = re.compile(r"[*_`#|>]+|\[[^\[\]]*\]")
+_HEADLINE_END = re.compile(r"\n|[:;.!?](?=\s|$)| [–—-] |, | \| ")
+_SUBSTITUTED = frozenset({"it", "they", "them", "he", "she", "him"})
+_OWNED = frozenset({"its", "their", "his", "her"})
+_LONGEST_RATIO = 6
+_LONGEST_SLACK = 200
+
+
+class Rewriter(Protocol):
+    """A model that makes a question standalone; the rules remain when it fails."""
+
+    def rewrite(self, question: str, history: Sequence[PastTurn]) -> str:
+        """The question with everything it needs from the talk, in its own language."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Words that a standalone question gained, and where they come from."""
+
+    text: str
+    turn_number: int
+    origin: Origin
+
+
+def headline(text: str, most_words: int = 10) -> str:
+    """How an item names itself: its first clause, without markup and citations."""
+    plain = " ".join(_MARKUP.sub(" ", text.split("\n", 1)[0]).split()) or " ".join(_MARKUP.sub(" ", text).split())
+    first = _HEADLINE_END.split(plain, maxsplit=1)[0].strip() or plain
+    return " ".join(first.split()[:most_words])
+
+
+def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_ADDED_WORDS) -> tuple[Addition, ...]:
+    """The additions that say something new, in order, within the allowed number of words."""
+    known = set(read(question).words)
+    kept: list[Addition] = []
+    left = most
+    for addition in offered:
+        words = read(addition.text).words
+        if not words or set(words) <= known or left <= 0:
+            continue
+        pieces = addition.text.split()[:left]
+        left -= len(pieces)
+        known.update(words)
+        kept.append(Addition(" ".join(pieces), addition.turn_number, addition.origin))
+    return tuple(kept)
+
+
+def write_standalone(
+    question: str, additions: Sequence[Addition], references: Sequence[Reference], language: Language
+) -> str:
+    """The question with its additions: the first in place of an English pronoun, the others in brackets."""
+    rest = [addition.text for addition in additions]
+    text = question
+    pronoun = _replaceable(question, references, language)
+    if rest and pronoun is not None:
+        phrase = rest.pop(0)
+        owned = question[pronoun.start : pronoun.end].lower() in _OWNED
+        text = f"{question[: pronoun.start]}{phrase}{_possessive(phrase) if owned else ''}{question[pronoun.end :]}"
+    if not rest:
+        return text
+    body = text.rstrip()
+    bare = body.rstrip("?!.… ")
+    return f"{bare} ({', '.join(rest)}){body[len(bare) :].strip()}"
+
+
+def trusted_rewrite(question: str, rewritten: str, language: Language) -> str | None:
+    """What a model returned, or None when it is blank, in another language, or far longer than the question."""
+    text = rewritten.strip()
+    if not text or len(text) > _LONGEST_RATIO * len(question) + _LONGEST_SLACK:
+        return None
+    return text if language_of(text, default=language) == language else None
+
+
+def _replaceable(question: str, references: Sequence[Reference], language: Language) -> Reference | None:
+    if language.code != "en" or not references:
+        return None
+    first = references[0]
+    word = question[first.start : first.end].lower()
+    if first.kind != "pronoun" or word not in _SUBSTITUTED | _OWNED:
+        return None
+    # "her" before a noun is a possessive, at the end it is the person.
+    follows = question[first.end : first.end + 1] == " "
+    return first if word != "her" or follows else None
+
+
+def _possessive(phrase: str) -> str:
+    return "'" if phrase.endswith("s") else "'s"
