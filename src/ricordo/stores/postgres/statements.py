@@ -20,6 +20,18 @@ KEEP_OWNER = """
 """
 
 # The counter row: whoever updates it holds the session until the commit, and a rollback gives the number back.
+NEXT_NUMBER = """
+    UPDATE ricordo.sessions SET
+        last_turn = last_turn + 1,
+        turn_count = turn_count + 1,
+        revision = revision + 1,
+        last_active_at = greatest(last_active_at, %(active_at)s),
+        ended_at = NULL
+    WHERE owner = %(owner)s AND session_id = %(session_id)s
+    RETURNING last_turn
+"""
+
+# The same for a session that may be new; with nothing taken it only holds the session.
 TOUCH_SESSION = """
     INSERT INTO ricordo.sessions AS s
         (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision)

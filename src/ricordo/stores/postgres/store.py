@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
@@ -67,7 +68,10 @@ class PostgresStore:
         return self._pool.location
 
     def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
-        return self._or_repeat(turn, lambda transaction: writing.append(transaction, turn, expected, receipt), receipt)
+        attempts = count()
+        return self._or_repeat(
+            turn, lambda tx: writing.append(tx, turn, expected, receipt, look=next(attempts) > 0), receipt
+        )
 
     def add_message(self, turn: Turn) -> Turn:
         return self._or_repeat(turn, lambda transaction: writing.add_message(transaction, turn), None)

@@ -10,12 +10,11 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 import psycopg
-from psycopg import sql
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Cursor = psycopg.Cursor[Row]
-Statements = Sequence[str | sql.SQL | sql.Composed]
+Statements = Sequence[str]
 
 
 class Again(psycopg.OperationalError):

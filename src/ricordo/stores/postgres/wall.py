@@ -8,8 +8,6 @@ so values are quoted here and nowhere else.
 from dataclasses import dataclass
 from uuid import UUID
 
-from psycopg import sql
-
 from ricordo.errors import StoreError
 
 ROLE = "ricordo_app"
@@ -47,26 +45,29 @@ class Wall:
     role: str | None
     distributed: bool = False
 
-    def around_owner(self, owner: UUID) -> tuple[sql.Composed, ...]:
+    def around_owner(self, owner: UUID) -> tuple[str, ...]:
         """Only this owner's rows."""
-        return self._within(sql.SQL("SET LOCAL ricordo.owner = {}").format(sql.Literal(str(UUID(str(owner))))))
+        return self._around("ricordo.owner", str(UUID(int=owner.int)))
 
-    def around_tenant(self, tenant_id: str) -> tuple[sql.Composed, ...]:
+    def around_tenant(self, tenant_id: str) -> tuple[str, ...]:
         """Only the names of this tenant's users."""
-        return self._within(sql.SQL("SET LOCAL ricordo.tenant = {}").format(sql.Literal(tenant_id)))
+        return self._around("ricordo.tenant", tenant_id)
 
-    def around_names(self) -> tuple[sql.Composed, ...]:
+    def around_names(self) -> tuple[str, ...]:
         """The names of all users, for a backup."""
-        return self._within(sql.SQL("SET LOCAL ricordo.backup = {}").format(sql.Literal("on")))
+        return self._around("ricordo.backup", "on")
 
-    def _within(self, scope: sql.Composed) -> tuple[sql.Composed, ...]:
-        statements: list[sql.Composed] = [scope]
-        if self.distributed:
-            reach = sql.SQL("SET LOCAL citus.propagate_set_commands = {}").format(sql.Literal("local"))
-            statements.insert(0, reach)
-        if self.role is not None:
-            statements.append(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(self.role)))
-        return tuple(statements)
+    def _around(self, setting: str, value: str) -> tuple[str, ...]:
+        scope = f"SET LOCAL {setting} = {quoted(value)}"
+        role = (f"SET LOCAL ROLE {self.role}",) if self.role else ()
+        reach = ("SET LOCAL citus.propagate_set_commands = 'local'",) if self.distributed else ()
+        return (*reach, scope, *role)
+
+
+def quoted(value: str) -> str:
+    """A text literal that means the same whatever the server's settings for backslashes are."""
+    doubled = value.replace("'", "''").replace("\\", "\\\\")
+    return f"E'{doubled}'"
 
 
 def raise_wall(standing: Standing, *, required: bool) -> Wall:

@@ -31,14 +31,24 @@ _TURN_NAMES = TURN_COLUMNS.split(", ")
 _SESSION_NAMES = SESSION_COLUMNS.split(", ")
 
 
-def append(transaction: Transaction, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn | None:
-    """Number and keep a new turn; None, with nothing changed, if its id is there already."""
-    taken = _touch(transaction, turn, max(_said(turn)), taken=1)
-    stored = _by_id(transaction, turn.owner, turn.id)
-    number = _first(taken)[0]
-    if stored.fetchone():
+def append(
+    transaction: Transaction, turn: Turn, expected: int | None, receipt: StoredReceipt | None, *, look: bool
+) -> Turn | None:
+    """Number and keep a new turn; None, with nothing changed, if its id is there already.
+
+    Without `look` the unique key is left to tell that the id is there, by failing the transaction: one question
+    less for every turn that is new.
+    """
+    active_at = max(_said(turn))
+    key = {"owner": turn.owner.key, "session_id": turn.session_id, "active_at": micros(active_at)}
+    known = transaction.send(statements.NEXT_NUMBER, key)
+    stored = _by_id(transaction, turn.owner, turn.id) if look else None
+    number, *_ = known.fetchone() or _first(_touch(transaction, turn, active_at, taken=1))
+    if stored and stored.fetchone():
         transaction.abandon()
         return None
+    if not look and expected not in (None, number):
+        raise Again("a repetition may expect another number; look first")
     merging.check_expected(expected, number, turn.session_id)
     return _insert(transaction, replace(turn, turn_number=number), receipt)
 
