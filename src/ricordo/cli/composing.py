@@ -1,0 +1,120 @@
+"""Commands around the prompt: the context of a question, the receipts of past turns, a past context rebuilt.
+
+`--prompt` puts the prompt alone on stdout and its account on stderr, ready for a pipe to a model.
+"""
+
+import argparse
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ricordo.cli.account import account, messages_view, titled, turn_names
+from ricordo.cli.options import Command, Options, add_session, add_user, open_memory, user_of
+from ricordo.cli.output import Output, one_line, table
+from ricordo.cli.passages import add_budget, add_chunks, read_chunks
+from ricordo.cli.plain import context_json
+from ricordo.cli.reading import session_of
+from ricordo.cli.talking import read_text
+from ricordo.context import Context
+
+
+def context(options: Options, output: Output) -> int:
+    """Everything for the next prompt, with its receipt; nothing is written."""
+    question = read_text(options.question)
+    with open_memory(options) as memory:
+        if options.session is None and not memory.sessions(user_id=user_of(options), limit=1):
+            session = memory.session(user_id=user_of(options))
+        else:
+            session = session_of(memory, options)
+        built = session.context(
+            question,
+            chunks=read_chunks(options),
+            budget=options.budget,
+            system=options.system,
+            profile=options.profile,
+            summary=options.summary,
+        )
+        names = turn_names(session.window().turns)
+    print_context(built, names, options, output)
+    return 0
+
+
+def receipts(options: Options, output: Output) -> int:
+    """Receipts of past turns."""
+    with open_memory(options) as memory:
+        found = session_of(memory, options).receipts(options.limit)
+    rows = table("turn", "question", "tokens", "limit", "kept", "dropped", right=("turn", "tokens", "limit", "kept"))
+    for each in found:
+        numbers = (f"{each.total_tokens:,}", f"{each.limit:,}", str(len(each.kept)), str(len(each.dropped)))
+        rows.add_row(str(each.turn_number), Text(one_line(each.question, 50)), *numbers)
+    nothing = "no receipts here: they are kept with turns whose context was asked for first (`ricordo ask`)"
+    output.lines((each.as_json() for each in found), rows if found else nothing)
+    return 0
+
+
+def rebuild(options: Options, output: Output) -> int:
+    """The context of a past turn, byte for byte."""
+    with open_memory(options) as memory:
+        session = session_of(memory, options)
+        built = session.rebuild(options.turn_number)
+        names = turn_names(session.history(50, before=options.turn_number))
+    print_context(built, names, options, output)
+    return 0
+
+
+def print_context(built: Context, names: dict[str, str], options: Options, output: Output) -> None:
+    """Messages in frames and the account; or the prompt alone."""
+    told: RenderableType = account(built.receipt, names)
+    if options.prompt and not output.as_json:
+        output.raw(built.prompt)
+        output.aside("", told)
+        return
+    output.document(context_json(built), titled("messages", messages_view(built)), "", titled("receipt", told))
+
+
+def _context_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", help="the next question; - reads it from standard input")
+    add_user(parser)
+    add_session(parser)
+    add_chunks(parser)
+    add_budget(parser)
+    parser.add_argument("--system", metavar="TEXT", help="the base prompt; default: the setting system_prompt")
+    parser.add_argument("--profile", metavar="TEXT", default="", help="what is known of the user")
+    parser.add_argument("--summary", metavar="TEXT", default="", help="a summary of earlier turns")
+    _add_form(parser)
+
+
+def _receipts_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    add_session(parser)
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
+
+
+def _rebuild_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("turn_number", type=int, help="the number of the turn")
+    add_user(parser)
+    add_session(parser)
+    _add_form(parser)
+
+
+def _add_form(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prompt", action="store_true", help="the prompt alone on stdout, the receipt on stderr")
+
+
+COMMANDS = (
+    Command(
+        "context",
+        "build the next prompt under one budget and explain it",
+        context,
+        _context_arguments,
+        'ricordo context "And the second point?" --user anna --chunks course.jsonl --budget 1000',
+    ),
+    Command("receipts", "list what past prompts held", receipts, _receipts_arguments, "ricordo receipts --user anna"),
+    Command(
+        "rebuild",
+        "rebuild the context of a past turn, byte for byte",
+        rebuild,
+        _rebuild_arguments,
+        "ricordo rebuild 3 --user anna --prompt",
+    ),
+)

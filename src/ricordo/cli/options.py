@@ -1,0 +1,133 @@
+"""The arguments: options that every command has, and how commands are declared.
+
+In: the commands. Out: one parser. Common options may stand before or after the command, so that
+`ricordo --db a.db stats` and `ricordo stats --db a.db` are the same.
+"""
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ricordo
+from ricordo.cli.output import Output
+from ricordo.errors import NotFoundError, SettingsError, ValidationError
+from ricordo.memory import DEFAULT_PATH, Memory
+from ricordo.presets import PRESETS
+
+Options = argparse.Namespace
+Run = Callable[[Options, Output], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One word of the command line: what it does, its own arguments, and how it runs."""
+
+    name: str
+    summary: str
+    run: Run
+    arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    example: str = ""
+
+
+def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="ricordo",
+        description="Conversational memory: keeps every turn, fits the window, explains every prompt.",
+        epilog="Start with `ricordo demo`. Each command explains itself: `ricordo COMMAND --help`.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"ricordo {ricordo.__version__}")
+    _add_common(parser, before=True)
+    rows = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in commands:
+        row = rows.add_parser(
+            command.name,
+            help=command.summary,
+            description=command.summary[:1].upper() + command.summary[1:] + ".",
+            epilog=f"example:\n  {command.example}" if command.example else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.arguments(row)
+        _add_common(row, before=False)
+        row.set_defaults(run=command.run)
+    return parser
+
+
+def read_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Options:
+    """Parse; settings given before and after the command are joined, the later ones win."""
+    options = parser.parse_args(arguments)
+    options.set = [*options.set_before, *getattr(options, "set_after", [])]
+    return options
+
+
+def _add_common(parser: argparse.ArgumentParser, *, before: bool) -> None:
+    """Before the command the options have defaults; after it they speak only when they are given."""
+    unset: Any = None if before else argparse.SUPPRESS
+    group = parser.add_argument_group("common options")
+    group.add_argument("--db", metavar="URL_OR_PATH", default=unset, help="default: RICORDO_URL, else ricordo.db")
+    group.add_argument("--tenant", metavar="ID", default=unset, help="which application's memory")
+    group.add_argument("--preset", choices=list(PRESETS), default=unset, help="a named set of settings")
+    group.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        dest="set_before" if before else "set_after",
+        default=[] if before else argparse.SUPPRESS,
+        help="any setting, repeatable; `ricordo settings` lists them",
+    )
+    group.add_argument("--json", action="store_true", default=False if before else argparse.SUPPRESS, help="print JSON")
+
+
+def add_user(parser: argparse.ArgumentParser) -> None:
+    """Whose memory it is."""
+    parser.add_argument("-u", "--user", metavar="ID", default=os.environ.get("RICORDO_USER"), help="or RICORDO_USER")
+
+
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """Which session to look at."""
+    parser.add_argument("-s", "--session", metavar="ID", help="default: the user's most recent one")
+
+
+def user_of(options: Options) -> str:
+    """The user that was named, or an error that says how to name one."""
+    if options.user is None:
+        raise ValidationError("user", "is missing; give --user ID or set RICORDO_USER")
+    return str(options.user)
+
+
+def keywords_of(options: Options) -> dict[str, Any]:
+    """Settings that the command line names."""
+    chosen: dict[str, Any] = {}
+    for pair in options.set:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise SettingsError(pair, "expected KEY=VALUE")
+        chosen[key.strip()] = value
+    if options.preset is not None:
+        chosen["preset"] = options.preset
+    if options.tenant is not None:
+        chosen["tenant_id"] = options.tenant
+    return chosen
+
+
+def open_memory(options: Options, *, create: bool = False) -> Memory:
+    """The memory behind --db. Commands that only look do not leave an empty file where a name was mistyped."""
+    place = options.db if options.db is not None else os.environ.get("RICORDO_URL", DEFAULT_PATH)
+    file = _file_of(place)
+    if file is not None and not create and not file.exists():
+        raise NotFoundError(f"there is no database at {file}; name one with --db, or begin with `ricordo add`")
+    return ricordo.open(place, **keywords_of(options))
+
+
+def _file_of(place: str) -> Path | None:
+    if place in ("memory:", ":memory:"):
+        return None
+    if "://" not in place:
+        return Path(place)
+    return Path(place.removeprefix("sqlite:///")) if place.startswith("sqlite:///") else None
