@@ -9,8 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.records import Block, Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Trace, Turn
 from ricordo.reports import Damage, Expired, StoreStats
+from ricordo.topics.shelf import TopicChange, TopicShelf
 
 
 class Clock(Protocol):
@@ -44,7 +45,70 @@ class TokenCounter(Protocol):
         ...
 
 
-class Store(Protocol):
+class TopicStore(Protocol):
+    """Where a session's topics and its archive live."""
+
+    def topics(self, owner: Owner, session_id: str) -> TopicShelf:
+        """The topics of a session in the order they began; an empty shelf if there are none."""
+        ...
+
+    def put_topics(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
+        """Apply a change in one transaction, if the shelf is still at `change.revision`; False if it is not.
+
+        Writes topics, removes topics, notes which turn belongs to which, and moves `through`. Merely unassigned
+        turns stay; nothing that was said is touched. False too if the session is gone.
+        """
+        ...
+
+    def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
+        """The numbers of a topic's turns, rising."""
+        ...
+
+    def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
+        """Keep a block and let go of the words of its turns, which are read from the block from now on.
+
+        One transaction. False, and nothing changed, if one of the turns is gone, open, or in a block already.
+        """
+        ...
+
+    def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
+        """The archive blocks of a session, or of one topic of it, oldest first."""
+        ...
+
+    def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        """Bring the words of archived turns back into plain text; their blocks stay valid. How many came back."""
+        ...
+
+    def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        """Let go of plain words that a block holds as well (the opposite of `rehydrate`). How many went."""
+        ...
+
+    def delete_turns(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        """Remove single turns for good, as `expire` would; the session stays, its numbering goes on."""
+        ...
+
+
+class TraceStore(Protocol):
+    """Where the vectors of recall live."""
+
+    def revisions(self, owner: Owner) -> dict[str, int]:
+        """Every session of an owner with its revision, which moves with every change to its turns or fields."""
+        ...
+
+    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
+        """The traces of an owner by one embedder, of one session if it is named, in rising order of turn."""
+        ...
+
+    def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
+        """Write traces, over older ones of the same turn and embedder; traces of turns that are gone are ignored."""
+        ...
+
+    def drop_traces(self, owner: Owner, *, keep: str) -> int:
+        """Remove the traces of every embedder but one; how many went."""
+        ...
+
+
+class TurnStore(Protocol):
     """Where turns live. Thread-safe. A write is durable when its call returns.
 
     Failures are `StoreError`; `StoreUnavailable` when the same call may work later. Reading something
@@ -182,3 +246,7 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of files and connections. Safe to repeat."""
         ...
+
+
+class Store(TurnStore, TopicStore, TraceStore, Protocol):
+    """All of it, in one database."""

@@ -72,7 +72,9 @@ class Turn:
     """One user message and its answer, with the tool messages between them.
 
     `question` is missing where somebody else spoke first (a greeting, an imported monologue); `answer` is
-    missing while the turn is open. `counter` names the token counter behind the stored counts.
+    missing while the turn is open. `counter` names the token counter behind the stored counts. `block_id` names the
+    archive block that holds the turn, `archived` tells that only the block does. `damage` says why the words are
+    missing, should the block be unreadable.
     """
 
     id: str
@@ -88,6 +90,10 @@ class Turn:
     origin: Origin = "chat"
     counter: str = ""
     checksum: str = ""
+    topic_id: str | None = None
+    block_id: str | None = None
+    archived: bool = False
+    damage: str = ""
 
     @property
     def query(self) -> str:
@@ -226,3 +232,28 @@ class StoredReceipt:
     turn_number: int
     body: str
     passages: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What meaning-based recall keeps of a turn: the vectors of its messages, in order, by one embedder.
+
+    `checksum` is that of the turn as it was embedded: a turn that has changed since has no valid trace.
+    """
+
+    session_id: str
+    turn_number: int
+    embedder: str
+    checksum: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Cold turns of one topic, compressed together; `turn_numbers` are the ones it holds."""
+
+    id: str
+    topic_id: str
+    turn_numbers: tuple[int, ...]
+    created_at: datetime
+    body: bytes

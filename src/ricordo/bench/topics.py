@@ -24,7 +24,8 @@ from rich.table import Table
 from ricordo.embedders import Embedder, choose
 from ricordo.topics.joining import Closeness, Said, Talk, decide, first_centre, moved_centre
 from ricordo.topics.thresholds import Scale, scale_for
-from ricordo.topics.topic import Topic, Vector
+from ricordo.topics.topic import Topic
+from ricordo.topics.vectors import Vector
 
 _MOMENT = datetime(2024, 1, 1, tzinfo=UTC)
 _WORD = re.compile(r"\w+")

@@ -18,7 +18,8 @@ from ricordo.recall.words import stems
 from ricordo.records import Role
 from ricordo.topics.cues import CLOSING, LEANING, OPENING
 from ricordo.topics.thresholds import Scale
-from ricordo.topics.topic import Topic, Vector, bytes_of, vector_of
+from ricordo.topics.topic import Topic
+from ricordo.topics.vectors import Vector, bytes_of, unit, vector_of
 
 TITLE_CHARACTERS = 80
 RECENT_MESSAGES = 4
@@ -208,12 +209,6 @@ def moved_centre(centre: bytes, message_count: int, vector: Vector) -> bytes:
     """The centre after one more message: a running mean that keeps following, since talks drift."""
     weight = min(max(message_count, 0), _CENTRE_MEMORY)
     return bytes_of(unit(vector_of(centre) * np.float32(weight) + vector))
-
-
-def unit(vector: Vector) -> Vector:
-    """The vector at length one; a vector without direction stays as it is."""
-    length = float(np.linalg.norm(vector))
-    return np.asarray(vector / length if length > 0 else vector, dtype=np.float32)
 
 
 def _content(text: str) -> set[str]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ricordo.topics.joining import unit
 from ricordo.topics.thresholds import Scale
-from ricordo.topics.topic import Topic, bytes_of
+from ricordo.topics.topic import Topic
+from ricordo.topics.vectors import bytes_of, unit, vector_of
 
 _FEEDBACK_STEP = 0.2
 
@@ -37,7 +37,7 @@ def near_topics(topics: Sequence[Topic], scale: Scale) -> tuple[Proposal, ...]:
         for second in topics[index + 1 :]:
             if len(first.centre) != len(second.centre) or first.embedder != second.embedder:
                 continue
-            similarity = float(np.dot(first.centre_vector, second.centre_vector))
+            similarity = float(np.dot(vector_of(first.centre), vector_of(second.centre)))
             if similarity >= line:
                 keep, absorb = sorted((first, second), key=_seniority)
                 found.append(Proposal(keep.id, absorb.id, similarity))
@@ -57,10 +57,10 @@ def merged(keep: Topic, absorb: Topic) -> Topic:
     if len(keep.centre) != len(absorb.centre) or keep.embedder != absorb.embedder:
         raise ValueError(f"topics {keep.id} and {absorb.id} lie in different spaces: embed them again first")
     older, younger = sorted((keep, absorb), key=lambda topic: (topic.created_at, topic.id))
-    centre = keep.centre_vector * max(keep.message_count, 1) + absorb.centre_vector * max(absorb.message_count, 1)
+    shares = [vector_of(topic.centre) * max(topic.message_count, 1) for topic in (keep, absorb)]
     return replace(
         keep,
-        centre=bytes_of(unit(np.asarray(centre, dtype=np.float32))),
+        centre=bytes_of(unit(np.asarray(sum(shares), dtype=np.float32))),
         created_at=older.created_at,
         last_active_at=max(keep.last_active_at, absorb.last_active_at),
         importance=max(keep.importance, absorb.importance),
@@ -68,6 +68,7 @@ def merged(keep: Topic, absorb: Topic) -> Topic:
         message_count=keep.message_count + absorb.message_count,
         archived_count=keep.archived_count + absorb.archived_count,
         restored_count=keep.restored_count + absorb.restored_count,
+        hot=tuple(sorted({*keep.hot, *absorb.hot})),
         tags=tuple(dict.fromkeys(keep.tags + absorb.tags)),
         summary="\n".join(topic.summary for topic in (older, younger) if topic.summary) or None,
         state="working" if "working" in (keep.state, absorb.state) else "archived",

@@ -1,16 +1,13 @@
 """A topic: a group of a session's messages about one thing, as a frozen record, and its statistics.
 
 The centre travels as bytes (little-endian float32), the way it is stored, so that a topic is compared by content and a
-store needs no conversion; `centre_vector` gives the array. Change is by copy: `used`, `weighed`, `tagged`, `moved`.
+store needs no conversion (`vectors.vector_of` gives the array). Change is by copy: `used`, `weighed`, `tagged`, `moved`.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ricordo.topics.decay import (
     DAY_SECONDS,
@@ -22,7 +19,6 @@ from ricordo.topics.decay import (
     priority,
 )
 
-Vector = NDArray[np.float32]
 State = Literal["working", "archived"]
 
 
@@ -30,6 +26,7 @@ State = Literal["working", "archived"]
 class Topic:
     """One thing talked about. `message_count` counts every message, `archived_count` those that only blocks hold.
 
+    `hot` are the numbers of its turns in working memory, oldest first; the others only blocks hold.
     `restored_count` is how many messages the last restore brought back since the last compaction; `embedder` names
     whose space the centre lies in, because centres of two embedders must never be compared.
     """
@@ -45,14 +42,10 @@ class Topic:
     message_count: int = 0
     archived_count: int = 0
     restored_count: int = 0
+    hot: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
     summary: str | None = None
     state: State = "working"
-
-    @property
-    def centre_vector(self) -> Vector:
-        """The centre as an array (read-only: it is a view of the record's bytes)."""
-        return vector_of(self.centre)
 
     def priority(self, now: datetime, fading: Fading = DEFAULT_FADING) -> float:
         """What the topic is worth at `now`."""
@@ -119,12 +112,3 @@ class TopicStats:
     age_seconds: float
     inactive_seconds: float
 
-
-def vector_of(centre: bytes) -> Vector:
-    """A stored centre as an array."""
-    return np.frombuffer(centre, dtype="<f4").astype(np.float32, copy=False)
-
-
-def bytes_of(vector: Vector) -> bytes:
-    """A vector as a topic stores it."""
-    return np.ascontiguousarray(vector, dtype="<f4").tobytes()

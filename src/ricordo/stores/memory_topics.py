@@ -1,0 +1,123 @@
+"""The reference store's topics, archive and traces: the same dictionaries, the same lock.
+
+Words of archived turns are kept beside their block: here the archive is a state, not a saving.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ricordo.records import Block, Owner, Trace
+from ricordo.stores import shelving
+from ricordo.stores.memory_home import Home, Homes, MemorySession
+from ricordo.topics.shelf import TopicChange, TopicShelf
+
+
+class MemoryTopics(Homes):
+    """Topics and blocks of sessions."""
+
+    def topics(self, owner: Owner, session_id: str) -> TopicShelf:
+        with self._lock:
+            session = self._session(owner, session_id)
+            return session.shelf if session else TopicShelf()
+
+    def put_topics(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
+        with self._lock:
+            session = self._session(owner, session_id)
+            if session is None or session.shelf.revision != change.revision:
+                return False
+            session.shelf = shelving.shelf_after(session.shelf, change)
+            for number, topic_id in change.assigned.items():
+                if turn := session.at(number):
+                    session.replace(replace(turn, topic_id=topic_id))
+            for turn in session.turns:
+                if turn.topic_id in change.removed:
+                    session.replace(replace(turn, topic_id=None))
+            return True
+
+    def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
+        with self._lock:
+            session = self._session(owner, session_id)
+            return [turn.turn_number for turn in session.turns if turn.topic_id == topic_id] if session else []
+
+    def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
+        with self._lock:
+            session = self._session(owner, session_id)
+            turns = [session.at(number) for number in block.turn_numbers] if session else [None]
+            if session is None or not all(shelving.may_archive(turn) for turn in turns):
+                return False
+            session.blocks[block.id] = block
+            for turn in turns:
+                if turn:
+                    session.replace(replace(turn, block_id=block.id, archived=True))
+            return True
+
+    def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
+        with self._lock:
+            session = self._session(owner, session_id)
+            found = [each for each in session.blocks.values() if topic_id in (None, each.topic_id)] if session else []
+        return sorted(found, key=lambda block: (block.created_at, block.id))
+
+    def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        return self._set_archived(owner, session_id, turn_numbers, archived=False)
+
+    def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        return self._set_archived(owner, session_id, turn_numbers, archived=True)
+
+    def _set_archived(self, owner: Owner, session_id: str, turn_numbers: Sequence[int], *, archived: bool) -> int:
+        with self._lock:
+            session = self._session(owner, session_id)
+            turns = [session.at(number) for number in turn_numbers] if session else []
+            due = [turn for turn in turns if turn and turn.block_id and turn.archived is not archived]
+            for turn in due:
+                if session:
+                    session.replace(replace(turn, archived=archived))
+            return len(due)
+
+    def delete_turns(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        with self._lock:
+            session = self._session(owner, session_id)
+            if session is None:
+                return 0
+            before = len(session.turns)
+            session.drop(set(turn_numbers))
+            return before - len(session.turns)
+
+
+class MemoryTraces(Homes):
+    """Vectors of turns."""
+
+    def revisions(self, owner: Owner) -> dict[str, int]:
+        with self._lock:
+            return {name: session.info.revision for name, session in self._home(owner).sessions.items()}
+
+    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
+        with self._lock:
+            found = [
+                trace
+                for session in self._chosen(self._home(owner), session_id)
+                for (_, name), trace in sorted(session.traces.items())
+                if name == embedder
+            ]
+        return iter(found)
+
+    def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
+        with self._lock:
+            for trace in traces:
+                session = self._session(owner, trace.session_id)
+                if session and session.at(trace.turn_number):
+                    session.traces[trace.turn_number, trace.embedder] = trace
+
+    def drop_traces(self, owner: Owner, *, keep: str) -> int:
+        with self._lock:
+            gone = 0
+            for session in self._home(owner).sessions.values():
+                kept = {key: trace for key, trace in session.traces.items() if key[1] == keep}
+                gone += len(session.traces) - len(kept)
+                session.traces = kept
+            return gone
+
+    @staticmethod
+    def _chosen(home: Home, session_id: str | None) -> list[MemorySession]:
+        if session_id is None:
+            return [home.sessions[name] for name in sorted(home.sessions)]
+        return [home.sessions[session_id]] if session_id in home.sessions else []
