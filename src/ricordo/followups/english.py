@@ -250,11 +250,11 @@ ENGLISH = Language(
     between_words=words("between"),
     clarifying=Clarifying(which="Which one: {options}?", joiner="or"),
     sequence={
-        **{form: 1 for form in ("first of all", "firstly", "first", "to begin with")},
-        **{form: 2 for form in ("secondly", "second")},
-        **{form: 3 for form in ("thirdly", "third")},
-        **{form: 4 for form in ("fourthly", "fourth")},
-        **{form: 0 for form in ("finally", "lastly")},
+        **dict.fromkeys(("first of all", "firstly", "first", "to begin with"), 1),
+        **dict.fromkeys(("secondly", "second"), 2),
+        **dict.fromkeys(("thirdly", "third"), 3),
+        **dict.fromkeys(("fourthly", "fourth"), 4),
+        **dict.fromkeys(("finally", "lastly"), 0),
     },
     do_support=words("do does did can could will would should must may might don doesn didn"),
 )

@@ -265,11 +265,11 @@ ITALIAN = Language(
     between_words=words("tra fra"),
     clarifying=Clarifying(which="Quale: {options}?", joiner="o"),
     sequence={
-        **{form: 1 for form in ("in primo luogo", "per prima cosa", "innanzitutto", "anzitutto", "primo", "prima di tutto")},
-        **{form: 2 for form in ("in secondo luogo", "secondo")},
-        **{form: 3 for form in ("in terzo luogo", "terzo")},
-        **{form: 4 for form in ("in quarto luogo", "quarto")},
-        **{form: 0 for form in ("infine", "da ultimo", "in ultimo")},
+        **dict.fromkeys(("in primo luogo", "per prima cosa", "innanzitutto", "anzitutto", "primo", "prima di tutto"), 1),
+        **dict.fromkeys(("in secondo luogo", "secondo"), 2),
+        **dict.fromkeys(("in terzo luogo", "terzo"), 3),
+        **dict.fromkeys(("in quarto luogo", "quarto"), 4),
+        **dict.fromkeys(("infine", "da ultimo", "in ultimo"), 0),
     },
     onset_article={"lo": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y|i[aeiou])", "quello": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y)"},
 )

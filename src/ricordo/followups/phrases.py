@@ -112,7 +112,7 @@ def _trim(line: Line, language: Language, first: int, last: int) -> tuple[int, i
 
 def _predicated(line: Line, language: Language, first: int, last: int) -> bool:
     """ "Why was the system chosen?": after how, why, when and a form of be, the last word is said of the topic."""
-    if line.tokens[last].capital or line.is_word(last + 1) and line.word(last + 1) in language.links:
+    if line.tokens[last].capital or (line.is_word(last + 1) and line.word(last + 1) in language.links):
         return False
     before = [line.word(at) for at in range(max(0, first - 3), first)]
     asks = [word for word in before if word in language.manner_words]
