@@ -6,7 +6,6 @@ question's words, always the whole talk.
 """
 
 import argparse
-import hashlib
 import json
 import time
 from collections import Counter
@@ -77,11 +76,7 @@ class Case:
     turn: int | None
     items: tuple[str, ...] | None
     terms: tuple[str, ...]
-
-    @property
-    def unseen(self) -> bool:
-        """Whether the case was kept aside while the rules were written; decided by its text, so it never changes."""
-        return int(hashlib.sha256(self.question.encode()).hexdigest(), 16) % 5 < 2
+    unseen: bool  # Kept aside while the rules were written.
 
 
 def run(data_dir: Path, *, cases: Path | None = None) -> FollowupsReport:
@@ -177,7 +172,15 @@ def _case(row: _Row, turns: Sequence[_Row]) -> Case:
     )
     items = tuple(row["items"]) if "items" in row else None
     return Case(
-        row["id"], row["lang"], row["question"], row["kind"], history, row.get("turn"), items, tuple(row.get("terms", ()))
+        id=row["id"],
+        lang=row["lang"],
+        question=row["question"],
+        kind=row["kind"],
+        history=history,
+        turn=row.get("turn"),
+        items=items,
+        terms=tuple(row.get("terms", ())),
+        unseen=row["split"] == "test",
     )
 
 

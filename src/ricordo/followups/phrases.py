@@ -75,6 +75,8 @@ def _belongs(line: Line, language: Language, at: int, inside: bool) -> bool:
         return inside and glued and token.word in "-/+.&" and line.tokens[at - 1].end == token.start
     if at > 0 and not token.capital and line.word(at - 1) in language.manner_words and _copula_at(line, language, at + 1):
         return False  # "How reliable is…": a measure, not a topic.
+    if language.gerund and token.word.endswith(language.gerund) and _object_at(line, language, at + 1):
+        return False  # "signing a mortgage": a verb, its object is the topic.
     if token.word == "s" and inside:
         # "Darwin's theory" is one phrase.
         owned = at > 0 and token.start == line.tokens[at - 1].end + 1
@@ -84,6 +86,10 @@ def _belongs(line: Line, language: Language, at: int, inside: bool) -> bool:
     if token.capital and inside and len(token.word) > 1 and token.word not in language.auxiliaries:
         return True
     return language.is_content(token.word)
+
+
+def _object_at(line: Line, language: Language, at: int) -> bool:
+    return line.word(at) in language.articles or line.word(at) in language.indefinite
 
 
 def _copula_at(line: Line, language: Language, at: int) -> bool:
