@@ -5,7 +5,6 @@ fields travel; what else a message has stays in the block.
 """
 
 import base64
-import binascii
 import gzip
 import io
 import json
@@ -51,7 +50,7 @@ def import_messages(text: str) -> tuple[ExportedMessage, ...]:
         packed = base64.b64decode(text, validate=True)
         with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
             raw = stream.read(MAX_EXPORT_BYTES + 1)
-    except (binascii.Error, EOFError, OSError, zlib.error) as cause:
+    except (ValueError, EOFError, OSError, zlib.error) as cause:
         raise ValidationError("export", f"not base64 of gzip: {cause}") from cause
     if len(raw) > MAX_EXPORT_BYTES:
         raise ValidationError("export", f"more than {MAX_EXPORT_BYTES} bytes of JSON; split it")

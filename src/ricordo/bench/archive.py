@@ -159,7 +159,9 @@ def _print(figures: Sequence[Figures]) -> None:
         times = (f"{row.pack_ms:.1f}", f"{row.unpack_p50_ms:.3f}", f"{row.unpack_p99_ms:.3f}")
         shown = [f"{ratio:.2f}" for ratio in ratios]
         table.add_row(row.data, str(row.messages), *shown, f"[bold]{row.block:.2f}[/bold]", *times)
-    Console().print(table)
+    # A pipe says nothing of its width, and a table cut to 80 columns hides the figures.
+    console = Console()
+    (console if console.is_terminal else Console(width=130)).print(table)
 
 
 if __name__ == "__main__":

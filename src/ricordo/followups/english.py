@@ -151,7 +151,7 @@ ENGLISH = Language(
         r"|\bis it (?:raining|snowing|cold|hot|warm|sunny|late|dark) (?:in|at|outside|now|today)\b"
     ),
     fillers=words(
-        """please ok okay thanks thank you yes yeah yep sure great good cool well so now hmm and can could would will
+        """please ok okay thanks thank interesting nice wow to d you yes yeah yep sure great good cool well so now hmm and can could would will
         may i me us then right alright i'd like just let s go with do want pick choose take the a for"""
     ),
     continuation=(
@@ -164,7 +164,7 @@ ENGLISH = Language(
         r"|(?:and )?(?:is there )?(?:what|anything|something|nothing) else(?: to add| i should know)?"
         r"|elaborate(?: (?:more|further|on (?:it|this|that)))?|expand(?: (?:more|further|on (?:it|this|that)))?"
         r"|(?:explain|clarify|describe|rephrase|repeat|simplify|develop|say)(?: (?:it|this|that|yourself))?"
-        r"(?: (?:to me|for me))?(?: (?:again|better|further|more(?: clearly| simply)?|in (?:more |greater )?detail"
+        r"(?: (?:to me|for me))?(?: again)?(?: (?:again|better|further|more(?: clearly| simply)?|in (?:more |greater )?detail"
         r"|in simpler (?:words|terms)|simply|differently))?"
         r"|(?:be )?more (?:specific|precise|detailed)|be (?:more )?specific"
         r"|(?:go )?in(?:to)? (?:more|greater) (?:detail|depth)|go deeper|dig deeper|deeper"
@@ -185,11 +185,11 @@ ENGLISH = Language(
     ),
     zero_subject=r"(?!)",
     statement=(
-        r"\b(?:didn t|haven t|hadn t|did|weren t) you (?:just |already |earlier |not )?"
+        r"\b(?:didn t|haven t|hadn t|did|weren t|are) you (?:just |already |earlier |not )?"
         r"(?:say|tell me|claim|state|write|mention that|explain that|suggest that|saying|said|told me)"
         r"(?! about\b)(?: that| to)?\b"
         r"|\byou (?:just |also |already |earlier |previously |had |have |ve |d ){0,3}(?:said|told me|told us|claimed|stated"
-        r"|wrote|argued|asserted|were saying|affirmed|say)(?: earlier| before| previously| that| to)*"
+        r"|wrote|argued|asserted|were saying|re saying|are saying|affirmed|say)(?: earlier| before| previously| that| to)*"
         r"(?! (?:about|something|anything)\b)(?= \w)"
         r"|\byou (?:just |also |already |earlier |previously ){0,2}(?:mentioned|explained|suggested|recommended|noted)"
         r"(?: earlier| before)? that\b"
@@ -229,6 +229,7 @@ ENGLISH = Language(
         r"|powerful|overall))+(?: (?:of|among|between) (?:them|these|those|all|the (?:two|three|four|five)))?(?: \?)?$"
         r"|^(?:and |so )?what (?:is|are|s)(?: the)? (?:main |key |real )?differences?"
         r"(?: between (?:them|the two|the three|these|those|these two|those two|the two of them))?(?: \?)?$"
+        r"|^(?:and |so |but )?which ones?(?! of\b)(?: \w+){1,4}$"
         r"|\bwhich (?:one )?of (?:them|these|those|the (?:two|three|four|five))\b"
         r"|^(?:can you |please )?compare (?:them|these|those|the two|the three|all of them)\b"
         r"|^(?:and |so )?what (?:is|are|s|was|were) the (?:\w+est|best|worst|most \w+|least \w+)"
@@ -250,11 +251,12 @@ ENGLISH = Language(
     between_words=words("between"),
     clarifying=Clarifying(which="Which one: {options}?", joiner="or"),
     sequence={
-        **{form: 1 for form in ("first of all", "firstly", "first", "to begin with")},
-        **{form: 2 for form in ("secondly", "second")},
-        **{form: 3 for form in ("thirdly", "third")},
-        **{form: 4 for form in ("fourthly", "fourth")},
-        **{form: 0 for form in ("finally", "lastly")},
+        **dict.fromkeys(("first of all", "firstly", "first", "to begin with"), 1),
+        **dict.fromkeys(("secondly", "second"), 2),
+        **dict.fromkeys(("thirdly", "third"), 3),
+        **dict.fromkeys(("fourthly", "fourth"), 4),
+        **dict.fromkeys(("finally", "lastly"), 0),
     },
+    gerund="ing",
     do_support=words("do does did can could will would should must may might don doesn didn"),
 )

@@ -160,7 +160,7 @@ ITALIAN = Language(
         mangiano soffrono esistono parli parlo soffre esiste abbino vede vedo vedi sconsigli consigli spieghi"""
     ),
     enclitic=(
-        r"\b(?:\w{3,}(?:ar|er|ir|ur)(?:lo|la|li|le|gli)|\w{2,}(?:ar|ir)ne|averne|saperne"
+        r"\b(?:\w{2,}(?:ar|er|ir|ur)(?:lo|la|li|le|gli)|[fd][ai]r(?:lo|la|li|le)|\w{2,}(?:ar|ir)ne|farne|averne|saperne"
         r"|\w{3,}(?:me|te|ce|glie)(?:lo|la|li|ne)"
         r"|(?:spiega|riassumi|descrivi|traduci|ripeti|confronta|approfondisci|chiarisci|elenca|correggi|riscrivi|fa|"
         r"usa|prova|mostra|analizza|semplifica|sviluppa|accorcia|espandi)l(?:l)?[oaie])\b"
@@ -171,13 +171,13 @@ ITALIAN = Language(
         r"|\b(?:la|le) (?:usa|cura|causa|prova)\b"
     ),
     fillers=words(
-        """per favore piacere ok okay va bene grazie mille sì si certo perfetto ottimo allora ora adesso e ma mi ti puoi
+        """per favore piacere ok okay va bene grazie mille sì si certo perfetto ottimo interessante bello capito chiaro allora ora adesso e ma mi ti puoi
         potresti vorrei voglio puoi potete pure ancora un po cortesemente gentilmente scelgo prendo preferisco direi il
         la lo l i con dimmi"""
     ),
     continuation=(
         r"(?:continua(?:re)?|prosegui(?:re)?|proseguiamo|continuiamo|va(?:i|da)? avanti|andiamo avanti|andare avanti|avanti|procedi"
-        r"|poi(?: cosa| che succede)?|e poi(?: cosa| che succede)?|dopo|e dopo"
+        r"|poi(?: cosa| che succede)?|e poi(?: cosa| che succede)?|dopo|e dopo|(?:e )?quindi"
         r"|(?:c è |hai |sai )?(?:altro|qualcos altro|nient altro|dell altro)(?: da (?:dire|aggiungere|sapere))?|cos altro|che altro"
         r"|(?:dim(?:mi)|di(?:re|rmi)|racconta(?:re|rmi|mi)?|parla(?:mi|rmi)?|sapere|saperne|spiega(?:re|rmi|mi)?|dammi|dare|darmi)?"
         r" ?(?:ne )?(?:qualcosa )?(?:di )?più(?: (?:dettagli|informazioni|esempi|in dettaglio))?|di più"
@@ -247,6 +247,8 @@ ITALIAN = Language(
         r"(?: (?:tra|fra|di|dei|delle|degli) (?:i |le |gli )?(?:due|tre|quattro|cinque|questi|queste|quelli|loro|tutti|tutte))?(?: \?)?$"
         r"|^(?:e |ma )?(?:che|quale|qual è la|quali sono le|c è) ?(?:principali? )?differenz[ae](?: c è)?"
         r"(?: (?:tra|fra) (?:i due|le due|loro|questi|queste|i tre|le tre|questi due|queste due))?(?: \?)?$"
+        r"|^(?:e |ma )?qual[ei] (?:mi )?(?:consigli|consiglieresti|preferisci|scegliere|scelgo|sceglieresti|conviene|prendo"
+        r"|compro|devo (?:scegliere|prendere|comprare))$"
         r"|\bqual[ei]? (?:di|dei|delle|tra|fra) (?:i |le )?(?:questi|queste|quelli|loro|due|tre|quattro|cinque)\b"
         r"|^(?:mi )?confront(?:ali|ale|a (?:i due|le due|questi|queste|tutti))\b"
     ),
@@ -265,11 +267,11 @@ ITALIAN = Language(
     between_words=words("tra fra"),
     clarifying=Clarifying(which="Quale: {options}?", joiner="o"),
     sequence={
-        **{form: 1 for form in ("in primo luogo", "per prima cosa", "innanzitutto", "anzitutto", "primo", "prima di tutto")},
-        **{form: 2 for form in ("in secondo luogo", "secondo")},
-        **{form: 3 for form in ("in terzo luogo", "terzo")},
-        **{form: 4 for form in ("in quarto luogo", "quarto")},
-        **{form: 0 for form in ("infine", "da ultimo", "in ultimo")},
+        **dict.fromkeys(("in primo luogo", "per prima cosa", "innanzitutto", "anzitutto", "primo", "prima di tutto"), 1),
+        **dict.fromkeys(("in secondo luogo", "secondo"), 2),
+        **dict.fromkeys(("in terzo luogo", "terzo"), 3),
+        **dict.fromkeys(("in quarto luogo", "quarto"), 4),
+        **dict.fromkeys(("infine", "da ultimo", "in ultimo"), 0),
     },
     onset_article={"lo": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y|i[aeiou])", "quello": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y)"},
 )

@@ -104,6 +104,7 @@ class Language:
     # Sentence openings that number an answer in prose; 0 stands for the closing one.
     sequence: Mapping[str, int] = field(default_factory=dict)
     do_support: Words = frozenset()
+    gerund: str = ""
     onset_article: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

@@ -50,7 +50,7 @@ def whole_message(line: Line, language: Language) -> Reference | None:
     word = line.word(index)
     named = language.ordinals.get(word) or language.cardinals.get(word)
     label = label_number(word)
-    if named is None and label is None or word == "prima":
+    if (named is None and label is None) or word == "prima":
         return None
     start, end = line.span(index, index)
     place = named if named is not None else label
@@ -182,7 +182,7 @@ def _group(line: Line, language: Language, nouns: Words, index: int) -> _Found |
             return index, min(at + 1, len(line.tokens) - 1), pick, "", 0.85
         alone = word in language.both or count is not None or word == "neither"
         alone = alone and line.word(at) not in language.articles
-        return (index, at - 1, pick, "", 0.8) if alone and _free(line, language, at, bare=True) else None
+        return (index, at - 1, pick, "", 0.8) if alone and _standing(line, language, at) else None
     count = language.cardinals.get(word) or _digits(word)
     if count is None or not 2 <= count <= 9 or word in language.ones:
         return None
@@ -192,7 +192,7 @@ def _group(line: Line, language: Language, nouns: Words, index: int) -> _Found |
         return None
     if stem(line.word(at)) in nouns and language.is_content(line.word(at)):
         at += 1
-    return (index - 1, at - 1, Pick(every=True, count=count), "", 0.7) if _free(line, language, at, True) else None
+    return (index - 1, at - 1, Pick(every=True, count=count), "", 0.7) if _standing(line, language, at) else None
 
 
 def _free(line: Line, language: Language, at: int, bare: bool = False) -> bool:
@@ -205,6 +205,11 @@ def _free(line: Line, language: Language, at: int, bare: bool = False) -> bool:
     if bare and word in language.ordinal_stoppers:
         return False
     return not bare or not language.is_content(word)
+
+
+def _standing(line: Line, language: Language, at: int) -> bool:
+    """Whether a group stands without a noun ("all three with…", not "all three laws")."""
+    return _free(line, language, at) and not _has_noun(line, language, at)
 
 
 def _predicate(line: Line, language: Language, first: int, at: int) -> bool:

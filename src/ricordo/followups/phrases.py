@@ -75,6 +75,8 @@ def _belongs(line: Line, language: Language, at: int, inside: bool) -> bool:
         return inside and glued and token.word in "-/+.&" and line.tokens[at - 1].end == token.start
     if at > 0 and not token.capital and line.word(at - 1) in language.manner_words and _copula_at(line, language, at + 1):
         return False  # "How reliable is…": a measure, not a topic.
+    if language.gerund and token.word.endswith(language.gerund) and _object_at(line, language, at + 1):
+        return False  # "signing a mortgage": a verb, its object is the topic.
     if token.word == "s" and inside:
         # "Darwin's theory" is one phrase.
         owned = at > 0 and token.start == line.tokens[at - 1].end + 1
@@ -84,6 +86,10 @@ def _belongs(line: Line, language: Language, at: int, inside: bool) -> bool:
     if token.capital and inside and len(token.word) > 1 and token.word not in language.auxiliaries:
         return True
     return language.is_content(token.word)
+
+
+def _object_at(line: Line, language: Language, at: int) -> bool:
+    return line.word(at) in language.articles or line.word(at) in language.indefinite
 
 
 def _copula_at(line: Line, language: Language, at: int) -> bool:
@@ -112,7 +118,7 @@ def _trim(line: Line, language: Language, first: int, last: int) -> tuple[int, i
 
 def _predicated(line: Line, language: Language, first: int, last: int) -> bool:
     """ "Why was the system chosen?": after how, why, when and a form of be, the last word is said of the topic."""
-    if line.tokens[last].capital or line.is_word(last + 1) and line.word(last + 1) in language.links:
+    if line.tokens[last].capital or (line.is_word(last + 1) and line.word(last + 1) in language.links):
         return False
     before = [line.word(at) for at in range(max(0, first - 3), first)]
     asks = [word for word in before if word in language.manner_words]

@@ -70,15 +70,20 @@ def _pointing(line: Line, language: Language, index: int) -> int | None:
     if word in language.personal or word in language.possessive:
         return index
     if word in language.place:
-        before = line.word(index - 1)
-        goes = before in language.verbs - language.auxiliaries or before in language.prepositions
-        return index if goes and not _content_at(line, language, index + 1) else None
+        return index if _goes_somewhere(line, language, index) else None
     if word in language.ones and not line.is_word(index + 1):
         before = line.word(index - 1)
         return index if before in language.verbs else None
     if word in language.clitics:
         return index if _is_clitic(line, language, index) else None
-    return index if language.patterns["enclitic"].fullmatch(word) and len(word) > 5 else None
+    return index if language.patterns["enclitic"].fullmatch(word) else None
+
+
+def _goes_somewhere(line: Line, language: Language, index: int) -> bool:
+    """ "drive there", "from there"; neither "is there" nor "hello there"."""
+    before = line.word(index - 1)
+    moves = index >= 2 and before not in language.auxiliaries and (language.is_content(before) or before in language.verbs)
+    return (moves or before in language.prepositions) and not _content_at(line, language, index + 1)
 
 
 def _demonstrative(line: Line, language: Language, index: int) -> int | None:

@@ -123,7 +123,7 @@ def resolve(
 def _ask(rewriter: Rewriter, question: str, talk: _Talk) -> str | None:
     try:
         rewritten = rewriter.rewrite(question, talk.history)
-    except Exception:  # noqa: BLE001 - whatever a model's client raises, the rules remain
+    except Exception:
         return None
     return trusted_rewrite(question, rewritten, talk.language)
 

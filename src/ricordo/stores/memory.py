@@ -4,6 +4,7 @@ It says in the fewest words what every store must do, so it is the oracle of the
 programs that need nothing kept. Nothing survives the process.
 """
 
+import json
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,13 +18,21 @@ from ricordo.placing import add_step, open_turn, place, the_message
 from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
+from ricordo.stores.rows import ENDLESS, texts_in
+
+
+@dataclass
+class _Passage:
+    text: str
+    last_turn: int
 
 
 @dataclass
 class _Session:
     info: SessionInfo
     turns: list[Turn] = field(default_factory=list)
-    receipts: dict[int, StoredReceipt] = field(default_factory=dict)
+    receipts: dict[int, str] = field(default_factory=dict)
+    passages: dict[str, _Passage] = field(default_factory=dict)
 
     def position(self, number: int) -> int:
         return bisect_left(self.turns, number, key=lambda turn: turn.turn_number)
@@ -36,13 +45,23 @@ class _Session:
         else:
             insort(self.turns, turn, key=lambda each: each.turn_number)
         if receipt:
-            self.receipts[turn.turn_number] = replace(receipt, turn_number=turn.turn_number)
+            self.receipts[turn.turn_number] = receipt.body
+            for digest, text in receipt.passages.items():
+                self.passages.setdefault(digest, _Passage(text, 0)).last_turn = turn.turn_number
         self.info = merging.touched(self.info, turn, turn_count=len(self.turns))
         return turn
 
+    def receipt(self, number: int) -> StoredReceipt:
+        """The receipt of a turn, with those passages whose digest its body says."""
+        body = self.receipts[number]
+        named = texts_in(json.loads(body)) & self.passages.keys()
+        return StoredReceipt(self.info.id, number, body, {name: self.passages[name].text for name in named})
+
     def drop(self, doomed: set[int]) -> None:
         self.turns = [turn for turn in self.turns if turn.turn_number not in doomed]
-        self.receipts = {n: receipt for n, receipt in self.receipts.items() if n not in doomed}
+        self.receipts = {n: body for n, body in self.receipts.items() if n not in doomed}
+        oldest = self.turns[0].turn_number if self.turns else ENDLESS
+        self.passages = {name: each for name, each in self.passages.items() if each.last_turn >= oldest}
         self.info = replace(self.info, turn_count=len(self.turns), revision=self.info.revision + 1)
 
 
@@ -202,8 +221,10 @@ class MemoryStore:
     ) -> Sequence[StoredReceipt]:
         with self._lock:
             session = self._home(owner).sessions.get(session_id)
-            found = sorted(session.receipts.items(), reverse=True) if session else []
-        return tuple(receipt for n, receipt in found if turn_number in (None, n))[:limit]
+            if session is None:
+                return ()
+            numbers = [n for n in sorted(session.receipts, reverse=True) if turn_number in (None, n)]
+            return tuple(session.receipt(n) for n in numbers[:limit])
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
         with self._lock:

@@ -133,6 +133,15 @@ def row_to_session(owner: Owner, row: Any) -> SessionInfo:
         raise DamageError(f"session {session_id!r} cannot be read back ({error}); run verify") from error
 
 
+def texts_in(value: Any) -> set[str]:
+    """Every text inside a JSON value, keys aside: a receipt names a passage by saying its digest."""
+    if isinstance(value, str):
+        return {value}
+    if isinstance(value, dict):
+        value = list(value.values())
+    return set().union(*(texts_in(inner) for inner in value)) if isinstance(value, list) else set()
+
+
 def _details(turn: Turn) -> str | None:
     details: dict[str, Any] = {}
     for part, message in (("query", turn.question), ("response", turn.answer)):

@@ -38,13 +38,14 @@ class Scale:
     def at(self, threshold: float) -> "Scale":
         """This scale with its joining line set by hand; the line for coming back moves along."""
         moved = threshold - self.threshold
-        back = min(self.return_threshold + moved, 1.0)
-        return replace(self, mean=self.mean + moved, threshold=threshold, return_threshold=back)
+        return replace(
+            self, mean=self.mean + moved, threshold=threshold, return_threshold=self.return_threshold + moved
+        )
 
 
 def scale(mean: float, spread: float) -> Scale:
     """The scale of an embedder with this mean and spread between consecutive messages."""
-    return Scale(mean, spread, mean + _JOIN_AT * spread, min(mean + _RETURN_AT * spread, 1.0))
+    return Scale(mean, spread, mean + _JOIN_AT * spread, mean + _RETURN_AT * spread)
 
 
 # By name without the identity of the weights: a new export of the same model keeps its line.

@@ -38,6 +38,10 @@ class SqliteStore:
     def location(self) -> str:
         return str(self._path)
 
+    @property
+    def erase_notes(self) -> tuple[str, ...]:
+        return ("backups and copies made earlier still hold the text; delete or replace them",)
+
     def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
         write = self._connections.write
         try:

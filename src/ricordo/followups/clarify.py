@@ -1,0 +1,218 @@
+"""Asking which one is meant, and understanding the answer: pure transitions, the clock is an argument.
+
+A pending clarification lives five minutes of inactivity in a short-lived place of its own and nowhere else. A number,
+an ordinal, a name or nearly a name answers it; any other message cancels it and is treated as the new question it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from difflib import SequenceMatcher
+from typing import Literal, Protocol
+
+from ricordo.followups.language import Language
+from ricordo.followups.languages import LANGUAGES, language_of
+from ricordo.followups.line import Line, read, stem
+from ricordo.followups.ordinal import places, whole_message
+from ricordo.followups.reference import Pick
+from ricordo.followups.resolve import Candidate
+
+PATIENCE = timedelta(minutes=5)
+_NEAR = 0.8
+_SHORTEST_NEAR = 4
+_LONGEST_ANSWER = 12
+
+OutcomeKind = Literal["answered", "unclear", "cancelled", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClarificationKey:
+    """Whose question is pending: one session of one user of one tenant."""
+
+    tenant_id: str
+    user_id: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the things that may be meant; `text` is the item in full when it is one."""
+
+    name: str
+    turn_number: int
+    text: str = ""
+    chunk_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A question waiting for the user to say which."""
+
+    question: str
+    options: tuple[Option, ...]
+    language: str
+    last_active_at: datetime
+
+    @property
+    def expires_at(self) -> datetime:
+        """When it is forgotten if nothing is said."""
+        return self.last_active_at + PATIENCE
+
+    @property
+    def prompt(self) -> str:
+        """The words that ask: "Quale: A, B o C?"."""
+        wording = _language(self.language).clarifying
+        names = [option.name for option in self.options]
+        options = f"{', '.join(names[:-1])} {wording.joiner} {names[-1]}" if len(names) > 1 else "".join(names)
+        return wording.which.format(options=options)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a message did to a pending question; `question` is the completed one when it was answered."""
+
+    kind: OutcomeKind
+    chosen: tuple[Option, ...] = ()
+    question: str = ""
+    pending: Pending | None = None
+
+
+class ClarificationStates(Protocol):
+    """Where pending questions live: short-lived, shared by whoever serves the session, never long-term memory."""
+
+    def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
+        """The pending question, also one that has expired but was not swept yet; None when there is none."""
+        ...
+
+    def put(self, key: ClarificationKey, pending: Pending) -> None:
+        """Keep a pending question, replacing another of the same session."""
+        ...
+
+    def delete(self, key: ClarificationKey) -> bool:
+        """Forget it; True for exactly one of those who delete the same pending question."""
+        ...
+
+    def forget(self, tenant_id: str, user_id: str) -> int:
+        """Forget everything of one user; how many were pending."""
+        ...
+
+
+def ask(question: str, candidates: Sequence[Candidate], *, language: str, now: datetime) -> Pending:
+    """The pending question for candidates that compete; `pending.prompt` is what to say."""
+    options = tuple(
+        Option(
+            candidate.name,
+            candidate.turn_number,
+            candidate.item.text if candidate.item is not None else "",
+            candidate.item.chunk_ids if candidate.item is not None else (),
+        )
+        for candidate in candidates
+    )
+    return Pending(question, options, language, now)
+
+
+def answer(pending: Pending, message: str, *, now: datetime) -> Outcome:
+    """What a message means while a question is pending."""
+    if now >= pending.expires_at:
+        return Outcome("expired")
+    line = read(message)
+    if not line.words or len(line.words) > _LONGEST_ANSWER:
+        return Outcome("cancelled")
+    for language in _languages(pending, message):
+        pick = _picked(line, language)
+        if pick is not None:
+            return _by_pick(pending, pick)
+    named = _named(pending, line) or _nearly_named(pending, line)
+    if len(named) == 1:
+        return _answered(pending, named)
+    if named:
+        return Outcome("unclear", pending=replace(pending, last_active_at=now))
+    return Outcome("cancelled")
+
+
+def handle(states: ClarificationStates, key: ClarificationKey, message: str, *, now: datetime) -> Outcome | None:
+    """Read a message against the pending question of its session, if there is one, and keep the state in step."""
+    pending = states.get(key, now)
+    if pending is None:
+        return None
+    outcome = answer(pending, message, now=now)
+    if outcome.pending is not None:
+        states.put(key, outcome.pending)
+        return outcome
+    # Of two processes that read the same pending question, only the one that removes it may act on it.
+    return outcome if states.delete(key) else None
+
+
+def _picked(line: Line, language: Language) -> Pick | None:
+    alone = whole_message(line, language)
+    if alone is not None:
+        return alone.pick
+    found = tuple(places(line, language))
+    return found[0].pick if len(found) == 1 else None
+
+
+def _by_pick(pending: Pending, pick: Pick) -> Outcome:
+    options = pending.options
+    if pick.negated:
+        return Outcome("cancelled")
+    if pick.every:
+        fits = pick.count in (0, len(options))
+        return _answered(pending, options) if fits else Outcome("cancelled")
+    indexes = [place - 1 if place > 0 else len(options) + place for place in pick.positions]
+    if not indexes or not all(0 <= index < len(options) for index in indexes):
+        return Outcome("cancelled")
+    return _answered(pending, tuple(options[index] for index in indexes))
+
+
+def _named(pending: Pending, line: Line) -> tuple[Option, ...]:
+    """The options that hold every word of the message that carries meaning."""
+    said = _meaning(line)
+    if not said:
+        return ()
+    exact = tuple(option for option in pending.options if _meaning(read(option.name)) == said)
+    return exact or tuple(option for option in pending.options if said <= _meaning(read(option.name)))
+
+
+def _nearly_named(pending: Pending, line: Line) -> tuple[Option, ...]:
+    """The options that the message spells nearly right, whole or by one of their words."""
+    said = " ".join(sorted(_meaning(line)))
+    if len(said) < _SHORTEST_NEAR:
+        return ()
+    scores = [_nearness(said, _meaning(read(option.name))) for option in pending.options]
+    best = max(scores, default=0.0)
+    if best < _NEAR:
+        return ()
+    return tuple(option for option, score in zip(pending.options, scores, strict=True) if score >= best - 0.02)
+
+
+def _nearness(said: str, name: frozenset[str]) -> float:
+    spellings = [" ".join(sorted(name)), *(word for word in sorted(name) if len(word) >= _SHORTEST_NEAR)]
+    return max((SequenceMatcher(None, said, spelling).ratio() for spelling in spellings), default=0.0)
+
+
+def _meaning(line: Line) -> frozenset[str]:
+    """Stems of the words that could belong to a name; a name may be made of words that are grammar elsewhere."""
+    words = [
+        word
+        for word in line.words
+        if not any(word in lang.function_words or word in lang.fillers for lang in LANGUAGES)
+    ]
+    return frozenset(stem(word) for word in words)
+
+
+def _answered(pending: Pending, chosen: tuple[Option, ...]) -> Outcome:
+    body = pending.question.rstrip()
+    bare = body.rstrip("?!.… ")
+    names = ", ".join(option.name for option in chosen)
+    return Outcome("answered", chosen, f"{bare} ({names}){body[len(bare) :].strip()}")
+
+
+def _languages(pending: Pending, message: str) -> tuple[Language, ...]:
+    """The language of the message first, then the one of the question."""
+    asked = _language(pending.language)
+    spoken = language_of(message, default=asked)
+    return (spoken,) if spoken == asked else (spoken, asked)
+
+
+def _language(code: str) -> Language:
+    return next((language for language in LANGUAGES if language.code == code), LANGUAGES[0])

@@ -1,0 +1,160 @@
+"""The two homes of pending clarifications: this process's memory, or files that processes of one machine share.
+
+Both keep a question only for its five minutes. The files are one per session in a private directory on a memory file
+system where there is one, written by atomic replacement, so that any server process can understand the answer to a
+question another one asked; they are no part of the long-term store.
+"""
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import threading
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from ricordo.errors import SettingsError
+from ricordo.followups.clarify import ClarificationKey, Option, Pending
+
+_SUFFIX = ".json"
+
+
+class ProcessClarifications:
+    """Pending questions in memory, safe for threads; right for one process."""
+
+    def __init__(self) -> None:
+        self._pending: dict[ClarificationKey, Pending] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
+        """The pending question of a session; what others left to expire is swept on the way."""
+        with self._lock:
+            # One that expired less than a round ago is still returned: its owner must learn that it expired.
+            gone = [k for k, pending in self._pending.items() if k != key and now >= pending.expires_at]
+            for other in gone:
+                del self._pending[other]
+            return self._pending.get(key)
+
+    def put(self, key: ClarificationKey, pending: Pending) -> None:
+        """Keep a pending question, replacing another of the same session."""
+        with self._lock:
+            self._pending[key] = pending
+
+    def delete(self, key: ClarificationKey) -> bool:
+        """Forget it; True when it was there."""
+        with self._lock:
+            return self._pending.pop(key, None) is not None
+
+    def forget(self, tenant_id: str, user_id: str) -> int:
+        """Forget everything of one user."""
+        with self._lock:
+            gone = [key for key in self._pending if (key.tenant_id, key.user_id) == (tenant_id, user_id)]
+            for key in gone:
+                del self._pending[key]
+            return len(gone)
+
+
+class SharedClarifications:
+    """Pending questions in a private directory that all server processes of one machine read."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = private_directory(directory)
+
+    def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
+        """The pending question of a session; a file that cannot be read counts as none."""
+        self._sweep(key, now)
+        return _read(self._path(key))
+
+    def put(self, key: ClarificationKey, pending: Pending) -> None:
+        """Write the question beside its place and move it there, so that no reader sees half of it."""
+        path = self._path(key)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+            json.dump(_plain(pending), file)
+        os.replace(file.name, path)
+
+    def delete(self, key: ClarificationKey) -> bool:
+        """Forget it; the file system lets exactly one process remove a file."""
+        try:
+            self._path(key).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def forget(self, tenant_id: str, user_id: str) -> int:
+        """Forget everything of one user."""
+        home = self._home(tenant_id, user_id)
+        return sum(_unlinked(path) for path in sorted(home.glob("*")) if path.is_file())
+
+    def _home(self, tenant_id: str, user_id: str) -> Path:
+        return self._directory / _digest(tenant_id) / _digest(user_id)
+
+    def _path(self, key: ClarificationKey) -> Path:
+        return self._home(key.tenant_id, key.user_id) / f"{_digest(key.session_id)}{_SUFFIX}"
+
+    def _sweep(self, key: ClarificationKey, now: datetime) -> None:
+        """Remove what others left to expire; there are only as many files as questions asked in five minutes."""
+        own = self._path(key)
+        for path in self._directory.glob(f"*/*/*{_SUFFIX}"):
+            pending = _read(path) if path != own else None
+            if pending is not None and now >= pending.expires_at:
+                _unlinked(path)
+
+
+def default_directory(name: str) -> Path:
+    """A private place for one store on this machine: the user's run directory, shared memory, or the temporary one."""
+    owner = os.getuid() if hasattr(os, "getuid") else "user"
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    shared_memory = Path("/dev/shm")
+    if runtime and os.access(runtime, os.W_OK):
+        base = Path(runtime) / "ricordo"
+    elif os.access(shared_memory, os.W_OK):
+        base = shared_memory / f"ricordo-{owner}"
+    else:
+        base = Path(tempfile.gettempdir()) / f"ricordo-{owner}"
+    return base / _digest(name)
+
+
+def private_directory(directory: Path) -> Path:
+    """Make a directory that only this user can read, or say why it cannot be trusted."""
+    directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    directory.mkdir(mode=0o700, exist_ok=True)
+    found = directory.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise SettingsError("clarifications", f"{directory} is not a directory; choose another place")
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+        raise SettingsError(
+            "clarifications", f"{directory} is open to other users; give it mode 700 or choose another place"
+        )
+    return directory
+
+
+def _plain(pending: Pending) -> dict[str, object]:
+    return {**asdict(pending), "last_active_at": pending.last_active_at.isoformat()}
+
+
+def _read(path: Path) -> Pending | None:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        options = tuple(
+            Option(str(o["name"]), int(o["turn_number"]), str(o["text"]), tuple(map(str, o["chunk_ids"])))
+            for o in data["options"]
+        )
+        moment = datetime.fromisoformat(data["last_active_at"])
+        return Pending(str(data["question"]), options, str(data["language"]), moment)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _unlinked(path: Path) -> bool:
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]

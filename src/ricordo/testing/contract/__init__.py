@@ -1,0 +1,28 @@
+"""The promises of `ricordo.ports.Store`, as tests. A store of your own passes them like this:
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture
+        def store(self, tmp_path):
+            store = MyStore(tmp_path)
+            yield store
+            store.close()
+
+        def reopened(self, store):
+            store.close()
+            return MyStore(...)
+
+A database takes `ConstraintContract` as well: rows written past the checks of the library are refused.
+"""
+
+from ricordo.testing.contract.constraints import ConstraintContract
+from ricordo.testing.contract.forgetting import ForgettingContract
+from ricordo.testing.contract.importing import ImportingContract
+from ricordo.testing.contract.keeping import KeepingContract
+from ricordo.testing.contract.reading import ReadingContract
+from ricordo.testing.contract.receipts import ReceiptContract
+
+__all__ = ["ConstraintContract", "StoreContract"]
+
+
+class StoreContract(KeepingContract, ReadingContract, ImportingContract, ForgettingContract, ReceiptContract):
+    """Everything that is asked of a store."""

@@ -1,0 +1,54 @@
+"""What the suites share: the store under test, how often a law is tried, and work done by many threads at once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from threading import Barrier, Thread
+from typing import TypeVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from ricordo.ports import Store
+
+T = TypeVar("T")
+
+law = settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.differing_executors],
+)
+
+
+class Contract:
+    """Gives the tests their store. Every example uses an owner of its own, so one store serves a whole test."""
+
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        """Override: yield an open store."""
+        raise NotImplementedError
+
+    def reopened(self, store: Store) -> Store:
+        """Override: close the store and open it again, as after a restart."""
+        return store
+
+
+def at_once(workers: Sequence[Callable[[], T]]) -> list[T]:
+    """Run all of them in threads that start together; their results, or the first error."""
+    start = Barrier(len(workers))
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def work(worker: Callable[[], T]) -> None:
+        start.wait()
+        try:
+            results.append(worker())
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [Thread(target=work, args=(worker,)) for worker in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results

@@ -1,0 +1,148 @@
+"""Hypothesis strategies for everything that may be stored, and for what may not.
+
+Texts are any valid Unicode, ids are opaque, dates reach over the years: what a store gets from these, it has to
+give back unchanged. `hostile_texts` and `refused_texts` are worth adding to tests of your own faces.
+"""
+
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, cast
+from uuid import uuid4
+
+from hypothesis import strategies as st
+
+from ricordo.records import Json, Message, Owner, StoredReceipt, Turn, canonical, message_id
+
+HOSTILE = (
+    "'; DROP TABLE turns; --",
+    'Robert"); DELETE FROM sessions WHERE ("1"="1',
+    "%s %(owner)s ? :owner $1 {0} ${HOME}",
+    "\\x00 \\u0000 \\0 \\",
+    "../../etc/passwd",
+    "<script>alert(1)</script>",
+    "e\u0301 \u00e9 \u0130\u0131 \ufb01 \u1e9e",  # letters that fold, split and join
+    "\u202eright to left\u202c \u200b\u200d\ufeff",
+    "👩‍👩‍👧‍👦 🇮🇹 \U0001f9d1\U0001f3fd\u200d\U0001f680",
+    "\U0010ffff\ue000\ufffe",
+    "line\r\nline\rline\u2028line\u2029line\x0b\x0c\x1c\x85",
+    "NULL",
+    "0",
+    "true",
+    "[1, 2]",
+)
+BLANK = ("", " ", "\t\r\n", "\u00a0", "\u2003\u3000", "\x1f\x85\u2028")
+
+
+def characters() -> st.SearchStrategy[str]:
+    """One character of valid Unicode, without NUL."""
+    return st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
+
+
+def ids() -> st.SearchStrategy[str]:
+    """Opaque ids of 1 to 255 characters, hostile ones among them."""
+    plain = st.text(characters(), min_size=1, max_size=255).filter(str.strip)
+    return st.one_of(st.uuids().map(str), st.sampled_from(HOSTILE), plain)
+
+
+def texts(max_size: int = 100) -> st.SearchStrategy[str]:
+    """What may be said: any valid Unicode that is not blank."""
+    return st.one_of(st.sampled_from(HOSTILE), st.text(characters(), min_size=1, max_size=max_size).filter(str.strip))
+
+
+def hostile_texts() -> st.SearchStrategy[str]:
+    """Valid texts that break careless programs."""
+    return st.sampled_from(HOSTILE)
+
+
+def refused_texts() -> st.SearchStrategy[str]:
+    """What may never be stored: blank, with a NUL, with a lone surrogate."""
+    surrogates = st.characters(categories=["Cs"])
+    return st.one_of(
+        st.sampled_from(BLANK),
+        st.builds(lambda a, b: f"{a}\x00{b}", texts(20), texts(20)),
+        st.builds(lambda a, bad, b: f"{a}{bad}{b}", texts(20), surrogates, texts(20)),
+    )
+
+
+def metadata() -> st.SearchStrategy[Json]:
+    """A JSON object."""
+    numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+    leaves = st.none() | st.booleans() | numbers | st.text(characters(), max_size=20)
+    keys = st.text(characters(), max_size=10)
+    values = st.recursive(
+        leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3), max_leaves=6
+    )
+    return cast("st.SearchStrategy[Json]", st.dictionaries(keys, values, max_size=3))
+
+
+def moments() -> st.SearchStrategy[datetime]:
+    """Any moment from the year 2 to 9998, in UTC, to the microsecond."""
+    return st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31)).map(lambda moment: moment.replace(tzinfo=UTC))
+
+
+def owners() -> st.SearchStrategy[Owner]:
+    """Anybody."""
+    return st.builds(Owner, tenant_id=ids(), user_id=ids())
+
+
+@st.composite
+def messages(draw: st.DrawFn, role: str, *, created_at: datetime | None = None) -> Message:
+    """A message of the role, with all that the role may carry. Its id is filled in by the turn."""
+    calls: tuple[dict[str, Any], ...] = ()
+    if role == "assistant_calling":
+        role, calls = "assistant", ({"id": draw(ids()), "function": {"name": draw(ids()), "arguments": "{}"}},)
+    return Message(
+        id="",
+        role=role,  # type: ignore[arg-type]
+        content=draw(texts()),
+        created_at=created_at or draw(moments()),
+        tokens=draw(st.integers(0, 10**6)),
+        chunk_ids=tuple(draw(st.lists(ids(), max_size=3))) if role == "assistant" else (),
+        metadata=draw(metadata()),
+        tool_calls=calls,
+        tool_call_id=draw(ids()) if role == "tool" else None,
+        name=draw(st.none() | ids()),
+    )
+
+
+@st.composite
+def turns(draw: st.DrawFn, owner: Owner, session_id: str | None = None) -> Turn:
+    """A turn of the owner: answered or open, with or without steps and question."""
+    turn_id = str(uuid4())
+    created_at = draw(moments())
+    question = draw(st.none() | messages("user", created_at=created_at))
+    steps = draw(st.lists(st.sampled_from(["assistant_calling", "tool", "system"]).flatmap(messages), max_size=2))
+    answer = draw(messages("assistant") if question is None and not steps else st.none() | messages("assistant"))
+    return Turn(
+        id=turn_id,
+        owner=owner,
+        agent_id=draw(ids()),
+        session_id=session_id or draw(ids()),
+        turn_number=0,
+        created_at=created_at,
+        question=_addressed(question, turn_id, "query"),
+        answer=_addressed(answer, turn_id, "response"),
+        steps=tuple(
+            step for n, each in enumerate(steps, start=1) if (step := _addressed(each, turn_id, n)) is not None
+        ),
+        metadata=draw(metadata()),
+        origin=draw(st.sampled_from(["chat", "import"])),
+        counter=draw(st.sampled_from(["", "o200k_base", "approximate-it"])),
+    )
+
+
+@st.composite
+def receipts(draw: st.DrawFn, session_id: str) -> StoredReceipt:
+    """A receipt whose body names each of its passages by digest."""
+    passages = {sha256(text.encode()).hexdigest()[:32]: text for text in draw(st.lists(texts(), max_size=3))}
+    body = {"account": draw(metadata()), "recipe": [{"passage": digest} for digest in passages]}
+    return StoredReceipt(session_id, 0, canonical(body), passages)
+
+
+def _addressed(message: Message | None, turn_id: str, part: str | int) -> Message | None:
+    if message is None:
+        return None
+    return Message(
+        message_id(turn_id, part), message.role, message.content, message.created_at, message.tokens,
+        message.chunk_ids, message.metadata, message.tool_calls, message.tool_call_id, message.name,
+    )  # fmt: skip

@@ -1,0 +1,9 @@
+"""How the tests run: laws are tried at least a hundred times, always with the same examples, without a clock."""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, database=None)
+settings.register_profile("explore", max_examples=1000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -1,0 +1,192 @@
+"""Staying, coming back, or opening a topic."""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from topic_samples import a_topic
+
+from ricordo.embedders import LightEmbedder
+from ricordo.topics.joining import (
+    Closeness,
+    Said,
+    Talk,
+    decide,
+    first_centre,
+    moved_centre,
+    similarity,
+    title_of,
+)
+from ricordo.topics.thresholds import scale, scale_for
+from ricordo.topics.topic import Topic, Vector, bytes_of, vector_of
+
+SCALE = scale_for("never measured")
+texts = st.text(max_size=120)
+
+
+@st.composite
+def unit_vectors(draw: st.DrawFn) -> Vector:
+    """Directions in four dimensions."""
+    angles = [draw(st.floats(min_value=-math.pi, max_value=math.pi)) for _ in range(3)]
+    a, b, c = angles
+    numbers = [math.cos(a), math.sin(a) * math.cos(b), math.sin(a) * math.sin(b) * math.cos(c)]
+    numbers.append(math.sin(a) * math.sin(b) * math.sin(c))
+    return np.array(numbers, dtype=np.float32)
+
+
+said = st.builds(Said, texts, unit_vectors(), st.sampled_from(["user", "assistant"]))
+talks = st.builds(
+    Talk,
+    st.just("t0"),
+    st.lists(said, min_size=1, max_size=6).map(tuple),
+    st.integers(min_value=1, max_value=40),
+    st.builds(Closeness, st.floats(min_value=0, max_value=10), st.integers(min_value=10, max_value=30)),
+)
+topic_rows = st.lists(unit_vectors(), max_size=6).map(
+    lambda vectors: [replace(a_topic(f"t{n}"), centre=bytes_of(vector)) for n, vector in enumerate(vectors)]
+)
+
+
+@given(said, talks, topic_rows)
+def test_a_follow_up_stays_whatever_its_words(message: Said, talk: Talk, topics: list[Topic]) -> None:
+    """A message that refers to the talk so far never leaves the active topic."""
+    decision = decide(message, talk, topics, SCALE, is_follow_up=True)
+    assert (decision.topic_id, decision.reason) == ("t0", "follow-up")
+
+
+@given(said, talks, topic_rows)
+def test_a_decision_names_a_known_topic_or_none(message: Said, talk: Talk, topics: list[Topic]) -> None:
+    """A message joins the active topic, one of those offered, or opens one; the reason fits."""
+    decision = decide(message, talk, topics, SCALE)
+    others = {topic.id for topic in topics} - {talk.topic_id}
+    assert {
+        "close": decision.topic_id == talk.topic_id,
+        "returns": decision.topic_id in others,
+        "new": decision.topic_id is None,
+    }[decision.reason]
+    assert (decision.topic_id is None) == (decision.margin < 0)
+
+
+@given(said, talks, topic_rows)
+def test_the_same_question_gets_the_same_answer(message: Said, talk: Talk, topics: list[Topic]) -> None:
+    """Deciding twice decides the same, and changes nothing it was given."""
+    assert decide(message, talk, topics, SCALE) == decide(message, talk, topics, SCALE)
+
+
+@given(said, talks, st.floats(min_value=-1, max_value=1), st.floats(min_value=-1, max_value=1))
+def test_a_lower_threshold_never_leaves_more(message: Said, talk: Talk, one: float, other: float) -> None:
+    """What stays at a high threshold stays at a lower one too."""
+    low, high = sorted((one, other))
+    if decide(message, talk, [], SCALE.at(high)).topic_id == "t0":
+        assert decide(message, talk, [], SCALE.at(low)).topic_id == "t0"
+
+
+@given(texts, talks, unit_vectors(), unit_vectors())
+def test_a_closer_message_belongs_more(text: str, talk: Talk, one: Vector, other: Vector) -> None:
+    """With the same words, the vector nearer to every recent message never belongs less."""
+    recent = np.stack([each.vector for each in talk.recent[-4:]])
+    if bool((recent @ one >= recent @ other).all()):
+        nearer = similarity(Said(text, one), talk, SCALE)
+        assert nearer >= similarity(Said(text, other), talk, SCALE) - 1e-6
+
+
+@given(texts)
+def test_a_title_is_one_short_visible_line(text: str) -> None:
+    """Whatever the message, its title has 1 to 80 characters, on one line, without control characters."""
+    title = title_of(text)
+    assert 1 <= len(title) <= 80
+    assert title == title.strip()
+    assert "\n" not in title
+    assert "\u202e" not in title
+
+
+@given(st.lists(unit_vectors(), min_size=1, max_size=40))
+def test_a_centre_stays_a_direction(vectors: list[Vector]) -> None:
+    """However many messages move it, a centre has length one (or none, when messages cancel out)."""
+    centre = first_centre(vectors[0])
+    for number, vector in enumerate(vectors[1:], start=1):
+        centre = moved_centre(centre, number, vector)
+    length = float(np.linalg.norm(vector_of(centre)))
+    assert length == pytest.approx(1.0, abs=1e-4) or length < 1e-6
+
+
+@given(st.lists(unit_vectors(), min_size=2, max_size=30))
+def test_closeness_shifts_within_what_it_saw(vectors: list[Vector]) -> None:
+    """A session moves the line towards its own mean cosine, never beyond it."""
+    closeness = Closeness()
+    for before, message in pairwise(vectors):
+        closeness = closeness.after(before, message)
+    own = closeness.total / closeness.count - SCALE.mean
+    assert min(0.0, own) - 1e-6 <= closeness.shift(SCALE) <= max(0.0, own) + 1e-6
+
+
+def test_the_first_message_opens_a_topic() -> None:
+    """Without any topic there is nothing to join."""
+    decision = decide(Said("ciao", np.eye(4, dtype=np.float32)[0]), None, [], SCALE)
+    assert (decision.topic_id, decision.reason) == (None, "first")
+
+
+def test_signs_of_talk_move_the_similarity() -> None:
+    """At the same cosine an answer belongs more than a statement, and a greeting out of the blue belongs less."""
+    vectors = np.eye(4, dtype=np.float32)
+    message = Said("in the evening after work with friends", vectors[1])
+    asked = Talk("t0", (Said("hello", vectors[0]), Said("when do you go there?", vectors[0])), 4)
+    told = Talk("t0", (Said("hello", vectors[0]), Said("I go there often.", vectors[0])), 4)
+    opening = replace(message, text="by the way " + message.text)
+    assert similarity(message, asked, SCALE) > similarity(message, told, SCALE)
+    assert similarity(opening, told, SCALE) < similarity(message, told, SCALE)
+
+
+def test_questions_to_an_assistant_leave_less_easily() -> None:
+    """Asking is the rule when talking to an assistant, so a question counts less there than between people."""
+    vectors = np.eye(4, dtype=np.float32)
+    question = Said("how long does the second phase usually last?", vectors[1])
+    person = Talk("t0", (Said("It has two phases.", vectors[0], "user"),), 4)
+    assistant = Talk("t0", (Said("It has two phases.", vectors[0], "assistant"),), 4)
+    assert similarity(question, assistant, SCALE) > similarity(question, person, SCALE)
+
+
+def test_a_named_topic_is_returned_to() -> None:
+    """A message with a topic's centre and its title's word goes back to it, archived or not, not to the active one."""
+    vectors = np.eye(4, dtype=np.float32)
+    left = replace(a_topic("left", direction=2, title="Cos'è la spondilolistesi?"), state="archived")
+    active = a_topic("t0", direction=0)
+    talk = Talk("t0", (Said("La ricetta è pronta.", vectors[0], "assistant"),), 6)
+    message = Said("Torniamo alla spondilolistesi: quando si opera?", vectors[2])
+    decision = decide(message, talk, [active, left], SCALE)
+    assert (decision.topic_id, decision.reason) == ("left", "returns")
+
+
+def test_centres_of_another_embedder_stand_aside() -> None:
+    """A topic whose centre has other dimensions is not compared, so it is not joined by chance."""
+    other = replace(a_topic("other"), centre=bytes_of(np.ones(7, dtype=np.float32)))
+    decision = decide(Said("ciao", np.eye(4, dtype=np.float32)[0]), None, [other], SCALE)
+    assert decision.topic_id is None
+
+
+def test_a_talk_in_two_topics_with_a_real_embedder() -> None:
+    """Messages about one thing stay together, a new thing opens a topic, in Italian, with no weights at all."""
+    embedder = LightEmbedder()
+    chat = [
+        ("Qual è la ricetta della pasta con le zucchine?", "Pasta con zucchine, menta e pecorino."),
+        ("Posso fare la pasta con le zucchine senza pecorino?", "Sì, la pasta con zucchine viene bene lo stesso."),
+        ("Senti, quanto costa un treno per Milano?", "Tra 40 e 90 euro."),
+    ]
+    talk: Talk | None = None
+    reasons = []
+    for question, answer in chat:
+        asked, told = embedder.embed_passages([question, answer])
+        decision = decide(Said(question, asked), talk, [], scale_for(embedder.name))
+        reasons.append(decision.reason)
+        talk = Talk(question, (Said(question, asked), Said(answer, told, "assistant")), 2)
+    assert reasons == ["first", "close", "new"]
+
+
+def test_scale_of_a_spread_embedder() -> None:
+    """The lines of a scale lie above its mean, the one for coming back above the one for staying."""
+    made = scale(0.3, 0.1)
+    assert made.mean < made.threshold < made.return_threshold
