@@ -62,7 +62,9 @@ def rewritten(block: Block, staying: Mapping[str, int]) -> Block | None:
     if not staying:
         return None
     try:
-        messages = [each for turn_id, said in unpacked(block.id, block.body).items() if turn_id in staying for each in said]
+        messages = [
+            each for turn_id, said in unpacked(block.id, block.body).items() if turn_id in staying for each in said
+        ]
     except DamagedBlock:
         return None
     return replace(block, turn_numbers=tuple(sorted(staying.values())), body=pack(messages))

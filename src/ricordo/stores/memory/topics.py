@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ricordo.records import Block, Owner, Trace
 from ricordo.stores import shelving
-from ricordo.stores.memory_home import Home, Homes, MemorySession
+from ricordo.stores.memory.home import Home, Homes, MemorySession
 from ricordo.topics.shelf import TopicChange, TopicShelf
 
 

@@ -4,88 +4,22 @@ It says in the fewest words what every store must do, so it is the oracle of the
 programs that need nothing kept. Nothing survives the process.
 """
 
-import json
-from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from threading import RLock
-from uuid import UUID
 
 from ricordo.errors import NotFoundError
 from ricordo.placing import add_step, open_turn, place, the_message
 from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
-from ricordo.stores.rows import ENDLESS, texts_in
+from ricordo.stores.memory.home import Home, MemorySession
+from ricordo.stores.memory.topics import MemoryTopics, MemoryTraces
 
 
-@dataclass
-class _Passage:
-    text: str
-    last_turn: int
-
-
-@dataclass
-class _Session:
-    info: SessionInfo
-    turns: list[Turn] = field(default_factory=list)
-    receipts: dict[int, str] = field(default_factory=dict)
-    passages: dict[str, _Passage] = field(default_factory=dict)
-
-    def position(self, number: int) -> int:
-        return bisect_left(self.turns, number, key=lambda turn: turn.turn_number)
-
-    def put(self, turn: Turn, receipt: StoredReceipt | None = None) -> Turn:
-        """Insert or replace by number, refresh what the session derives from its turns."""
-        at = self.position(turn.turn_number)
-        if at < len(self.turns) and self.turns[at].turn_number == turn.turn_number:
-            self.turns[at] = turn
-        else:
-            insort(self.turns, turn, key=lambda each: each.turn_number)
-        if receipt:
-            self.receipts[turn.turn_number] = receipt.body
-            for digest, text in receipt.passages.items():
-                self.passages.setdefault(digest, _Passage(text, 0)).last_turn = turn.turn_number
-        self.info = merging.touched(self.info, turn, turn_count=len(self.turns))
-        return turn
-
-    def receipt(self, number: int) -> StoredReceipt:
-        """The receipt of a turn, with those passages whose digest its body says."""
-        body = self.receipts[number]
-        named = texts_in(json.loads(body)) & self.passages.keys()
-        return StoredReceipt(self.info.id, number, body, {name: self.passages[name].text for name in named})
-
-    def drop(self, doomed: set[int]) -> None:
-        self.turns = [turn for turn in self.turns if turn.turn_number not in doomed]
-        self.receipts = {n: body for n, body in self.receipts.items() if n not in doomed}
-        oldest = self.turns[0].turn_number if self.turns else ENDLESS
-        self.passages = {name: each for name, each in self.passages.items() if each.last_turn >= oldest}
-        self.info = replace(self.info, turn_count=len(self.turns), revision=self.info.revision + 1)
-
-
-@dataclass
-class _Home:
-    """All that one owner has."""
-
-    owner: Owner
-    sessions: dict[str, _Session] = field(default_factory=dict)
-
-    def find(self, turn_id: str) -> Turn | None:
-        for session in self.sessions.values():
-            for turn in reversed(session.turns):
-                if turn.id == turn_id:
-                    return turn
-        return None
-
-
-class MemoryStore:
+class MemoryStore(MemoryTopics, MemoryTraces):
     """Keeps everything in the process."""
-
-    def __init__(self) -> None:
-        self._homes: dict[UUID, _Home] = {}
-        self._lock = RLock()
 
     @property
     def location(self) -> str:
@@ -108,7 +42,7 @@ class MemoryStore:
             next_number = (session.info.last_turn if session else 0) + 1
             merging.check_expected(expected, next_number, turn.session_id)
             if session is None:
-                session = home.sessions[turn.session_id] = _Session(merging.new_session(turn))
+                session = home.sessions[turn.session_id] = MemorySession(merging.new_session(turn))
             return session.put(replace(turn, turn_number=next_number).sealed(), receipt)
 
     def answer(
@@ -148,21 +82,15 @@ class MemoryStore:
             existing = home.sessions.get(session.id)
             fresh = []
             for turn in prepared:
-                at_number = self._at(existing, turn.turn_number) if existing else None
+                at_number = existing.at(turn.turn_number) if existing else None
                 if not merging.already_loaded(turn, at_number, home.find(turn.id)):
                     fresh.append(turn)
             numbers = [turn.turn_number for turn in existing.turns] if existing else []
             merging.check_loaded(session.id, numbers, fresh)
-            target = home.sessions.setdefault(session.id, _Session(merging.loaded_session(session)))
+            target = home.sessions.setdefault(session.id, MemorySession(merging.loaded_session(session)))
             target.turns = sorted([*target.turns, *fresh], key=lambda turn: turn.turn_number)
             target.info = merging.grown(target.info, fresh)
             return len(fresh), len(prepared) - len(fresh)
-
-    @staticmethod
-    def _at(session: _Session, number: int) -> Turn | None:
-        at = session.position(number)
-        found = session.turns[at : at + 1]
-        return found[0] if found and found[0].turn_number == number else None
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:
         with self._lock:
@@ -232,8 +160,7 @@ class MemoryStore:
             if session is None:
                 return None
             gone = len(session.turns)
-            session.drop({turn.turn_number for turn in session.turns})
-            session.info = replace(session.info, last_turn=0)
+            session.clear()
             return gone
 
     def delete_session(self, owner: Owner, session_id: str) -> int | None:
@@ -265,7 +192,7 @@ class MemoryStore:
 
     def erase(self, owner: Owner) -> dict[str, int]:
         with self._lock:
-            home = self._homes.pop(owner.key, _Home(owner))
+            home = self._homes.pop(owner.key, Home(owner))
             sessions = home.sessions.values()
             return {
                 "sessions": len(sessions),
@@ -298,9 +225,6 @@ class MemoryStore:
 
     def close(self) -> None:
         """Nothing to let go of; what is kept stays readable."""
-
-    def _home(self, owner: Owner) -> _Home:
-        return self._homes.setdefault(owner.key, _Home(owner))
 
 
 def _recency(info: SessionInfo) -> tuple[datetime, str]:

@@ -1,0 +1,133 @@
+"""One owner's dictionaries: sessions with their turns, receipts, topics, blocks and traces, behind one lock."""
+
+import json
+from bisect import bisect_left, insort
+from dataclasses import dataclass, field, replace
+from threading import RLock
+from uuid import UUID
+
+from ricordo.records import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
+from ricordo.stores import merging, shelving
+from ricordo.stores.rows import ENDLESS, texts_in
+from ricordo.topics.shelf import TopicShelf
+
+
+@dataclass
+class Passage:
+    """A text that receipts name, and the newest turn whose receipt does."""
+
+    text: str
+    last_turn: int
+
+
+@dataclass
+class MemorySession:
+    """A session with everything in it."""
+
+    info: SessionInfo
+    turns: list[Turn] = field(default_factory=list)
+    receipts: dict[int, str] = field(default_factory=dict)
+    passages: dict[str, Passage] = field(default_factory=dict)
+    shelf: TopicShelf = field(default_factory=TopicShelf)
+    blocks: dict[str, Block] = field(default_factory=dict)
+    traces: dict[tuple[int, str], Trace] = field(default_factory=dict)
+
+    def position(self, number: int) -> int:
+        """Where a turn of that number stands or would stand."""
+        return bisect_left(self.turns, number, key=lambda turn: turn.turn_number)
+
+    def at(self, number: int) -> Turn | None:
+        """The turn of that number."""
+        found = self.turns[self.position(number) :][:1]
+        return found[0] if found and found[0].turn_number == number else None
+
+    def replace(self, turn: Turn) -> None:
+        """Put another state of a stored turn in its place; what was said is the same."""
+        self.turns[self.position(turn.turn_number)] = turn
+
+    def put(self, turn: Turn, receipt: StoredReceipt | None = None) -> Turn:
+        """Insert or replace by number, refresh what the session derives from its turns."""
+        if self.at(turn.turn_number):
+            self.replace(turn)
+        else:
+            insort(self.turns, turn, key=lambda each: each.turn_number)
+        if receipt:
+            self.receipts[turn.turn_number] = receipt.body
+            for digest, text in receipt.passages.items():
+                self.passages.setdefault(digest, Passage(text, 0)).last_turn = turn.turn_number
+        self.info = merging.touched(self.info, turn, turn_count=len(self.turns))
+        return turn
+
+    def receipt(self, number: int) -> StoredReceipt:
+        """The receipt of a turn, with those passages whose digest its body says."""
+        body = self.receipts[number]
+        named = texts_in(json.loads(body)) & self.passages.keys()
+        return StoredReceipt(self.info.id, number, body, {name: self.passages[name].text for name in named})
+
+    def drop(self, doomed: set[int]) -> None:
+        """Remove turns, and what topics, blocks and traces had of them."""
+        gone = [turn for turn in self.turns if turn.turn_number in doomed]
+        self.turns = [turn for turn in self.turns if turn.turn_number not in doomed]
+        self.receipts = {n: body for n, body in self.receipts.items() if n not in doomed}
+        oldest = self.turns[0].turn_number if self.turns else ENDLESS
+        self.passages = {name: each for name, each in self.passages.items() if each.last_turn >= oldest}
+        self.traces = {key: trace for key, trace in self.traces.items() if key[0] not in doomed}
+        self.info = replace(self.info, turn_count=len(self.turns), revision=self.info.revision + 1)
+        self._lessen_topics(gone, doomed)
+        self._rewrite_blocks({turn.block_id for turn in gone if turn.block_id})
+
+    def _lessen_topics(self, gone: list[Turn], doomed: set[int]) -> None:
+        if not any(turn.topic_id for turn in gone):
+            return
+        topics = []
+        for topic in self.shelf.topics:
+            lost = [turn for turn in gone if turn.topic_id == topic.id]
+            archived = sum(shelving.messages_counted(turn) for turn in lost if turn.archived)
+            left = shelving.lessened(topic, doomed, sum(map(shelving.messages_counted, lost)), archived)
+            topics += [left] if left else []
+        self.shelf = replace(self.shelf, topics=tuple(topics), revision=self.shelf.revision + 1)
+
+    def _rewrite_blocks(self, touched: set[str]) -> None:
+        for block_id in touched:
+            staying = {turn.id: turn.turn_number for turn in self.turns if turn.block_id == block_id}
+            block = shelving.rewritten(self.blocks[block_id], staying)
+            if block:
+                self.blocks[block_id] = block
+            else:
+                del self.blocks[block_id]
+
+    def clear(self) -> None:
+        """Empty the session: turns, receipts, topics, blocks, traces; numbering starts again."""
+        self.turns, self.receipts, self.passages, self.blocks, self.traces = [], {}, {}, {}, {}
+        self.shelf = TopicShelf(revision=self.shelf.revision + 1)
+        self.info = replace(self.info, turn_count=0, last_turn=0, revision=self.info.revision + 1)
+
+
+@dataclass
+class Home:
+    """All that one owner has."""
+
+    owner: Owner
+    sessions: dict[str, MemorySession] = field(default_factory=dict)
+
+    def find(self, turn_id: str) -> Turn | None:
+        """One turn by id."""
+        for session in self.sessions.values():
+            for turn in reversed(session.turns):
+                if turn.id == turn_id:
+                    return turn
+        return None
+
+
+class Homes:
+    """Every owner's home, and the lock around them."""
+
+    def __init__(self) -> None:
+        self._homes: dict[UUID, Home] = {}
+        self._lock = RLock()
+
+    def _home(self, owner: Owner) -> Home:
+        return self._homes.setdefault(owner.key, Home(owner))
+
+    def _session(self, owner: Owner, session_id: str) -> MemorySession | None:
+        return self._home(owner).sessions.get(session_id)
