@@ -39,11 +39,7 @@ Key = TypeVar("Key")
 def allot(room: int, demands: Mapping[Section, int], settings: BudgetSettings) -> dict[Section, int]:
     """Tokens per section; their sum is at most `room`. BudgetError if safety alone is larger."""
     safety = demands.get(Section.SAFETY, 0)
-    if safety > max(room, 0):
-        raise BudgetError(
-            f"the safety rules take {safety} tokens and are never cut, but the limit leaves {max(room, 0)}; "
-            "raise model_limit, lower answer_reserve or shorten safety_rules"
-        )
+    check_safety(safety, max(room, 0))
     room = max(room, 0) - safety
     wanted_first = sum(demands.get(section, 0) for section in FIRST)
     wanted_rest = sum(demands.get(section, 0) for section in REST)
@@ -54,6 +50,15 @@ def allot(room: int, demands: Mapping[Section, int], settings: BudgetSettings) -
         **share_out(first, {section: demands.get(section, 0) for section in FIRST}, weights),
         **share_out(room - first, {section: demands.get(section, 0) for section in REST}, weights),
     }
+
+
+def check_safety(tokens: int, room: int) -> None:
+    """Refuse a budget that would have to cut the safety rules."""
+    if tokens > room:
+        raise BudgetError(
+            f"the safety rules take {tokens} tokens and are never cut, but the limit leaves {room}; "
+            "raise model_limit, lower answer_reserve or shorten safety_rules"
+        )
 
 
 def share_out(total: int, demands: Mapping[Key, int], weights: Mapping[Key, int]) -> dict[Key, int]:

@@ -6,14 +6,15 @@ inputs give the same bytes. Both forms are filled by the same rules, each within
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
-from ricordo.budget import Section, allot
+from ricordo.budget import Section, allot, check_safety
 from ricordo.locales import Locale
 from ricordo.ports import TokenCounter
 from ricordo.receipt import ChatMessage, Receipt, ReceiptItem, chat_message, digest, text_recipe
 from ricordo.records import Chunk, Turn
-from ricordo.sections import Candidates, Line, Part, Reason, compact_part, fill, text_part, turn_part
+from ricordo.sections import SEPARATOR, Candidates, Line, Part, Reason, compact_part, fill, text_part, turn_part
 from ricordo.settings import BudgetSettings
 
 BREAK = "\n\n"
@@ -34,7 +35,10 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What every section could say. `history` is newest first; `chunks` and `recalled` best first."""
+    """What every section could say. `history` is newest first; `chunks` and `recalled` best first.
+
+    `history_shortened` says that the window had to cut the one turn of the history to make it fit.
+    """
 
     question: str
     safety: str = ""
@@ -42,6 +46,7 @@ class Material:
     profile: str = ""
     summary: str = ""
     history: tuple[Turn, ...] = ()
+    history_shortened: bool = False
     referenced: frozenset[str] = frozenset()
     recalled: tuple[Remembered, ...] = ()
     chunks: tuple[Chunk, ...] = ()
@@ -121,16 +126,23 @@ def _fit(
     counter: TokenCounter,
     cost: Callable[[Mapping[Section, tuple[Part, ...]]], int],
 ) -> _Form:
-    """Allot, fill, count the result as it will be sent; take back what joining texts may have added."""
+    """Allot, fill, and count the result as it will be sent.
+
+    Joined texts may cost a little more than their parts, so the largest room is taken whose result fits. What
+    is kept only grows with the room, and a larger limit leaves every smaller room open: so what is kept only
+    grows with the limit, whatever the counter does. The search ends at the latest with the safety rules alone.
+    """
     demands = {section: each.demand for section, each in candidates.items()}
-    room = limit - around
+    safety = candidates[Section.SAFETY].parts
+    check_safety(cost({section: safety if section is Section.SAFETY else () for section in candidates}), limit)
+    room = max(limit - around, demands[Section.SAFETY])
     while True:
         shares = allot(room, demands, budget)
         kept = {section: fill(each, shares[section], counter) for section, each in candidates.items()}
         tokens = cost(kept)
         if tokens <= limit:
             return _Form(kept, shares, tokens)
-        room -= tokens - limit
+        room -= 1
 
 
 def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter) -> dict[Section, Candidates]:
@@ -142,7 +154,7 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
         return Candidates(section, (text_part(section, section.value, reason, text, counter),), frame(heading))
 
     def frame(heading: str) -> int:
-        return counter.count(heading) + 1 if heading else 0
+        return _frame(f"{heading}{SEPARATOR}" if heading else "", counter)
 
     recalled = tuple(
         text_part(Section.RECALLED, each.id, each.reason, each.text, counter) for each in material.recalled
@@ -162,21 +174,33 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
     }
 
 
+def _frame(text: str, counter: TokenCounter) -> int:
+    """What stands around the parts of a section, and one token for the empty line between sections."""
+    return counter.count(text) + 1
+
+
 def _reason(turn: Turn, material: Material) -> Reason:
     return "referenced" if turn.id in material.referenced else "recent"
 
 
 def _history(material: Material, counter: TokenCounter) -> Candidates:
-    parts = tuple(turn_part(turn, _reason(turn, material), counter) for turn in material.history)
+    parts = tuple(
+        turn_part(turn, _reason(turn, material), counter, shortened=material.history_shortened)
+        for turn in material.history
+    )
     return Candidates(Section.HISTORY, parts)
 
 
 def _compact_history(material: Material, locale: Locale, characters: int, counter: TokenCounter) -> Candidates:
-    parts = tuple(compact_part(turn, _reason(turn, material), locale, characters, counter) for turn in material.history)
+    parts = tuple(
+        compact_part(turn, _reason(turn, material), locale, characters, counter, shortened=material.history_shortened)
+        for turn in material.history
+    )
     if not parts:
-        return Candidates(Section.HISTORY, (text_part(Section.HISTORY, "none", "recent", locale.no_history, counter),))
-    heading = f"{locale.header(len(parts))}\n{locale.history_footer}\n"
-    return Candidates(Section.HISTORY, parts, counter.count(heading) + 1)
+        none = text_part(Section.HISTORY, "none", "recent", locale.no_history, counter)
+        return Candidates(Section.HISTORY, (none,), _frame("", counter))
+    around = f"{locale.header(len(parts))}{SEPARATOR}{locale.history_footer}"
+    return Candidates(Section.HISTORY, parts, _frame(around, counter))
 
 
 def _block(section: Section, parts: Sequence[Part], locale: Locale) -> list[str | Line]:
@@ -188,9 +212,9 @@ def _block(section: Section, parts: Sequence[Part], locale: Locale) -> list[str 
         Section.QUESTION: locale.question_header,
     }
     heading = headings.get(section)
-    segments: list[str | Line] = [f"{heading}\n"] if heading else []
+    segments: list[str | Line] = [heading, SEPARATOR] if heading else []
     for index, part in enumerate(parts):
-        segments += ["\n"] if index else []
+        segments += [SEPARATOR] if index else []
         segments.append(part.piece.text)
     return segments
 
@@ -198,10 +222,10 @@ def _block(section: Section, parts: Sequence[Part], locale: Locale) -> list[str 
 def _history_block(parts: Sequence[Part], locale: Locale) -> list[str | Line]:
     if parts[0].turn is None:
         return [parts[0].piece.text]
-    segments: list[str | Line] = [locale.header(len(parts)), "\n"]
+    segments: list[str | Line] = [locale.header(len(parts)), SEPARATOR]
     for part in reversed(parts):
         for line in part.piece.lines or (part.piece.text,):
-            segments += [line, "\n"]
+            segments += [line, SEPARATOR]
     return [*segments, locale.history_footer]
 
 
@@ -268,13 +292,12 @@ def _messages_cost(kept: Mapping[Section, tuple[Part, ...]], locale: Locale, cou
 def _items(
     candidates: Mapping[Section, Candidates], chat: _Form, text: _Form, material: Material
 ) -> tuple[ReceiptItem, ...]:
-    """Every candidate with its fate, section by section, best first."""
+    """Every candidate with its fate, section by section, best first: what is kept is always the first ones."""
     items: list[ReceiptItem] = []
     for section in Section:
-        kept = {part.id: part for part in chat.kept[section]}
-        in_prompt = {part.id for part in text.kept[section]}
-        for part in candidates[section].parts:
-            fate = kept.get(part.id)
+        parts = candidates[section].parts
+        in_prompt = len(text.kept[section])
+        for rank, (part, fate) in enumerate(zip_longest(parts, chat.kept[section])):
             items.append(
                 ReceiptItem(
                     section=section.value,
@@ -282,7 +305,7 @@ def _items(
                     tokens=(fate or part).tokens,
                     kept=fate is not None,
                     reason=part.reason if fate else f"over the share of {chat.shares[section]} tokens",
-                    in_prompt=part.id in in_prompt,
+                    in_prompt=rank < in_prompt,
                     shortened=bool(fate and fate.shortened),
                 )
             )

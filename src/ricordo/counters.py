@@ -37,7 +37,8 @@ MODEL_PREFIXES = {
     "o4": "o200k",
     "gpt-4": "cl100k",
     "gpt-3.5": "cl100k",
-    "text-embedding-3": "cl100k",
+    "gpt-35": "cl100k",
+    "text-embedding": "cl100k",
     "llama-3": "llama3",
     "llama3": "llama3",
     "qwen": "qwen3",
@@ -52,7 +53,7 @@ class ExactCounter:
     """Counts with the vocabulary of one family."""
 
     exact = True
-    message_overhead = 3
+    message_overhead = 4  # three marks around the message, and its role
 
     def __init__(self, name: str, tokenizer: Any) -> None:
         self._name = name
@@ -75,22 +76,23 @@ def counter_for(model: str, language: str = "en") -> TokenCounter:
         return approximate_for(language, f"no tokenizer is known for model {model!r}")
     try:
         return _exact(family)
-    except ImportError as error:
+    except (ImportError, OSError, RuntimeError, ValueError) as error:
         return approximate_for(language, f"the tokenizer of {family} cannot be loaded: {error}")
 
 
 def family_of(model: str) -> str | None:
     """The family of a model name; None when no tokenizer of it is at hand."""
-    if model in FAMILIES:
-        return model
-    plain = model.lower().rpartition("/")[2]
+    plain = model.lower().rpartition("/")[2].removeprefix("ft:")
+    for family, vocabulary in FAMILIES.items():
+        if plain in (family, vocabulary):
+            return family
     matches = [prefix for prefix in MODEL_PREFIXES if plain.startswith(prefix)]
     return MODEL_PREFIXES[max(matches, key=len)] if matches else None
 
 
 def approximate_for(language: str, reason: str) -> ApproximateCounter:
     """Three characters a token in Italian, four in English."""
-    return ApproximateCounter(3 if language == "it" else 4, reason)
+    return ApproximateCounter(3 if language.lower().startswith("it") else 4, reason)
 
 
 @lru_cache(maxsize=len(FAMILIES))

@@ -8,8 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from ricordo.compact import label, said
 from ricordo.errors import ValidationError
-from ricordo.limits import Limits, check_id, check_ids, check_metadata, check_number, check_text, check_time
+from ricordo.limits import (
+    Limits,
+    check_id,
+    check_ids,
+    check_list,
+    check_metadata,
+    check_number,
+    check_text,
+    check_time,
+    check_tool_calls,
+)
 from ricordo.locales import Locale
 from ricordo.records import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
 
@@ -55,8 +66,8 @@ def from_document(
         created_at=_time("session.created_at", fields.get("created_at")),
         last_active_at=_time("session.last_active_at", fields.get("last_active_at")),
         title=None if fields.get("title") is None else check_text("session.title", fields["title"], limits),
-        document_ids=check_ids("session.document_ids", fields.get("document_ids") or ()),
-        tags=check_ids("session.tags", fields.get("tags") or ()),
+        document_ids=check_ids("session.document_ids", fields.get("document_ids", ())),
+        tags=check_ids("session.tags", fields.get("tags", ())),
         metadata=check_metadata("session.metadata", fields.get("metadata"), limits),
         ended_at=None if fields.get("ended_at") is None else _time("session.ended_at", fields["ended_at"]),
     )
@@ -69,15 +80,19 @@ def from_document(
 
 def to_markdown(session: SessionInfo, turns: Sequence[Turn], locale: Locale) -> str:
     """The session as a page to read."""
-    lines = [f"# {session.title or session.id}", "", f"*{session.created_at:%Y-%m-%d %H:%M} UTC*", ""]
+    lines = [f"# {' '.join((session.title or session.id).split())}", "", f"*{_minute(session.created_at)} UTC*", ""]
     for turn in turns:
         lines += [f"## {turn.turn_number}", ""]
         for message in turn.messages:
-            who = message.name or locale.label(message.role).rstrip(": ")
-            lines += [f"**{who}** ({message.created_at:%Y-%m-%d %H:%M})", "", message.content, ""]
+            who = label(message, locale).rstrip(": ")
+            lines += [f"**{who}** ({_minute(message.created_at)})", "", said(message), ""]
             if message.chunk_ids:
                 lines += [locale.sources.format(ids=", ".join(message.chunk_ids)).strip(), ""]
     return "\n".join(lines)
+
+
+def _minute(moment: datetime) -> str:
+    return moment.isoformat(sep=" ", timespec="minutes")[:16]
 
 
 def _turn_to_json(turn: Turn) -> dict[str, Any]:
@@ -116,9 +131,10 @@ def _turn_from_json(where: str, value: Any, session: SessionInfo, limits: Limits
     fields = _mapping(where, value)
     turn_id = check_id(f"{where}.id", fields.get("id"))
     question, answer = fields.get("question"), fields.get("answer")
-    steps = fields.get("steps") or []
-    if not (question or answer or steps):
+    steps = check_list(f"{where}.steps", fields.get("steps", ()))
+    if question is None and answer is None and not steps:
         raise ValidationError(where, "has neither question, answer nor steps")
+    counter = fields.get("counter", "")
     origin = fields.get("origin")
     if origin not in ("chat", "import"):
         raise ValidationError(f"{where}.origin", f"expected 'chat' or 'import', got {origin!r}")
@@ -129,25 +145,26 @@ def _turn_from_json(where: str, value: Any, session: SessionInfo, limits: Limits
         session_id=session.id,
         turn_number=check_number(f"{where}.turn_number", fields.get("turn_number")),
         created_at=_time(f"{where}.created_at", fields.get("created_at")),
-        question=_message(f"{where}.question", question, message_id(turn_id, "query"), limits) if question else None,
-        answer=_message(f"{where}.answer", answer, message_id(turn_id, "response"), limits) if answer else None,
+        question=_spoken("user", f"{where}.question", question, message_id(turn_id, "query"), limits),
+        answer=_spoken("assistant", f"{where}.answer", answer, message_id(turn_id, "response"), limits),
         steps=tuple(
             _message(f"{where}.steps[{n}]", step, message_id(turn_id, n + 1), limits) for n, step in enumerate(steps)
         ),
         metadata=check_metadata(f"{where}.metadata", fields.get("metadata"), limits),
         origin=origin,
-        counter=str(fields.get("counter", "")),
+        counter="" if counter == "" else check_id(f"{where}.counter", counter),
     ).sealed()
 
 
 def _message(where: str, value: Any, address: str, limits: Limits) -> Message:
     fields = _mapping(where, value)
-    calls = tuple(check_metadata(f"{where}.tool_calls", call, limits) for call in fields.get("tool_calls", ()))
+    role = _role(f"{where}.role", fields.get("role"))
+    calls = check_tool_calls(f"{where}.tool_calls", fields.get("tool_calls", ()), role, limits)
     content = fields.get("content")
     call_id, name = fields.get("tool_call_id"), fields.get("name")
     return Message(
         id=address,
-        role=_role(f"{where}.role", fields.get("role")),
+        role=role,
         content="" if calls and content == "" else check_text(f"{where}.content", content, limits),
         created_at=_time(f"{where}.created_at", fields.get("created_at")),
         tokens=check_number(f"{where}.tokens", fields.get("tokens"), least=0),
@@ -157,6 +174,18 @@ def _message(where: str, value: Any, address: str, limits: Limits) -> Message:
         tool_call_id=None if call_id is None else check_id(f"{where}.tool_call_id", call_id),
         name=None if name is None else check_id(f"{where}.name", name),
     )
+
+
+def _spoken(role: Role, where: str, value: Any, address: str, limits: Limits) -> Message | None:
+    """A question is the user's and an answer the assistant's words: a document cannot slip in another's."""
+    if value is None:
+        return None
+    message = _message(where, value, address, limits)
+    if message.role != role:
+        raise ValidationError(f"{where}.role", f"expected {role!r}, got {message.role!r}")
+    if message.tool_calls:
+        raise ValidationError(f"{where}.tool_calls", "a message that calls tools is a step of its turn")
+    return message
 
 
 def _role(where: str, value: Any) -> Role:

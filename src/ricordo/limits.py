@@ -15,6 +15,7 @@ from ricordo.errors import ValidationError
 from ricordo.records import Json
 
 ID_LENGTH = 255
+LARGEST = 2**53 - 1  # the largest whole number that JSON carries exactly everywhere
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 
@@ -41,16 +42,21 @@ def check_id(field: str, value: object) -> str:
 
 def check_ids(field: str, values: Iterable[str]) -> tuple[str, ...]:
     """A list of ids, such as cited chunks or tags."""
-    if isinstance(values, str):
-        raise ValidationError(field, "expected a list of ids, got one text; wrap it in a list")
-    return tuple(check_id(f"{field}[{index}]", value) for index, value in enumerate(values))
+    return tuple(check_id(f"{field}[{index}]", value) for index, value in enumerate(check_list(field, values)))
 
 
-def check_text(field: str, value: object, limits: Limits) -> str:
+def check_list(field: str, values: object) -> tuple[Any, ...]:
+    """Several values, and not one text or mapping that happens to be iterable."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ValidationError(field, f"expected a list, got one {type(values).__name__}; wrap it in a list")
+    return tuple(values)
+
+
+def check_text(field: str, value: object, limits: Limits, *, may_be_blank: bool = False) -> str:
     """The words of a message: not blank, no NUL, no lone surrogate, not oversized."""
     if not isinstance(value, str):
         raise ValidationError(field, f"expected text, got {type(value).__name__}")
-    if not value.strip():
+    if not may_be_blank and not value.strip():
         raise ValidationError(field, "is empty or blank; give the words that were said")
     _check_characters(field, value)
     if len(value) * 4 > limits.text_bytes and len(value.encode()) > limits.text_bytes:
@@ -65,23 +71,36 @@ def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) 
     if not isinstance(value, Mapping):
         raise ValidationError(field, f"expected a mapping of JSON values, got {type(value).__name__}")
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         copy: Json = json.loads(text)
+        _check_characters(field, text)
+        _check_inside(field, value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValidationError(field, f"is not JSON ({error}); use text, numbers, lists and mappings") from error
-    _check_characters(field, text)
-    _check_inside(field, copy)
     if len(text.encode()) > limits.metadata_bytes:
         raise ValidationError(field, f"is larger than {limits.metadata_bytes} bytes as JSON; store less")
     return copy
 
 
+def check_tool_calls(field: str, value: object, role: str, limits: Limits) -> tuple[Json, ...]:
+    """What a message calls: mappings that are not empty, and only from an assistant."""
+    calls = tuple(check_metadata(f"{field}[{n}]", call, limits) for n, call in enumerate(check_list(field, value)))
+    if calls and role != "assistant":
+        raise ValidationError(field, f"only an assistant calls tools, not a message of role {role!r}")
+    for index, call in enumerate(calls):
+        if not call:
+            raise ValidationError(f"{field}[{index}]", "is empty; name the tool that is called")
+    return calls
+
+
 def check_number(field: str, value: object, *, least: int = 1) -> int:
-    """A whole number of at least `least`."""
+    """A whole number of at least `least`, small enough for every store."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(field, f"expected a whole number, got {type(value).__name__}")
     if value < least:
         raise ValidationError(field, f"expected {least} or more, got {value}")
+    if value > LARGEST:
+        raise ValidationError(field, f"expected at most {LARGEST}")
     return value
 
 
@@ -106,7 +125,7 @@ def _check_characters(field: str, value: str) -> None:
 
 
 def _check_inside(field: str, value: object) -> None:
-    """NUL hides from the JSON text as an escape; non-finite numbers hide in floats."""
+    """What JSON would change without a word: a NUL behind an escape, a number too large, a key that is not text."""
     if isinstance(value, str):
         if "\x00" in value:
             raise ValidationError(field, "contains a NUL character; remove it")
@@ -115,8 +134,10 @@ def _check_inside(field: str, value: object) -> None:
             raise ValidationError(field, "contains a number that is not finite")
     elif isinstance(value, dict):
         for key, inner in value.items():
+            if not isinstance(key, str):
+                raise ValidationError(field, f"has a key that is not text ({type(key).__name__}); use text keys")
             _check_inside(field, key)
             _check_inside(field, inner)
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         for inner in value:
             _check_inside(field, inner)

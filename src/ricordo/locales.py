@@ -1,13 +1,13 @@
 """The words that prompts are written in: one table a language, extended by passing your own `Locale`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ricordo.errors import SettingsError
 
 
 @dataclass(frozen=True, slots=True)
 class Locale:
-    """Labels and headings of one language. `{n}` and `{ids}` are filled in."""
+    """Labels and headings of one language. `{n}` in the history's header and `{ids}` in the sources are filled in."""
 
     code: str
     user_label: str
@@ -22,6 +22,17 @@ class Locale:
     recalled_header: str
     chunks_header: str
     question_header: str
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if not isinstance(getattr(self, each.name), str):
+                raise SettingsError(f"locale.{each.name}", "expected text")
+        for name, filled in (("history_header", {"n": 1}), ("sources", {"ids": ""})):
+            try:
+                getattr(self, name).format(**filled)
+            except (LookupError, ValueError, AttributeError) as error:
+                known = ", ".join(f"{{{key}}}" for key in filled)
+                raise SettingsError(f"locale.{name}", f"only {known} is filled in; double any other brace") from error
 
     def header(self, turns: int) -> str:
         """The line above the history."""
@@ -72,6 +83,6 @@ def locale_for(choice: "Locale | str") -> Locale:
     """A built-in table by code, or the caller's own."""
     if isinstance(choice, Locale):
         return choice
-    if choice not in LOCALES:
+    if not isinstance(choice, str) or choice not in LOCALES:
         raise SettingsError("locale", f"{choice!r} is unknown; use one of {sorted(LOCALES)} or pass a Locale")
     return LOCALES[choice]

@@ -1,5 +1,6 @@
 """The façade: opens a store, wires the parts, hands out sessions. The one place that names concrete parts."""
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from uuid import uuid4
 
 from ricordo.clock import SystemClock
 from ricordo.counters import counter_for
-from ricordo.errors import NotFoundError, SettingsError, ValidationError
+from ricordo.errors import NotFoundError, SettingsError, StoreError, ValidationError
 from ricordo.limits import check_id, check_number
 from ricordo.ports import Clock, Store, TokenCounter
 from ricordo.presets import settings_from
@@ -22,6 +23,8 @@ from ricordo.verbs import forget, transfer
 from ricordo.verbs.tools import Scope, Tools
 from ricordo.verbs.verify import verify
 
+log = logging.getLogger("ricordo")
+
 DEFAULT_AGENT = "default"
 DEFAULT_PATH = "ricordo.db"
 
@@ -32,8 +35,9 @@ def open(url_or_path: str | Path | None = None, **settings: Any) -> "Memory":
     Without an argument: RICORDO_URL, else `ricordo.db` in the current folder. Keywords are settings, over
     RICORDO_* variables, over the preset.
     """
-    place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL", DEFAULT_PATH)
+    place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
     chosen = settings_from(settings, os.environ)
+    check_id("tenant_id", chosen.tenant_id)  # before a store is opened that nobody would close
     return Memory(store_for(place), chosen)
 
 
@@ -108,12 +112,11 @@ class Memory:
     def resume(self, session_id: object, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
         """For a chat: the session if this user has it, else a new one with a fresh UUID, never an error.
 
-        Whether it is new is told by comparing ids: `session.id != session_id`.
+        Whether it is new is told by comparing ids: `session.id != session_id`. While the store is away nobody
+        can tell, and the id is taken at its word, so that a talk is not split in two.
         """
-        owner = self._owner(user_id)
-        if isinstance(session_id, str) and _readable(session_id) and self.store.session(owner, session_id):
-            return self.session(session_id, user_id=user_id, agent_id=agent_id)
-        return self.session(user_id=user_id, agent_id=agent_id)
+        known = isinstance(session_id, str) and _readable(session_id) and self._has(self._owner(user_id), session_id)
+        return self.session(str(session_id) if known else None, user_id=user_id, agent_id=agent_id)
 
     def sessions(
         self,
@@ -125,7 +128,10 @@ class Memory:
     ) -> list[SessionInfo]:
         """A user's sessions, most recently active first; `before` is the last one of the previous page."""
         most = self.settings.recent_sessions if limit is None else check_number("limit", limit)
-        return list(self.store.sessions(self._owner(user_id), limit=most, agent_id=agent_id, before=before))
+        agent = None if agent_id is None else check_id("agent_id", agent_id)
+        if before is not None and not isinstance(before, SessionInfo):
+            raise ValidationError("before", f"expected the last SessionInfo of a page, got {type(before).__name__}")
+        return list(self.store.sessions(self._owner(user_id), limit=most, agent_id=agent, before=before))
 
     def delete_session(self, session_id: str, *, user_id: str) -> int:
         """Remove a session with everything in it; how many turns went."""
@@ -185,6 +191,14 @@ class Memory:
     def close(self) -> None:
         """Let go of files and connections. Safe to repeat."""
         self.store.close()
+
+    def _has(self, owner: Owner, session_id: str) -> bool:
+        try:
+            return self.store.session(owner, session_id) is not None
+        except StoreError as error:
+            details = {"operation": "resume", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
+            log.warning("session cannot be looked up: %s", error, extra=details | {"session_id": session_id})
+            return True
 
     def _owner(self, user_id: str) -> Owner:
         return Owner(self.settings.tenant_id, check_id("user_id", user_id))

@@ -74,22 +74,22 @@ INHERITED_VARIABLES = {
 
 def settings_from(keywords: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
     """Preset, then inherited variables, then RICORDO_* variables, then keywords."""
-    chosen = keywords.get("preset", environment.get("RICORDO_PRESET", "balanced"))
-    if chosen not in PRESETS:
-        raise SettingsError("preset", f"{chosen!r} is unknown; use one of {', '.join(PRESETS)}")
-    settings = Settings().with_values({**PRESETS[chosen], "preset": chosen})
-    settings = settings.with_values(_inherited(environment))
     ours = {
         name: environment[f"RICORDO_{name.upper()}"]
         for name in setting_names()
-        if name != "preset" and f"RICORDO_{name.upper()}" in environment
+        if f"RICORDO_{name.upper()}" in environment
     }
-    return settings.with_values(ours).with_values(keywords)
+    chosen = {"preset": "balanced", **_inherited(environment), **ours, **keywords}
+    preset = chosen["preset"]
+    if not isinstance(preset, str) or preset not in PRESETS:
+        raise SettingsError("preset", f"{preset!r} is unknown; use one of {', '.join(PRESETS)}")
+    return Settings().with_values({**PRESETS[preset], **chosen})
 
 
 def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for variable, (name, unit) in INHERITED_VARIABLES.items():
-        if variable in environment:
-            found[name] = environment[variable].strip() + unit
+        value = environment.get(variable, "").strip()
+        if value:
+            found[name] = value + unit
     return found

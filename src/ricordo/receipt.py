@@ -108,7 +108,8 @@ def to_stored(receipt: Receipt, session_id: str, turn_number: int) -> StoredRece
             passages[key] = value
             return {"passage": key}
         if isinstance(value, dict):
-            return {name: moved(inner) for name, inner in value.items()}
+            inside = {name: moved(inner) for name, inner in value.items()}
+            return {"literal": inside} if inside.keys() in ({"passage"}, {"literal"}) else inside
         if isinstance(value, (list, tuple)):
             return [moved(inner) for inner in value]
         return value
@@ -126,6 +127,7 @@ def from_stored(stored: StoredReceipt) -> Receipt:
         if isinstance(value, dict):
             if value.keys() == {"passage"}:
                 return stored.passages[value["passage"]]
+            value = value["literal"] if value.keys() == {"literal"} else value
             return {name: back(inner) for name, inner in value.items()}
         if isinstance(value, list):
             return [back(inner) for inner in value]
@@ -135,7 +137,7 @@ def from_stored(stored: StoredReceipt) -> Receipt:
         body = back(json.loads(stored.body))
         items = tuple(ReceiptItem(**item) for item in body.pop("items"))
         receipt = Receipt(items=items, **body)
-        return replace(receipt, degraded=tuple(receipt.degraded))
+        return replace(receipt, degraded=tuple(receipt.degraded), turn_number=stored.turn_number)
     except (KeyError, TypeError, ValueError) as error:
         raise ReceiptError(
             f"the receipt of turn {stored.turn_number} in session {stored.session_id!r} cannot be read ({error}); "
@@ -162,11 +164,16 @@ def rebuild(receipt: Receipt, message_of: Callable[[str], Message | None]) -> tu
                 parts.append(label + compact_text(said(stored(message_id)), characters) + suffix)
         return "".join(parts)
 
-    messages = tuple(
-        chat_message(stored(entry["message"])) if "message" in entry else {**entry, "content": text(entry["content"])}
-        for entry in receipt.recipe["messages"]
-    )
-    prompt = text(receipt.recipe["prompt"])
+    try:
+        messages = tuple(
+            chat_message(stored(entry["message"]))
+            if "message" in entry
+            else {**entry, "content": text(entry["content"])}
+            for entry in receipt.recipe["messages"]
+        )
+        prompt = text(receipt.recipe["prompt"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReceiptError(f"the recipe of this receipt cannot be followed ({error!r}); run verify") from error
     if digest(messages) != receipt.messages_digest or digest(prompt) != receipt.prompt_digest:
         raise ReceiptError("what was stored has changed since: the rebuilt context differs from the receipt's digest")
     return messages, prompt

@@ -16,6 +16,8 @@ from ricordo.records import Message, Turn
 from ricordo.tokens import cut, turn_cost
 from ricordo.window import shorten_turn
 
+SEPARATOR = "\n"
+
 Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary", "cited", "asked"]
 
 
@@ -92,10 +94,10 @@ def shorten(part: Part, room: int, counter: TokenCounter) -> Part | None:
             return None
         piece = Piece(messages=short.messages)
         return replace(part, piece=piece, tokens=turn_cost(short, counter), shortened=True)
-    text = cut(piece_text(part.piece), room - 1, counter)
+    text = cut(piece_text(part.piece), room, counter, after=SEPARATOR)
     if not text:
         return None
-    return replace(part, piece=Piece(text=text), tokens=counter.count(text) + 1, shortened=True)
+    return replace(part, piece=Piece(text=text), tokens=_tokens(text, counter), shortened=True)
 
 
 def piece_text(piece: Piece) -> str:
@@ -104,21 +106,36 @@ def piece_text(piece: Piece) -> str:
 
 
 def text_part(section: Section, part_id: str, reason: Reason, text: str, counter: TokenCounter) -> Part:
-    """A part that is plain text, with one token for what separates it from its neighbour."""
-    return Part(section, part_id, reason, Piece(text=text), counter.count(text) + 1)
+    """A part that is plain text, counted with what separates it from its neighbour."""
+    return Part(section, part_id, reason, Piece(text=text), _tokens(text, counter))
 
 
-def turn_part(turn: Turn, reason: Reason, counter: TokenCounter) -> Part:
-    """A turn of the history as whole chat messages."""
+def turn_part(turn: Turn, reason: Reason, counter: TokenCounter, *, shortened: bool = False) -> Part:
+    """A turn of the history as whole chat messages; `shortened` if the window had to cut it."""
     piece = Piece(messages=turn.messages)
-    return Part(Section.HISTORY, turn.id, reason, piece, turn_cost(turn, counter), turn)
+    return Part(Section.HISTORY, turn.id, reason, piece, turn_cost(turn, counter), turn, shortened)
 
 
-def compact_part(turn: Turn, reason: Reason, locale: Locale, characters: int, counter: TokenCounter) -> Part:
-    """A turn of the history as compact lines."""
+def compact_part(
+    turn: Turn, reason: Reason, locale: Locale, characters: int, counter: TokenCounter, *, shortened: bool = False
+) -> Part:
+    """A turn of the history as compact lines; as plain text where its messages are not as they are stored."""
     lines = tuple(
         Line(message, label(message, locale), characters, cited(message, locale, sources=True))
         for message in turn.messages
     )
     piece = Piece(lines=lines)
-    return Part(Section.HISTORY, turn.id, reason, piece, counter.count(piece_text(piece)) + 1, turn)
+    text = piece_text(piece)
+    return Part(
+        Section.HISTORY,
+        turn.id,
+        reason,
+        Piece(text=text) if shortened else piece,
+        _tokens(text, counter),
+        turn,
+        shortened,
+    )
+
+
+def _tokens(text: str, counter: TokenCounter) -> int:
+    return counter.count(text + SEPARATOR)

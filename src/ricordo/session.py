@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 from ricordo.context import Context, Remembered
 from ricordo.errors import NotFoundError, ValidationError
-from ricordo.limits import check_ids, check_number, check_text
+from ricordo.limits import check_ids, check_list, check_number, check_text
 from ricordo.receipt import Receipt
 from ricordo.records import Chunk, Message, SessionChanges, SessionInfo, Turn
 from ricordo.settings import BudgetSettings
@@ -69,7 +69,7 @@ class Session:
         `turn_number` is the number you count on, refused if it is not the next. The receipt of the last
         `context()` for this very question is kept with the turn.
         """
-        return keep.keep_turn(
+        turn = keep.keep_turn(
             self._tools,
             self._scope,
             Said("user", query, created_at),
@@ -79,6 +79,8 @@ class Session:
             turn_number=turn_number,
             receipt=receipt or self._receipt_for(query),
         )
+        self._last_receipt = None
+        return turn
 
     def ask(
         self,
@@ -118,10 +120,13 @@ class Session:
             if found is None:
                 raise NotFoundError(f"turn {record!r} does not exist for user {self.user_id!r}; ask first")
             record = found
+        if not isinstance(record, Turn):
+            raise ValidationError("turn", f"expected a turn or its id, got {type(record).__name__}")
         said = Said("assistant", response, created_at, chunk_ids)
-        return keep.keep_answer(
-            self._tools, record, said, metadata=metadata, receipt=receipt or self._receipt_for(record.query)
-        )
+        receipt = receipt or self._receipt_for(record.query)
+        answered = keep.keep_answer(self._tools, self._scope, record, said, metadata=metadata, receipt=receipt)
+        self._last_receipt = None
+        return answered
 
     def add_message(
         self,
@@ -147,7 +152,8 @@ class Session:
     def history(self, limit: int | None = None, *, before: int | None = None) -> list[Turn]:
         """Turns in order, at most the `limit` newest, optionally before a number."""
         last = None if limit is None else check_number("limit", limit, least=0)
-        return list(self._tools.store.turns(self._scope.owner, self.id, last=last, before=before))
+        below = None if before is None else check_number("before", before, least=0)
+        return list(self._tools.store.turns(self._scope.owner, self.id, last=last, before=below))
 
     def window(self) -> Window:
         """The recent turns that fit the window's bounds."""
@@ -176,17 +182,17 @@ class Session:
             system=settings.system_prompt if system is None else system,
             profile=profile,
             summary=summary,
-            recalled=tuple(recalled),
+            recalled=check_list("recalled", recalled),
             format_instructions=settings.format_instructions if format_instructions is None else format_instructions,
         )
-        chosen = compose.as_chunks(chunks)
+        chosen = compose.as_chunks(chunks, settings.limits)
         context = compose.compose(self._tools, self._scope, question, chosen, slots, self._budget(budget))
         self._last_receipt = context.receipt
         return context
 
     def receipts(self, limit: int = 50) -> list[Receipt]:
         """Receipts of past turns, newest first."""
-        return list(compose.past_receipts(self._tools, self._scope, limit))
+        return list(compose.past_receipts(self._tools, self._scope, check_number("limit", limit)))
 
     def rebuild(self, turn_number: int) -> Context:
         """The context that was built for a past turn, byte for byte."""

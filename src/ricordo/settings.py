@@ -5,17 +5,21 @@ one flat name (`max_turns`, `turn_ttl`, …) that works as keyword, as `RICORDO_
 Errors name the key and the type that was expected.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from difflib import get_close_matches
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from ricordo.errors import SettingsError
-from ricordo.limits import Limits
+from ricordo.limits import LARGEST, Limits
 from ricordo.locales import Locale, locale_for
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 DAY = timedelta(days=1)
 
@@ -30,12 +34,12 @@ class WindowSettings:
     most_turns: int | None = None
 
     def __post_init__(self) -> None:
+        _check_types(self)
         _at_least("max_tokens", self.max_tokens, 0)
         _at_least("compact_chars", self.compact_chars, 1)
-        if self.max_turns is not None:
-            _at_least("max_turns", self.max_turns, 0)
-            if self.most_turns is not None and self.max_turns > self.most_turns:
-                raise SettingsError("max_turns", f"this preset allows at most {self.most_turns}")
+        _at_least("max_turns", self.max_turns, 0)
+        if self.most_turns is not None and (self.max_turns is None or self.max_turns > self.most_turns):
+            raise SettingsError("max_turns", f"most_turns allows at most {self.most_turns}, got {self.max_turns}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class BudgetSettings:
     chunks_later: int = 6
 
     def __post_init__(self) -> None:
+        _check_types(self)
         for each in fields(self):
             _at_least(each.name, getattr(self, each.name), 1 if each.name.endswith("_share") else 0)
 
@@ -69,10 +74,9 @@ class Retention:
     cleanup_interval: timedelta = timedelta(hours=6)
 
     def __post_init__(self) -> None:
+        _check_types(self)
         for each in fields(self):
-            value = getattr(self, each.name)
-            if value is not None and value <= timedelta(0):
-                raise SettingsError(each.name, f"expected a duration above zero, got {value}")
+            _above_zero(each.name, getattr(self, each.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,12 @@ class CondensationSettings:
     condense_at: float = 0.95
     condense_keep: int = 5
     condense_least: int = 4
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        for name in ("condense_tokens", "condense_keep", "condense_least"):
+            _at_least(name, getattr(self, name), 1)
+        _within("condense_at", self.condense_at, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,14 @@ class TopicSettings:
     recent_message_keep: int = 4
     forget: Literal["archive", "delete"] = "archive"
 
+    def __post_init__(self) -> None:
+        _check_types(self)
+        for name in ("max_topics", "access_threshold", "max_messages_per_topic", "recent_message_keep"):
+            _at_least(name, getattr(self, name), 1)
+        _within("similarity_threshold", self.similarity_threshold, -1, 1)
+        _above_zero("base_half_life", self.base_half_life)
+        _above_zero("max_half_life", self.max_half_life)
+
 
 @dataclass(frozen=True, slots=True)
 class ProfileSettings:
@@ -110,6 +128,13 @@ class ProfileSettings:
     profile_facts_tokens: int = 100
     profile_topics_tokens: int = 50
     session_end_idle: timedelta = timedelta(minutes=30)
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        for each in fields(self):
+            if each.name != "session_end_idle":
+                _at_least(each.name, getattr(self, each.name), 0)
+        _above_zero("session_end_idle", self.session_end_idle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +158,23 @@ class Settings:
     profile: ProfileSettings = field(default_factory=ProfileSettings)
     limits: Limits = field(default_factory=Limits)
 
+    def __post_init__(self) -> None:
+        _check_types(self)
+        _at_least("recent_sessions", self.recent_sessions, 1)
+        _above_zero("clarification_timeout", self.clarification_timeout)
+        _at_least("text_bytes", self.limits.text_bytes, 1)
+        _at_least("metadata_bytes", self.limits.metadata_bytes, 2)
+
     def with_values(self, values: Mapping[str, Any]) -> "Settings":
-        """A copy with flat settings changed; text is parsed to the type that the setting has."""
-        result = self
+        """A copy with flat settings changed, all at once; text is parsed to the type that the setting has."""
+        names = setting_names()
+        alone: dict[str, Any] = {}
+        grouped: dict[str, dict[str, Any]] = {}
         for key, raw in values.items():
-            result = _set(result, key, raw)
-        return result
+            group, kind = _known(key, names)
+            (alone if group is None else grouped.setdefault(group, {}))[key] = _parse(key, kind, raw)
+        changed = {group: replace(getattr(self, group), **inner) for group, inner in grouped.items()}
+        return replace(self, **alone, **changed)
 
 
 def setting_names() -> dict[str, tuple[str | None, Any]]:
@@ -152,17 +188,12 @@ def setting_names() -> dict[str, tuple[str | None, Any]]:
     return names
 
 
-def _set(settings: Settings, key: str, raw: Any) -> Settings:
-    names = setting_names()
+def _known(key: str, names: Mapping[str, tuple[str | None, Any]]) -> tuple[str | None, Any]:
     if key not in names:
         near = get_close_matches(key, names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else f"; the known ones are {', '.join(sorted(names))}"
         raise SettingsError(key, f"is unknown{hint}")
-    group, kind = names[key]
-    value = _parse(key, kind, raw)
-    if group is None:
-        return replace(settings, **{key: value})
-    return replace(settings, **{group: replace(getattr(settings, group), **{key: value})})
+    return names[key]
 
 
 def _parse(key: str, kind: Any, raw: Any) -> Any:
@@ -184,11 +215,9 @@ def _parse(key: str, kind: Any, raw: Any) -> Any:
             return kind(raw.replace("_", ""))
         except ValueError:
             raise SettingsError(key, f"expected {_noun(kind)}, got {raw!r}") from None
-    if kind is float and isinstance(raw, int) and not isinstance(raw, bool):
-        return float(raw)
-    if isinstance(raw, bool) or not isinstance(raw, kind):
+    if isinstance(raw, bool) or not isinstance(raw, (int, float) if kind is float else kind):
         raise SettingsError(key, f"expected {_noun(kind)}, got {type(raw).__name__}")
-    return raw
+    return float(raw) if kind is float else raw
 
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -200,13 +229,37 @@ def _duration(key: str, raw: Any) -> timedelta:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", raw.strip().lower()) if isinstance(raw, str) else None
     if match is None:
         raise SettingsError(key, f"expected a duration such as '30m', '24h' or '30d', got {raw!r}")
-    return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    try:
+        return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    except OverflowError:
+        raise SettingsError(key, f"expected a duration of at most {timedelta.max.days} days, got {raw!r}") from None
 
 
 def _noun(kind: type) -> str:
     return {int: "a whole number", float: "a number", str: "text"}.get(kind, kind.__name__)
 
 
-def _at_least(key: str, value: int, least: int) -> None:
-    if value < least:
+def _check_types(group: "DataclassInstance") -> None:
+    """A value object made by hand is checked like one made from text, only that it must hold the type itself."""
+    for each in fields(group):
+        value = getattr(group, each.name)
+        parsed = value if type(value) is each.type else _parse(each.name, each.type, value)
+        if isinstance(value, str) and not isinstance(parsed, str):
+            raise SettingsError(each.name, f"expected {_noun(type(parsed))}, got {value!r}")
+
+
+def _at_least(key: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
         raise SettingsError(key, f"expected {least} or more, got {value}")
+    if value is not None and value > LARGEST:
+        raise SettingsError(key, f"expected at most {LARGEST}")
+
+
+def _within(key: str, value: float, least: float, most: float) -> None:
+    if not (math.isfinite(value) and least <= value <= most):
+        raise SettingsError(key, f"expected a number from {least} to {most}, got {value}")
+
+
+def _above_zero(key: str, value: timedelta | None) -> None:
+    if value is not None and value <= timedelta(0):
+        raise SettingsError(key, f"expected a duration above zero, got {value}")

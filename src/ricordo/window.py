@@ -13,7 +13,7 @@ from ricordo.locales import Locale
 from ricordo.ports import TokenCounter
 from ricordo.records import Message, Turn
 from ricordo.settings import WindowSettings
-from ricordo.tokens import CUT_MARK, cut, message_cost, recounted, turn_cost
+from ricordo.tokens import content_tokens, cut, message_cost, recounted, turn_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,21 @@ def shorten_turn(turn: Turn, limit: int, counter: TokenCounter) -> Turn | None:
     """The turn with its messages cut to fit `limit` tokens, or None where not even marks would fit.
 
     Messages share the room evenly. Tool traffic is one group that breaks when cut, so it goes as a whole
-    before any word of the question or the answer does.
+    before any word of the question or the answer does; in a turn of nothing else the calls stay whole.
     """
     if turn.steps and (turn.question or turn.answer):
         return shorten_turn(replace(turn, steps=()), limit, counter)
     messages = turn.messages
+    calling = [message for message in messages if message.tool_calls]
     fixed = sum(message_cost(message, counter) - message.tokens for message in messages)
-    room = limit - fixed
-    demands = {message.id: message.tokens for message in messages}
+    room = limit - fixed - sum(message.tokens for message in calling)
+    if room < 0:
+        return None
+    demands = {message.id: message.tokens for message in messages if not message.tool_calls}
     shares = share_out(room, demands, dict.fromkeys(demands, 1))
-    short = {message.id: _shorten(message, shares[message.id], counter) for message in messages}
+    short = {message.id: message for message in calling} | {
+        message.id: _shorten(message, shares[message.id], counter) for message in messages if message.id in shares
+    }
     if any(message is None for message in short.values()):
         return None
     return replace(
@@ -85,8 +90,6 @@ def shorten_turn(turn: Turn, limit: int, counter: TokenCounter) -> Turn | None:
 def _shorten(message: Message, limit: int, counter: TokenCounter) -> Message | None:
     if message.tokens <= limit:
         return message
-    text = cut(message.content, limit, counter) or CUT_MARK
-    tokens = counter.count(text)
-    if message.tool_calls or tokens > limit:
-        return None
-    return replace(message, content=text, tokens=tokens)
+    named = content_tokens("", (), counter, message.name)
+    text = cut(message.content, limit - named, counter)
+    return replace(message, content=text, tokens=counter.count(text) + named) if text else None

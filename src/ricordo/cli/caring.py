@@ -116,7 +116,7 @@ def duration(value: timedelta) -> str:
     for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds % size == 0 and seconds > size * (unit == "d"):
             return f"{seconds // size:.0f}{unit}"
-    return f"{seconds:g}s"
+    return f"{seconds:.6f}".rstrip("0").rstrip(".") + "s"
 
 
 def _value(settings: Settings, name: str) -> Any:

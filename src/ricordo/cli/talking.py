@@ -16,7 +16,7 @@ from ricordo.cli.passages import add_budget, add_chunks, read_chunks
 from ricordo.cli.plain import context_json, message_json, turn_json
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import DEFAULT_AGENT, Memory
-from ricordo.records import Turn
+from ricordo.records import Owner, Turn
 from ricordo.session import Session
 
 
@@ -57,9 +57,12 @@ def ask(options: Options, output: Output) -> int:
 def answer(options: Options, output: Output) -> int:
     """Answer an open turn."""
     with open_memory(options) as memory:
-        # The turn's id says which session it belongs to.
-        turn = memory.session(user_id=user_of(options)).answer(
-            options.turn_id,
+        owner = Owner(memory.settings.tenant_id, user_of(options))
+        asked = memory.store.turn(owner, options.turn_id)
+        if asked is None:
+            raise NotFoundError(f"turn {options.turn_id!r} does not exist for user {owner.user_id!r}; ask first")
+        turn = memory.session(asked.session_id, user_id=owner.user_id, agent_id=asked.agent_id).answer(
+            asked,
             read_text(options.response),
             chunk_ids=options.chunk,
             metadata=_metadata(options),

@@ -5,16 +5,16 @@ the window, the receipt and the log say so.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 
 from ricordo.context import Context, Material, Remembered, assemble
-from ricordo.errors import NotFoundError, StoreError
-from ricordo.limits import check_id, check_text
+from ricordo.errors import NotFoundError, RicordoError, ValidationError
+from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.receipt import Receipt, from_stored, rebuild
 from ricordo.records import Chunk, Message, Turn, turn_id_of
 from ricordo.settings import BudgetSettings
+from ricordo.tokens import ApproximateCounter
 from ricordo.verbs.tools import Scope, Tools
 from ricordo.window import Window, fit_window
 
@@ -35,23 +35,25 @@ class Slots:
     recalled: tuple[Remembered, ...] = ()
     format_instructions: str = ""
 
+    def check(self, limits: Limits) -> None:
+        """Refuse what cannot be part of a prompt, by name; blank texts are empty slots."""
+        for each in fields(self):
+            if each.name != "recalled":
+                check_text(each.name, getattr(self, each.name), limits, may_be_blank=True)
+        for index, remembered in enumerate(self.recalled):
+            if not isinstance(remembered, Remembered):
+                found = type(remembered).__name__
+                raise ValidationError(f"recalled[{index}]", f"expected a Remembered, got {found}")
+            check_id(f"recalled[{index}].id", remembered.id)
+            check_text(f"recalled[{index}].text", remembered.text, limits)
+
 
 def load_window(tools: Tools, scope: Scope, *, asking: str | None = None) -> Window:
     """The recent turns that fit. An open turn that asks `asking` right now is not history yet."""
     try:
         return fit_window(_newest_first(tools, scope, asking), tools.settings.window, tools.counter)
-    except StoreError as error:
-        log.warning(
-            "history is unavailable: %s",
-            error,
-            extra={
-                "operation": "window",
-                "tenant_id": scope.owner.tenant_id,
-                "user_id": scope.owner.user_id,
-                "session_id": scope.session_id,
-            },
-        )
-        return Window(degraded=(f"history is unavailable: {error}",))
+    except Exception as error:  # whatever a store or a counter does, the chat goes on
+        return Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
 
 
 def compose(
@@ -59,8 +61,9 @@ def compose(
 ) -> Context:
     """The context for `question`."""
     check_text("question", question, tools.settings.limits)
+    slots.check(tools.settings.limits)
     window = load_window(tools, scope, asking=question)
-    most = budget.chunks_later if window.turns else budget.chunks_first
+    most = budget.chunks_later if window.turns or _spoke_before(tools, scope, question) else budget.chunks_first
     material = Material(
         question=question,
         safety=slots.safety,
@@ -68,13 +71,22 @@ def compose(
         profile=slots.profile,
         summary=slots.summary,
         history=tuple(reversed(window.turns)),
+        history_shortened=window.shortened,
         recalled=slots.recalled,
         chunks=tuple(chunks[:most]),
         chunks_left_out=tuple(chunks[most:]),
         format_instructions=slots.format_instructions,
         degraded=window.degraded + _counting_note(tools),
     )
-    return assemble(material, budget, tools.settings.locale, tools.settings.window.compact_chars, tools.counter)
+    locale, characters = tools.settings.locale, tools.settings.window.compact_chars
+    try:
+        return assemble(material, budget, locale, characters, tools.counter)
+    except RicordoError:
+        raise
+    except Exception as error:  # a counter that fails; without counts no history can be trusted to fit
+        note = _without_memory(scope, "context", f"tokens cannot be counted by {tools.counter.name}", error)
+        poorer = replace(material, history=(), history_shortened=False, degraded=(*material.degraded, note))
+        return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
 
 
 def past_receipts(tools: Tools, scope: Scope, limit: int) -> tuple[Receipt, ...]:
@@ -89,29 +101,64 @@ def recompose(tools: Tools, scope: Scope, turn_number: int) -> Context:
         raise NotFoundError(f"turn {turn_number} of session {scope.session_id!r} has no receipt")
     receipt = from_stored(found[0])
 
+    turns: dict[str, Turn | None] = {}
+
     def message_of(address: str) -> Message | None:
-        turn = tools.store.turn(scope.owner, turn_id_of(address))
+        turn_id = turn_id_of(address)
+        if turn_id not in turns:
+            turns[turn_id] = tools.store.turn(scope.owner, turn_id)
+        turn = turns[turn_id]
         return next((each for each in turn.messages if each.id == address), None) if turn else None
 
     messages, prompt = rebuild(receipt, message_of)
     return Context(messages, prompt, receipt.question, (), receipt)
 
 
-def as_chunks(given: Iterable[Chunk | str | Mapping[str, Any] | tuple[str, str]]) -> tuple[Chunk, ...]:
+def as_chunks(given: object, limits: Limits) -> tuple[Chunk, ...]:
     """Chunks in any of the shapes that callers have: records, mappings with id and text, pairs, plain text."""
     chunks = []
-    for index, each in enumerate(given, start=1):
-        if isinstance(each, Chunk):
-            chunk = each
-        elif isinstance(each, str):
-            chunk = Chunk(f"chunk-{index}", each)
-        elif isinstance(each, Mapping):
-            chunk = Chunk(each.get("id", f"chunk-{index}"), each.get("text", each.get("content", "")))
-        else:
-            chunk = Chunk(*each)
-        check_id(f"chunks[{index - 1}].id", chunk.id)
-        chunks.append(chunk)
+    for index, each in enumerate(check_list("chunks", given)):
+        field, own_id = f"chunks[{index}]", f"chunk-{index + 1}"
+        match each:
+            case Chunk(chunk_id, text):
+                pass
+            case str():
+                chunk_id, text = own_id, each
+            case Mapping():
+                chunk_id, text = each.get("id", own_id), each.get("text", each.get("content"))
+            case (chunk_id, text):
+                pass
+            case _:
+                raise ValidationError(
+                    field, "expected a Chunk, a text, a pair (id, text) or a mapping with id and text"
+                )
+        chunks.append(Chunk(check_id(f"{field}.id", chunk_id), check_text(f"{field}.text", text, limits)))
     return tuple(chunks)
+
+
+def _spoke_before(tools: Tools, scope: Scope, question: str) -> bool:
+    """Whether the session has an earlier turn, though none of it fits the window."""
+    try:
+        return next(_newest_first(tools, scope, question), None) is not None
+    except Exception:  # the window has said already that history is unavailable
+        return False
+
+
+def _without_memory(scope: Scope, operation: str, problem: str, error: Exception) -> str:
+    """Log why memory is missing, never with the text of a message, and return the sentence."""
+    cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
+    log.warning(
+        "%s: %s",
+        problem,
+        cause,
+        extra={
+            "operation": operation,
+            "tenant_id": scope.owner.tenant_id,
+            "user_id": scope.owner.user_id,
+            "session_id": scope.session_id,
+        },
+    )
+    return f"{problem}: {cause}"
 
 
 def _newest_first(tools: Tools, scope: Scope, asking: str | None) -> Iterator[Turn]:

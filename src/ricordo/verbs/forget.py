@@ -7,7 +7,7 @@ tried again next time. Erasing ends with a receipt of what went.
 import logging
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ricordo.errors import StoreError
 from ricordo.records import Owner
@@ -26,30 +26,47 @@ def cleanup(tools: Tools, tenant_id: str, retention: Retention, progress: Progre
     """Remove a tenant's turns and sessions that are past their time, and nothing else."""
     started = time.perf_counter()
     now = tools.clock.now()
+    turns_before, idle_before = _ago(now, retention.turn_ttl), _ago(now, retention.session_idle)
     sessions = turns = 0
     errors: list[str] = []
-    if retention.turn_ttl or retention.session_idle:
-        owners = list(tools.store.owners(tenant_id))
+    if turns_before or idle_before:
+        owners = _owners(tools, tenant_id, errors)
         for done, owner in enumerate(owners, start=1):
             try:
-                gone_sessions, gone_turns = _expire(tools, owner, now, retention)
+                gone_sessions, gone_turns = _expire(tools, owner, turns_before, idle_before)
                 sessions += gone_sessions
                 turns += gone_turns
             except StoreError as error:
                 errors.append(f"user {owner.user_id!r}: {error}")
-                log.error(
-                    "cleanup failed: %s",
-                    error,
-                    extra={"operation": "cleanup", "tenant_id": tenant_id, "user_id": owner.user_id},
-                )
+                _log_failure(error, tenant_id, owner.user_id)
             if progress:
                 progress(done, len(owners))
     return CleanupResult(sessions, turns, time.perf_counter() - started, tuple(errors))
 
 
-def _expire(tools: Tools, owner: Owner, now: datetime, retention: Retention) -> tuple[int, int]:
-    turns_before = now - retention.turn_ttl if retention.turn_ttl else None
-    idle_before = now - retention.session_idle if retention.session_idle else None
+def _ago(now: datetime, age: timedelta | None) -> datetime | None:
+    """The moment before which things are too old; None where nothing can be."""
+    try:
+        return now - age if age else None
+    except OverflowError:
+        return None
+
+
+def _owners(tools: Tools, tenant_id: str, errors: list[str]) -> list[Owner]:
+    try:
+        return list(tools.store.owners(tenant_id))
+    except StoreError as error:
+        errors.append(f"the users cannot be listed: {error}")
+        _log_failure(error, tenant_id, None)
+        return []
+
+
+def _log_failure(error: StoreError, tenant_id: str, user_id: str | None) -> None:
+    details = {"operation": "cleanup", "tenant_id": tenant_id, "user_id": user_id}
+    log.error("cleanup failed: %s", error, extra=details)
+
+
+def _expire(tools: Tools, owner: Owner, turns_before: datetime | None, idle_before: datetime | None) -> tuple[int, int]:
     sessions = turns = 0
     more = True
     while more:

@@ -9,8 +9,16 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from ricordo.errors import ValidationError
-from ricordo.limits import check_id, check_ids, check_metadata, check_number, check_text, check_time
+from ricordo.errors import NotFoundError, ValidationError
+from ricordo.limits import (
+    check_id,
+    check_ids,
+    check_metadata,
+    check_number,
+    check_text,
+    check_time,
+    check_tool_calls,
+)
 from ricordo.placing import open_turn
 from ricordo.receipt import Receipt, to_stored
 from ricordo.records import ROLES, Json, Message, Role, StoredReceipt, Turn, message_id
@@ -59,16 +67,18 @@ def keep_turn(
 
 def keep_answer(
     tools: Tools,
+    scope: Scope,
     turn: Turn,
     answer: Said,
     *,
     metadata: Mapping[str, Any] | None = None,
     receipt: Receipt | None = None,
 ) -> Turn:
-    """Close an open turn."""
+    """Close an open turn of the session that `scope` names."""
+    if (turn.owner, turn.session_id) != (scope.owner, scope.session_id):
+        raise NotFoundError(f"turn {turn.id!r} is not of session {scope.session_id!r}; answer it in its own session")
     message = _message(tools, "response", message_id(turn.id, "response"), answer, tools.clock.now())
     checked = check_metadata("metadata", metadata, tools.settings.limits)
-    scope = Scope(turn.owner, turn.session_id, turn.agent_id)
     return tools.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
 
 
@@ -98,14 +108,14 @@ def _message(tools: Tools, field: str, address: str, said: Said, moment: datetim
     """The checked message. `field` is what a refusal calls its text."""
     limits = tools.settings.limits
     role, name = _role_and_name(said)
-    calls = tuple(check_metadata(f"tool_calls[{index}]", call, limits) for index, call in enumerate(said.tool_calls))
+    calls = check_tool_calls("tool_calls", said.tool_calls, role, limits)
     content = said.content if calls and said.content == "" else check_text(field, said.content, limits)
     return Message(
         id=address,
         role=role,
         content=content,
         created_at=moment if said.created_at is None else check_time("created_at", said.created_at),
-        tokens=content_tokens(content, calls, tools.counter),
+        tokens=content_tokens(content, calls, tools.counter, name),
         chunk_ids=check_ids("chunk_ids", said.chunk_ids),
         metadata=check_metadata("metadata", said.metadata, limits),
         tool_calls=calls,
@@ -122,12 +132,20 @@ def _role_and_name(said: Said) -> tuple[Role, str | None]:
     for role in ROLES:
         if said.role == role:
             return role, name
-    return "user", name or check_id("role", said.role)
+    if name is not None:
+        raise ValidationError(
+            "role", f"expected one of {', '.join(ROLES)} beside a name; another role is a name itself"
+        )
+    return "user", check_id("role", said.role)
 
 
 def _stored(receipt: Receipt | None, scope: Scope) -> StoredReceipt | None:
     """The receipt for the store, which fills in the number of the turn."""
-    return to_stored(receipt, scope.session_id, 0) if receipt else None
+    if receipt is None:
+        return None
+    if not isinstance(receipt, Receipt):
+        raise ValidationError("receipt", f"expected the receipt of a context, got {type(receipt).__name__}")
+    return to_stored(receipt, scope.session_id, 0)
 
 
 def checked_metadata(tools: Tools, value: Mapping[str, Any] | None) -> Json | None:

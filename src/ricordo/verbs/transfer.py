@@ -5,12 +5,15 @@ document is reported and the rest goes in.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from ricordo.errors import NotFoundError, RicordoError
+from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.export import from_document, to_document, to_markdown
-from ricordo.records import Owner, SessionInfo
+from ricordo.ports import TokenCounter
+from ricordo.records import Owner, SessionInfo, Turn
 from ricordo.reports import ImportResult
+from ricordo.tokens import content_tokens
 from ricordo.verbs.tools import Scope, Tools
 
 PAGE = 200
@@ -50,18 +53,31 @@ def import_documents(
     for done, document in enumerate(documents, start=1):
         try:
             if isinstance(document, Exception):
-                raise document
+                raise ValidationError("document", f"cannot be read ({document})")
             session, turns = from_document(document, tenant_id, user_id, tools.settings.limits)
             new = tools.store.session(session.owner, session.id) is None
-            fresh, repeated = tools.store.load(session, turns)
+            fresh, repeated = tools.store.load(session, [_believed(turn, tools.counter) for turn in turns])
             sessions += new
             added += fresh
             known += repeated
-        except (RicordoError, ValueError) as error:
+        except RicordoError as error:
             errors.append(f"document {done}: {error}")
         if progress:
             progress(done)
     return ImportResult(sessions, added, known, tuple(errors))
+
+
+def _believed(turn: Turn, counter: TokenCounter) -> Turn:
+    """The turn, its token counts believed only where this counter gives the same ones.
+
+    Counts decide what fits a prompt, so a document must not be able to make a long text look short. A turn
+    without the name of a counter is counted again whenever it is read.
+    """
+    right = turn.counter == counter.name and all(
+        content_tokens(message.content, message.tool_calls, counter, message.name) == message.tokens
+        for message in turn.messages
+    )
+    return turn if right else replace(turn, counter="")
 
 
 def found_session(tools: Tools, scope: Scope) -> SessionInfo:

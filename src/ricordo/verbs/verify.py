@@ -1,15 +1,17 @@
 """Verifying: re-derive everything that can be derived from what is stored, and report every difference.
 
-Looks at the database's own structure, at each session's numbering and counts, and at each turn's checksum. It
-changes nothing, and one damaged turn does not hide the next.
+Looks at the database's own structure, at each session's numbering and counts, and at each turn's checksum and
+token counts. It changes nothing, and one damaged turn or receipt does not hide the next.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from ricordo.errors import DamageError, RicordoError
 from ricordo.receipt import from_stored
 from ricordo.records import Owner, SessionInfo, Turn, checksum
 from ricordo.reports import Damage, Verification
+from ricordo.tokens import recounted
 from ricordo.verbs.tools import Tools
 
 PAGE = 500
@@ -51,6 +53,11 @@ def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage
         numbers.append(turn.turn_number)
         if checksum(turn) != turn.checksum:
             damages.append(Damage(f"{where}, turn {turn.turn_number}", "its content does not match its checksum"))
+        elif (
+            turn.counter == tools.counter.name
+            and turn.tokens != recounted(replace(turn, counter=""), tools.counter).tokens
+        ):
+            damages.append(Damage(f"{where}, turn {turn.turn_number}", "its token counts are not those of its text"))
     unreadable = sum(damage.problem.startswith("cannot be read") for damage in damages)
     if len(numbers) + unreadable != session.turn_count:
         present = set(numbers)
@@ -60,12 +67,18 @@ def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage
         damages.append(Damage(where, f"holds {len(numbers)} turns but counts {session.turn_count}{detail}"))
     if numbers and max(numbers) > session.last_turn:
         damages.append(Damage(where, f"numbers up to {session.last_turn} but holds turn {max(numbers)}"))
+    return len(numbers), damages + list(_bad_receipts(tools, session, where))
+
+
+def _bad_receipts(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
     try:
         for stored in tools.store.receipts(session.owner, session.id, limit=max(session.last_turn, 1)):
-            from_stored(stored)
+            try:
+                from_stored(stored)
+            except RicordoError as error:
+                yield Damage(f"{where}, turn {stored.turn_number}", str(error))
     except RicordoError as error:
-        damages.append(Damage(where, str(error)))
-    return len(numbers), damages
+        yield Damage(where, f"its receipts cannot be read: {error}")
 
 
 def _turns(tools: Tools, session: SessionInfo) -> Iterator[Turn | Damage]:
@@ -79,3 +92,5 @@ def _turns(tools: Tools, session: SessionInfo) -> Iterator[Turn | Damage]:
                     yield from tools.store.turns(session.owner, session.id, after=number - 1, before=number + 1)
                 except DamageError as error:
                     yield Damage(f"turn {number}", f"cannot be read: {error}")
+    last_read = -(-session.last_turn // PAGE) * PAGE
+    yield from tools.store.turns(session.owner, session.id, after=last_read)

@@ -1,0 +1,101 @@
+"""Export and import from the command line: a round trip is identity."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from cli_runs import Cli
+
+
+def test_export_and_import_round_trip(cli: Cli, bare: Cli, talk: str, tmp_path: Path) -> None:
+    """What was exported, imported elsewhere and exported again is the same to the byte."""
+    cli("ask", "And?", "-u", "anna", "-s", talk)
+    cli("add", "Ciao, è già 🍞?", "Sì.", "-u", "anna")
+    assert cli("export", "-u", "anna", "-o", "a.jsonl", "--json").document == {
+        "output": "a.jsonl",
+        "format": "jsonl",
+        "sessions": 2,
+    }
+    brought = bare("import", "a.jsonl", "--db", "other.db", "--json")
+    assert brought.code == 0
+    assert brought.document == {"sessions_added": 2, "turns_added": 4, "turns_known": 0, "errors": []}
+    again = bare("import", "a.jsonl", "--db", "other.db", "--json")
+    assert again.document == {"sessions_added": 0, "turns_added": 0, "turns_known": 4, "errors": []}
+    assert bare("export", "-u", "anna", "--db", "other.db").out == (tmp_path / "a.jsonl").read_text()
+
+
+def test_export_one_session_as_markdown(cli: Cli, talk: str) -> None:
+    """Markdown is for reading: speakers, words, sources."""
+    out = cli("export", "-u", "anna", "-s", talk, "--format", "markdown").out
+    assert out.startswith(f"# {talk}\n")
+    assert "A culture of flour and water." in out
+    assert out.rstrip("\n") in cli("export", "-u", "anna", "--format", "markdown").out
+
+
+def test_export_does_not_overwrite(cli: Cli, talk: str, tmp_path: Path) -> None:
+    """An existing file is a conflict and stays as it is, unless --force is given."""
+    (tmp_path / "a.jsonl").write_text("mine")
+    assert cli("export", "-u", "anna", "-o", "a.jsonl").code == 4
+    assert (tmp_path / "a.jsonl").read_text() == "mine"
+    assert cli("export", "-u", "anna", "-o", "a.jsonl", "--force").out == "wrote 1 sessions to a.jsonl\n"
+    assert json.loads((tmp_path / "a.jsonl").read_text())["session"]["id"] == talk
+
+
+def test_a_failed_export_leaves_nothing(cli: Cli, talk: str, tmp_path: Path) -> None:
+    """An export that fails half way leaves no file behind."""
+    before = sorted(path.name for path in tmp_path.iterdir())
+    assert cli("export", "-u", "anna", "-s", "nope", "-o", "a.jsonl").code == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_exports_are_private(cli: Cli, talk: str, tmp_path: Path) -> None:
+    """Only their owner may read an exported file."""
+    cli("export", "-u", "anna", "-o", "a.jsonl")
+    assert (tmp_path / "a.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_import_reports_what_it_refuses_and_takes_the_rest(cli: Cli, bare: Cli, talk: str, tmp_path: Path) -> None:
+    """Broken lines and forged documents are named, good ones go in, and the exit code is 1."""
+    good = cli("export", "-u", "anna").out
+    forged = json.loads(good)
+    forged["session"]["id"] = "forged"
+    forged["turns"][0]["turn_number"] = 0
+    (tmp_path / "mixed.jsonl").write_text(f"{good}not json\n[1]\n{json.dumps(forged)}\n")
+    ran = bare("import", "mixed.jsonl", "--db", "other.db", "--json")
+    assert ran.code == 1
+    result = ran.document
+    assert (result["sessions_added"], result["turns_added"]) == (1, 2)
+    assert len(result["errors"]) == 3
+    assert "line 2" in result["errors"][0]
+    assert "turns[0].turn_number" in result["errors"][2]
+    shown = bare("import", "mixed.jsonl", "--db", "third.db")
+    assert shown.out.count("refused: ") == 3
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_import_takes_one_document_or_a_list(
+    cli: Cli, bare: Cli, talk: str, tmp_path: Path, indent: int | None
+) -> None:
+    """A document spread over many lines, or a list of documents, is taken too."""
+    document = json.loads(cli("export", "-u", "anna").out)
+    (tmp_path / "one.json").write_text(json.dumps(document, indent=indent))
+    (tmp_path / "list.json").write_text(json.dumps([document], indent=indent))
+    assert bare("import", "one.json", "--db", "b.db", "--json").document["turns_added"] == 2
+    assert bare("import", "list.json", "--db", "b.db", "--json").document["turns_known"] == 2
+
+
+def test_import_for_another_user_from_a_pipe(cli: Cli, bare: Cli, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--user overrides whose the sessions are; `-` reads a pipe."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(cli("export", "-u", "anna").out))
+    assert bare("import", "-", "--user", "bruno", "--db", "b.db").code == 0
+    assert [each["session_id"] for each in bare("sessions", "-u", "bruno", "--db", "b.db", "--json").lines] == [talk]
+
+
+def test_import_of_bytes_that_are_not_text(bare: Cli, tmp_path: Path) -> None:
+    """A binary file is refused in one line."""
+    (tmp_path / "x.bin").write_bytes(b"\xff\xfe\x00")
+    ran = bare("import", "x.bin", "--db", "b.db")
+    assert ran.code == 1
+    assert "UTF-8" in ran.out
+    assert bare("import", "missing.jsonl", "--db", "b.db").code == 2
