@@ -26,16 +26,12 @@ def continuation(line: Line, language: Language) -> Reference | None:
         if pattern.fullmatch(phrase):
             start, end = line.span(kept[first], kept[last])
             return Reference("continuation", 0.9, start, end, line.original[start:end])
-        if first < last and line.word(kept[last]) in language.fillers and _polite_end(line.word(kept[last])):
+        if first < last and line.word(kept[last]) in language.polite_endings:
             last -= 1
         elif first < last and line.word(kept[first]) in language.fillers:
             first += 1
         else:
             return None
-
-
-def _polite_end(word: str) -> bool:
-    return word in {"please", "thanks", "thank", "you", "favore", "piacere", "grazie", "mille", "pure", "per", "now", "ok"}
 
 
 def statement(line: Line, language: Language) -> Reference | None:
@@ -68,9 +64,7 @@ def comparison(line: Line, language: Language, places: tuple[Reference, ...]) ->
     if bare is not None:
         start, end = line.match_span(bare)
         count = max((p.pick.count for p in places if p.pick is not None), default=0)
-        return Reference(
-            "comparison", 0.8, start, end, line.original[start:end], pick=Pick(every=True, count=count)
-        )
+        return Reference("comparison", 0.8, start, end, line.original[start:end], pick=Pick(every=True, count=count))
     cue = language.patterns["comparison"].search(line.text)
     picks = [place.pick for place in places if place.pick is not None]
     if cue is None or not picks:

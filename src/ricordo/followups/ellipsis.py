@@ -40,6 +40,10 @@ def ellipsis(line: Line, language: Language) -> Reference | None:
         return unsorted
     if _plural_of_something(line, language):
         return _whole(line, 0.6)
+    presupposing = language.patterns["presupposing"].search(clause)
+    if presupposing is not None and count <= _HEADLESS_WORDS and not _names_someone(line):
+        start, end = line.match_span(presupposing)
+        return Reference("ellipsis", 0.6, start, end, line.original[start:end])
     predicate = language.patterns["zero_subject"].match(clause)
     if predicate is not None and _lower_case(line, predicate.group("predicate")):
         return _whole(line, 0.6)
@@ -75,7 +79,7 @@ def _waits_for_topic(line: Line, language: Language) -> bool:
         return False
     if any(language.is_topical(word) for word in words):
         return False
-    if any(token.capital for token in line.tokens[1:]):
+    if _names_someone(line):
         return False
     relational = [i for i, token in enumerate(line.tokens) if token.word in language.relational]
     if not relational:
@@ -88,9 +92,7 @@ def _unsorted(line: Line, language: Language) -> Reference | None:
     """ "What type is best?": a question that sorts, without saying what."""
     for at in range(min(3, len(line.tokens) - 1)):
         if line.word(at) in language.sorting_words and line.word(at + 1) in language.sort_nouns:
-            if line.is_word(at + 2) and (
-                line.word(at + 2) in language.links or language.is_topical(line.word(at + 2))
-            ):
+            if line.is_word(at + 2) and (line.word(at + 2) in language.links or language.is_topical(line.word(at + 2))):
                 return None
             start, end = line.span(at, at + 1)
             return Reference("ellipsis", 0.65, start, end, line.original[start:end])
@@ -106,6 +108,10 @@ def _plural_of_something(line: Line, language: Language) -> bool:
     return head in language.relational and all(
         language.is_content(word) and _lower_case(line, word) for word in other.split()
     )
+
+
+def _names_someone(line: Line) -> bool:
+    return any(token.capital and len(token.word) > 1 for token in line.tokens[1:])
 
 
 def _lower_case(line: Line, word: str) -> bool:

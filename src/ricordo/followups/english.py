@@ -3,76 +3,78 @@
 from ricordo.followups.language import Clarifying, Language, numbered, words
 
 _ARTICLES = "the"
-_AUX = """is are was were be been being am isn aren wasn weren do does did don doesn didn have has had haven hasn hadn
-    can could will would shall should may might must cannot couldn wouldn shouldn won"""
-_PREPOSITIONS = """of in on at to for with from by about as into like through after over between out against during
-    without before under around among within upon towards toward beyond across behind near per via than since until
-    till above below despite versus vs regarding concerning"""
+_AUX = """is are was were be been being am isn aren wasn weren do does did don doesn didn have has had haven
+    hasn hadn can could will would shall should may might must cannot couldn wouldn shouldn won"""
+_PREPOSITIONS = """of in on at to for with from by about as into like through after over between out against
+    during without before under around among within upon towards toward beyond across behind near per via than
+    since until till above below despite versus vs regarding concerning"""
 _WH = "what which who whom whose where when why how"
-_PRONOUNS = """i you he she it we they me him her us them my your his its our their mine yours hers ours theirs myself
-    yourself himself herself itself themselves this that these those one ones someone something anyone anything
-    everyone everything nobody nothing else other others another there here"""
-_SMALL = """a an the and or but nor so if because while although though whereas unless whether not no yes too very
-    just also only even still yet ever never always often usually sometimes again already now then really quite
-    rather enough almost some any each every all both either neither none few many much more most less least several
-    such same own up down off s t d ll re ve m let ok okay please thanks thank hello hi maybe perhaps long far soon
-    well instead today currently actually exactly possibly it's"""
-_VERBS = """accept accepts add adds affect affects allow allows apply applies ask asks avoid avoids bake become becomes
-    became begin begins began bring brings brought build builds built buy buys bought call called calls cause caused
-    causes causing change changes changed check choose chose come comes came compare compares compared compare contain
-    contains continue continues convert cost costs cover covers create creates created cure cut deal decide delete
-    describe described develop developed did die dies died differ differs discover discovered do does doing done
-    drink eat eats enable enabled end ended ends exist exists expand explain explains explained fail fails feed feel
-    feels felt fight find finds finding fix fixed follow follows found freeze gave get gets getting give gives given
-    go goes going gone got grow grows grew happen happened happens happening have having hear help helps helped hold
-    holds impact improve include includes included increase influence influenced install keep keeps kept kill kills
-    know known knows last lasted lasts lead leads learn leave leaves led left live lives lived look looking looks
-    lose lost made make makes making manage mean means meant meet met mix move moved moves need needed needs open
-    operate pay pick plan plant play played plays prepare prevent prevents produce produced proof provide provides
-    published put read reduce remain remove removes require required requires rise rose run runs said save saw say
-    says see seen sell sells send serve served set share show showed shows sign sit skip sleep solve speak spread
-    spreads start started starts stay stop stopped stops study suffer suggest survive survived take taken takes
-    taking taste teach tell think tell told took travel treat treated treats tried try turn turned turning
-    understand undo use used uses using visit want wanted wants was wash watch wear went win wins won work worked
-    works working worry write wrote written born calculated received ended"""
+_PRONOUNS = """i you he she it we they me him her us them my your his its our their mine yours hers ours theirs
+    myself yourself himself herself itself themselves this that these those one ones someone something anyone
+    anything everyone everything nobody nothing else other others another there here"""
+_SMALL = """a an the and or but nor so if because while although though whereas unless whether not no yes too
+    very just also only even still yet ever never always often usually sometimes again already now then really
+    quite rather enough almost some any each every all both either neither none few many much more most less
+    least several such same own up down off s t d ll re ve m let ok okay please thanks thank hello hi maybe
+    perhaps long far soon well instead today currently actually exactly possibly it's"""
+_VERBS = """accept accepts add adds affect affects allow allows apply applies ask asks avoid avoids bake become
+    becomes became begin begins began bring brings brought build builds built buy buys bought call called calls
+    cause caused causes causing change changes changed check choose chose come comes came compare compares
+    compared contain contains continue continues convert cost costs cover covers create creates created cure cut
+    deal decide delete describe described develop developed did die dies died differ differs discover discovered
+    do does doing done drink eat eats enable enabled end ended ends exist exists expand explain explains
+    explained fail fails feed feel feels felt fight find finds finding fix fixed follow follows found freeze
+    gave get gets getting give gives given go goes going gone got grow grows grew happen happened happens
+    happening have having hear help helps helped hold holds impact improve include includes included increase
+    influence influenced install keep keeps kept kill kills know known knows last lasted lasts lead leads learn
+    leave leaves led left live lives lived look looking looks lose lost made make makes making manage matter matters mean means
+    meant meet met mix move moved moves need needed needs open operate pay pick plan plant play played plays
+    prepare prevent prevents produce produced proof provide provides published put read reduce remain remove
+    removes require required requires rise rose run runs said save saw say says see seen sell sells send serve
+    served set share show showed shows sign sit skip sleep solve speak spread spreads start started starts stay
+    stop stopped stops study suffer suggest survive survived take taken takes taking taste teach tell think told
+    took travel treat treated treats tried try turn turned turning understand undo use used uses using visit
+    want wanted wants was wash watch wear went win wins won work worked works working worry write wrote written
+    born calculated received"""
 # Adjectives that rank or count and never belong to a name.
-_EMPTY = """main major key best better worst biggest largest smallest important possible typical usual different certain
-    various specific latest famous notable other similar first second third last next previous highest lowest oldest
-    cheapest safest easiest significant interesting such"""
-_MODIFIERS = """common popular good bad big bigger large larger small smaller average general current recent new old older
-    side early late long short high higher low lower total exact official original overall actual safe safer dangerous
-    effective expensive cheap cheaper easy easier hard harder primary top normal suitable appropriate available
-    recommended necessary likely free legal worth true real"""
-_RELATIONAL = """ability abilities accident accomplishments achievement achievements address adaptations advantage
-    advantages age alternative alternatives amount answer application applications area argument arguments aspect
-    aspects author authors award awards background basis beginning behavior behaviour behaviors benefit benefits
-    birth birthday body boss budget calories candidate candidates capacity capital career category categories cast
-    cause causes challenge challenges chance chances change changes chapter chapters character characters
-    characteristic characteristics child children choice class classes climate color colors colour colours comparison
-    complication complications component components composition concept concepts condition conditions consequence
-    consequences contraindications cost costs creator creators criteria criticism criticisms culture cure
-    cures currency daughter date dates deadline deadlines death defects definition description design details diagnosis
-    diet difference differences difficulty dimensions director disadvantage disadvantages discovery discoveries
-    distance dosage dose drawback drawbacks duration economy education effect effects element elements ending
-    environment era event events evidence evolution example examples exception exceptions exercises factor factors family
-    fate father feature features fee fees film findings flag formula founder founders function functions
-    future gender goal goals grade grades height highlight highlights history husband idea ideas impact implications
-    importance ingredient ingredients influence influences inspiration inventor issue issues job kind kinds language
-    law laws leader leaders legacy length level levels life lifespan lifestyle limit limits limitation limitations line
-    lines location luck lyrics manager material materials meaning measure measures mechanism member members method
-    methods model models mother motivation movement name names nature nationality number numbers objective
-    objectives occupation office opinion option options origin origins outcome outcomes owner parent parents part
-    parts payment people percentage period phase phases place places plot point points population position practices
+_EMPTY = """main major key best better worst biggest largest smallest important possible typical usual different
+    certain various specific latest famous notable other similar first second third last next previous highest
+    lowest oldest cheapest safest easiest significant interesting such"""
+_MODIFIERS = """common popular good bad big bigger large larger small smaller average general current recent new
+    old older side early late long short high higher low lower total exact official original overall actual safe
+    safer dangerous effective expensive cheap cheaper easy easier hard harder primary top normal suitable
+    appropriate available recommended necessary likely free legal worth true real"""
+_RELATIONAL = """ability abilities accident accomplishments achievement achievements address adaptations
+    advantage advantages age alternative alternatives amount answer application applications area argument
+    arguments aspect aspects author authors award awards background basis beginning behavior behaviour behaviors
+    benefit benefits birth birthday body boss budget calories candidate candidates capacity capital career
+    category categories cast cause causes challenge challenges chance chances change changes chapter chapters
+    character characters characteristic characteristics child children choice class classes climate color colors
+    colour colours comparison complication complications component components composition concept concepts
+    condition conditions consequence consequences contraindications cost costs creator creators criteria
+    criticism criticisms culture cure cures currency daughter date dates deadline deadlines death defects
+    definition description design details diagnosis diet difference differences difficulty dimensions director
+    disadvantage disadvantages discovery discoveries distance dosage dose drawback drawbacks duration economy
+    education effect effects element elements ending environment era event events evidence evolution example
+    examples exception exceptions exercises factor factors family fate father feature features fee fees film
+    findings flag formula founder founders function functions future gender goal goals grade grades height
+    highlight highlights history husband idea ideas impact implications importance ingredient ingredients
+    influence influences inspiration inventor issue issues job kind kinds language law laws leader leaders
+    legacy length level levels life lifespan lifestyle limit limits limitation limitations line lines location
+    luck lyrics manager material materials meaning measure measures mechanism member members method methods
+    model models mother motivation movement name names nature nationality number numbers objective objectives
+    occupation office opinion option options origin origins outcome outcomes owner parent parents part parts
+    payment people percentage period phase phases place places plot point points population position practices
     precautions price prices principle principles problem problems procedure process processes product products
-    prognosis properties property pros cons purpose quality quantity range rate rates rating ratings reaction reason
-    reasons reception recipe relationship release remedies remedy requirement requirements response result results
-    rest review reviews risk risks role roles root roots rule rules salary salient schedule section sections series
-    set setting shape side sign significance signs similarities size solution solutions son source sources species
-    speed stage stages standard start statistics status step steps story strategy strength strengths structure style
-    subject success summary symptom symptoms system tactics tax taxes technique techniques temperature term terms
-    theme themes theory time tip tips title tour tradition traditions traits treatment treatments trend trends type
-    types uses value values variety version versions view views war warnings way ways weakness weaknesses wealth weather
-    weight wife winner work works year years"""
+    prognosis properties property pros cons purpose quality quantity range rate rates rating ratings reaction
+    reason reasons reception recipe relationship release remedies remedy requirement requirements response
+    result results rest review reviews risk risks role roles root roots rule rules salary salient schedule
+    section sections series set setting shape side sign significance signs similarities size solution solutions
+    son source sources species speed stage stages standard start statistics status step steps story strategy
+    strength strengths structure style subject success summary symptom symptoms system tactics tax taxes
+    technique techniques temperature term terms theme themes theory time tip tips title tour tradition
+    traditions traits treatment treatments trend trends type types uses value values variety version versions
+    view views war warnings way ways weakness weaknesses wealth weather weight wife winner work works year years"""
 
 ENGLISH = Language(
     code="en",
@@ -96,11 +98,11 @@ ENGLISH = Language(
         "year month week weekend day time morning evening afternoon night moment century decade summer winter"
     ),
     general_nouns=words(
-        """region country city town area place state company organization institution band group team film movie book
-        novel album song show game series disease condition illness disorder infection drug medication medicine vaccine
-        system theory method process technique event war battle movement party experiment study test project animal
-        plant person man woman artist writer dish building museum festival tool device software program language
-        bill act treaty contract procedure operation exercise expedition region character"""
+        """region country city town area place state company organization institution band group team film movie
+        book novel album song show game series disease condition illness disorder infection drug medication
+        medicine vaccine system theory method process technique event war battle movement party experiment study
+        test project animal plant person man woman artist writer dish building museum festival tool device
+        software program language bill act treaty contract procedure operation exercise expedition character"""
     ),
     sort_nouns=words("type types kind kinds sort sorts variety varieties species breed breeds brand brands version"),
     sorting_words=words("what which"),
@@ -117,10 +119,11 @@ ENGLISH = Language(
     cardinals=numbered("one,two,three,four,five,six,seven,eight,nine,ten"),
     neighbours={"next": 1, "following": 1, "previous": -1},
     list_nouns=words(
-        """point points item items step steps option options bullet bullets entry entries row rows number numbers
-        element elements suggestion suggestions reason reasons tip tips method methods approach approaches alternative
-        alternatives choice choices idea ideas solution solutions proposal proposals section sections paragraph
-        command commands cause causes example examples topic heading part exercise exercises"""
+        """point points item items step steps option options bullet bullets entry entries row rows number
+        numbers element elements suggestion suggestions reason reasons tip tips method methods approach
+        approaches alternative alternatives choice choices idea ideas solution solutions proposal proposals
+        section sections paragraph command commands cause causes example examples topic heading part exercise
+        exercises"""
     ),
     list_owners=words("list lists answer answers response reply your above them these those previous table"),
     ones=words("one ones"),
@@ -128,6 +131,10 @@ ENGLISH = Language(
     both=words("both"),
     every=words("all"),
     none=words("none neither"),
+    none_alone=words("neither"),
+    not_alone=frozenset(),
+    number_words=words("number numbers no nr n"),
+    measures=r"(?!)",
     group_pronouns=words("them these those"),
     set_articles=words("the"),
     personal=words("it they them he she him itself themselves"),
@@ -139,32 +146,44 @@ ENGLISH = Language(
     clitics=frozenset(),
     clitic_hosts=frozenset(),
     enclitic=r"(?!)",
+    subject_pronouns=words("i you we they it he she one"),
+    replaceable=words("it they them he she him"),
+    owned=words("its their his her"),
+    person_words=words("who whose whom"),
     pleonastic=(
-        r"\b(?:is|was|isn t|be|it s|it is|it was|makes?|would|find) (?:it )?(?:be )?(?:really |also |ever |always )?"
-        r"(?:safe|possible|impossible|true|false|better|best|necessary|legal|illegal|normal|easy|hard|difficult|dangerous"
-        r"|good|bad|ok|okay|fine|important|healthy|unhealthy|worth|common|rude|advisable|recommended|wise|allowed"
-        r"|mandatory|compulsory|required|enough|late|early|likely|unlikely|useful|useless|acceptable|ethical|helpful"
-        r"|correct|right|wrong|a good idea|a bad idea|sense|cheaper|faster)(?: for (?:\w+ ){1,3}| of \w+ ?)? ?(?:to|that|if)\b"
+        r"\b(?:is|was|isn t|be|it s|it is|it was|makes?|would|find) (?:it )?(?:be )?(?:really |also |ever "
+        r"|always )?"
+        r"(?:safe|possible|impossible|true|false|better|best|necessary|legal|illegal|normal|easy|hard"
+        r"|difficult|dangerous"
+        r"|good|bad|ok|okay|fine|important|healthy|unhealthy|worth|common|rude|advisable|recommended|wise"
+        r"|allowed"
+        r"|mandatory|compulsory|required|enough|late|early|likely|unlikely|useful|useless|acceptable|ethical"
+        r"|helpful"
+        r"|correct|right|wrong|a good idea|a bad idea|sense|cheaper|faster)(?: for (?:\w+ ){1,3}"
+        r"| of \w+ ?)? ?(?:to|that|if)\b"
         r"|\bit (?:takes|took|seems|turns out|depends|rains?|snows?)\b|\bdoes it mean\b"
         r"|\bdoes it (?:usually |normally |really )?(?:take|cost|matter|make sense|hurt)\b.*\b(?:to|if)\b"
         r"|\bwhat time is it\b|\bis it like to\b|\bit is (?:raining|late)\b"
         r"|\bis it (?:raining|snowing|cold|hot|warm|sunny|late|dark) (?:in|at|outside|now|today)\b"
     ),
     fillers=words(
-        """please ok okay thanks thank interesting nice wow to d you yes yeah yep sure great good cool well so now hmm and can could would will
-        may i me us then right alright i'd like just let s go with do want pick choose take the a for"""
+        """please ok okay thanks thank interesting nice wow to d you yes yeah yep sure great good cool well so
+        now hmm and can could would will may i me us then right alright i'd like just let s go with do want pick
+        choose take the a for"""
     ),
+    polite_endings=words("please thanks thank you now ok"),
     continuation=(
         r"(?:(?:go|carry|move) (?:on|ahead|further)|continue|keep going|proceed|(?:and )?then(?: what)?|and"
         r"|(?:and )?what(?: is| s| comes| happens)? (?:next|then)|next"
         r"|(?:tell me|say|show me|give me|know|hear|learn|write)?(?: (?:a bit|a little|some|any))? ?"
         r"more(?: (?:details?|information|info|examples?|about (?:it|this|that)))?"
-        r"|(?:give me |show me |make )?(?:an|another|one more|some|any other|a concrete) examples?|for example"
+        r"|(?:give (?:me )?|show me |make )?(?:an|another|one more|some|any other|a concrete) examples?|for example"
         r"|(?:for )?example"
         r"|(?:and )?(?:is there )?(?:what|anything|something|nothing) else(?: to add| i should know)?"
         r"|elaborate(?: (?:more|further|on (?:it|this|that)))?|expand(?: (?:more|further|on (?:it|this|that)))?"
         r"|(?:explain|clarify|describe|rephrase|repeat|simplify|develop|say)(?: (?:it|this|that|yourself))?"
-        r"(?: (?:to me|for me))?(?: again)?(?: (?:again|better|further|more(?: clearly| simply)?|in (?:more |greater )?detail"
+        r"(?: (?:to me|for me))?(?: again)?(?: (?:again|better|further|more(?: clearly| simply)?|in (?:more "
+        r"|greater )?detail"
         r"|in simpler (?:words|terms)|simply|differently))?"
         r"|(?:be )?more (?:specific|precise|detailed)|be (?:more )?specific"
         r"|(?:go )?in(?:to)? (?:more|greater) (?:detail|depth)|go deeper|dig deeper|deeper"
@@ -173,25 +192,31 @@ ENGLISH = Language(
         r"|how so|meaning|what do you mean(?: by (?:that|this))?|the rest)"
     ),
     openers=(
-        r"^(?:ok |okay |so |yes |well )?(?:and|but|or)? ?(?:(?:what|how) about|what of|and|but|or maybe|or) (?P<rest>.+)$"
+        r"^(?:ok |okay |so |yes |well )?(?:and|but|or)? ?(?:(?:what|how) about|what of|and|but|or maybe"
+        r"|or) (?P<rest>.+)$"
         r"|^(?:and |but )?what if (?P<condition>.+)$"
     ),
     bare_question=(
         r"^(?:and |but )?(?:why|how|when|where|who|which|which ones?|whose|what(?: kinds?| types?)?"
         r"|why (?:not|is that|so)|how come|since when|until when|at what (?:age|time|price)|to what extent"
-        r"|how (?:much|many|long|often|far|old|big|soon|fast|deep|tall|late|early|common|rare|likely|expensive|bad"
+        r"|how (?:much|many|long|often|far|old|big|soon|fast|deep|tall|late|early|common|rare|likely"
+        r"|expensive|bad"
         r"|serious|safe|hard|difficult|accurate|reliable|effective)(?: more| times| days| hours| people)?"
-        r"|by (?:whom|when|how much)|with (?:whom|what)|for (?:whom|how long|what)|any \w+ ?\w*|in what (?:way|sense))$"
+        r"|by (?:whom|when|how much)|with (?:whom|what)|for (?:whom|how long|what)|any \w+ ?\w*"
+        r"|in what (?:way|sense))$"
     ),
     zero_subject=r"(?!)",
     statement=(
         r"\b(?:didn t|haven t|hadn t|did|weren t|are) you (?:just |already |earlier |not )?"
         r"(?:say|tell me|claim|state|write|mention that|explain that|suggest that|saying|said|told me)"
         r"(?! about\b)(?: that| to)?\b"
-        r"|\byou (?:just |also |already |earlier |previously |had |have |ve |d ){0,3}(?:said|told me|told us|claimed|stated"
-        r"|wrote|argued|asserted|were saying|re saying|are saying|affirmed|say)(?: earlier| before| previously| that| to)*"
+        r"|\byou (?:just |also |already |earlier |previously |had |have |ve |d ){0,3}(?:said|told me|told us"
+        r"|claimed|stated"
+        r"|wrote|argued|asserted|were saying|re saying|are saying|affirmed|say)(?: earlier| before"
+        r"| previously| that| to)*"
         r"(?! (?:about|something|anything)\b)(?= \w)"
-        r"|\byou (?:just |also |already |earlier |previously ){0,2}(?:mentioned|explained|suggested|recommended|noted)"
+        r"|\byou (?:just |also |already |earlier |previously ){0,2}(?:mentioned|explained|suggested"
+        r"|recommended|noted)"
         r"(?: earlier| before)? that\b"
         r"|\baccording to (?:you|what you (?:said|wrote)),?"
     ),
@@ -202,18 +227,25 @@ ENGLISH = Language(
         r"(?:before|earlier|above|previously)\b"
         r"|\bas you (?:said|mentioned|explained|described|wrote|told me|suggested)\b"
         r"|\bdid you (?:say|mention|tell me|write|explain)(?: earlier| before)? about\b"
-        r"|\byou (?:just |also |already |earlier |previously |had |have |ve ){0,2}(?:mentioned|recommended|suggested|listed|talked about|spoke about"
-        r"|described|told me about|said something about|referred to|named|cited|proposed|gave me|explained|said about)\b"
-        r"|\b(?:going|go|coming|come|get|getting|getting|turning|jump|return|returning) back to\b|\breturn(?:ing)? to\b"
+        r"|\byou (?:just |also |already |earlier |previously |had |have |ve ){0,2}(?:mentioned|recommended"
+        r"|suggested|listed|talked about|spoke about"
+        r"|described|told me about|said something about|referred to|named|cited|proposed|gave me|explained"
+        r"|said about)\b"
+        r"|\b(?:going|go|coming|come|get|getting|getting|turning|jump|return|returning) back to\b"
+        r"|\breturn(?:ing)? to\b"
         r"|^(?:ok |so )?back to\b"
-        r"|\bwe (?:just |were |have |ve |had |previously |already ){0,2}(?:talked|talking|discussed|spoke|spoken|discussing|covered)"
+        r"|\bwe (?:just |were |have |ve |had |previously |already ){0,2}(?:talked|talking|discussed|spoke"
+        r"|spoken|discussing|covered)"
         r"(?: about)?\b|\bmentioned (?:above|earlier|before)\b|\babove mentioned\b"
         r"|\bearlier (?:in (?:this|our) (?:conversation|chat)|you)\b"
     ),
     last_answer=(
-        r"\b(?:your|the|that|this) (?:previous|last|earlier|above|first) (?:answer|response|reply|message|explanation)\b"
-        r"|\b(?:list|table|answer|points|steps|text|summary|code) (?:above|you (?:just )?(?:gave|wrote|made)(?: me)?)\b"
-        r"|\b(?:your|the above|that|this) (?:answer|response|reply|explanation)\b|\bwhat you (?:just )?(?:said|wrote)$"
+        r"\b(?:your|the|that|this) (?:previous|last|earlier|above|first) (?:answer|response|reply|message"
+        r"|explanation)\b"
+        r"|\b(?:list|table|answer|points|steps|text|summary|code) (?:above|you (?:just )?(?:gave|wrote"
+        r"|made)(?: me)?)\b"
+        r"|\b(?:your|the above|that|this) (?:answer|response|reply|explanation)\b"
+        r"|\bwhat you (?:just )?(?:said|wrote)$"
         r"|\b(?:as|like) before\b|\bthe above\b"
     ),
     comparison=(
@@ -222,11 +254,15 @@ ENGLISH = Language(
     ),
     bare_comparison=(
         r"^(?:and |so |but |ok )?which(?: (?:one|ones|of (?:them|these|those|the (?:two|three|four|five))))?"
-        r"(?: (?:would|do|should|does) (?:you|i|we|it)(?: \w+)?| is| are| was| were| has| works?| costs?| lasts?| takes?"
+        r"(?: (?:would|do|should|does) (?:you|i|we|it)(?: \w+)?| is| are| was| were| has| works?| costs?"
+        r"| lasts?| takes?"
         r"| do you \w+| should i \w+){1,2}(?: (?:the|a))?"
-        r"(?: (?:more|most|less|least|better|best|cheaper|cheapest|worse|worst|good|\w{2,}er|\w{2,}est|safe|healthy"
-        r"|effective|expensive|popular|common|important|difficult|efficient|reliable|dangerous|convenient|suitable"
-        r"|powerful|overall))+(?: (?:of|among|between) (?:them|these|those|all|the (?:two|three|four|five)))?(?: \?)?$"
+        r"(?: (?:more|most|less|least|better|best|cheaper|cheapest|worse|worst|good|\w{2,}er|\w{2,}est|safe"
+        r"|healthy"
+        r"|effective|expensive|popular|common|important|difficult|efficient|reliable|dangerous|convenient"
+        r"|suitable"
+        r"|powerful|overall))+(?: (?:of|among|between) (?:them|these|those|all|the (?:two|three|four"
+        r"|five)))?(?: \?)?$"
         r"|^(?:and |so )?what (?:is|are|s)(?: the)? (?:main |key |real )?differences?"
         r"(?: between (?:them|the two|the three|these|those|these two|those two|the two of them))?(?: \?)?$"
         r"|^(?:and |so |but )?which ones?(?! of\b)(?: \w+){1,4}$"
@@ -241,9 +277,15 @@ ENGLISH = Language(
         r"(?: (?:ever|in|for|on|at|so far|selling|known|one|ones|among|today|now)\b| ?\?| ?$)"
         r"|\b(?:different|similar|alike)$"
     ),
+    presupposing=(
+        r"^(?:and |so |but )?(?:what|which|who) others?\b(?! than)|\bany other\b(?! than)"
+        r"|\b(?:what|who|where|how|when|anything|anyone|anybody|something|someone) else\b"
+        r"|^(?:are|were|is|was) there (?:any|other)(?: \w+){1,3}$"
+    ),
     plural_of=r"^(?:and |so )?what (?:are|were) (?:some of )?the (?P<other>(?:\w+ ){1,2})(?P<head>\w+s)(?: \?)?$",
     introduction=(
-        r"^(?:\w+ ){0,2}(?:(?:tell|teach) me (?:more )?about|describe|explain|define|let s talk about|i want to (?:know|learn)"
+        r"^(?:\w+ ){0,2}(?:(?:tell|teach) me (?:more )?about|describe|explain|define|let s talk about"
+        r"|i want to (?:know|learn)"
         r" about|(?:what|who) (?:is|are|was|were|s|do you know about)|give me (?:information|info) (?:on|about)"
         r"|what (?:do|does) .+ mean)\b"
     ),

@@ -16,7 +16,6 @@ from ricordo.followups.parse import LONGEST_FOLLOW_UP, traces
 from ricordo.followups.phrases import Phrase, phrases
 
 Origin = Literal["question", "answer", "item"]
-_ASKS_WHO = frozenset({"who", "whose", "whom", "chi"})
 _LOOKED_AT = 12
 
 
@@ -50,6 +49,14 @@ class Focus:
     opening: Mention | None = None
     seen: tuple[Mention, ...] = ()
     turn_number: int = 0
+
+    @property
+    def lasting(self) -> Mention | None:
+        """What the talk opened with, unless it was a nameless topic that the very next question replaced."""
+        if self.opening is None or not self.centre:
+            return self.opening
+        passing = self.centre[0].turn_number - self.opening.turn_number == 1
+        return None if passing and not self.opening.phrase.proper else self.opening
 
 
 def follow(history: Sequence[PastTurn], language: Language) -> Focus:
@@ -98,12 +105,9 @@ def _after_answer(focus: Focus, turn: PastTurn, language: Language) -> Focus:
     if not turn.response:
         return focus
     line = read(turn.response[:LONGEST_FOLLOW_UP])
-    named = [
-        Mention(phrase, turn.turn_number, "answer") for phrase in phrases(line, language) if phrase.proper
-    ]
+    named = [Mention(phrase, turn.turn_number, "answer") for phrase in phrases(line, language) if phrase.proper]
     known = {word for mention in focus.seen for word in mention.phrase.words}
     new = [mention for mention in named if not known & set(mention.phrase.words)]
-    asks_who = bool(_ASKS_WHO & set(read(turn.query[:LONGEST_FOLLOW_UP]).words))
+    asks_who = bool(language.person_words & set(read(turn.query[:LONGEST_FOLLOW_UP]).words))
     person = new[0] if asks_who and new and len(new[0].phrase.words) > 1 else focus.person
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
-

@@ -19,9 +19,7 @@ def words(*tables: str) -> Words:
 
 def numbered(table: str, first: int = 1) -> dict[str, int]:
     """Groups of words that stand for 1, 2, 3…: groups are divided by commas, forms by spaces."""
-    return {
-        word: number for number, group in enumerate(table.split(","), start=first) for word in group.split()
-    }
+    return {word: number for number, group in enumerate(table.split(","), start=first) for word in group.split()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,11 @@ class Language:
     both: Words
     every: Words
     none: Words
+    none_alone: Words
+    not_alone: Words
     group_pronouns: Words
+    number_words: Words
+    measures: str
     set_articles: Words
     # Pronouns.
     personal: Words
@@ -83,9 +85,14 @@ class Language:
     clitics: Words
     clitic_hosts: Words
     enclitic: str
+    subject_pronouns: Words
+    replaceable: Words
+    owned: Words
+    person_words: Words
     pleonastic: str
     # Whole-message and cue patterns.
     fillers: Words
+    polite_endings: Words
     continuation: str
     openers: str
     bare_question: str
@@ -97,6 +104,7 @@ class Language:
     bare_comparison: str
     headless: str
     plural_of: str
+    presupposing: str
     introduction: str
     choice_words: Words
     between_words: Words
@@ -111,8 +119,8 @@ class Language:
     def patterns(self) -> Mapping[str, re.Pattern[str]]:
         """Every pattern of the table, compiled once."""
         names = (
-            "enclitic pleonastic continuation openers bare_question zero_subject statement back last_answer "
-            "comparison bare_comparison headless plural_of introduction"
+            "measures enclitic pleonastic continuation openers bare_question zero_subject statement back last_answer "
+            "comparison bare_comparison headless plural_of presupposing introduction"
         )
         return {name: re.compile(getattr(self, name)) for name in names.split()}
 

@@ -151,7 +151,7 @@ def _prose_marks(answer: str) -> Iterator[Mark]:
     """ "First … Second … Finally …" at the beginning of sentences."""
     run: list[Mark] = []
     for match in _PROSE.finditer(answer):
-        number = _SEQUENCE[match.group("form").lower()] if match.group("form").lower() in _SEQUENCE else -1
+        number = _SEQUENCE.get(match.group("form").lower(), -1)
         if number == len(run) + 1 or (number == 0 and run):
             place = len(run) + 1
             run.append(Mark("prose", _PROSE_RANK, match.group("form"), place, match.start(), match.end()))

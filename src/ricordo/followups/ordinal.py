@@ -5,7 +5,6 @@ A place is only believed when no noun of its own follows: "the second" and "the 
 of exercises) are passed in as stems.
 """
 
-import re
 from collections.abc import Iterator
 
 from ricordo.followups.language import Language, Words
@@ -16,8 +15,8 @@ _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii":
 _LETTERS = "abcdefgh"
 # Letters that are also words ("a", "e", "i", "o") are labels only before a mark or at the end.
 _WORDLIKE = frozenset("aeio")
-_NUMBER_SIGNS = frozenset({"number", "numero", "n", "nr", "no", "#", ".", "(", "°"})
-_UNITS = re.compile(r"\b(?:metri|m|km|chilometri|bit|byte|fotogrammi|frame|giri|volte|litri|battiti|cicli) al secondo\b")
+_NUMBER_SIGNS = frozenset("#.(°")
+_ALSO = frozenset(",&")
 _LARGEST = 99
 
 
@@ -78,7 +77,7 @@ def _labelled(line: Line, language: Language, index: int) -> _Found | None:
     if noun not in language.list_nouns:
         return None
     at = index + 1
-    while line.word(at) in _NUMBER_SIGNS:
+    while line.word(at) in _NUMBER_SIGNS or line.word(at) in language.number_words:
         at += 1
     positions: list[int] = []
     labels: list[str] = []
@@ -87,7 +86,7 @@ def _labelled(line: Line, language: Language, index: int) -> _Found | None:
         positions.append(place)
         labels.append(line.word(at))
         last = at
-        if line.word(at + 1) not in {"and", "e", ",", "or", "o", "&"}:
+        if line.word(at + 1) not in _ALSO and line.word(at + 1) not in language.coordinators:
             break
         at += 2
         if line.word(at) in language.list_nouns:
@@ -144,7 +143,7 @@ def _ordinal(line: Line, language: Language, nouns: Words, index: int) -> _Found
         return None
     if noun in language.ones and line.word(at) in language.ordinal_stoppers:
         return None
-    if not noun and _UNITS.search(line.text):
+    if not noun and language.patterns["measures"].search(line.text):
         return None
     return first, at - 1, Pick(positions=_run(place, count)), _specific(noun, language), 0.9 if noun else 0.8
 
@@ -171,7 +170,7 @@ def _group(line: Line, language: Language, nouns: Words, index: int) -> _Found |
     at = index + 1
     if word in language.none or word in language.both or word in language.every:
         pick = Pick(every=True, count=2 if word in language.both else 0, negated=word in language.none)
-        if line.word(at) in {"e", "the"}:
+        if line.word(at) in language.coordinators or line.word(at) in language.set_articles:
             at += 1
         count = language.cardinals.get(line.word(at))
         if count is not None:
@@ -180,14 +179,14 @@ def _group(line: Line, language: Language, nouns: Words, index: int) -> _Found |
         of_group = line.word(at) in language.links and _points_back(line, language, at + 1)
         if of_group:
             return index, min(at + 1, len(line.tokens) - 1), pick, "", 0.85
-        alone = word in language.both or count is not None or word == "neither"
+        alone = word in language.both or count is not None or word in language.none_alone
         alone = alone and line.word(at) not in language.articles
         return (index, at - 1, pick, "", 0.8) if alone and _standing(line, language, at) else None
     count = language.cardinals.get(word) or _digits(word)
     if count is None or not 2 <= count <= 9 or word in language.ones:
         return None
     before = line.word(index - 1)
-    sided = before == "le" and line.word(index - 2) in language.set_articles
+    sided = before in language.articles and line.word(index - 2) in language.between_words
     if not sided and before not in language.set_articles:
         return None
     if stem(line.word(at)) in nouns and language.is_content(line.word(at)):

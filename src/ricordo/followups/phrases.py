@@ -73,7 +73,7 @@ def _belongs(line: Line, language: Language, at: int, inside: bool) -> bool:
     if not token.is_word:
         glued = line.is_word(at + 1) and line.tokens[at + 1].start == token.end
         return inside and glued and token.word in "-/+.&" and line.tokens[at - 1].end == token.start
-    if at > 0 and not token.capital and line.word(at - 1) in language.manner_words and _copula_at(line, language, at + 1):
+    if not token.capital and line.word(at - 1) in language.manner_words and line.word(at + 1) in language.copulas:
         return False  # "How reliable is…": a measure, not a topic.
     if language.gerund and token.word.endswith(language.gerund) and _object_at(line, language, at + 1):
         return False  # "signing a mortgage": a verb, its object is the topic.
@@ -92,15 +92,11 @@ def _object_at(line: Line, language: Language, at: int) -> bool:
     return line.word(at) in language.articles or line.word(at) in language.indefinite
 
 
-def _copula_at(line: Line, language: Language, at: int) -> bool:
-    return line.word(at) in language.copulas
-
-
 def _trim(line: Line, language: Language, first: int, last: int) -> tuple[int, int] | None:
     """Drop the verb that do-support leaves at an edge, then adjectives that say nothing of the topic."""
     before = [line.word(at) for at in range(max(0, first - 3), first)]
     if first < last and language.do_support and any(word in language.do_support for word in before):
-        subject_is_pronoun = bool(before) and before[-1] in {"i", "you", "we", "they", "it", "he", "she", "one"}
+        subject_is_pronoun = bool(before) and before[-1] in language.subject_pronouns
         if subject_is_pronoun:
             first += 1
         elif not line.tokens[last].capital and _verb_missing(line, language, last):
@@ -140,9 +136,7 @@ def _linked(line: Line, language: Language, last: int, following: int) -> bool:
 
 def _topical(line: Line, language: Language, first: int, last: int) -> bool:
     return any(
-        language.is_topical(line.word(at)) or _proper_at(line, at)
-        for at in range(first, last + 1)
-        if line.is_word(at)
+        language.is_topical(line.word(at)) or _proper_at(line, at) for at in range(first, last + 1) if line.is_word(at)
     )
 
 

@@ -82,25 +82,28 @@ def _pointing(line: Line, language: Language, index: int) -> int | None:
 def _goes_somewhere(line: Line, language: Language, index: int) -> bool:
     """ "drive there", "from there"; neither "is there" nor "hello there"."""
     before = line.word(index - 1)
-    moves = index >= 2 and before not in language.auxiliaries and (language.is_content(before) or before in language.verbs)
+    acts = language.is_content(before) or before in language.verbs
+    moves = index >= 2 and acts and before not in language.auxiliaries
     return (moves or before in language.prepositions) and not _content_at(line, language, index + 1)
 
 
 def _demonstrative(line: Line, language: Language, index: int) -> int | None:
     word, following = line.word(index), line.word(index + 1)
-    if following in language.time_nouns or following in {"che", "who"}:
+    if following in language.time_nouns or following in language.relatives:
         return None
     before = line.word(index - 1)
     if _content_at(line, language, index + 1):
         onset = language.onset_article.get(word)
         if onset is not None and not re.match(onset, following):
             return None
-        # "that" before a noun is a demonstrative only where a clause cannot begin.
-        if word == "that" and before not in language.prepositions and before not in language.auxiliaries:
+        # A word that may also open a clause ("that") points only where no clause can begin.
+        if word in language.relatives and before not in language.prepositions and before not in language.auxiliaries:
             return None
-        return None if line.word(index + 2) in language.links | {"che"} else index + 1
-    if word == "that":
-        opens = before in language.auxiliaries or before in language.prepositions or before in {"mean", "explain", "do"}
+        after = line.word(index + 2)
+        return None if after in language.links or after in language.relatives else index + 1
+    if word in language.relatives:
+        ends = before in language.verbs and not line.is_word(index + 1)
+        opens = ends or before in language.auxiliaries or before in language.prepositions
         if not opens or following in language.articles or following in language.personal:
             return None
     if following in language.links or following in language.articles:
@@ -137,8 +140,7 @@ def _answered_within(line: Line, language: Language, index: int) -> bool:
         return False
     people = word in language.person_pronouns
     return any(
-        _names(line, language, at) and (not people or (at > 0 and line.tokens[at].capital))
-        for at in range(boundary)
+        _names(line, language, at) and (not people or (at > 0 and line.tokens[at].capital)) for at in range(boundary)
     )
 
 

@@ -269,10 +269,9 @@ def _antecedents(references: Sequence[Reference], focus: Focus) -> list[Mention]
             found.extend(same[:1] or focus.centre[:1])
         else:
             found.extend(focus.centre[:1])
-            if reference.plural and not focus.centre[1:]:
-                found.extend(focus.asked[:1])
-    if focus.opening is not None:
-        found.append(focus.opening)
+    # A topic that slipped in along the way is still about what the talk opened with.
+    if focus.lasting is not None:
+        found.append(focus.lasting)
     return list(dict.fromkeys(found))
 
 

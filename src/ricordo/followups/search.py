@@ -23,9 +23,7 @@ def find_in(content: str, history: Sequence[PastTurn], language: Language) -> tu
         word: math.log(1 + len(said) / hits) for word in sorted(wanted) if (hits := sum(word in s for s in said))
     }
     scored = [
-        (sum(weights[word] for word in sorted(wanted & words)), at)
-        for at, words in enumerate(said)
-        if wanted & words
+        (sum(weights[word] for word in sorted(wanted & words)), at) for at, words in enumerate(said) if wanted & words
     ]
     return tuple(history[at] for _, at in sorted(scored, reverse=True))
 

@@ -19,8 +19,6 @@ from ricordo.followups.reference import Reference
 MOST_ADDED_WORDS = 20
 _MARKUP = re.compile(r"[*_`#|>]+|\[[^\[\]]*\]")
 _HEADLINE_END = re.compile(r"\n|[:;.!?](?=\s|$)| [–—-] |, | \| ")
-_SUBSTITUTED = frozenset({"it", "they", "them", "he", "she", "him"})
-_OWNED = frozenset({"its", "their", "his", "her"})
 _LONGEST_RATIO = 6
 _LONGEST_SLACK = 200
 
@@ -74,7 +72,7 @@ def write_standalone(
     pronoun = _replaceable(question, references, language)
     if rest and pronoun is not None:
         phrase = rest.pop(0)
-        owned = question[pronoun.start : pronoun.end].lower() in _OWNED
+        owned = question[pronoun.start : pronoun.end].lower() in language.owned
         text = f"{question[: pronoun.start]}{phrase}{_possessive(phrase) if owned else ''}{question[pronoun.end :]}"
     if not rest:
         return text
@@ -92,15 +90,15 @@ def trusted_rewrite(question: str, rewritten: str, language: Language) -> str | 
 
 
 def _replaceable(question: str, references: Sequence[Reference], language: Language) -> Reference | None:
-    if language.code != "en" or not references:
+    if not references:
         return None
     first = references[0]
     word = question[first.start : first.end].lower()
-    if first.kind != "pronoun" or word not in _SUBSTITUTED | _OWNED:
+    if first.kind != "pronoun" or word not in language.replaceable | language.owned:
         return None
-    # "her" before a noun is a possessive, at the end it is the person.
+    # A possessive needs its noun: "her" at the end is the person.
     follows = question[first.end : first.end + 1] == " "
-    return first if word != "her" or follows else None
+    return first if word not in language.owned or follows else None
 
 
 def _possessive(phrase: str) -> str:
