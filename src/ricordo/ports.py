@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from ricordo.records import Block, Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Trace, Turn
+from ricordo.records import Block, Message, Owner, SessionChanges, SessionInfo, SessionMark, StoredReceipt, Trace, Turn
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.topics.shelf import TopicChange, TopicShelf
 
@@ -91,8 +91,8 @@ class TopicStore(Protocol):
 class TraceStore(Protocol):
     """Where the vectors of recall live."""
 
-    def revisions(self, owner: Owner) -> dict[str, int]:
-        """Every session of an owner with its revision, which moves with every change to its turns or fields."""
+    def marks(self, owner: Owner) -> dict[str, SessionMark]:
+        """Every session of an owner with its mark, which moves with every change to its turns or fields."""
         ...
 
     def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:

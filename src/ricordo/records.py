@@ -206,6 +206,15 @@ class SessionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionMark:
+    """How far a session has come, in three numbers: enough to see whether anything has changed."""
+
+    revision: int
+    last_turn: int
+    turn_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionChanges:
     """What to set on a session; None leaves a field alone."""
 

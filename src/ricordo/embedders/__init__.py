@@ -4,11 +4,12 @@
 is imported by `import ricordo`: numpy and the models are loaded when recall is first used.
 """
 
-from ricordo.embedders.choose import Choice, choose, embedder_for
+from ricordo.embedders.choose import choose, embedder_for
 from ricordo.embedders.deterministic import DeterministicEmbedder
 from ricordo.embedders.light import LightEmbedder
 from ricordo.embedders.port import Embedder, EmbedderError, EmbedderUnavailable, Vectors, WeightsRefused
 from ricordo.embedders.remote import Endpoint, RemoteEmbedder
+from ricordo.recall.embedder import Choice
 
 __all__ = [
     "Choice",

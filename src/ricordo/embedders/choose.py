@@ -7,7 +7,6 @@ libraries are missing it says so, names the remedy, and still gives an embedder 
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ricordo.embedders.arctic import ArcticEmbedder
 from ricordo.embedders.bilingual import BilingualEmbedder
@@ -16,6 +15,7 @@ from ricordo.embedders.light import LightEmbedder
 from ricordo.embedders.multilingual import MultilingualEmbedder
 from ricordo.embedders.port import Embedder, EmbedderError
 from ricordo.embedders.remote import Endpoint, RemoteEmbedder
+from ricordo.recall.embedder import Choice
 
 log = logging.getLogger("ricordo.embedders")
 
@@ -29,14 +29,6 @@ _BY_NAME: dict[str, Callable[[], Embedder]] = {
 
 # Best first, by measured recall (docs/recall.md).
 _PREFERRED = ("bilingual", "arctic", "multilingual")
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The embedder in use and a sentence that says why it is this one."""
-
-    embedder: Embedder
-    why: str
 
 
 def choose(setting: str = "auto") -> Choice:

@@ -1,7 +1,7 @@
 """A topic: a group of a session's messages about one thing, as a frozen record, and its statistics.
 
 The centre travels as bytes (little-endian float32), the way it is stored, so that a topic is compared by content and a
-store needs no conversion (`vectors.vector_of` gives the array). Change is by copy: `used`, `weighed`, `tagged`, `moved`.
+store needs no conversion; `vectors.vector_of` gives the array. Change is by copy: `used`, `weighed`, `tagged`, `moved`.
 """
 
 from collections.abc import Iterable
@@ -111,4 +111,3 @@ class TopicStats:
     half_life_days: float
     age_seconds: float
     inactive_seconds: float
-

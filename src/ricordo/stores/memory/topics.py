@@ -6,7 +6,7 @@ Words of archived turns are kept beside their block: here the archive is a state
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ricordo.records import Block, Owner, Trace
+from ricordo.records import Block, Owner, SessionMark, Trace
 from ricordo.stores import shelving
 from ricordo.stores.memory.home import Home, Homes, MemorySession
 from ricordo.topics.shelf import TopicChange, TopicShelf
@@ -86,9 +86,10 @@ class MemoryTopics(Homes):
 class MemoryTraces(Homes):
     """Vectors of turns."""
 
-    def revisions(self, owner: Owner) -> dict[str, int]:
+    def marks(self, owner: Owner) -> dict[str, SessionMark]:
         with self._lock:
-            return {name: session.info.revision for name, session in self._home(owner).sessions.items()}
+            infos = [session.info for session in self._home(owner).sessions.values()]
+        return {info.id: SessionMark(info.revision, info.last_turn, info.turn_count) for info in infos}
 
     def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
         with self._lock:
