@@ -32,9 +32,7 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if not self.url.startswith(("http://", "https://")):
-            raise EmbedderError(
-                f"embeddings endpoint {self.url!r} is not a URL: give one such as https://host/v1"
-            )
+            raise EmbedderError(f"embeddings endpoint {self.url!r} is not a URL: give one such as https://host/v1")
         if not self.model:
             raise EmbedderError(f"embeddings endpoint {self.url!r} needs a model name: write URL#MODEL")
         if self.batch < 1 or self.attempts < 1 or self.timeout_seconds <= 0:
