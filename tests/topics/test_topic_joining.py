@@ -54,8 +54,15 @@ topic_rows = st.lists(unit_vectors(), max_size=6).map(
 @given(said, talks, topic_rows)
 def test_a_follow_up_stays_whatever_its_words(message: Said, talk: Talk, topics: list[Topic]) -> None:
     """A message that refers to the talk so far never leaves the active topic."""
-    decision = decide(message, talk, topics, SCALE, is_follow_up=True)
+    decision = decide(message, talk, topics, SCALE, following="talk")
     assert (decision.topic_id, decision.reason) == ("t0", "follow-up")
+
+
+@given(said, talks, topic_rows)
+def test_a_message_about_the_past_never_opens_a_topic(message: Said, talk: Talk, topics: list[Topic]) -> None:
+    """What points at something said before goes to a topic that exists: the active one or one that was left."""
+    decision = decide(message, talk, topics, SCALE, following="past")
+    assert decision.topic_id in {talk.topic_id, *(topic.id for topic in topics)}
 
 
 @given(said, talks, topic_rows)

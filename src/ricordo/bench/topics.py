@@ -22,6 +22,8 @@ from rich.progress import track
 from rich.table import Table
 
 from ricordo.embedders import Embedder, choose
+from ricordo.followups.parse import parse
+from ricordo.topics.following import following
 from ricordo.topics.joining import Closeness, Said, Talk, decide, first_centre, moved_centre
 from ricordo.topics.thresholds import Scale, scale_for
 from ricordo.topics.topic import Topic
@@ -105,7 +107,8 @@ def _boundaries(messages: Sequence[Said], scale: Scale) -> Iterator[bool]:
     for message in messages:
         if before is not None and talk is not None:
             talk = Talk(talk.topic_id, talk.recent, talk.message_count, closeness)
-        decision = decide(message, talk, tuple(topics.values()), scale)
+        follows = following(message.text, parse(message.text))
+        decision = decide(message, talk, tuple(topics.values()), scale, following=follows)
         stays = talk is not None and decision.topic_id == talk.topic_id
         yield talk is not None and not stays
         topic_id = decision.topic_id or f"topic-{len(topics)}"

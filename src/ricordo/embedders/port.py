@@ -23,7 +23,8 @@ class WeightsRefused(EmbedderError):  # noqa: N818 - a verdict on a file
 
 def unit_rows(rows: Vectors) -> Vectors:
     """The rows scaled to length one; rows without direction become zeros instead of not-a-number."""
-    finite: Vectors = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32)
+    # In double precision, because the square of a large float has no room in a single one.
+    finite = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float64)
     lengths = np.linalg.norm(finite, axis=-1, keepdims=True)
-    unit: Vectors = np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)
-    return unit
+    unit = np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)
+    return unit.astype(np.float32)

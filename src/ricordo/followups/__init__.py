@@ -1,5 +1,15 @@
 """Follow-ups: what a short question means in the light of the talk so far, by rules, in Italian and English."""
 
+from ricordo.followups.clarify import (
+    ClarificationKey,
+    ClarificationStates,
+    Option,
+    Outcome,
+    Pending,
+    answer,
+    ask,
+    handle,
+)
 from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import Item, derive_items
 from ricordo.followups.parse import parse
@@ -10,16 +20,24 @@ from ricordo.followups.standalone import Addition, Rewriter
 __all__ = [
     "Addition",
     "Candidate",
+    "ClarificationKey",
+    "ClarificationStates",
     "FindAnswer",
     "Item",
     "Kind",
+    "Option",
+    "Outcome",
     "PastTurn",
+    "Pending",
     "Pick",
     "Reference",
     "Resolution",
     "Resolved",
     "Rewriter",
+    "answer",
+    "ask",
     "derive_items",
+    "handle",
     "main_kind",
     "parse",
     "resolve",

@@ -27,15 +27,15 @@ _VERBS = """accept accepts add adds affect affects allow allows apply applies as
     gave get gets getting give gives given go goes going gone got grow grows grew happen happened happens
     happening have having hear help helps helped hold holds impact improve include includes included increase
     influence influenced install keep keeps kept kill kills know known knows last lasted lasts lead leads learn
-    leave leaves led left live lives lived look looking looks lose lost made make makes making manage matter matters mean means
-    meant meet met mix move moved moves need needed needs open operate pay pick plan plant play played plays
-    prepare prevent prevents produce produced proof provide provides published put read reduce remain remove
-    removes require required requires rise rose run runs said save saw say says see seen sell sells send serve
-    served set share show showed shows sign sit skip sleep solve speak spread spreads start started starts stay
-    stop stopped stops study suffer suggest survive survived take taken takes taking taste teach tell think told
-    took travel treat treated treats tried try turn turned turning understand undo use used uses using visit
-    want wanted wants was wash watch wear went win wins won work worked works working worry write wrote written
-    born calculated received"""
+    leave leaves led left live lives lived look looking looks lose lost made make makes making manage matter
+    matters mean means meant meet met mix move moved moves need needed needs open operate pay pick plan plant
+    play played plays prepare prevent prevents produce produced proof provide provides published put read reduce
+    remain remove removes require required requires rise rose run runs said save saw say says see seen sell
+    sells send serve served set share show showed shows sign sit skip sleep solve speak spread spreads start
+    started starts stay stop stopped stops study suffer suggest survive survived take taken takes taking taste
+    teach tell think told took travel treat treated treats tried try turn turned turning understand undo use
+    used uses using visit want wanted wants was wash watch wear went win wins won work worked works working
+    worry write wrote written born calculated received"""
 # Adjectives that rank or count and never belong to a name.
 _EMPTY = """main major key best better worst biggest largest smallest important possible typical usual different
     certain various specific latest famous notable other similar first second third last next previous highest
@@ -177,7 +177,8 @@ ENGLISH = Language(
         r"|(?:and )?what(?: is| s| comes| happens)? (?:next|then)|next"
         r"|(?:tell me|say|show me|give me|know|hear|learn|write)?(?: (?:a bit|a little|some|any))? ?"
         r"more(?: (?:details?|information|info|examples?|about (?:it|this|that)))?"
-        r"|(?:give (?:me )?|show me |make )?(?:an|another|one more|some|any other|a concrete) examples?|for example"
+        r"|(?:give (?:me )?|show me |make )?(?:an|another|one more|some|any other|a concrete) examples?"
+        r"|for example"
         r"|(?:for )?example"
         r"|(?:and )?(?:is there )?(?:what|anything|something|nothing) else(?: to add| i should know)?"
         r"|elaborate(?: (?:more|further|on (?:it|this|that)))?|expand(?: (?:more|further|on (?:it|this|that)))?"

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ricordo.followups.items import Item
 from ricordo.followups.language import Language
-from ricordo.followups.line import Line, read
+from ricordo.followups.line import read
 from ricordo.followups.parse import LONGEST_FOLLOW_UP, traces
 from ricordo.followups.phrases import Phrase, phrases
 
@@ -71,13 +71,17 @@ def follow(history: Sequence[PastTurn], language: Language) -> Focus:
 def _after_question(focus: Focus, turn: PastTurn, language: Language) -> Focus:
     line = read(turn.query[:LONGEST_FOLLOW_UP])
     references = traces(line, language) if line.words else ()
-    mentions = [Mention(phrase, turn.turn_number, "question") for phrase in phrases(line, language)]
+    # What introduces a topic ("let's talk about") is no part of it.
+    introduction = language.patterns["introduction"].match(line.text)
+    begins = line.match_span(introduction)[1] if introduction is not None else 0
+    found = [phrase for phrase in phrases(line, language) if phrase.end > begins]
+    mentions = [Mention(phrase, turn.turn_number, "question") for phrase in found]
     topical = [mention for mention in mentions if mention.phrase.topical]
     asked = tuple(mention for mention in mentions if not mention.phrase.topical)
     topical.sort(key=lambda mention: not mention.phrase.proper)
     if not topical:
         centre = focus.centre
-    elif not focus.centre or (not references and _opens_topic(line, language, topical)):
+    elif not focus.centre or (not references and _opens_topic(topical, introduction is not None)):
         centre = tuple(topical)
     else:
         centre = (*focus.centre[:1], *topical)
@@ -93,11 +97,9 @@ def _after_question(focus: Focus, turn: PastTurn, language: Language) -> Focus:
     )
 
 
-def _opens_topic(line: Line, language: Language, topical: Sequence[Mention]) -> bool:
+def _opens_topic(topical: Sequence[Mention], introduced: bool) -> bool:
     """Whether a question brings its own topic: it introduces one, or names it other than by "the …"."""
-    if language.patterns["introduction"].match(line.text):
-        return True
-    return any(mention.phrase.proper or not mention.phrase.definite for mention in topical)
+    return introduced or any(mention.phrase.proper or not mention.phrase.definite for mention in topical)
 
 
 def _after_answer(focus: Focus, turn: PastTurn, language: Language) -> Focus:

@@ -310,7 +310,8 @@ ITALIAN = Language(
         r"|\b(?:divers[oaie]|simil[ei])$"
     ),
     presupposing=(
-        r"^(?:e |ma )?(?:quali|quale|che|chi|cos|cosa|dove|come) altr[oaie]\b|\b(?:ci sono|c è) (?:anche )?altr[oaie]\b"
+        r"^(?:e |ma )?(?:quali|quale|che|chi|cos|cosa|dove|come) altr[oaie]\b|\b(?:ci sono"
+        r"|c è) (?:anche )?altr[oaie]\b"
         r"|^(?:e |ma )?ci sono (?:dei |delle |degli |alcuni |alcune )?\w+(?: \w+)?$"
     ),
     plural_of=(r"^(?:e |ma )?quali (?:sono|erano|furono) (?:i|gli|le) (?P<head>\w+[ie])(?P<other> \w+[ie])(?: \?)?$"),

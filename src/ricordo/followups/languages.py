@@ -16,12 +16,17 @@ LANGUAGES: tuple[Language, ...] = (ENGLISH, ITALIAN)
 def language_of(text: str, known: Sequence[Language] = LANGUAGES, default: Language | None = None) -> Language:
     """The language whose grammar and common words the text uses most; `default` (or the first) on a tie of nothing."""
     words = read(text[:1000]).words
-    scores = [
-        sum(2 if w in lang.function_words else 1 if w in lang.verbs or w in lang.relational else 0 for w in words)
-        for lang in known
-    ]
+    scores = [sum(_belonging(word, language) for word in words) for language in known]
     best = max(scores, default=0)
     if best == 0:
         return default or known[0]
     winners = [lang for lang, score in zip(known, scores, strict=True) if score == best]
     return default if default in winners else winners[0]
+
+
+def _belonging(word: str, language: Language) -> int:
+    """Grammar tells a language better than nouns, which travel."""
+    if word in language.function_words:
+        return 2
+    common = (language.verbs, language.relational, language.modifiers, language.ordinals, language.cardinals)
+    return int(any(word in table for table in common))

@@ -70,7 +70,8 @@ class SharedClarifications:
     def put(self, key: ClarificationKey, pending: Pending) -> None:
         """Write the question beside its place and move it there, so that no reader sees half of it."""
         path = self._path(key)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (path.parent.parent, path.parent):
+            directory.mkdir(mode=0o700, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
             json.dump(_plain(pending), file)
         os.replace(file.name, path)

@@ -15,6 +15,7 @@ import numpy as np
 import snowballstemmer  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from ricordo.recall.forms import ENGLISH_FORMS, ITALIAN_FORMS
 from ricordo.recall.stopwords import ENGLISH, ITALIAN
 
 Language = Literal["en", "it"]
@@ -26,6 +27,7 @@ _PLAIN = re.compile(r"[^\W_]+")
 
 _STOP: dict[Language, frozenset[str]] = {"en": ENGLISH, "it": ITALIAN}
 _STEMMER = {"en": snowballstemmer.stemmer("english"), "it": snowballstemmer.stemmer("italian")}
+_FORMS: dict[Language, dict[str, str]] = {"en": ENGLISH_FORMS, "it": ITALIAN_FORMS}
 _ONLY_ENGLISH = ENGLISH - ITALIAN
 _ONLY_ITALIAN = ITALIAN - ENGLISH
 _LONGEST = 40  # longer strings are data, not words; their beginning identifies them
@@ -69,10 +71,10 @@ def _language_of(words: list[str]) -> Language:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str, language: Language) -> str:
-    """The stem of a folded word; anything with a digit is a code and stays as it is."""
+    """The stem of a folded word, irregular forms included; a word with a digit is a code and stays as it is."""
     if any(c.isdigit() for c in word):
         return word
-    stemmed: str = _STEMMER[language].stemWord(word)
+    stemmed: str = _STEMMER[language].stemWord(_FORMS[language].get(word, word))
     return stemmed
 
 

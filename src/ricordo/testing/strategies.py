@@ -1,10 +1,12 @@
 """Hypothesis strategies for everything that may be stored, and for what may not.
 
 Texts are any valid Unicode, ids are opaque, dates reach over the years: what a store gets from these, it has to
-give back unchanged. `hostile_texts` and `refused_texts` are worth adding to tests of your own faces.
+give back unchanged. `hostile_texts` and `refused_texts` are worth adding to tests of your own faces. Strategies
+are built once, because building them is slow.
 """
 
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 from uuid import uuid4
@@ -30,20 +32,25 @@ HOSTILE = (
     "true",
     "[1, 2]",
 )
+STEPS = ("assistant_calling", "tool", "system")
 BLANK = ("", " ", "\t\r\n", "\u00a0", "\u2003\u3000", "\x1f\x85\u2028")
 
 
+@cache
 def characters() -> st.SearchStrategy[str]:
     """One character of valid Unicode, without NUL."""
     return st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 
 
+@cache
 def ids() -> st.SearchStrategy[str]:
     """Opaque ids of 1 to 255 characters, hostile ones among them."""
-    plain = st.text(characters(), min_size=1, max_size=255).filter(str.strip)
-    return st.one_of(st.uuids().map(str), st.sampled_from(HOSTILE), plain)
+    plain = st.text(characters(), min_size=1, max_size=20).filter(str.strip)
+    longest = characters().filter(str.strip).map(lambda character: character * 255)
+    return st.one_of(st.sampled_from(HOSTILE), plain, longest)
 
 
+@cache
 def texts(max_size: int = 100) -> st.SearchStrategy[str]:
     """What may be said: any valid Unicode that is not blank."""
     return st.one_of(st.sampled_from(HOSTILE), st.text(characters(), min_size=1, max_size=max_size).filter(str.strip))
@@ -54,6 +61,7 @@ def hostile_texts() -> st.SearchStrategy[str]:
     return st.sampled_from(HOSTILE)
 
 
+@cache
 def refused_texts() -> st.SearchStrategy[str]:
     """What may never be stored: blank, with a NUL, with a lone surrogate."""
     surrogates = st.characters(categories=["Cs"])
@@ -64,17 +72,19 @@ def refused_texts() -> st.SearchStrategy[str]:
     )
 
 
+@cache
 def metadata() -> st.SearchStrategy[Json]:
     """A JSON object."""
     numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
     leaves = st.none() | st.booleans() | numbers | st.text(characters(), max_size=20)
     keys = st.text(characters(), max_size=10)
     values = st.recursive(
-        leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3), max_leaves=6
+        leaves, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=2), max_leaves=3
     )
-    return cast("st.SearchStrategy[Json]", st.dictionaries(keys, values, max_size=3))
+    return cast("st.SearchStrategy[Json]", st.dictionaries(keys, values, max_size=2))
 
 
+@cache
 def moments() -> st.SearchStrategy[datetime]:
     """Any moment from the year 2 to 9998, in UTC, to the microsecond."""
     return st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31)).map(lambda moment: moment.replace(tzinfo=UTC))
@@ -111,7 +121,7 @@ def turns(draw: st.DrawFn, owner: Owner, session_id: str | None = None) -> Turn:
     turn_id = str(uuid4())
     created_at = draw(moments())
     question = draw(st.none() | messages("user", created_at=created_at))
-    steps = draw(st.lists(st.sampled_from(["assistant_calling", "tool", "system"]).flatmap(messages), max_size=2))
+    steps = [draw(messages(role)) for role in draw(st.lists(st.sampled_from(STEPS), max_size=2))]
     answer = draw(messages("assistant") if question is None and not steps else st.none() | messages("assistant"))
     return Turn(
         id=turn_id,

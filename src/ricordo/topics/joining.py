@@ -17,6 +17,7 @@ import numpy as np
 from ricordo.recall.words import stems
 from ricordo.records import Role
 from ricordo.topics.cues import CLOSING, LEANING, OPENING
+from ricordo.topics.following import Following
 from ricordo.topics.thresholds import Scale
 from ricordo.topics.topic import Topic
 from ricordo.topics.vectors import Vector, bytes_of, unit, vector_of
@@ -117,22 +118,29 @@ def decide(
     topics: Sequence[Topic],
     scale: Scale,
     *,
-    is_follow_up: bool = False,
+    following: Following = "no",
 ) -> Decision:
     """Join the active topic, come back to one of `topics`, or open a new one.
+
+    A message that follows the talk stays in the active topic whatever its own words; one that points into the past goes
+    to the most similar topic and never opens one.
 
     `topics` may hold working and archived topics, and the active one; only centres as long as the message's vector are
     compared, so that topics of another embedder stand aside until they are embedded again.
     """
     active = talk if talk is not None and talk.recent else None
-    if active is not None and is_follow_up:
+    if active is not None and following == "talk":
         return Decision(active.topic_id, "follow-up")
     others = [topic for topic in topics if active is None or topic.id != active.topic_id]
     choices = [choice for choice in (_stay(message, active, scale), _back(message, others, scale)) if choice]
     best = max(choices, key=lambda choice: choice.margin, default=None)
     if best is None:
         return Decision(None, "first")
-    return best if best.margin >= 0 else replace(choices[0], topic_id=None, reason="new")
+    if best.margin >= 0:
+        return best
+    if following == "past":  # it was said in one of these, and the likeliest is better than a topic of its own
+        return replace(best, reason="follow-up")
+    return replace(choices[0], topic_id=None, reason="new")
 
 
 def _stay(message: Said, talk: Talk | None, scale: Scale) -> Decision | None:

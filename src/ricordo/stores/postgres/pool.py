@@ -160,6 +160,6 @@ def read_url(url: str) -> tuple[str, dict[str, Any]]:
         ) from None
     settings.setdefault("application_name", "ricordo")
     user, host = quote(settings.get("user", ""), safe=""), quote(settings.get("host", ""), safe=",")
-    port = f":{settings['port']}" if "port" in settings else ""
+    port = f":{settings['port']}" if str(settings.get("port", "")).strip(",") else ""
     name = quote(settings.get("dbname", ""), safe="")
     return f"postgresql://{user}{'@' if user else ''}{host}{port}/{name}", settings

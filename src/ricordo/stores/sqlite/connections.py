@@ -13,7 +13,15 @@ from weakref import WeakSet
 
 from ricordo.errors import StoreError
 from ricordo.stores.group_commit import GroupCommit, Ticket
-from ricordo.stores.sqlite.database import Gate, migrate, open_reader, open_writer, translated, translating
+from ricordo.stores.sqlite.database import (
+    Gate,
+    make_private,
+    migrate,
+    open_reader,
+    open_writer,
+    translated,
+    translating,
+)
 
 T = TypeVar("T")
 
@@ -33,6 +41,7 @@ class Connections:
         if path.resolve() in _inherited:
             raise StoreError(f"{path} was open when this process was forked; {_FORKED}")
         with translating(path):
+            make_private(path)
             self._gate = Gate(path)
             try:
                 with self._gate:

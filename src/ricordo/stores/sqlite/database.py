@@ -39,8 +39,11 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 class Gate:
     """An advisory lock on `<path>-lock`: processes pass one by one, in the order they came."""
 
+    _file: int | None = None
+
     def __init__(self, path: Path) -> None:
-        self._file = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if fcntl else None
+        if fcntl is not None:
+            self._file = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def __enter__(self) -> None:
         if self._file is not None:
@@ -63,7 +66,6 @@ def open_writer(path: Path, wait: float) -> sqlite3.Connection:
     """The connection for writing: every commit is on disk when it returns."""
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; Ricordo needs 3.37 or newer")
-    _make_private(path)
     connection = _connect(path, wait, "rw")
     try:
         _refuse_strangers(connection, path)
@@ -153,7 +155,7 @@ def _connect(path: Path, wait: float, mode: str) -> sqlite3.Connection:
     )
 
 
-def _make_private(path: Path) -> None:
+def make_private(path: Path) -> None:
     """A new file is readable by its user alone: conversations are private."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))

@@ -1,0 +1,147 @@
+"""What speaks for a message: its words and its neighbours' words, its meaning, its time, its speaker, its topic.
+
+Each function takes the index and the question and gives one number between 0 and 1 for every message (or None when
+the question says nothing of that kind), so that `ranking` only has to weigh and add.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ricordo.recall.index import OwnerIndex
+from ricordo.recall.postings import Rows
+from ricordo.recall.speakers import named_speakers, pointed_role
+from ricordo.recall.times import Period
+from ricordo.recall.vectors import Vectors, similarities
+from ricordo.recall.words import question_words
+
+# BM25: how soon repetition stops helping, and how much length is held against a message.
+_REPETITION, _LENGTH = 1.2, 0.75
+_MOST_WORDS = 32  # a longer question is judged by its rarest words
+_NEIGHBOUR_MEANING = 0.1
+_LIKELY_WORDS = 0.5  # share of the best words from which on a message is compared in meaning whatever its bits say
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How much of the question's words each message and its neighbours say, and which rows say which word."""
+
+    share: Vectors
+    rows: tuple[tuple[str, Rows], ...]
+
+    def said_by(self, index: OwnerIndex, row: int) -> tuple[list[str], list[str]]:
+        """The question's words that a message says itself, and those that only its neighbours say."""
+        links = index.links
+        near = [int(links.before[row]), int(links.two_before[row]), int(links.after[row])]
+        said = [word for word, rows in self.rows if _has(rows, row)]
+        nearby = [word for word, rows in self.rows if word not in said and any(_has(rows, each) for each in near)]
+        return said, nearby
+
+
+def _has(rows: Rows, row: int) -> bool:
+    at = int(np.searchsorted(rows, row))
+    return at < len(rows) and int(rows[at]) == row
+
+
+def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Words:
+    """BM25 over each message together with its neighbours, as a share of the best that the filters allow.
+
+    A neighbour's words count as if said here, but a long neighbour's each count less: a page of advice
+    must not lend its whole vocabulary to the short thanks that follow it.
+    """
+    count = len(index)
+    found = [(word, *index.postings.find(variants, count)) for word, variants in question_words(question)]
+    found = sorted((each for each in found if len(each[1])), key=lambda each: len(each[1]))[:_MOST_WORDS]
+    links = index.links
+    lengths = links.window_lengths
+    norm = _REPETITION * (1 - _LENGTH + _LENGTH * lengths / max(float(lengths.mean()), 1.0))
+    total = np.zeros(count, dtype=np.float32)
+    for _, rows, times in found:
+        rarity = np.log(1 + (count - len(rows) + 0.5) / (len(rows) + 0.5))
+        said = np.zeros(count + 1, dtype=np.float32)  # the last place takes what falls off the ends of sessions
+        said[rows] = times
+        lent = links.nearness[rows] * times
+        for neighbour in (links.after, links.two_after, links.before):
+            said[neighbour[rows]] += lent
+        heard = np.flatnonzero(said[:count])
+        times = said[heard]
+        total[heard] += np.float32(rarity * (_REPETITION + 1)) * times / (times + norm[heard])
+    best = float(total[allowed].max(initial=0))
+    share = total / np.float32(best) if best > 0 else total
+    return Words(np.minimum(share, np.float32(1)), tuple((word, rows) for word, rows, _ in found))
+
+
+def meaning_evidence(
+    index: OwnerIndex, query: Vectors | None, words: Vectors, allowed: NDArray[np.bool_]
+) -> Vectors | None:
+    """How near each message is in meaning, from well below the average (0) to the nearest (1).
+
+    A message not embedded yet is taken to mean as much as its words say, neither more nor less.
+    """
+    if query is not None and len(query) != index.dimensions:
+        raise ValueError(f"a question's vector has {len(query)} dimensions, the index {index.dimensions}")
+    known = index.has_vector & allowed
+    if query is None or not query.any() or not known.any():
+        return None
+    rows = index.near(query, np.flatnonzero(words > _LIKELY_WORDS))
+    raw = np.zeros(len(index), dtype=np.float32)
+    raw[rows] = similarities(index.codes.take(rows), query)
+    # A little of the neighbours' meaning: an answer is near to its question's topic even when it does not name it.
+    compared = np.zeros(len(index), dtype=np.float32)
+    compared[rows] = np.float32(_NEIGHBOUR_MEANING) * index.links.nearness[rows]
+    raw = (raw + index.links.around(compared * raw)) / (1 + index.links.around(compared))
+    mean, spread = index.typical(query, known)
+    low, high = mean - 3 * spread, float(raw[rows][allowed[rows]].max(initial=mean))
+    if high - low < 1e-6:
+        return np.where(index.has_vector, np.float32(1), words)
+    meaning = np.where(index.has_vector, np.float32(0), words).astype(np.float32)
+    meaning[rows] = ((raw[rows] - np.float32(low)) / np.float32(high - low)).clip(0, 1)
+    return meaning
+
+
+def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
+    """How near each message was said to a period that the question names.
+
+    People tell things a little later than they happen, so nearness fades slowly after a period and faster
+    before it. A period that holds most messages says little, one that holds few says much, one without any
+    says nothing: it is weighed like a word, by its rarity.
+    """
+    times, count = index.times, len(index)
+    total: Vectors | None = None
+    for period in named:
+        start, end = period.start.timestamp(), period.end.timestamp()
+        inside = int(((times >= start) & (times < end + _DAY)).sum())
+        if not inside or count < 2:
+            continue
+        rarity = min(1.0, np.log(count / inside) / np.log(20))
+        late, early = _DAY + (end - start) / 8, _DAY / 2 + (end - start) / 16
+        gap = np.where(times >= end, (times - end) / late, np.where(times < start, (start - times) / early, 0.0))
+        nearness = (rarity * np.exp(-gap)).astype(np.float32)
+        total = nearness if total is None else np.maximum(total, nearness)
+    return total
+
+
+def speaker_evidence(index: OwnerIndex, question: str) -> Vectors | None:
+    """One for the messages of whom the question points at: a named speaker, or one side of the talk."""
+    named = named_speakers(question, index.speakers.names)
+    if named:
+        return index.speakers.among(named).astype(np.float32)
+    role = pointed_role(question)
+    if role is None or len(index.roles.names) < 2:
+        return None
+    return index.roles.among([role]).astype(np.float32)
+
+
+def topic_evidence(index: OwnerIndex, topics: Mapping[str, float]) -> Vectors | None:
+    """How near each message's topic is to the question, as far as the caller knows."""
+    if not topics:
+        return None
+    # One place more than there are names: messages without a topic have the code -1 and find a zero there.
+    worth = np.zeros(len(index.topics.names) + 1, dtype=np.float32)
+    for place, name in enumerate(index.topics.names):
+        worth[place] = min(1.0, max(0.0, topics.get(name, 0.0)))
+    found: Vectors = worth[index.topics.codes]
+    return found

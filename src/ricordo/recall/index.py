@@ -1,0 +1,213 @@
+"""One owner's messages in memory, ready to be ranked: built from stored rows, extended as messages arrive.
+
+Rows hold hashed words, a quantised vector if there is one yet, time, session, speaker, topic and tags. An index
+knows one owner only, so nothing of another can reach it. It grows and never forgets: after a deletion it is
+dropped and built again from the store, which takes a fraction of a second for 100,000 messages.
+"""
+
+import threading
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ricordo.recall.columns import Codebook, Column
+from ricordo.recall.postings import Postings, Rows
+from ricordo.recall.sketch import Sketch
+from ricordo.recall.vectors import Codes, Vectors, similarities, vectors_from_blobs
+from ricordo.recall.words import Terms
+
+EXACT_UP_TO = 20_000  # rows; up to here every vector is compared
+_LIKELIEST = 4_096
+_SAMPLE = 1_024
+# A message is understood with the two before it and the one after it: what it answers, and what is said of it.
+_NEAR = 20  # words of a neighbour that count in full; of a longer one each word counts accordingly less
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the index must know of one message. `position` orders the messages of a turn."""
+
+    message_id: str
+    session_id: str
+    turn_number: int
+    position: int
+    created_at: datetime
+    role: str
+    terms: Terms
+    vector: bytes | None = None
+    agent_id: str = ""
+    speaker: str | None = None
+    topic_id: str | None = None
+    tags: frozenset[str] = field(default_factory=frozenset)
+
+
+class OwnerIndex:
+    """All rows of one owner. Thread-safe: adding and ranking take `lock`."""
+
+    def __init__(self, dimensions: int, rows: Iterable[Row] = ()) -> None:
+        self.lock = threading.RLock()
+        self.dimensions = dimensions
+        self.postings = Postings()
+        self.message_ids: list[str] = []
+        self.tags: list[frozenset[str]] = []
+        self.sessions, self.agents, self.topics = Codebook(), Codebook(), Codebook()
+        self.roles, self.speakers = Codebook(), Codebook()
+        self._row_of: dict[str, int] = {}
+        self._places: list[tuple[int, int]] = []
+        self._newest: dict[int, int] = {}
+        self._times = Column(np.float64)
+        self._lengths = Column(np.float32)
+        self._before, self._after = array("i"), array("i")
+        self._vectors, self._scales = Column(np.int8, dimensions), Column(np.float32)
+        self._has_vector = Column(np.bool_)
+        self._links: Links | None = None
+        self._sketch: Sketch | None = None
+        self.add(rows)
+
+    def __len__(self) -> int:
+        return len(self.message_ids)
+
+    def __contains__(self, message_id: object) -> bool:
+        return message_id in self._row_of
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Take in messages; one that is known already only gains the vector it lacked."""
+        with self.lock:
+            batch = list(rows)
+            fresh = list({row.message_id: row for row in batch if row.message_id not in self._row_of}.values())
+            first = len(self)
+            self.postings.add(first, (row.terms for row in fresh))
+            self._times.extend([row.created_at.timestamp() for row in fresh])
+            self._lengths.extend([float(len(row.terms)) for row in fresh])
+            self._has_vector.extend_blank(len(fresh))
+            self._vectors.extend_blank(len(fresh))
+            self._scales.extend_blank(len(fresh))
+            self._row_of.update((row.message_id, number) for number, row in enumerate(fresh, first))
+            self.message_ids.extend(row.message_id for row in fresh)
+            self.tags.extend(row.tags for row in fresh)
+            self.agents.extend([row.agent_id for row in fresh])
+            self.topics.extend([row.topic_id for row in fresh])
+            self.roles.extend([row.role for row in fresh])
+            self.speakers.extend([row.speaker for row in fresh])
+            self._places.extend((row.turn_number, row.position) for row in fresh)
+            for number, session in enumerate(self.sessions.extend([row.session_id for row in fresh]), first):
+                self._link(number, session)
+            self._links = None
+            self.set_vectors({row.message_id: row.vector for row in batch if row.vector is not None})
+
+    def set_vectors(self, blobs: Mapping[str, bytes]) -> None:
+        """Give known messages their vectors, as stored; unknown ones are ignored."""
+        with self.lock:
+            known = [(self._row_of[name], blob) for name, blob in blobs.items() if name in self._row_of]
+            if not known:
+                return
+            numbers = np.array([number for number, _ in known])
+            codes = vectors_from_blobs([blob for _, blob in known], self.dimensions)
+            self._vectors.array[numbers] = codes.values
+            self._scales.array[numbers] = codes.scales
+            self._has_vector.array[numbers] = True
+
+    def set_topics(self, topics: Mapping[str, str | None]) -> None:
+        """Say which topic known messages belong to now."""
+        with self.lock:
+            for message_id, topic in topics.items():
+                if message_id in self._row_of:
+                    self.topics.change(self._row_of[message_id], topic)
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """When each message was said, in seconds since 1970."""
+        return self._times.array
+
+    @property
+    def lengths(self) -> NDArray[np.float32]:
+        """How many meaningful words each message has."""
+        return self._lengths.array
+
+    @property
+    def has_vector(self) -> NDArray[np.bool_]:
+        """Which messages have been embedded."""
+        return self._has_vector.array
+
+    @property
+    def codes(self) -> Codes:
+        """The vectors; rows without one are zeros."""
+        return Codes(self._vectors.array, self._scales.array)
+
+    def near(self, query: Vectors, asked: Rows) -> Rows:
+        """The rows worth comparing with a question's vector: all of them, or above a size the likeliest.
+
+        `asked` are rows that the caller wants among them in any case.
+        """
+        known = self.has_vector
+        if len(self) <= EXACT_UP_TO:
+            return np.flatnonzero(known)
+        if self._sketch is None or self._uncovered().sum() > len(self) // 20:
+            self._sketch = Sketch(self.codes, known)
+        likeness = np.where(self._sketch.covered, self._sketch.likeness(query), -np.inf)
+        count = min(max(_LIKELIEST, len(self) // 20), len(likeness) - 1)
+        chosen = np.zeros(len(self), dtype=np.bool_)
+        chosen[np.argpartition(-likeness, count)[:count]] = True
+        chosen[asked] = True
+        return np.flatnonzero((chosen | self._uncovered()) & known)
+
+    def typical(self, query: Vectors, among: NDArray[np.bool_]) -> tuple[float, float]:
+        """Mean and spread of the similarity of a question to some rows, from a sample of them if they are many."""
+        rows = np.flatnonzero(among)
+        sample = rows if len(self) <= EXACT_UP_TO else rows[:: max(1, len(rows) // _SAMPLE)]
+        found = similarities(self.codes.take(sample), query)
+        return float(found.mean()), float(found.std())
+
+    def _uncovered(self) -> NDArray[np.bool_]:
+        """Rows that have a vector which the sketch has not seen."""
+        seen = self._sketch.covered if self._sketch else np.zeros(0, dtype=np.bool_)
+        return self.has_vector & ~np.append(seen, np.zeros(len(self) - len(seen), dtype=np.bool_))
+
+    @property
+    def links(self) -> "Links":
+        """Who stands beside whom, as arrays; made again after rows were added."""
+        if self._links is None:
+            self._links = Links(self.lengths, np.array(self._before), np.array(self._after))
+        return self._links
+
+    def _link(self, number: int, session: int) -> None:
+        """Put a row in its place among its session's rows; nearly always at the end."""
+        place = self._places[number]
+        before, after = self._newest.get(session, -1), -1
+        while before >= 0 and self._places[before] > place:
+            before, after = self._before[before], before
+        self._before.append(before)
+        self._after.append(after)
+        if before >= 0:
+            self._after[before] = number
+        if after >= 0:
+            self._before[after] = number
+        else:
+            self._newest[session] = number
+
+    def vectors_of(self, message_ids: Sequence[str]) -> Vectors:
+        """The vectors of some messages as floats; zeros where there is none."""
+        with self.lock:
+            numbers = np.array([self._row_of[name] for name in message_ids], dtype=np.int64)
+            return Codes(self._vectors.array[numbers], self._scales.array[numbers]).floats()
+
+
+class Links:
+    """The neighbours of every row within its session, two before and one after, and what they weigh."""
+
+    def __init__(self, lengths: Vectors, before: NDArray[np.int32], after: NDArray[np.int32]) -> None:
+        # Row numbers with one place more at the end, for what has no neighbour: -1 points there.
+        self.before, self.after = np.append(before, np.int32(-1)), np.append(after, np.int32(-1))
+        self.two_before, self.two_after = self.before[self.before], self.after[self.after]
+        self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
+        self.window_lengths = lengths + self.around(self.nearness * lengths)
+
+    def around(self, values: Vectors) -> Vectors:
+        """For each row the sum of the values of its neighbours."""
+        padded = np.append(values, np.float32(0))
+        total: Vectors = padded[self.before] + padded[self.two_before] + padded[self.after]
+        return total[:-1]

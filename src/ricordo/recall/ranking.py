@@ -1,0 +1,201 @@
+"""The order of an owner's messages for a question: evidence is gathered, weighed, added, and explained.
+
+A question (text, vector, now), filters and an index go in; hits with score and reasons come out, best first.
+Each kind of evidence is a number between 0 and 1 for every message, so that the weights can be read as shares;
+they are few, and were chosen by leaving one conversation out at a time (docs/recall.md).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ricordo.recall.evidence import Words, meaning_evidence, speaker_evidence, time_evidence, topic_evidence, words_in
+from ricordo.recall.index import OwnerIndex
+from ricordo.recall.times import Period, periods
+from ricordo.recall.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, when, and with what vector; `topics` may say how near each topic is (0 to 1)."""
+
+    text: str
+    now: datetime
+    vector: Vectors | None = None
+    topics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a hit must satisfy; None lets everything pass. `after` is included, `before` is not."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    topic_id: str | None = None
+    role: str | None = None
+    after: datetime | None = None
+    before: datetime | None = None
+    tags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each kind of evidence counts. Words and meaning decide; the others tip the scales."""
+
+    words: float = 0.4
+    meaning: float = 0.6
+    time: float = 0.35
+    speaker: float = 0.06
+    topic: float = 0.05
+    substance: float = 0.15
+
+    @property
+    def total(self) -> float:
+        """The score of a message for which everything speaks."""
+        return self.words + self.meaning + self.time + self.speaker + self.topic + self.substance
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message found: how sure we are (0 to 1) and why."""
+
+    message_id: str
+    score: float
+    reasons: tuple[str, ...]
+
+
+DEFAULT_WEIGHTS = Weights()
+_SUBSTANCE = 8  # meaningful words from which on a message can hold an answer by itself
+
+
+def rank(
+    index: OwnerIndex,
+    question: Question,
+    *,
+    filters: Filters | None = None,
+    limit: int = 10,
+    weights: Weights = DEFAULT_WEIGHTS,
+) -> list[Hit]:
+    """The best `limit` messages that pass the filters, best first; ties go to the newer, then to the id.
+
+    A message for which neither a word nor its meaning speaks is not a hit. Nothing raises for any text.
+    """
+    with index.lock:
+        scored = _scored(index, question, filters or Filters(), weights)
+        if scored is None:
+            return []
+        scores, evidence = scored
+        return [
+            Hit(index.message_ids[row], float(scores[row] / weights.total), evidence.reasons(index, row))
+            for row in _best(index, scores, limit)
+        ]
+
+
+def whole_order(index: OwnerIndex, question: Question, weights: Weights = DEFAULT_WEIGHTS) -> list[str]:
+    """The ids of all messages that `rank` would find, in its order, without the reasons: for measurements."""
+    with index.lock:
+        scored = _scored(index, question, Filters(), weights)
+        return [index.message_ids[row] for row in _best(index, scored[0], len(index))] if scored else []
+
+
+def _scored(
+    index: OwnerIndex, question: Question, filters: Filters, weights: Weights
+) -> tuple[Vectors, "_Evidence"] | None:
+    """Every row's score, minus infinity for those that are no hits; None when nothing can be one."""
+    allowed = _allowed(index, filters)
+    if not question.text.strip() or not allowed.any():
+        return None
+    evidence = _gather(index, question, allowed)
+    return np.where(allowed & evidence.found, evidence.weighed(weights), -np.inf), evidence
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """All that speaks for each message, one array a kind."""
+
+    words: Words
+    meaning: Vectors | None
+    time: Vectors | None
+    speaker: Vectors | None
+    topic: Vectors | None
+    substance: Vectors
+    periods: tuple[Period, ...]
+    found: NDArray[np.bool_]
+
+    def weighed(self, weights: Weights) -> Vectors:
+        if self.meaning is None:
+            total = (weights.words + weights.meaning) * self.words.share
+        else:
+            total = weights.words * self.words.share + weights.meaning * self.meaning
+        total = total + weights.substance * self.substance
+        for weight, kind in ((weights.time, self.time), (weights.speaker, self.speaker), (weights.topic, self.topic)):
+            if kind is not None:
+                total += np.float32(weight) * kind
+        return total.astype(np.float32)
+
+    def reasons(self, index: OwnerIndex, row: int) -> tuple[str, ...]:
+        said, near = self.words.said_by(index, row)
+        found = [f"words: {', '.join(said)}"] if said else []
+        if near:
+            found.append(f"words nearby: {', '.join(near)}")
+        if self.meaning is not None and index.has_vector[row] and self.meaning[row] >= 0.5:
+            found.append(f"meaning: {self.meaning[row]:.2f}")
+        if self.time is not None and self.time[row] >= 0.25:
+            found.append(f"time: {', '.join(period.text for period in self.periods)}")
+        if self.speaker is not None and self.speaker[row] > 0:
+            found.append(f"speaker: {index.speakers.name(row) or index.roles.name(row)}")
+        if self.topic is not None and self.topic[row] > 0:
+            found.append(f"topic: {index.topics.name(row)}")
+        return tuple(found or ["meaning: weak"])
+
+
+def _gather(index: OwnerIndex, question: Question, allowed: NDArray[np.bool_]) -> _Evidence:
+    words = words_in(index, question.text, allowed)
+    meaning = meaning_evidence(index, question.vector, words.share, allowed)
+    named = periods(question.text, question.now)
+    found = words.share > 0 if meaning is None else (words.share > 0) | index.has_vector
+    return _Evidence(
+        words=words,
+        meaning=meaning,
+        time=time_evidence(index, named),
+        speaker=speaker_evidence(index, question.text),
+        topic=topic_evidence(index, question.topics),
+        substance=np.minimum(np.float32(1), index.lengths / np.float32(_SUBSTANCE)),
+        periods=named,
+        found=found,
+    )
+
+
+def _allowed(index: OwnerIndex, filters: Filters) -> NDArray[np.bool_]:
+    allowed = np.ones(len(index), dtype=np.bool_)
+    for wanted, book in (
+        (filters.session_id, index.sessions),
+        (filters.agent_id, index.agents),
+        (filters.topic_id, index.topics),
+        (filters.role, index.roles),
+    ):
+        if wanted is not None:
+            allowed &= book.among([wanted])
+    if filters.after is not None:
+        allowed &= index.times >= filters.after.timestamp()
+    if filters.before is not None:
+        allowed &= index.times < filters.before.timestamp()
+    if filters.tags:
+        allowed &= np.fromiter((filters.tags <= tags for tags in index.tags), dtype=np.bool_, count=len(index))
+    return allowed
+
+
+def _best(index: OwnerIndex, scores: Vectors, limit: int) -> list[int]:
+    """The rows of the highest finite scores, in a total order."""
+    if limit < 1:
+        return []
+    rows = np.flatnonzero(np.isfinite(scores))
+    if len(rows) > limit:
+        # Keep every row that ties with the last place, so that the order of ties does not depend on chance.
+        bar = np.partition(scores[rows], len(rows) - limit)[len(rows) - limit]
+        rows = rows[scores[rows] >= bar]
+    key = sorted(rows.tolist(), key=lambda row: (-float(scores[row]), -float(index.times[row]), index.message_ids[row]))
+    return key[:limit]

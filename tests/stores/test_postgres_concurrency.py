@@ -1,0 +1,231 @@
+"""Many writers: gapless numbers in threads and processes, nothing acknowledged lost, nobody waits in a circle."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from ricordo.errors import ConflictError, NotFoundError
+from ricordo.records import Message, Owner, SessionInfo, Turn, message_id
+from ricordo.stores.postgres import PostgresStore
+
+pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+ANNA = Owner("acme", "anna")
+WRITERS = 16
+
+
+def a_turn(
+    text: str = "hello", *, session_id: str = "chat", turn_id: str | None = None, answer: str | None = None
+) -> Turn:
+    """A turn of Anna's."""
+    turn_id = turn_id or str(uuid4())
+    said = Message(message_id(turn_id, "response"), "assistant", answer, NOW) if answer else None
+    question = Message(message_id(turn_id, "query"), "user", text, NOW)
+    return Turn(turn_id, ANNA, "tutor", session_id, 0, NOW, question, said)
+
+
+def together(work: Callable[[int], object], writers: int = WRITERS) -> list[object]:
+    """Results of the work done by many threads that start at the same moment; an error counts as a result."""
+    gate = threading.Barrier(writers)
+
+    def wait_and_work(number: int) -> object:
+        gate.wait()
+        try:
+            return work(number)
+        except (ConflictError, NotFoundError) as error:
+            return error
+
+    with ThreadPoolExecutor(writers) as threads:
+        return list(threads.map(wait_and_work, range(writers)))
+
+
+WRITER = """
+import sys
+from datetime import UTC, datetime
+from uuid import uuid4
+from ricordo.records import Message, Owner, Turn
+from ricordo.stores.postgres import PostgresStore
+
+url, who, turns = sys.argv[1], sys.argv[2], int(sys.argv[3])
+store, owner = PostgresStore(url, pool_size=1), Owner("acme", "anna")
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(turns):
+    now = datetime.now(UTC)
+    turn = Turn(str(uuid4()), owner, "tutor", "chat", 0, now, Message("", "user", f"{who}/{number}", now), None)
+    print(store.append(turn).turn_number, turn.id, flush=True)
+"""
+
+
+def child(url: str, who: str, turns: int) -> subprocess.Popen[str]:
+    """A process that waits for a line and then writes turns, printing each number once it is acknowledged."""
+    command = [sys.executable, "-c", WRITER, url, who, str(turns)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def start(children: list[subprocess.Popen[str]]) -> None:
+    """Let all of them begin once the last one is ready."""
+    for each in children:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "ready\n"
+    for each in children:
+        assert each.stdin is not None
+        each.stdin.write("\n")
+        each.stdin.flush()
+
+
+def test_sixteen_threads_on_one_session_count_without_a_gap(postgres_store: PostgresStore) -> None:
+    """Sixteen threads that append to one new session give 1..N, each number once, each writer's turns in order."""
+
+    def write(writer: int) -> list[int]:
+        return [postgres_store.append(a_turn(f"{writer}/{n}")).turn_number for n in range(10)]
+
+    given = together(write)
+    assert sorted(number for numbers in given for number in numbers) == list(range(1, 161))  # type: ignore[attr-defined]
+    assert all(numbers == sorted(numbers) for numbers in given)  # type: ignore[type-var]
+    stored = postgres_store.turns(ANNA, "chat")
+    assert [turn.turn_number for turn in stored] == list(range(1, 161))
+    info = postgres_store.session(ANNA, "chat")
+    assert info is not None
+    assert (info.last_turn, info.turn_count, info.revision) == (160, 160, 160)
+
+
+def test_sixteen_processes_on_one_session_count_without_a_gap(postgres_store: PostgresStore, postgres_url: str) -> None:
+    """The same from sixteen processes, and every acknowledged turn is stored under its number."""
+    children = [child(postgres_url, str(writer), 8) for writer in range(WRITERS)]
+    start(children)
+    acknowledged = {}
+    for each in children:
+        output, _ = each.communicate(timeout=120)
+        assert each.returncode == 0
+        acknowledged |= {int(line.split()[0]): line.split()[1] for line in output.splitlines()}
+    assert acknowledged == {turn.turn_number: turn.id for turn in postgres_store.turns(ANNA, "chat")}
+    assert sorted(acknowledged) == list(range(1, WRITERS * 8 + 1))
+
+
+def test_a_killed_writer_loses_nothing_acknowledged(postgres_store: PostgresStore, postgres_url: str) -> None:
+    """kill -9 in the middle of writing, five times: what was acknowledged is there, and the numbers have no gap."""
+    acknowledged: dict[int, str] = {}
+    for round_number in range(5):
+        writer = child(postgres_url, str(round_number), 10_000)
+        start([writer])
+        assert writer.stdout is not None
+        lines = [writer.stdout.readline() for _ in range(10 + 7 * round_number)]
+        os.kill(writer.pid, signal.SIGKILL)
+        rest, _ = writer.communicate(timeout=60)
+        lines += [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        acknowledged |= {int(line.split()[0]): line.split()[1] for line in lines}
+    stored = {turn.turn_number: turn.id for turn in postgres_store.turns(ANNA, "chat")}
+    assert acknowledged.items() <= stored.items()
+    assert sorted(stored) == list(range(1, len(stored) + 1))
+    assert all(turn.sealed() == turn for turn in postgres_store.turns(ANNA, "chat"))
+
+
+def test_the_same_turn_from_many_writers_is_written_once(postgres_store: PostgresStore) -> None:
+    """Sixteen retries of one turn at once: one turn, the same for all, and no number wasted."""
+    turn = a_turn("one question", answer="one answer")
+    results = together(lambda _: postgres_store.append(turn))
+    assert len(set(map(str, results))) == 1
+    assert postgres_store.append(a_turn("next")).turn_number == 2
+
+
+def test_one_id_for_two_sessions_goes_to_one_of_them(postgres_store: PostgresStore) -> None:
+    """Writers that race with one id in different sessions: one wins, the others conflict, no session is left over."""
+    turn_id = str(uuid4())
+    results = together(lambda n: postgres_store.append(a_turn(session_id=f"s{n}", turn_id=turn_id)))
+    won = [result for result in results if isinstance(result, Turn)]
+    assert len(won) == 1
+    assert all(isinstance(result, Turn | ConflictError) for result in results)
+    assert [info.id for info in postgres_store.sessions(ANNA, limit=50)] == [won[0].session_id]
+
+
+def test_one_answer_wins(postgres_store: PostgresStore) -> None:
+    """Sixteen different answers to one open turn: one is kept, the others are told so."""
+    asked = postgres_store.append(a_turn("what?"))
+    results = together(
+        lambda n: postgres_store.answer(ANNA, asked.id, Message("", "assistant", f"answer {n}", NOW), {}, None)
+    )
+    won = [result for result in results if isinstance(result, Turn)]
+    assert len(won) == 1
+    assert postgres_store.turn(ANNA, asked.id) == won[0]
+
+
+def test_single_messages_from_many_writers_are_all_kept(postgres_store: PostgresStore) -> None:
+    """Questions and answers that arrive one by one from many threads are placed without losing or doubling any."""
+
+    def say(writer: int) -> None:
+        for n in range(4):
+            role = "user" if (writer + n) % 2 else "assistant"
+            turn_id = str(uuid4())
+            message = Message("", role, f"{writer}/{n}", NOW)
+            where = {"question": message, "answer": None} if role == "user" else {"question": None, "answer": message}
+            postgres_store.add_message(Turn(turn_id, ANNA, "tutor", "chat", 0, NOW, **where))  # type: ignore[arg-type]
+
+    together(say)
+    turns = postgres_store.turns(ANNA, "chat")
+    said = sorted(message.content for turn in turns for message in turn.messages)
+    assert said == sorted(f"{writer}/{n}" for writer in range(WRITERS) for n in range(4))
+    assert [turn.turn_number for turn in turns] == list(range(1, len(turns) + 1))
+
+
+def test_an_import_meets_itself(postgres_store: PostgresStore) -> None:
+    """One session imported by many at once is there once: every turn is added by one and known to the others."""
+    turns = [Turn(f"t{n}", ANNA, "tutor", "old", n, NOW, Message("", "user", f"q{n}", NOW), None) for n in range(1, 6)]
+    info = SessionInfo("old", ANNA, "tutor", NOW, NOW)
+    results = together(lambda _: postgres_store.load(info, turns), writers=8)
+    assert sorted(results) == [(0, 5)] * 7 + [(5, 0)]  # type: ignore[type-var]
+    assert len(postgres_store.turns(ANNA, "old")) == 5
+
+
+def test_writing_while_forgetting(postgres_store: PostgresStore, postgres_url: str) -> None:
+    """Appends, clears, deletions, cleanups and erasures of one owner at once: none fails, and what is left is sound."""
+
+    def work(writer: int) -> None:
+        for n in range(6):
+            session_id = f"s{n % 3}"
+            match writer % 8:
+                case 0:
+                    postgres_store.delete_session(ANNA, session_id)
+                case 1:
+                    postgres_store.clear(ANNA, session_id)
+                case 2:
+                    later = NOW + timedelta(days=1)
+                    postgres_store.expire(ANNA, turns_before=later, idle_before=None, batch=3)
+                case 3:
+                    postgres_store.erase(ANNA)
+                case _:
+                    postgres_store.append(a_turn(session_id=session_id))
+
+    together(work)
+    for info in postgres_store.sessions(ANNA, limit=50):
+        numbers = [turn.turn_number for turn in postgres_store.turns(ANNA, info.id)]
+        assert len(numbers) == info.turn_count
+        assert numbers == list(range(info.last_turn - len(numbers) + 1, info.last_turn + 1))
+    with psycopg.connect(postgres_url) as connection:
+        orphans = "SELECT count(*) FROM ricordo.owners WHERE owner NOT IN (SELECT owner FROM ricordo.sessions)"
+        assert connection.execute(orphans).fetchone() == (0,)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_has_connections_of_its_own(postgres_store: PostgresStore) -> None:
+    """A store that was opened before a fork works on both sides of it."""
+    postgres_store.append(a_turn("parent"))
+    pid = os.fork()
+    if pid == 0:
+        try:
+            postgres_store.append(a_turn("child"))
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert postgres_store.append(a_turn("parent again")).turn_number == 3

@@ -1,0 +1,220 @@
+"""When the server is away, slow or ill: what callers are told, how soon, and that the store comes back by itself."""
+
+import logging
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from ricordo.errors import SettingsError, StoreError, StoreUnavailable
+from ricordo.records import Message, Owner, Turn
+from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.postgres.pool import read_url
+from ricordo.testing.postgres import PostgresForTests
+
+pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+ANNA = Owner("acme", "anna")
+
+
+def a_turn(text: str = "hello") -> Turn:
+    """A turn of Anna's."""
+    return Turn(str(uuid4()), ANNA, "tutor", "chat", 0, NOW, Message("", "user", text, NOW), None)
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresForTests]:
+    """A server that a test may stop."""
+    server = PostgresForTests()
+    yield server
+    server.close()
+
+
+def test_a_server_that_stops_and_starts(own_server: PostgresForTests) -> None:
+    """While it is down every call says StoreUnavailable; once it is up the same store goes on, reads and writes."""
+    store = PostgresStore(own_server.database(), timeout=10)
+    try:
+        together = threading.Barrier(4)
+
+        def open_a_connection() -> None:
+            together.wait()
+            store.append(a_turn())
+
+        threads = [threading.Thread(target=open_a_connection) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for call in (lambda: store.append(a_turn()), lambda: store.turns(ANNA, "chat"), lambda: store.erase(ANNA)):
+            own_server.stop()
+            with pytest.raises(StoreUnavailable, match="away or busy") as caught:
+                call()
+            assert isinstance(caught.value.__cause__, psycopg.Error)
+            own_server.start()
+            assert len(store.turns(ANNA, "chat")) >= 4  # every idle connection is dead: none of them shows
+        assert store.append(a_turn()).turn_number == 5
+    finally:
+        store.close()
+
+
+def test_connections_cut_off_while_idle_do_not_show(postgres_store: PostgresStore, postgres_url: str) -> None:
+    """A connection that an administrator or a firewall cut is replaced: neither a write nor a read fails."""
+    for call in (
+        lambda: postgres_store.append(a_turn()),
+        lambda: postgres_store.turns(ANNA, "chat"),
+        lambda: postgres_store.add_message(a_turn()),
+        lambda: postgres_store.clear(ANNA, "chat"),
+    ):
+        with psycopg.connect(postgres_url, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'ricordo'"
+                " AND datname = current_database()"
+            )
+        call()
+
+
+def test_opening_where_nobody_listens() -> None:
+    """A refused connection is StoreUnavailable at once, with the place and without the password."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(StoreUnavailable) as caught:
+        PostgresStore(f"postgresql://anna:hunter2@127.0.0.1:{port}/memories", timeout=5)
+    assert f"postgresql://anna@127.0.0.1:{port}/memories" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_server_that_accepts_and_stays_silent() -> None:
+    """A server that never answers is given up after the timeout."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        began = monotonic()
+        with pytest.raises(StoreUnavailable):
+            PostgresStore(f"postgresql://anna@127.0.0.1:{silent.getsockname()[1]}/memories?sslmode=disable", timeout=1)
+        assert monotonic() - began < 30  # not for ever
+
+
+def test_a_lock_that_is_not_let_go(postgres_store: PostgresStore, postgres_url: str) -> None:
+    """A call that waits for somebody's lock gives up after the timeout; later it works and has not been done twice."""
+    store = PostgresStore(postgres_url, timeout=0.5)
+    try:
+        with psycopg.connect(postgres_url) as holder:
+            holder.execute("LOCK TABLE ricordo.sessions IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(StoreUnavailable, match="no answer within the timeout"):
+                store.append(a_turn())
+            holder.rollback()
+        assert store.append(a_turn()).turn_number == 1
+    finally:
+        store.close()
+
+
+def test_more_callers_than_connections(postgres_url: str) -> None:
+    """When all connections are lent for longer than the timeout, the error says so and names the setting."""
+    store = PostgresStore(postgres_url, pool_size=1, timeout=0.2)
+    try:
+        with store._pool.lease(monotonic() + 1), pytest.raises(StoreUnavailable, match="pool_size"):
+            store.turns(ANNA, "chat")
+        assert store.turns(ANNA, "chat") == ()
+    finally:
+        store.close()
+
+
+def test_a_closed_store_says_so(postgres_store: PostgresStore) -> None:
+    """Closing is safe to repeat; using the store afterwards is an error that is not worth retrying."""
+    postgres_store.close()
+    postgres_store.close()
+    with pytest.raises(StoreError, match="closed") as caught:
+        postgres_store.append(a_turn())
+    assert not isinstance(caught.value, StoreUnavailable)
+
+
+def test_a_refusal_is_a_store_error_without_the_words(own_postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What the database refuses is a StoreError with the cause chained; what was said is in no message and no log."""
+    with psycopg.connect(own_postgres_url) as connection:
+        connection.execute("ALTER TABLE ricordo.turns ADD CONSTRAINT nothing_more CHECK (turn_number < 1)")
+    store = PostgresStore(own_postgres_url)
+    try:
+        with caplog.at_level(logging.DEBUG), pytest.raises(StoreError, match="nothing_more") as caught:
+            store.append(a_turn("a very private sentence"))
+        assert not isinstance(caught.value, StoreUnavailable)
+        assert isinstance(caught.value.__cause__, psycopg.errors.CheckViolation)
+        assert "private" not in f"{caught.value} {caught.value.__cause__} {caplog.text}"
+        assert store.session(ANNA, "chat") is None
+    finally:
+        store.close()
+
+
+def test_a_read_only_server_may_be_writable_later(own_postgres_url: str) -> None:
+    """After a failover the old server may be read-only: that passes, so it is StoreUnavailable."""
+    with psycopg.connect(own_postgres_url, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {connection.info.dbname} SET default_transaction_read_only = on")
+    store = PostgresStore(own_postgres_url)
+    try:
+        with pytest.raises(StoreUnavailable, match="read-only"):
+            store.append(a_turn())
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "location"),
+    [
+        ("postgresql://anna:hunter2@db.example.org:6432/memories", "postgresql://anna@db.example.org:6432/memories"),
+        ("postgres://db.example.org/memories?user=anna&password=hunter2", "postgresql://anna@db.example.org/memories"),
+        ("host=db.example.org dbname=memories password=hunter2", "postgresql://db.example.org/memories"),
+        ("postgresql://anna:hunter2@one,two/memories?sslpassword=hunter2", "postgresql://anna@one,two/memories"),
+    ],
+)
+def test_location_has_no_secrets(url: str, location: str) -> None:
+    """Whatever way a password is given, the place is told without it."""
+    assert read_url(url)[0] == location
+
+
+@pytest.mark.parametrize("url", ["postgresql://anna:hunter2%zz@db/memories", "postgresql://a:hunter2@db/m?nonsense=1"])
+def test_a_url_that_cannot_be_read_is_not_quoted(url: str) -> None:
+    """A malformed URL is refused with the expected form; neither message nor cause repeats it."""
+    with pytest.raises(SettingsError, match="postgresql://user:password@host") as caught:
+        PostgresStore(url)
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_a_database_in_another_encoding_is_refused(postgres_server: PostgresForTests) -> None:
+    """Text that the database could not keep is refused at the door."""
+    name = f"latin_{uuid4().hex[:8]}"
+    with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
+    try:
+        with pytest.raises(StoreError, match="ENCODING 'UTF8'"):
+            PostgresStore(urlsplit(postgres_server.url)._replace(path=f"/{name}").geturl())
+    finally:
+        with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_a_missing_driver_names_the_extra(tmp_path: Path) -> None:
+    """Without psycopg the store says what to install; importing ricordo itself asks for no driver."""
+    program = """
+import sys
+sys.modules["psycopg"] = None
+import ricordo
+try:
+    import ricordo.stores.postgres
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "SettingsError" in done.stdout
+    assert "pip install 'ricordo[postgres]'" in done.stdout

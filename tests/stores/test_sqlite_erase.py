@@ -1,0 +1,102 @@
+"""Erasing a person leaves no byte of their words in the database, its log or its index files."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ricordo.errors import StoreUnavailable
+from ricordo.records import Message, Owner, StoredReceipt
+from ricordo.stores.sqlite import SqliteStore, forgetting
+from ricordo.testing.clock import START
+from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
+
+SECRET = "Zorzi-17-confidenza"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "memory.db", wait=0.05)
+    yield store
+    store.close()
+
+
+def files_with_the_secret(folder: Path) -> list[str]:
+    return [file.name for file in sorted(folder.iterdir()) if SECRET.encode() in file.read_bytes()]
+
+
+def confide(store: SqliteStore, owner: Owner) -> None:
+    """Say the secret in every way that ends on disk, move it about, and forget some of it before the end."""
+    words = SECRET
+    for n in range(60):
+        words = f"{SECRET} {'x' * (n * 97 % 6000)}"  # short cells, long cells, overflow pages
+        receipt = StoredReceipt("lesson", 0, f'{{"said": "{SECRET}", "uses": "d{n}"}}', {f"d{n}": words})
+        store.append(a_turn(owner, words, words, session_id=f"s{n % 5}", metadata={"said": SECRET}), receipt=receipt)
+        store.append(a_turn(Owner("tenant", "neighbour"), f"bystander {n} {'y' * (n * 41 % 3000)}"))
+    asked = store.append(a_turn(owner, words, None, session_id="open"))
+    store.add_message(a_message(owner, "tool", words, session_id="open", tool_call_id="c"))
+    store.answer(owner, asked.id, an_answer(words), {"mood": SECRET}, None)
+    store.append(a_turn(owner, turn_id=f"id {SECRET}", session_id=f"session {SECRET}", agent_id=SECRET))
+    store.clear(owner, "s1")
+    store.delete_session(owner, "s2")
+    store.expire(owner, turns_before=START, idle_before=None, batch=10)
+
+
+def test_no_byte_remains_after_erasing(store: SqliteStore, tmp_path: Path) -> None:
+    """Also of what was cleared, deleted, overwritten or moved before; the neighbour loses nothing."""
+    owner = Owner("tenant", f"user {SECRET}")
+    confide(store, owner)
+    assert files_with_the_secret(tmp_path) == ["memory.db", "memory.db-wal"]
+    before = store.turns(Owner("tenant", "neighbour"), "lesson")
+    gone = store.erase(owner)
+    assert gone["turns"] > 30
+    assert files_with_the_secret(tmp_path) == []
+    assert store.turns(Owner("tenant", "neighbour"), "lesson") == before
+    assert list(store.integrity()) == []
+
+
+def test_a_reader_in_the_way_is_named_and_erasing_again_finishes(store: SqliteStore, tmp_path: Path) -> None:
+    """A long read keeps old pages alive: the data is gone, the bytes follow once the read has ended."""
+    owner = an_owner()
+    confide(store, owner)
+    reader = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM turns").fetchall()
+    with pytest.raises(StoreUnavailable, match="erase again"):
+        store.erase(owner)
+    assert list(store.sessions(owner, limit=1)) == []
+    reader.close()
+    assert store.erase(owner) == {"sessions": 0, "turns": 0, "receipts": 0}
+    assert files_with_the_secret(tmp_path) == []
+
+
+def test_an_erasure_that_was_cut_short_is_finished_on_opening(store: SqliteStore, tmp_path: Path) -> None:
+    """Killed between deleting and overwriting, the next open overwrites."""
+    owner = an_owner()
+    confide(store, owner)
+    store._connections.write(lambda writer: forgetting.erase(writer, owner))
+    store.close()
+    assert files_with_the_secret(tmp_path) == ["memory.db"]
+    SqliteStore(tmp_path / "memory.db").close()
+    assert files_with_the_secret(tmp_path) == []
+
+
+def test_a_backup_of_an_erased_store_is_clean_too(store: SqliteStore, tmp_path: Path) -> None:
+    """A copy made afterwards holds no trace, and older copies are named as the operator's."""
+    owner = an_owner()
+    confide(store, owner)
+    store.erase(owner)
+    store.backup(tmp_path / "backup.db")
+    assert files_with_the_secret(tmp_path) == []
+    assert "backups" in store.erase_notes[0]
+
+
+def test_steps_of_a_turn_are_erased_with_it(store: SqliteStore, tmp_path: Path) -> None:
+    """Tool traffic lies in another column and goes all the same."""
+    owner = an_owner()
+    step = Message("", "tool", SECRET * 2000, START, tool_call_id="c")
+    store.append(replace(a_turn(owner), steps=(step,)))
+    store.erase(owner)
+    assert files_with_the_secret(tmp_path) == []

@@ -1,0 +1,239 @@
+"""The schema: migrations go forward only, every key begins with the owner, and constraints refuse invalid rows."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ricordo.errors import SchemaError, StoreError
+from ricordo.stores.migrations import Migration, migrations_for
+from ricordo.stores.sqlite import SqliteStore, statements
+from ricordo.stores.sqlite.database import migrate
+from ricordo.testing.examples import a_turn, an_owner
+
+TABLES = ("owners", "sessions", "turns", "receipts", "passages")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with one turn in it."""
+    store = SqliteStore(tmp_path / "memory.db")
+    store.append(a_turn(an_owner()))
+    store.close()
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def database(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file, past the store."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA foreign_keys = ON")
+    yield connection
+    connection.close()
+
+
+def schema_of(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
+    return set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+
+
+def test_migrations_one_by_one_give_the_schema_of_a_fresh_file() -> None:
+    """However old a file is, opening it leads to the same schema."""
+    known = migrations_for("sqlite")
+    fresh, grown = sqlite3.connect(":memory:", isolation_level=None), sqlite3.connect(":memory:", isolation_level=None)
+    migrate(fresh, known)
+    for newest in range(1, len(known) + 1):
+        migrate(grown, known[:newest])
+    assert schema_of(grown) == schema_of(fresh)
+    assert [version for (version,) in fresh.execute("SELECT version FROM schema_migrations")] == [
+        migration.version for migration in known
+    ]
+    fresh.close()
+    grown.close()
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(database: sqlite3.Connection) -> None:
+    """A half-done migration is undone, the ledger included."""
+    before = schema_of(database)
+    broken = Migration(9999, "broken", "CREATE TABLE half (n INTEGER);\nCREATE TABLE turns (n INTEGER);\n")
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(database, (*migrations_for("sqlite"), broken))
+    assert schema_of(database) == before
+    assert not database.in_transaction
+
+
+def test_a_file_of_a_newer_version_is_refused(path: Path, database: sqlite3.Connection) -> None:
+    """The remedy is named: upgrade."""
+    database.execute("INSERT INTO schema_migrations VALUES (9999, 'digest', 0)")
+    with pytest.raises(SchemaError, match="upgrade"):
+        SqliteStore(path)
+
+
+def test_an_edited_migration_is_refused(path: Path, database: sqlite3.Connection) -> None:
+    """A file whose schema came from another text is not guessed at."""
+    database.execute("UPDATE schema_migrations SET digest = 'other' WHERE version = 1")
+    with pytest.raises(SchemaError, match="differs"):
+        SqliteStore(path)
+
+
+def test_the_file_of_another_program_is_refused(tmp_path: Path) -> None:
+    """Nothing is written into a database that is not ours."""
+    strange = sqlite3.connect(tmp_path / "strange.db")
+    strange.execute("CREATE TABLE bookmarks (url TEXT)")
+    strange.commit()
+    with pytest.raises(SchemaError, match="another program"):
+        SqliteStore(tmp_path / "strange.db")
+    assert {name for _, name, _, _ in schema_of(strange)} == {"bookmarks"}
+    strange.close()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_key_begins_with_the_owner(database: sqlite3.Connection, table: str) -> None:
+    """Primary, unique and foreign keys all lead with the owner: one user's data can live on one shard."""
+    assert {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")} == {
+        *TABLES,
+        "schema_migrations",
+    }
+    primary = {rank: name for _, name, _, _, _, rank in database.execute(f"PRAGMA table_info({table})") if rank}
+    keys = [[primary[rank] for rank in sorted(primary)]] if primary else []
+    for _, index, unique, _, _ in database.execute(f"PRAGMA index_list({table})").fetchall():
+        if unique:
+            keys.append([name for _, _, name in database.execute(f"PRAGMA index_info({index})")])
+    foreign: dict[int, list[tuple[str, str]]] = {}
+    for key, _, _, ours, theirs, *_ in database.execute(f"PRAGMA foreign_key_list({table})"):
+        foreign.setdefault(key, []).append((ours, theirs))
+    assert keys
+    assert all(key[0] == "owner" for key in keys)
+    assert all(pairs[0] == ("owner", "owner") for pairs in foreign.values())
+    assert bool(foreign) == (table != "owners")
+
+
+def test_no_triggers(database: sqlite3.Connection) -> None:
+    """What happens on a write is in the statements, nowhere else."""
+    assert database.execute("SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')").fetchone() == (0,)
+
+
+LOOKS_AT_ALL_OWNERS = {"STATS", "OWNERS"}
+NAMED = {
+    name: text
+    for name, text in vars(statements).items()
+    if name.isupper() and isinstance(text, str) and "WHERE" in text and name not in LOOKS_AT_ALL_OWNERS
+}
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_no_statement_walks_a_table(database: sqlite3.Connection, name: str) -> None:
+    """Every statement that looks for something names an owner and finds it through an index."""
+    text = NAMED[name]
+    values = dict.fromkeys(("owner", "active", "session_id", "agent_id", "limit", "turn_number"))
+    values |= {"idle_before": None, "turns_before": None}
+    arguments = values if ":owner" in text else (None,) * text.count("?")
+    plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {text}", arguments)]
+    assert "owner = " in text
+    assert not [step for step in plan if step.startswith("SCAN") and any(table in step for table in TABLES)]
+
+
+TURN = {
+    "owner": b"",  # replaced by the one in the file
+    "session_id": "lesson",
+    "turn_number": 2,
+    "turn_id": "t2",
+    "agent_id": "tutor",
+    "created_at": 0,
+    "query": "q",
+    "query_tokens": 1,
+    "answered_at": 1,
+    "response": "r",
+    "response_tokens": 1,
+    "chunk_ids": None,
+    "metadata": None,
+    "details": None,
+    "origin": "chat",
+    "counter": "",
+    "checksum": "0" * 16,
+}
+
+
+def insert_turn(database: sqlite3.Connection, **changes: object) -> None:
+    (owner,) = database.execute("SELECT owner FROM owners").fetchone()
+    row = {**TURN, "owner": owner, **changes}
+    marks = ", ".join(f":{name}" for name in row)
+    database.execute(f"INSERT INTO turns ({', '.join(row)}) VALUES ({marks})", row)
+
+
+def test_a_valid_row_is_taken(database: sqlite3.Connection) -> None:
+    """The row that the refused ones below differ from is good."""
+    insert_turn(database)
+    assert database.execute("SELECT count(*) FROM turns").fetchone() == (2,)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"turn_number": 0},
+        {"turn_number": -1},
+        {"turn_number": 1},
+        {"turn_number": "two"},
+        {"turn_id": ""},
+        {"turn_id": "x" * 256},
+        {"agent_id": "a\x00b"},
+        {"query": ""},
+        {"query": "\u2003\u00a0\n"},
+        {"query": "a\x00b"},
+        {"query": "x" * (16 * 2**20 + 1)},
+        {"response": " "},
+        {"response": "a\x00"},
+        {"response": None},
+        {"answered_at": None},
+        {"query": None, "response": None, "answered_at": None},
+        {"query_tokens": -1},
+        {"response_tokens": -1},
+        {"metadata": "{"},
+        {"metadata": '"' + "x" * 2**20 + '"'},
+        {"chunk_ids": "a, b"},
+        {"details": "{'a'}"},
+        {"origin": "elsewhere"},
+        {"checksum": ""},
+        {"created_at": None},
+        {"created_at": "yesterday"},
+        {"session_id": "nowhere"},
+        {"owner": b"x" * 16},
+        {"owner": None},
+    ],
+    ids=lambda changes: " ".join(f"{key}={str(value)[:12]!r}" for key, value in changes.items()),
+)
+def test_an_invalid_turn_is_refused_by_the_database(database: sqlite3.Connection, changes: dict[str, object]) -> None:
+    """Blank or NUL text, bad numbers, bad JSON, oversized values and turns of nobody cannot be inserted."""
+    with pytest.raises(sqlite3.IntegrityError):
+        insert_turn(database, **changes)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO owners VALUES (x'00', 't', 'u')",
+        "INSERT INTO owners VALUES (zeroblob(16), '', 'u')",
+        "INSERT INTO owners VALUES (zeroblob(16), 't', char(65, 0))",
+        "UPDATE sessions SET last_turn = -1",
+        "UPDATE sessions SET turn_count = last_turn + 1",
+        "UPDATE sessions SET tags = 'music'",
+        "UPDATE sessions SET title = char(0)",
+        "INSERT INTO sessions SELECT * FROM sessions",
+        "UPDATE sessions SET owner = zeroblob(16)",
+        "INSERT INTO receipts SELECT owner, 'lesson', 7, '{}' FROM owners",
+        "INSERT INTO receipts SELECT owner, 'lesson', 1, 'no json' FROM owners",
+        "INSERT INTO passages SELECT owner, 'nowhere', 'd', 1, 'text' FROM owners",
+        "UPDATE turns SET turn_id = NULL",
+    ],
+)
+def test_an_invalid_row_is_refused_by_the_database(database: sqlite3.Connection, statement: str) -> None:
+    """The other tables guard themselves as well."""
+    with pytest.raises(sqlite3.IntegrityError):
+        database.execute(statement)
+
+
+def test_an_old_sqlite_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that cannot keep the constraints is refused at once."""
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(StoreError, match=r"3\.37"):
+        SqliteStore(tmp_path / "memory.db")

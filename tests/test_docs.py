@@ -1,0 +1,197 @@
+"""The documents: examples run, links lead somewhere, and the reference is what the code says."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import ricordo
+from ricordo import errors
+from ricordo.cli.commands import COMMANDS
+from ricordo.presets import PRESETS
+from ricordo.settings import setting_names
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+FENCE = re.compile(
+    r"(?P<unrun><!-- not run: [^>]+ -->\n+)?^```(?P<kind>\w+)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Kind and text of every fenced block that is meant to run, in order."""
+    found = FENCE.finditer(page.read_text(encoding="utf-8"))
+    return [(match["kind"], match["text"]) for match in found if not match["unrun"]]
+
+
+def pages_with(kind: str) -> list[str]:
+    """Pages that have a block of a kind."""
+    return [name for name, page in zip(NAMES, PAGES, strict=True) if any(kind == each for each, _ in blocks(page))]
+
+
+@pytest.mark.parametrize("name", pages_with("python"))
+def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python blocks of a page run one after the other and print what the page says they print."""
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {"__name__": "__main__"}
+    printed = ""
+    for number, (kind, text) in enumerate(blocks(ROOT / name)):
+        if kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                exec(compile(text, f"{name}, block {number}", "exec"), space)
+            printed = said.getvalue()
+        elif kind == "output":
+            assert printed == text
+
+
+def test_there_are_examples_to_run() -> None:
+    """The README and the quick start have Python that runs and shell lines that run."""
+    assert {"README.md", "docs/quickstart.md"} <= set(pages_with("python")) & set(pages_with("sh"))
+
+
+@pytest.mark.parametrize("name", pages_with("sh"))
+def test_shell_examples_run(name: str, tmp_path: Path) -> None:
+    """Blocks of `ricordo` commands run in the shell, in order; scripts that they name exist."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("RICORDO_")} | {"PATH": path}
+    for kind, text in blocks(ROOT / name):
+        if kind != "sh":
+            continue
+        for script in re.findall(r"scripts/[\w-]+", text):
+            assert os.access(ROOT / script, os.X_OK), script
+        if re.search(r"^ricordo ", text, re.MULTILINE):
+            script = f"set -euo pipefail\n{text}"
+            ran = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+            assert ran.returncode == 0, ran.stderr
+
+
+def slugs(page: Path) -> set[str]:
+    """The anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_lead_somewhere(name: str) -> None:
+    """Every link inside the repository reaches a file, and its anchor a heading."""
+    page = ROOT / name
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists() or (anchor and anchor not in slugs(file)):
+            broken.append(target)
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_named_files_exist(name: str) -> None:
+    """A file of the repository that a page names is there."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:src|docs|tests|scripts|bench)/[\w./-]*)`", text)
+    assert [each for each in named if not (ROOT / each).exists()] == []
+
+
+def tracked() -> list[Path]:
+    """The text files of the repository, as git lists them; without git, the documents."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    files = [ROOT / name for name in listed.stdout.split("\0") if name] if listed.returncode == 0 else PAGES
+    return [file for file in files if file.is_file() and file != Path(__file__)]
+
+
+def test_no_file_names_a_machine() -> None:
+    """No document, script or module names a home folder, a checkout's place or a package index."""
+    telling = re.compile(rb"/(?:home|Users)/\w+/|/root/|/work/|index-url|https?://[^\s\"')]*/simple\b")
+    assert [str(file) for file in tracked() if telling.search(file.read_bytes())] == []
+
+
+# The reference
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    """The script that writes the reference, as a module."""
+    loader = importlib.machinery.SourceFileLoader("make_reference", str(ROOT / "scripts" / "make-reference"))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_up_to_date(reference: ModuleType) -> None:
+    """docs/reference.md is what scripts/make-reference writes now."""
+    assert reference.page() == (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+
+
+def test_everything_has_its_entry() -> None:
+    """Every public name, command, setting, preset and error stands in the reference."""
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    wanted = [f"### `ricordo {command.name}`" for command in COMMANDS]
+    wanted += [f"### `{preset}`" for preset in PRESETS]
+    wanted += [f"\n| `{setting}` |" for setting in setting_names()]
+    wanted += [f"\n| `{name}` |" for name, kind in vars(errors).items() if isinstance(kind, type)]
+    wanted += [f"`{name}`" for name in ricordo.__all__ if name not in ("__version__", "open")]
+    assert [each for each in wanted if each not in text] == []
+
+
+# Claims
+
+
+def test_dependencies_are_justified() -> None:
+    """Each package that is declared is explained on the page that says why."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = [
+        *project["dependencies"],
+        *(each for group in project["optional-dependencies"].values() for each in group),
+    ]
+    packages = {re.split(r"[\[<>=~! ]", each)[0] for each in declared} - {"ricordo"}
+    text = (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
+    assert [package for package in packages if f"`{package}`" not in text] == []
+
+
+def test_dependencies_are_pinned_without_a_place() -> None:
+    """constraints.txt pins every declared package by version alone."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[\w.+!]+", line)] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = [
+        *project["dependencies"],
+        *(each for group in project["optional-dependencies"].values() for each in group),
+    ]
+    wanted = {re.split(r"[\[<>=~! ]", each)[0].lower() for each in declared} - {"ricordo"}
+    assert wanted - {pin.split("==")[0].lower() for pin in pins} == set()
+
+
+def test_the_two_commands_are_the_ones_that_run() -> None:
+    """The README names the commands literally, and continuous integration runs one of them."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    steps = [
+        line
+        for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith(("#", "set ", "cd "))
+    ]
+    assert steps == ["scripts/test"]
+    assert "\nscripts/test " in readme
+    assert "\nscripts/demo " in readme
+
+
+def test_the_version_is_one() -> None:
+    """Package, project file and change log agree on the version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert project["version"] == ricordo.__version__
+    assert f"\n## {ricordo.__version__} " in changes
