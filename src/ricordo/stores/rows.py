@@ -6,15 +6,22 @@ A row that cannot be read back raises DamageError with the place of the damage.
 """
 
 import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ricordo.archive.block import DamagedBlock
 from ricordo.errors import DamageError
 from ricordo.records import Message, Owner, SessionInfo, Turn, canonical, message_id
+from ricordo.stores.shelving import unpacked, with_words
+
+BlockBodies = Callable[[str, Sequence[str]], Mapping[str, bytes]]  # session id, block ids -> the blocks' bytes
 
 TURN_COLUMNS = (
     "session_id, turn_number, turn_id, agent_id, created_at, query, query_tokens, "
-    "answered_at, response, response_tokens, chunk_ids, metadata, details, origin, counter, checksum"
+    "answered_at, response, response_tokens, chunk_ids, metadata, details, origin, counter, checksum, "
+    "topic_id, block_id"
 )
 SESSION_COLUMNS = (
     "session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision, "
@@ -57,6 +64,8 @@ def turn_to_row(turn: Turn) -> tuple[Any, ...]:
         turn.origin,
         turn.counter,
         turn.checksum,
+        turn.topic_id,
+        None,  # what is written is plain; only `archive` moves words into a block
     )
 
 
@@ -65,6 +74,7 @@ def row_to_turn(owner: Owner, row: Any) -> Turn:
     (
         session_id, number, turn_id, agent_id, created, query, query_tokens,
         answered, response, response_tokens, chunk_ids, metadata, details, origin, counter, checksum,
+        topic_id, block_id,
     ) = row  # fmt: skip
     try:
         created_at = moment(created)
@@ -89,12 +99,42 @@ def row_to_turn(owner: Owner, row: Any) -> Turn:
             steps = tuple(_step(turn_id, n, step) for n, step in enumerate(extra.get("steps", ()), start=1))
         return Turn(
             turn_id, owner, agent_id, session_id, number, created_at, question, answer, steps,
-            json.loads(metadata) if metadata else {}, origin, counter, checksum,
+            json.loads(metadata) if metadata else {}, origin, counter, checksum, topic_id, block_id,
+            block_id is not None and query is None and response is None and details is None,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, OverflowError, AttributeError) as error:
         raise DamageError(
             f"turn {number} of session {session_id!r} cannot be read back ({error}); run verify"
         ) from error
+
+
+def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> list[Turn]:
+    """Turns behind rows; the words of archived ones are fetched from their blocks, which most reads never need.
+
+    A turn whose block is damaged comes without words and says so: the others are not held up by it.
+    """
+    turns = [row_to_turn(owner, row) for row in rows]
+    if not any(turn.archived for turn in turns):
+        return turns
+    blocks = {(turn.session_id, turn.block_id or "") for turn in turns if turn.archived}
+    words: dict[str, dict[str, list[Message]]] = {}
+    damage: dict[str, str] = {}
+    for session_id in {session_id for session_id, _ in blocks}:
+        wanted = [block_id for session, block_id in blocks if session == session_id]
+        found = bodies(session_id, wanted)
+        for block_id in wanted:
+            try:
+                words[block_id] = unpacked(block_id, found.get(block_id, b""))
+            except DamagedBlock as error:
+                damage[block_id] = str(error)
+    return [
+        turn
+        if not turn.archived
+        else replace(turn, damage=damage[turn.block_id])
+        if turn.block_id in damage
+        else with_words(turn, words[turn.block_id or ""].get(turn.id, ()))
+        for turn in turns
+    ]
 
 
 def session_to_row(session: SessionInfo) -> tuple[Any, ...]:

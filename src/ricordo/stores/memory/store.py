@@ -198,6 +198,9 @@ class MemoryStore(MemoryTopics, MemoryTraces):
                 "sessions": len(sessions),
                 "turns": sum(len(session.turns) for session in sessions),
                 "receipts": sum(len(session.receipts) for session in sessions),
+                "topics": sum(len(session.shelf.topics) for session in sessions),
+                "blocks": sum(len(session.blocks) for session in sessions),
+                "traces": sum(len(session.traces) for session in sessions),
             }
 
     def stats(self, tenant_id: str) -> StoreStats:

@@ -4,13 +4,16 @@ In: a connection that is inside a write transaction (`scrub` wants one that is n
 A batch of a cleanup is one short transaction, so that writers barely wait.
 """
 
+import json
 import sqlite3
-from collections import Counter
+from collections.abc import Sequence
 from time import monotonic, sleep
+from typing import Any
 
 from ricordo.errors import StoreUnavailable
 from ricordo.records import Owner
 from ricordo.reports import Expired
+from ricordo.stores.sqlite import shelves
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.database import SCRUB_DUE
 
@@ -54,7 +57,7 @@ def erase(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
     """Remove an owner and note in the same commit that the file has to be scrubbed."""
     gone = {what: writer.execute(delete, (owner.key.bytes,)).rowcount for what, delete in sql.ERASE.items()}
     writer.execute(f"PRAGMA user_version = {SCRUB_DUE}")
-    return {what: gone[what] for what in ("sessions", "turns", "receipts")}
+    return {what: gone[what] for what in ("sessions", "turns", "receipts", "topics", "blocks", "traces")}
 
 
 def scrub_is_due(connection: sqlite3.Connection) -> bool:
@@ -77,8 +80,8 @@ def scrub(writer: sqlite3.Connection, wait: float) -> None:
 
 
 def _drop_content(writer: sqlite3.Connection, key: tuple[bytes, str]) -> int:
-    writer.execute(sql.DROP_RECEIPTS, key)
-    writer.execute(sql.DROP_PASSAGES, key)
+    for drop in (sql.DROP_RECEIPTS, sql.DROP_PASSAGES, sql.DROP_TRACES, sql.DROP_TOPICS, sql.DROP_BLOCKS):
+        writer.execute(drop, key)
     return writer.execute(sql.DROP_TURNS, key).rowcount
 
 
@@ -95,9 +98,9 @@ def _expire_idle(writer: sqlite3.Connection, owner: Owner, idle_before: int, roo
             writer.execute(sql.DROP_SESSION, key)
             sessions += 1
         else:
-            gone = writer.execute(sql.DROP_OLDEST_TURNS, (*key, room)).rowcount
+            gone = writer.execute(sql.DROP_OLDEST_TURNS, (*key, room)).fetchall()
             _lessen(writer, key, gone)
-            turns += gone
+            turns += len(gone)
         room -= max(1, turn_count)
     return sessions, turns, room
 
@@ -105,17 +108,28 @@ def _expire_idle(writer: sqlite3.Connection, owner: Owner, idle_before: int, roo
 def _expire_aged(writer: sqlite3.Connection, owner: Owner, turns_before: int, room: int) -> tuple[int, int]:
     aged = writer.execute(sql.DROP_AGED_TURNS, (owner.key.bytes, turns_before, room)).fetchall()
     sessions = 0
-    for session_id, gone in Counter(session_id for (session_id,) in aged).items():
+    for session_id in {row[0] for row in aged}:
         key = (owner.key.bytes, session_id)
-        if _lessen(writer, key, gone) == 0:
-            writer.execute(sql.DROP_PASSAGES, key)
+        if _lessen(writer, key, [row for row in aged if row[0] == session_id]) == 0:
+            _drop_content(writer, key)
             writer.execute(sql.DROP_SESSION, key)
             sessions += 1
     return sessions, len(aged)
 
 
-def _lessen(writer: sqlite3.Connection, key: tuple[bytes, str], gone: int) -> int:
-    """Tell a session that it lost turns; how many it still has."""
+def delete_turns(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
+    """Remove single turns; the session stays."""
+    key = (owner.key.bytes, session_id)
+    gone = writer.execute(sql.DROP_NUMBERED_TURNS, (*key, json.dumps(list(numbers)))).fetchall()
+    if gone:
+        _lessen(writer, key, gone)
+    return len(gone)
+
+
+def _lessen(writer: sqlite3.Connection, key: tuple[bytes, str], gone: Sequence[Any]) -> int:
+    """Tell a session, its topics and its blocks that turns are gone; how many turns it still has."""
     writer.execute(sql.DROP_UNUSED_PASSAGES, {"owner": key[0], "session_id": key[1]})
-    (left,) = writer.execute(sql.LESSEN_SESSION, (gone, *key)).fetchall()
+    shelves.tell_topics(writer, key, gone)
+    shelves.tell_blocks(writer, key, {block_id for _, _, _, block_id, *_ in gone if block_id})
+    (left,) = writer.execute(sql.LESSEN_SESSION, (len(gone), *key)).fetchall()
     return int(left[0])

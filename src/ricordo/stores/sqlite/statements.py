@@ -1,6 +1,7 @@
 """Every statement of the SQLite store, by name. Each one that touches a user's data names the owner first."""
 
 from ricordo.stores.rows import SESSION_COLUMNS, TURN_COLUMNS
+from ricordo.stores.topic_rows import BLOCK_COLUMNS, TOPIC_COLUMNS
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -76,7 +77,7 @@ INSERT INTO sessions (owner, {SESSION_COLUMNS}) VALUES (?{", ?" * 12})
 """
 
 ADD_TURN = f"""
-INSERT INTO turns (owner, {TURN_COLUMNS}) VALUES (?{", ?" * 16})
+INSERT INTO turns (owner, {TURN_COLUMNS}) VALUES (?{", ?" * 18})
 """
 
 # What an answer or a step may change; identity, number, question and date never do.
@@ -113,11 +114,15 @@ ON CONFLICT (owner, session_id, digest) DO UPDATE SET last_turn = max(last_turn,
 
 DROP_RECEIPTS = "DELETE FROM receipts WHERE owner = ? AND session_id = ?"
 DROP_PASSAGES = "DELETE FROM passages WHERE owner = ? AND session_id = ?"
+DROP_TRACES = "DELETE FROM traces WHERE owner = ? AND session_id = ?"
+DROP_TOPICS = "DELETE FROM topics WHERE owner = ? AND session_id = ?"
+DROP_BLOCKS = "DELETE FROM blocks WHERE owner = ? AND session_id = ?"
 DROP_TURNS = "DELETE FROM turns WHERE owner = ? AND session_id = ?"
 DROP_SESSION = "DELETE FROM sessions WHERE owner = ? AND session_id = ?"
 
 CLEAR_SESSION = """
-UPDATE sessions SET last_turn = 0, turn_count = 0, revision = revision + 1
+UPDATE sessions
+SET last_turn = 0, turn_count = 0, revision = revision + 1, topics_through = 0, topics_revision = topics_revision + 1
 WHERE owner = ? AND session_id = ?
 """
 
@@ -127,17 +132,28 @@ WHERE owner = ? AND last_active_at < ?
 ORDER BY last_active_at LIMIT ?
 """
 
-DROP_OLDEST_TURNS = """
+# What a removed turn leaves behind for its session, topic and block to be told.
+_GONE = """session_id, turn_number, topic_id, block_id, query IS NULL AND response IS NULL AND details IS NULL,
+    (query IS NOT NULL OR query_tokens > 0) + (answered_at IS NOT NULL)"""
+
+DROP_OLDEST_TURNS = f"""
 DELETE FROM turns WHERE rowid IN (
     SELECT rowid FROM turns WHERE owner = ? AND session_id = ? ORDER BY turn_number LIMIT ?
 )
+RETURNING {_GONE}
 """
 
-DROP_AGED_TURNS = """
+DROP_AGED_TURNS = f"""
 DELETE FROM turns WHERE rowid IN (
     SELECT rowid FROM turns WHERE owner = ? AND created_at < ? ORDER BY created_at LIMIT ?
 )
-RETURNING session_id
+RETURNING {_GONE}
+"""
+
+DROP_NUMBERED_TURNS = f"""
+DELETE FROM turns
+WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
+RETURNING {_GONE}
 """
 
 LESSEN_SESSION = """
@@ -160,9 +176,104 @@ SELECT EXISTS (SELECT 1 FROM sessions WHERE owner = :owner AND last_active_at < 
 """
 
 ERASE = {
+    "traces": "DELETE FROM traces WHERE owner = ?",
+    "blocks": "DELETE FROM blocks WHERE owner = ?",
+    "topics": "DELETE FROM topics WHERE owner = ?",
     "receipts": "DELETE FROM receipts WHERE owner = ?",
     "passages": "DELETE FROM passages WHERE owner = ?",
     "turns": "DELETE FROM turns WHERE owner = ?",
     "sessions": "DELETE FROM sessions WHERE owner = ?",
     "owners": "DELETE FROM owners WHERE owner = ?",
 }
+
+# ── topics and archive ───────────────────────────────────────────────────────────────────────────────
+
+SHELF = "SELECT topics_through, topics_revision FROM sessions WHERE owner = ? AND session_id = ?"
+
+TOPICS = f"""
+SELECT {TOPIC_COLUMNS} FROM topics WHERE owner = ? AND session_id = ? ORDER BY created_at, topic_id
+"""
+
+# Nobody else has written the shelf since it was read, or this changes no row.
+MOVE_SHELF = """
+UPDATE sessions
+SET topics_revision = topics_revision + 1, topics_through = coalesce(?, topics_through)
+WHERE owner = ? AND session_id = ? AND topics_revision = ?
+"""
+
+TOUCH_SHELF = "UPDATE sessions SET topics_revision = topics_revision + 1 WHERE owner = ? AND session_id = ?"
+
+PUT_TOPIC = f"""
+INSERT OR REPLACE INTO topics (owner, session_id, {TOPIC_COLUMNS}) VALUES (?, ?{", ?" * 15})
+"""
+
+DROP_TOPIC = "DELETE FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
+
+ASSIGN_TURN = "UPDATE turns SET topic_id = ? WHERE owner = ? AND session_id = ? AND turn_number = ?"
+
+UNASSIGN_TURNS = "UPDATE turns SET topic_id = NULL WHERE owner = ? AND session_id = ? AND topic_id = ?"
+
+TURNS_OF_TOPIC = """
+SELECT turn_number FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ? ORDER BY turn_number
+"""
+
+ADD_BLOCK = f"""
+INSERT INTO blocks (owner, session_id, {BLOCK_COLUMNS}) VALUES (?, ?{", ?" * 5})
+"""
+
+SET_BLOCK = "UPDATE blocks SET turn_numbers = ?, body = ? WHERE owner = ? AND session_id = ? AND block_id = ?"
+
+DROP_BLOCK = "DELETE FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
+
+BLOCKS = f"""
+SELECT {BLOCK_COLUMNS} FROM blocks
+WHERE owner = :owner AND session_id = :session_id AND (:topic_id IS NULL OR topic_id = :topic_id)
+ORDER BY created_at, block_id
+"""
+
+BLOCK = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
+
+BLOCK_BODIES = """
+SELECT block_id, body FROM blocks
+WHERE owner = ? AND session_id = ? AND block_id IN (SELECT value FROM json_each(?))
+"""
+
+TURNS_IN_BLOCK = "SELECT turn_id, turn_number FROM turns WHERE owner = ? AND session_id = ? AND block_id = ?"
+
+# Only a whole turn that is in no block yet; the words go, everything else of the row stays.
+ARCHIVE_TURN = """
+UPDATE turns SET query = NULL, response = NULL, details = NULL, block_id = ?
+WHERE owner = ? AND session_id = ? AND turn_number = ?
+  AND block_id IS NULL AND NOT (query IS NOT NULL AND response IS NULL)
+"""
+
+RELEASE_TURN = """
+UPDATE turns SET query = NULL, response = NULL, details = NULL
+WHERE owner = ? AND session_id = ? AND turn_number = ?
+  AND block_id IS NOT NULL AND (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL)
+"""
+
+REHYDRATE_TURN = """
+UPDATE turns SET query = ?, response = ?, details = ?
+WHERE owner = ? AND session_id = ? AND turn_number = ?
+"""
+
+# ── traces ───────────────────────────────────────────────────────────────────────────────────────────
+
+MARKS = "SELECT session_id, revision, last_turn, turn_count FROM sessions WHERE owner = ?"
+
+TRACES = """
+SELECT session_id, turn_number, embedder, checksum, body FROM traces
+WHERE owner = :owner AND embedder = :embedder AND (:session_id IS NULL OR session_id = :session_id)
+ORDER BY session_id, turn_number
+"""
+
+KEEP_TRACE = """
+INSERT OR REPLACE INTO traces (owner, session_id, turn_number, embedder, checksum, body)
+SELECT :owner, :session_id, :turn_number, :embedder, :checksum, :body
+WHERE EXISTS (
+    SELECT 1 FROM turns WHERE owner = :owner AND session_id = :session_id AND turn_number = :turn_number
+)
+"""
+
+DROP_OTHER_TRACES = "DELETE FROM traces WHERE owner = ? AND embedder <> ?"

@@ -10,14 +10,25 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.records import (
+    Block,
+    Message,
+    Owner,
+    SessionChanges,
+    SessionInfo,
+    SessionMark,
+    StoredReceipt,
+    Trace,
+    Turn,
+)
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
 from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
-from ricordo.stores.sqlite import forgetting, snapshots, writing
+from ricordo.stores.sqlite import forgetting, shelves, snapshots, writing
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.connections import Connections
 from ricordo.stores.sqlite.database import translated
+from ricordo.topics.shelf import TopicChange, TopicShelf
 
 OWNERS_AT_ONCE = 500
 
@@ -71,7 +82,7 @@ class SqliteStore:
         self._connections.write(lambda writer: writing.restore(writer, session, turns, receipts))
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:
-        with self._reading() as reader:
+        with self._reading() as reader, snapshots.one_view(reader):
             return writing.find_turn(reader, owner, turn_id)
 
     def turns(
@@ -96,7 +107,19 @@ class SqliteStore:
         finally:
             connections.give_back(reader)
         rows.reverse()
-        return [row_to_turn(owner, row) for row in rows]
+        turns = [row_to_turn(owner, row) for row in rows]
+        if any(turn.archived for turn in turns):
+            return self._with_archived(owner, session_id, *bounds, last)
+        return turns
+
+    def _with_archived(
+        self, owner: Owner, session_id: str, after: int, before: int, last: int | None
+    ) -> Sequence[Turn]:
+        """The same turns again, rows and blocks seen at the same moment."""
+        with self._reading() as reader, snapshots.one_view(reader):
+            bounds = (after, before, -1 if last is None else last)
+            rows = reader.execute(sql.TURNS, (owner.key.bytes, session_id, *bounds)).fetchall()
+            return writing.to_turns(reader, owner, reversed(rows))
 
     def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
         with self._reading() as reader:
@@ -162,6 +185,52 @@ class SqliteStore:
         gone = self._connections.write(lambda writer: forgetting.erase(writer, owner))
         self._scrub()
         return gone
+
+    # Topics, archive, traces
+
+    def topics(self, owner: Owner, session_id: str) -> TopicShelf:
+        with self._reading() as reader, snapshots.one_view(reader):
+            return shelves.shelf(reader, shelves.key_of(owner, session_id))
+
+    def put_topics(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
+        key = shelves.key_of(owner, session_id)
+        return self._connections.write(lambda writer: shelves.put_topics(writer, key, change))
+
+    def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
+        with self._reading() as reader:
+            return shelves.turns_of(reader, shelves.key_of(owner, session_id), topic_id)
+
+    def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
+        key = shelves.key_of(owner, session_id)
+        return self._connections.write(lambda writer: shelves.archive(writer, key, block))
+
+    def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
+        with self._reading() as reader:
+            return shelves.blocks(reader, shelves.key_of(owner, session_id), topic_id)
+
+    def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        return self._connections.write(lambda writer: shelves.rehydrate(writer, owner, session_id, turn_numbers))
+
+    def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        key = shelves.key_of(owner, session_id)
+        return self._connections.write(lambda writer: shelves.release(writer, key, turn_numbers))
+
+    def delete_turns(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        return self._connections.write(lambda writer: forgetting.delete_turns(writer, owner, session_id, turn_numbers))
+
+    def marks(self, owner: Owner) -> dict[str, SessionMark]:
+        with self._reading() as reader:
+            return shelves.marks(reader, owner)
+
+    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
+        with self._reading() as reader:
+            return iter(shelves.traces(reader, owner, embedder, session_id))
+
+    def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
+        self._connections.write(lambda writer: shelves.keep_traces(writer, owner, traces))
+
+    def drop_traces(self, owner: Owner, *, keep: str) -> int:
+        return self._connections.write(lambda writer: shelves.drop_traces(writer, owner, keep))
 
     def stats(self, tenant_id: str) -> StoreStats:
         with self._reading() as reader:

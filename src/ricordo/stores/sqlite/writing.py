@@ -13,7 +13,8 @@ from ricordo.errors import NotFoundError
 from ricordo.placing import add_step, open_turn, place, the_message
 from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn, checksum
 from ricordo.stores import merging
-from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn, session_to_row, turn_to_row
+from ricordo.stores.rows import ENDLESS, micros, row_to_session, rows_to_turns, session_to_row, turn_to_row
+from ricordo.stores.sqlite import shelves
 from ricordo.stores.sqlite import statements as sql
 
 
@@ -90,7 +91,7 @@ def load(writer: sqlite3.Connection, session: SessionInfo, turns: Sequence[Turn]
     fresh: list[Turn] = []
     for turn in turns:
         key = (owner, session.id, turn.turn_number)
-        at_number = _one_turn(session.owner, writer.execute(sql.TURN_BY_NUMBER, key))
+        at_number = _one_turn(writer, session.owner, writer.execute(sql.TURN_BY_NUMBER, key))
         if not merging.already_loaded(turn, at_number, find_turn(writer, session.owner, turn.id)):
             fresh.append(turn)
     numbers = [number for (number,) in writer.execute(sql.TURN_NUMBERS, (owner, session.id))]
@@ -142,7 +143,7 @@ def keep_receipt(
 
 def find_turn(connection: sqlite3.Connection, owner: Owner, turn_id: str) -> Turn | None:
     """One turn by id."""
-    return _one_turn(owner, connection.execute(sql.TURN_BY_ID, (owner.key.bytes, turn_id)))
+    return _one_turn(connection, owner, connection.execute(sql.TURN_BY_ID, (owner.key.bytes, turn_id)))
 
 
 def find_session(connection: sqlite3.Connection, owner: Owner, session_id: str) -> SessionInfo | None:
@@ -151,13 +152,18 @@ def find_session(connection: sqlite3.Connection, owner: Owner, session_id: str) 
     return row_to_session(owner, rows[0]) if rows else None
 
 
-def _one_turn(owner: Owner, found: Iterable[Any]) -> Turn | None:
-    rows = list(found)
-    return row_to_turn(owner, rows[0]) if rows else None
+def to_turns(connection: sqlite3.Connection, owner: Owner, rows: Iterable[Any]) -> list[Turn]:
+    """Turns behind rows, archived ones with their words; rows and blocks must be seen at one moment."""
+    return rows_to_turns(owner, list(rows), lambda session, ids: shelves.bodies(connection, owner, session, ids))
+
+
+def _one_turn(connection: sqlite3.Connection, owner: Owner, found: Iterable[Any]) -> Turn | None:
+    turns = to_turns(connection, owner, found)
+    return turns[0] if turns else None
 
 
 def _newest(writer: sqlite3.Connection, owner: Owner, session_id: str) -> Turn | None:
-    return _one_turn(owner, writer.execute(sql.TURNS, (owner.key.bytes, session_id, 0, ENDLESS, 1)))
+    return _one_turn(writer, owner, writer.execute(sql.TURNS, (owner.key.bytes, session_id, 0, ENDLESS, 1)))
 
 
 def _add_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
@@ -174,7 +180,7 @@ def _set_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
 def _change(writer: sqlite3.Connection, turn: Turn, receipt: StoredReceipt | None) -> Turn:
     """Write what was added to a stored turn."""
     place = (turn.owner.key.bytes, turn.session_id)
-    *_, answered_at, response, tokens, chunk_ids, metadata, details, _origin, _counter, seal = turn_to_row(turn)
+    _, _, _, _, _, _, _, answered_at, response, tokens, chunk_ids, metadata, details, _, _, seal, *_ = turn_to_row(turn)
     values = (answered_at, response, tokens, chunk_ids, metadata, details, seal)
     writer.execute(sql.CHANGE_TURN, (*values, *place, turn.turn_number))
     writer.execute(sql.TOUCH_SESSION, (_last_said(turn), *place))

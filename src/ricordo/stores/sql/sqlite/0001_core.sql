@@ -22,6 +22,8 @@ CREATE TABLE sessions (
     last_turn       INTEGER NOT NULL DEFAULT 0 CHECK (last_turn >= 0),
     turn_count      INTEGER NOT NULL DEFAULT 0 CHECK (turn_count BETWEEN 0 AND last_turn),
     revision        INTEGER NOT NULL DEFAULT 0 CHECK (revision >= 0),
+    topics_through  INTEGER NOT NULL DEFAULT 0 CHECK (topics_through >= 0),
+    topics_revision INTEGER NOT NULL DEFAULT 0 CHECK (topics_revision >= 0),
     title           TEXT CHECK (length(CAST(title AS BLOB)) <= 1048576 AND instr(title, char(0)) = 0),
     document_ids    TEXT CHECK (document_ids IS NULL OR json_valid(document_ids) AND length(CAST(document_ids AS BLOB)) <= 1048576),
     tags            TEXT CHECK (tags IS NULL OR json_valid(tags) AND length(CAST(tags AS BLOB)) <= 1048576),
@@ -60,8 +62,11 @@ CREATE TABLE turns (
     origin           TEXT NOT NULL CHECK (origin IN ('chat', 'import')),
     counter          TEXT NOT NULL CHECK (length(counter) <= 255 AND instr(counter, char(0)) = 0),
     checksum         TEXT NOT NULL CHECK (length(checksum) = 16),
-    CHECK (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL),
-    CHECK ((response IS NULL) = (answered_at IS NULL)),
+    topic_id         TEXT CHECK (length(topic_id) BETWEEN 1 AND 255),
+    block_id         TEXT CHECK (length(block_id) BETWEEN 1 AND 255),
+    -- The words are here, or in the archive block that is named; never nowhere.
+    CHECK (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL OR block_id IS NOT NULL),
+    CHECK ((response IS NULL) = (answered_at IS NULL) OR block_id IS NOT NULL),
     UNIQUE (owner, session_id, turn_number),
     UNIQUE (owner, turn_id),
     FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE
@@ -91,4 +96,52 @@ CREATE TABLE passages (
     body        TEXT NOT NULL CHECK (instr(body, char(0)) = 0 AND length(CAST(body AS BLOB)) <= 16777216),
     PRIMARY KEY (owner, session_id, digest),
     FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE
+) STRICT;
+
+-- A session's topics, with the numbers of their turns that are in working memory (hot) as a JSON list.
+CREATE TABLE topics (
+    owner           BLOB NOT NULL,
+    session_id      TEXT NOT NULL,
+    topic_id        TEXT NOT NULL CHECK (length(topic_id) BETWEEN 1 AND 255),
+    title           TEXT NOT NULL CHECK (instr(title, char(0)) = 0),
+    centre          BLOB NOT NULL,
+    embedder        TEXT NOT NULL,
+    created_at      INTEGER NOT NULL,
+    last_active_at  INTEGER NOT NULL,
+    importance      REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
+    access_count    INTEGER NOT NULL CHECK (access_count >= 0),
+    message_count   INTEGER NOT NULL CHECK (message_count >= 0),
+    archived_count  INTEGER NOT NULL CHECK (archived_count BETWEEN 0 AND message_count),
+    restored_count  INTEGER NOT NULL CHECK (restored_count >= 0),
+    hot             TEXT NOT NULL CHECK (json_valid(hot)),
+    tags            TEXT NOT NULL CHECK (json_valid(tags)),
+    summary         TEXT CHECK (instr(summary, char(0)) = 0),
+    state           TEXT NOT NULL CHECK (state IN ('working', 'archived')),
+    PRIMARY KEY (owner, session_id, topic_id),
+    FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE
+) STRICT;
+
+-- Cold turns of a topic, compressed together (docs/archive.md has the bytes).
+CREATE TABLE blocks (
+    owner         BLOB NOT NULL,
+    session_id    TEXT NOT NULL,
+    block_id      TEXT NOT NULL CHECK (length(block_id) BETWEEN 1 AND 255),
+    topic_id      TEXT NOT NULL CHECK (length(topic_id) BETWEEN 1 AND 255),
+    turn_numbers  TEXT NOT NULL CHECK (json_valid(turn_numbers)),
+    created_at    INTEGER NOT NULL,
+    body          BLOB NOT NULL,
+    PRIMARY KEY (owner, session_id, block_id),
+    FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE
+) STRICT;
+
+-- The vectors of a turn's messages by one embedder, and the checksum of the turn they were made from.
+CREATE TABLE traces (
+    owner        BLOB NOT NULL,
+    session_id   TEXT NOT NULL,
+    turn_number  INTEGER NOT NULL,
+    embedder     TEXT NOT NULL CHECK (length(embedder) BETWEEN 1 AND 255),
+    checksum     TEXT NOT NULL CHECK (length(checksum) = 16),
+    body         BLOB NOT NULL,
+    PRIMARY KEY (owner, session_id, turn_number, embedder),
+    FOREIGN KEY (owner, session_id, turn_number) REFERENCES turns (owner, session_id, turn_number) ON DELETE CASCADE
 ) STRICT;
