@@ -9,6 +9,7 @@ from cli_runs import Cli
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ricordo.bench
 from ricordo.cli.caring import duration, settings_in_force
 from ricordo.settings import Settings, setting_names
 
@@ -95,13 +96,27 @@ def test_a_printed_duration_reads_back(seconds: int) -> None:
     assert Settings().with_values({"turn_ttl": duration(value)}).retention.turn_ttl == value
 
 
-def test_bench_lists_and_dispatches(bare: Cli) -> None:
-    """Benchmarks are found by name, explain themselves, and unknown ones are refused."""
-    listed = [each["name"] for each in bare("bench", "--json").lines]
-    assert listed == sorted(listed)
-    assert "topics" in listed
+def test_bench_lists_what_is_there(bare: Cli) -> None:
+    """The benchmarks of the package are found by name."""
+    listed = bare("bench", "--json").lines
+    assert "topics" in [each["name"] for each in listed]
+    assert all(each["measures"] for each in listed)
     assert "topics" in bare("bench").out
-    ran = bare("bench", "topics", "--help")
-    assert ran.code == 0
-    assert "usage: ricordo bench topics" in ran.out
     assert bare("bench", "nothing").code == 3
+
+
+def test_bench_dispatches_lazily(bare: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A benchmark gets its own arguments and gives the exit code; only the one that runs is imported."""
+    (tmp_path / "good.py").write_text('"""Measures well."""\n\ndef main(argv):\n    print(argv)\n    return 7\n')
+    (tmp_path / "needy.py").write_text('"""Needs more."""\nimport no_such_package\n\ndef main(argv): ...\n')
+    (tmp_path / "part.py").write_text('"""Not a benchmark."""\n')
+    monkeypatch.setattr(ricordo.bench, "__path__", [str(tmp_path)])
+    assert bare("bench", "--json").lines == [
+        {"name": "good", "measures": "Measures well."},
+        {"name": "needy", "measures": "Needs more."},
+    ]
+    ran = bare("bench", "good", "--data", "x", "--json")
+    assert (ran.code, ran.out) == (7, "['--data', 'x', '--json']\n")
+    needy = bare("bench", "needy")
+    assert needy.code == 2
+    assert "no_such_package" in needy.err

@@ -134,14 +134,16 @@ def test_a_conversation_through_processes(tmp_path: Path) -> None:
     assert failed.stderr == "ricordo: user 'zoe' has no sessions\n"
 
 
-def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
-    """A reader that leaves early ends the command quietly."""
+@pytest.mark.parametrize("command", ["export", "show"])
+def test_a_closed_pipe_is_no_traceback(tmp_path: Path, command: str) -> None:
+    """A reader that leaves early ends the command quietly, with the code that shells know."""
     db = str(tmp_path / "p.db")
     with ricordo.open(db) as memory:
-        for _ in range(20):  # together more than a pipe holds
-            memory.session(user_id="anna").add_turn("Why?", "a long answer " * 2_000)
+        for number in range(20):  # together more than a pipe holds
+            memory.session(f"s{number}", user_id="anna").add_turn("Why?", "a long answer " * 2_000)
+            memory.session("last", user_id="anna").add_turn("Why?", "a long answer " * 2_000)
     process = subprocess.Popen(
-        [*RICORDO, "export", "-u", "anna", "--db", db], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*RICORDO, command, "-u", "anna", "--db", db], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdout is not None
     assert process.stderr is not None
