@@ -49,13 +49,22 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"ricordo {ricordo.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["add"], ["stats", "--wrong"], ["--preset", "none", "stats"]])
+@pytest.mark.parametrize("arguments", [["fly"], ["add"], ["stats", "--wrong"], ["--preset", "none", "stats"]])
 def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Usage errors go to stderr and say what was expected."""
+    """Wrong usage is one line that says what was expected and where to read on."""
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "usage: ricordo" in captured.err
+    assert captured.err.count("\n") == 1
+    assert "--help`" in captured.err
+    assert main([*arguments, "--json"]) == 2
+    assert json.loads(capsys.readouterr().err)["exit_code"] == 2
+
+
+def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """`ricordo` alone explains itself, and scripts see that nothing was done."""
+    assert main([]) == 2
+    assert "usage: ricordo" in capsys.readouterr().err
 
 
 def test_every_error_has_an_exit_code() -> None:

@@ -90,7 +90,7 @@ def console(stream: Any) -> Console:
 def table(*columns: str, right: Iterable[str] = ()) -> Table:
     """An open, quiet table; the columns named in `right` hold numbers."""
     numbers = set(right)
-    made = Table(box=None, header_style="bold dim", pad_edge=False, padding=(0, 2, 0, 0))
+    made = Table(box=None, header_style="bold dim", pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns))
     for name in columns:
         made.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
     return made
