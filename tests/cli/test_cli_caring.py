@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import ricordo.bench
 from ricordo.cli.caring import duration, settings_in_force
+from ricordo.presets import PRESETS, settings_from
 from ricordo.settings import Settings, setting_names
 
 
@@ -76,17 +77,11 @@ def test_settings_tells_where_each_comes_from(bare: Cli, monkeypatch: pytest.Mon
     assert "RICORDO_MAX_TOKENS" in bare("settings").out
 
 
-def test_settings_as_printed_can_be_given_back() -> None:
+@pytest.mark.parametrize("preset", PRESETS)
+def test_settings_as_printed_can_be_given_back(preset: str) -> None:
     """Every printed value, given after --set, leads to the same settings."""
-    for preset in ("tutor", "assistant", "chat24h", "topics", "maestro", "balanced"):
-        printed = {each.name: each.value for each in settings_in_force({"preset": preset}, {})}
-        again = Settings().with_values({name: str(value) for name, value in printed.items() if value is not None})
-        plain = {each.name: each.value for each in settings_in_force({"preset": preset}, {}) if each.value is not None}
-        for name, value in plain.items():
-            group, _ = setting_names()[name]
-            found = getattr(getattr(again, group) if group else again, name)
-            expected = Settings().with_values({name: str(value)})
-            assert found == getattr(getattr(expected, group) if group else expected, name)
+    printed = {each.name: str(each.value) for each in settings_in_force({"preset": preset}, {})}
+    assert Settings().with_values(printed) == settings_from({"preset": preset}, {})
 
 
 @given(st.integers(1, 10**7))
