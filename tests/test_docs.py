@@ -20,9 +20,12 @@ from ricordo.cli.commands import COMMANDS
 from ricordo.presets import PRESETS
 from ricordo.settings import setting_names
 
+pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+POSTGRES = re.compile(r'"postgres(?:ql)?://[^"]*"')
 FENCE = re.compile(
     r"(?P<unrun><!-- not run: [^>]+ -->\n+)?^```(?P<kind>\w+)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -40,18 +43,30 @@ def pages_with(kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", pages_with("python"))
-def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python blocks of a page run one after the other and print what the page says they print."""
+def test_python_examples_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """The Python blocks of a page run one after the other and print what the page says they print.
+
+    Where a page names a PostgreSQL server, a real one stands in for it.
+    """
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {"__name__": "__main__"}
     printed = ""
+    left_open: dict[int, ricordo.Memory] = {}
     for number, (kind, text) in enumerate(blocks(ROOT / name)):
         if kind == "python":
+            if POSTGRES.search(text):
+                text = POSTGRES.sub(f'"{request.getfixturevalue("own_postgres_url")}"', text)
             with contextlib.redirect_stdout(io.StringIO()) as said:
                 exec(compile(text, f"{name}, block {number}", "exec"), space)
             printed = said.getvalue()
+            if isinstance(opened := space.get("memory"), ricordo.Memory):
+                left_open[id(opened)] = opened
         elif kind == "output":
             assert printed == text
+    for memory in left_open.values():
+        memory.close()
 
 
 def test_there_are_examples_to_run() -> None:

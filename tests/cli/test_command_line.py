@@ -49,13 +49,22 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"ricordo {ricordo.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["add"], ["stats", "--wrong"], ["--preset", "none", "stats"]])
+@pytest.mark.parametrize("arguments", [["fly"], ["add"], ["stats", "--wrong"], ["--preset", "none", "stats"]])
 def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Usage errors go to stderr and say what was expected."""
+    """Wrong usage is one line that says what was expected and where to read on."""
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "usage: ricordo" in captured.err
+    assert captured.err.count("\n") == 1
+    assert "--help`" in captured.err
+    assert main([*arguments, "--json"]) == 2
+    assert json.loads(capsys.readouterr().err)["exit_code"] == 2
+
+
+def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """`ricordo` alone explains itself, and scripts see that nothing was done."""
+    assert main([]) == 2
+    assert "usage: ricordo" in capsys.readouterr().err
 
 
 def test_every_error_has_an_exit_code() -> None:
@@ -134,14 +143,16 @@ def test_a_conversation_through_processes(tmp_path: Path) -> None:
     assert failed.stderr == "ricordo: user 'zoe' has no sessions\n"
 
 
-def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
-    """A reader that leaves early ends the command quietly."""
+@pytest.mark.parametrize("command", ["export", "show"])
+def test_a_closed_pipe_is_no_traceback(tmp_path: Path, command: str) -> None:
+    """A reader that leaves early ends the command quietly, with the code that shells know."""
     db = str(tmp_path / "p.db")
     with ricordo.open(db) as memory:
-        for _ in range(20):  # together more than a pipe holds
-            memory.session(user_id="anna").add_turn("Why?", "a long answer " * 2_000)
+        for number in range(20):  # together more than a pipe holds
+            memory.session(f"s{number}", user_id="anna").add_turn("Why?", "a long answer " * 2_000)
+            memory.session("last", user_id="anna").add_turn("Why?", "a long answer " * 2_000)
     process = subprocess.Popen(
-        [*RICORDO, "export", "-u", "anna", "--db", db], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*RICORDO, command, "-u", "anna", "--db", db], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdout is not None
     assert process.stderr is not None

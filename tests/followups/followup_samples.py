@@ -16,7 +16,8 @@ PIECES = (
     "you said that", "come prima", "what you said about", "it", "they", "lo", "questo", "E nei bambini?", "what about",
     "rispetto al primo", "which one is better", "1.", "2)", "(b)", "-", "##", "|", "|---|", "a)", "iv.", "\n", "\n\n",
     "```", "First,", "In primo luogo", "Infine", "[chunk-1]", "[fonti: a-1, b-2]", "ragù", "the Sony", "or", "tra",
-    "?",    "\u0130", "\ud800", "\x00", "½", "²", "١", "ﬁ", "👩‍👩‍👧", "e\u0301", " ", "'", "’", "il prossimo", "quello", "altri",
+    "?", "\u0130", "\ud800", "\x00", "½", "²", "١", "ﬁ", "👩‍👩‍👧", "e\u0301", " ", "'", "’", "il prossimo", "quello",
+    "altri",
 )  # fmt: skip
 any_text = st.one_of(
     st.text(max_size=200),

@@ -181,6 +181,15 @@ def test_processes_that_start_together_migrate_once(postgres_server: PostgresFor
     assert ledger == [(migration.version, migration.digest) for migration in migrations_for("postgres")]
 
 
+def test_who_waited_for_the_lock_sees_what_was_applied_meanwhile(postgres_server: PostgresForTests) -> None:
+    """A transaction that began on an empty database finds the ledger that another one has committed since."""
+    url = postgres_server.empty_database()
+    with psycopg.connect(url) as waiting:
+        assert schema.applied(waiting) == {}
+        PostgresStore(url).close()
+        assert sorted(schema.applied(waiting)) == [migration.version for migration in migrations_for("postgres")]
+
+
 def test_a_failed_migration_leaves_nothing(postgres_server: PostgresForTests) -> None:
     """Migrations go in together or not at all."""
     from ricordo.stores.migrations import Migration

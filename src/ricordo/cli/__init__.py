@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from ricordo.cli.commands import COMMANDS
-from ricordo.cli.exits import BROKEN_PIPE, INTERRUPTED, exit_code, report
+from ricordo.cli.exits import BROKEN_PIPE, INTERRUPTED, USAGE, exit_code, report
 from ricordo.cli.options import build_parser, read_arguments
 from ricordo.cli.output import Output, speak_any_unicode
 from ricordo.errors import RicordoError
@@ -23,12 +23,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in arguments
     try:
-        options = read_arguments(build_parser(COMMANDS), arguments)
+        parser = build_parser(COMMANDS)
+        if not arguments:
+            parser.print_help(sys.stderr)
+            return USAGE
+        options = read_arguments(parser, arguments)
         code = int(options.run(options, Output(as_json=options.json)))
         sys.stdout.flush()
         return code
-    except SystemExit as exit_:  # argparse has printed its own message
-        return exit_.code if isinstance(exit_.code, int) else 2
+    except SystemExit as exit_:  # --help and --version have printed what they had to say
+        return exit_.code if isinstance(exit_.code, int) else USAGE
     except BrokenPipeError:
         # Whoever was reading has gone; nothing may be flushed to the pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

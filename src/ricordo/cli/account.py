@@ -93,9 +93,11 @@ def items_table(receipt: Receipt, names: Names | None = None) -> Table:
     for item in receipt.items:
         fate = Text("✓ kept", style="green") if item.kept else Text("✗ dropped", style="red")
         why = item.reason + (", shortened" if item.shortened else "")
-        name = (names or {}).get(item.id, item.id)
+        name = Text(shown(item.id))
+        if names and item.id in names:
+            name = Text(one_line(names[item.id], 44), no_wrap=True, overflow="ellipsis")
         cost = f"{item.tokens:,}" if item.tokens else "–"
-        rows.add_row(fate, Text(one_line(name, 40)), Text(item.section, style="dim"), cost, Text(shown(why)))
+        rows.add_row(fate, name, Text(item.section, style="dim"), cost, Text(shown(why)))
     return rows
 
 

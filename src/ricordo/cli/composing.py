@@ -43,7 +43,9 @@ def receipts(options: Options, output: Output) -> int:
     """Receipts of past turns."""
     with open_memory(options) as memory:
         found = session_of(memory, options).receipts(options.limit)
-    rows = table("turn", "question", "tokens", "limit", "kept", "dropped", right=("turn", "tokens", "limit", "kept"))
+    rows = table(
+        "turn", "question", "tokens", "limit", "kept", "dropped", right=("turn", "tokens", "limit", "kept", "dropped")
+    )
     for each in found:
         numbers = (f"{each.total_tokens:,}", f"{each.limit:,}", str(len(each.kept)), str(len(each.dropped)))
         rows.add_row(str(each.turn_number), Text(one_line(each.question, 50)), *numbers)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import ricordo
 from ricordo.cli.output import Output
@@ -32,9 +32,16 @@ class Command:
     example: str = ""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is an error like any other: one line, JSON with --json, exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValidationError(self.prog, f"{message}; see `{self.prog} --help`")
+
+
 def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
     """The whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="ricordo",
         description="Conversational memory: keeps every turn, fits the window, explains every prompt.",
         epilog="Start with `ricordo demo`. Each command explains itself: `ricordo COMMAND --help`.",

@@ -72,9 +72,16 @@ class Output:
             yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
+class _Console(Console):
+    """A console that leaves a closed pipe to `main`, which knows the exit code."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(stream: Any) -> Console:
     """A console on a stream, no wider than is pleasant to read."""
-    made = Console(file=stream, highlight=False, soft_wrap=False)
+    made = _Console(file=stream, highlight=False, soft_wrap=False)
     if made.width > WIDEST:
         made.width = WIDEST
     return made
@@ -83,7 +90,7 @@ def console(stream: Any) -> Console:
 def table(*columns: str, right: Iterable[str] = ()) -> Table:
     """An open, quiet table; the columns named in `right` hold numbers."""
     numbers = set(right)
-    made = Table(box=None, header_style="bold dim", pad_edge=False, padding=(0, 2, 0, 0))
+    made = Table(box=None, header_style="bold dim", pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns))
     for name in columns:
         made.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
     return made

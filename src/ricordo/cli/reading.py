@@ -7,7 +7,7 @@ import argparse
 from datetime import datetime
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
+from rich.table import Table
 from rich.text import Text
 
 from ricordo.cli.account import ROLE_COLOURS
@@ -25,6 +25,7 @@ def sessions(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
         found = memory.sessions(user_id=user_of(options), limit=options.limit, agent_id=options.agent)
     rows = table("session", "title", "agent", "turns", "last active", right=("turns",))
+    rows.columns[0].no_wrap = True  # ids are there to be copied
     for each in found:
         title = one_line(each.title or "–", 30) + (" (ended)" if each.ended_at else "")
         rows.add_row(
@@ -89,17 +90,15 @@ def heading(session: Session) -> RenderableType:
 
 def turn_view(turn: Turn) -> RenderableType:
     """A turn with its number, its time and its words."""
-    lines: list[RenderableType] = [Text(f"\n{turn.turn_number}  {day(turn.created_at)}  {turn.tokens} tokens", "dim")]
+    rows = Table.grid(padding=(0, 2, 0, 0))
     for message in turn.messages:
-        who = message.name or message.role
-        words = shown(message.content) or f"→ {len(message.tool_calls)} tool calls"
-        line = Text.from_markup(f"[bold]{escape(shown(who))}[/]  ", style=ROLE_COLOURS.get(message.role, ""))
-        lines.append(line + Text(words, style="default"))
+        who = Text(shown(message.name or message.role), style=f"bold {ROLE_COLOURS[message.role]}")
+        rows.add_row(who, Text(shown(message.content) or f"→ {len(message.tool_calls)} tool calls"))
         if message.chunk_ids:
-            lines.append(Text("           cites " + shown(", ".join(message.chunk_ids)), style="dim"))
+            rows.add_row("", Text("cites " + shown(", ".join(message.chunk_ids)), "dim"))
     if turn.is_open:
-        lines.append(Text(f"           open: ricordo answer {shown(turn.id)} TEXT", style="yellow"))
-    return Group(*lines)
+        rows.add_row("", Text(f"open: ricordo answer {shown(turn.id)} TEXT", "yellow"))
+    return Group("", Text(f"{turn.turn_number}  {day(turn.created_at)}  {turn.tokens} tokens", "dim"), rows)
 
 
 def day(moment: datetime) -> str:

@@ -6,7 +6,7 @@ an ambiguity, not a guess.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import Item, derive_items, lists_of
@@ -16,6 +16,8 @@ from ricordo.followups.reference import Pick
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
+# A place names a list that is still before the user's eyes, not one of last week.
+LISTS_AT_HAND = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,18 @@ class Choice:
 
 def items_of(turn: PastTurn) -> tuple[Item, ...]:
     """The items of a past answer, derived when the caller did not bring them."""
-    return turn.items or derive_items(turn.response, turn.chunk_ids)
+    return turn.items if turn.items is not None else derive_items(turn.response, turn.chunk_ids)
+
+
+def with_items(turn: PastTurn) -> PastTurn:
+    """The same turn with its items derived, so that they are derived once."""
+    return turn if turn.items is not None else replace(turn, items=items_of(turn))
 
 
 def list_nouns(history: Sequence[PastTurn], language: Language) -> Words:
     """Stems of the nouns that the lists of the talk are about."""
     found: set[str] = set()
-    for turn in history:
+    for turn in history[-LISTS_AT_HAND:]:
         items = items_of(turn)
         if items:
             found |= _about(turn, items, language)
@@ -47,7 +54,7 @@ def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Langua
     # A noun first looks for a list about it; only a noun that any list could bear falls back on the newest list.
     passes = (True, False) if noun in language.list_nouns else (bool(noun),)
     for about_noun in passes:
-        for turn in reversed(history):
+        for turn in reversed(history[-LISTS_AT_HAND:]):
             items = items_of(turn)
             if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
                 continue

@@ -15,7 +15,7 @@ from ricordo.followups.languages import LANGUAGES, language_of
 from ricordo.followups.line import Line, read, stem
 from ricordo.followups.ordinal import places, whole_message
 from ricordo.followups.reference import Pick
-from ricordo.followups.resolve import Candidate
+from ricordo.followups.resolution import Candidate
 
 PATIENCE = timedelta(minutes=5)
 _NEAR = 0.8

@@ -21,13 +21,13 @@ _LOOKED_AT = 12
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """A turn already stored, as the rules need it; `items` may be left out and are then derived."""
+    """A turn already stored, as the rules need it; `items` of None are derived from the response when needed."""
 
     turn_number: int
     query: str
     response: str = ""
     chunk_ids: tuple[str, ...] = ()
-    items: tuple[Item, ...] = ()
+    items: tuple[Item, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

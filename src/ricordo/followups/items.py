@@ -35,7 +35,7 @@ class Item:
 
 def derive_items(answer: str, chunk_ids: Sequence[str] = ()) -> tuple[Item, ...]:
     """The items of an answer; `chunk_ids` are the ids it was given, found wherever they stand literally."""
-    marks = find_marks(answer)[:_MOST_ITEMS]
+    marks = find_marks(answer, _MOST_ITEMS)
     known = _known_ids(chunk_ids)
     items: list[Item] = []
     open_marks: list[tuple[int, Mark]] = []

@@ -54,14 +54,18 @@ class Mark:
     stop: int | None = None
 
 
-def find_marks(answer: str) -> list[Mark]:
-    """All marks of an answer, in order."""
+def find_marks(answer: str, most: int = 500) -> list[Mark]:
+    """The marks of an answer, in order; no more than `most`, so that no answer can make this slow."""
     marks: list[Mark] = []
     fenced = False
     in_table = False
     offset = 0
     for text in answer.splitlines(keepends=True):
-        if _FENCE.match(text):
+        if len(marks) >= most:
+            break
+        if text.isspace():
+            in_table = False
+        elif _FENCE.match(text):
             fenced = not fenced
         elif not fenced:
             is_row = _TABLE.match(text) is not None
@@ -73,7 +77,7 @@ def find_marks(answer: str) -> list[Mark]:
                 in_table = False
                 marks.extend(_line_marks(text, offset, marks[-1] if marks else None))
         offset += len(text)
-    return marks or list(_prose_marks(answer))
+    return marks[:most] or list(_prose_marks(answer))
 
 
 def _line_marks(text: str, offset: int, previous: Mark | None) -> Iterator[Mark]:

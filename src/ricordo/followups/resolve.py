@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ricordo.followups.alternatives import alternatives
-from ricordo.followups.binding import Choice, choices, items_of, list_nouns, next_choice
+from ricordo.followups.binding import LISTS_AT_HAND, Choice, choices, items_of, list_nouns, next_choice, with_items
 from ricordo.followups.focus import Focus, Mention, PastTurn, follow
 from ricordo.followups.items import Item
 from ricordo.followups.language import Language
 from ricordo.followups.languages import language_of
 from ricordo.followups.line import read, stem
 from ricordo.followups.parse import parse
-from ricordo.followups.reference import Kind, Pick, Reference, main_kind
+from ricordo.followups.reference import Pick, Reference
+from ricordo.followups.resolution import Candidate, Resolution, Resolved
 from ricordo.followups.search import best_item, find_in
 from ricordo.followups.standalone import (
     Addition,
@@ -29,51 +30,6 @@ from ricordo.followups.standalone import (
 FindAnswer = Callable[[str], Sequence[PastTurn]]
 _DISTANT = 0.9  # Each turn further back makes a list a little less likely to be the one meant.
 _MOST_CANDIDATES = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A reference bound to its turn: the item in full (or the whole answer) and the chunks it cites."""
-
-    kind: Kind
-    turn_number: int
-    item: Item | None
-    text: str
-    chunk_ids: tuple[str, ...]
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One of the things an ambiguous reference may mean, named as the user would name it."""
-
-    name: str
-    turn_number: int
-    item: Item | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """What a question means; with `candidates` it must be asked which, without references it is complete in itself."""
-
-    question: str
-    language: str
-    references: tuple[Reference, ...]
-    resolved: tuple[Resolved, ...]
-    candidates: tuple[Candidate, ...]
-    standalone: str
-    additions: tuple[Addition, ...]
-    rewritten_by: str = "rules"
-
-    @property
-    def kind(self) -> Kind | None:
-        """The kind that decides how the question is read, None when it is complete in itself."""
-        return main_kind(self.references)
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether the user must say which is meant."""
-        return bool(self.candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +59,7 @@ def resolve(
     rewriter: Rewriter | None = None,
 ) -> Resolution:
     """Bind the references of a question to the past turns (oldest first) and write it so that it stands alone."""
+    history = (*history[:-LISTS_AT_HAND], *map(with_items, history[-LISTS_AT_HAND:]))
     last_query = history[-1].query if history else ""
     language = language_of(question, default=language_of(last_query) if last_query else None)
     talk = _Talk(history, language, find_answer)
@@ -172,7 +129,7 @@ def _choices(pick: Pick, noun: str, talk: _Talk) -> tuple[Choice, ...]:
 def _last_choice(talk: _Talk) -> Choice | None:
     """The item that the latest question pointed at, following "the next one" back to where it started."""
     steps = 0
-    for at in range(len(talk.history) - 1, 0, -1):
+    for at in range(len(talk.history) - 1, max(0, len(talk.history) - LISTS_AT_HAND), -1):
         before = talk.history[:at]
         nouns = list_nouns(before, talk.language)
         for reference in parse(talk.history[at].query, nouns=nouns, language=talk.language):

@@ -14,11 +14,14 @@ from ricordo.followups.language import Language, Words
 from ricordo.followups.line import read, stem
 from ricordo.followups.phrases import content_words
 
+# Enough for any answer a person reads; a longer one is searched by its beginning.
+_READ_CHARACTERS = 20_000
+
 
 def find_in(content: str, history: Sequence[PastTurn], language: Language) -> tuple[PastTurn, ...]:
     """The turns that share words with `content`, best first; empty when none does."""
     wanted = {stem(word) for word in content_words(read(content), language)}
-    said = [_stems(f"{turn.query}\n{turn.response}", language) for turn in history]
+    said = [_stems(f"{turn.query}\n{turn.response}"[:_READ_CHARACTERS], language) for turn in history]
     weights = {
         word: math.log(1 + len(said) / hits) for word in sorted(wanted) if (hits := sum(word in s for s in said))
     }
@@ -36,7 +39,7 @@ def best_item(content: str, turn: PastTurn, language: Language) -> Item | None:
         return None
     best = max(items, key=lambda item: (len(wanted & _stems(item.text, language)), item.level))
     found = len(wanted & _stems(best.text, language))
-    around = len(wanted & _stems(turn.response[: items[0].start], language))
+    around = len(wanted & _stems(turn.response[: items[0].start][:_READ_CHARACTERS], language))
     return best if found and found >= around else None
 
 

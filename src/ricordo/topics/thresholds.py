@@ -15,7 +15,7 @@ DEFAULT_THRESHOLD = 0.7
 # Above the mean cosine of consecutive messages by so many spreads, a typical question still belongs to the talk;
 # and by so many, it belongs to a topic that was left. Calibrated once for all embedders (docs/topics.md).
 _JOIN_AT = 0.67
-_RETURN_AT = 1.5
+_RETURN_AT = 1.8
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,13 @@ from ricordo.stores.postgres.wall import MAY_WRITE, ROLE, STANDING, Standing
 OLDEST_SERVER = 15
 _LOCK = 0x5269636F72646F  # "Ricordo", for those who migrate at the same moment
 
-_LEDGER_EXISTS = "SELECT to_regclass('ricordo.schema_migrations') IS NOT NULL"
+# A scan, and not to_regclass(): within a transaction that answers from a cache and would miss what another
+# process has just committed.
+_LEDGER_EXISTS = """
+    SELECT EXISTS (
+        SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'ricordo' AND c.relname = 'schema_migrations')
+"""
 _LEDGER = "SELECT version, digest FROM ricordo.schema_migrations"
 _RECORD = "INSERT INTO ricordo.schema_migrations (version, name, digest) VALUES (%s, %s, %s)"
 

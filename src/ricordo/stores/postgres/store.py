@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, TypeVar
 from uuid import UUID
 
-from ricordo.errors import NotFoundError
+from ricordo.errors import DamageError, NotFoundError
 from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
@@ -143,7 +143,7 @@ class PostgresStore:
         def read(transaction: Transaction) -> tuple[StoredReceipt, ...]:
             page = {**here, "turn_number": turn_number, "limit": _counted(limit)}
             found = transaction.send(statements.RECEIPTS, page).fetchall()
-            named = {number: set(_texts(json.loads(body))) for number, body in found}
+            named = {number: _named(session_id, number, body) for number, body in found}
             every = sorted(set().union(*named.values()))
             passages: dict[str, str] = dict(
                 transaction.send(statements.PASSAGES, {**here, "digests": every}).fetchall()
@@ -169,9 +169,11 @@ class PostgresStore:
     def expire(
         self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
     ) -> Expired:
-        turns_from = micros(turns_before) if turns_before else -ENDLESS
-        idle_from = micros(idle_before) if idle_before else -ENDLESS
-        return self._forget(owner, lambda tx: forgetting.expire(tx, owner, turns_from, idle_from, max(1, batch)))
+        aged = micros(turns_before) if turns_before else -ENDLESS
+        idle = micros(idle_before) if idle_before else -ENDLESS
+        if self._read(owner, statements.ANYTHING_EXPIRED, turns_before=aged, idle_before=idle) == [(False,)]:
+            return Expired()  # most users, most of the time: one round trip
+        return self._forget(owner, lambda tx: forgetting.expire(tx, owner, aged, idle, max(1, batch)))
 
     def erase(self, owner: Owner) -> dict[str, int]:
         return self._forget(owner, lambda tx: forgetting.erase(tx, owner))
@@ -261,6 +263,16 @@ class PostgresStore:
 def _counted(number: int) -> int:
     """A number that a bigint holds; beyond it there is nothing to find."""
     return max(0, min(number, ENDLESS))
+
+
+def _named(session_id: str, number: int, body: str) -> set[str]:
+    """Every text that a receipt says; those that are digests name its passages."""
+    try:
+        return set(_texts(json.loads(body)))
+    except (ValueError, RecursionError) as error:
+        raise DamageError(
+            f"the receipt of turn {number} of session {session_id!r} cannot be read back ({error}); run verify"
+        ) from error
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -1,0 +1,149 @@
+"""Append, window and context: single calls, timed in small batches that the systems take in turns.
+
+Rounds are the outer loop and the order rotates, so that every system sees the same drift of the machine; the first
+round warms up and is not counted. Every answer is compared with the text that went in.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from bench import stock, text
+from bench.child import Child, WorkerError
+from bench.rows import Row, latency
+from bench.scale import Setup
+from bench.systems import OURS, PLAIN, Entry
+
+
+def measure(setup: Setup) -> Iterator[Row]:
+    """Window, context and append, on one store of sessions per system; then the window of the longest session."""
+    with _children(setup, setup.systems, setup.scale.sessions) as children:
+        for size in setup.scale.window:
+            yield from window(setup, children, size)
+        for size in setup.scale.context:
+            yield from context(setup, children, size)
+        for size in setup.scale.append:
+            yield from append(setup, children, size)
+        yield from append_explained(setup, children)
+    with _children(setup, (OURS, PLAIN), (setup.scale.longest,)) as children:
+        yield from window(setup, children, setup.scale.longest)
+
+
+def window(setup: Setup, children: list[Child], size: int) -> Iterator[Row]:
+    """The last three turns within 2,000 tokens."""
+    setup.say(f"window at {size:,} turns")
+    name = f"s{size}"
+    samples, last, errors = _interleaved(
+        setup, _able(children, size), lambda _, __: ("window", {"session": name, "count": setup.scale.batch})
+    )
+    for child in _able(children, size):
+        check = errors.get(child.entry.name) or _graded(last[child.entry.name]["window"], name, size)
+        if check == "ok":
+            check = _graded(child.ask("window", session=text.TIGHT, count=1)["window"], text.TIGHT, 5, most=2)
+            check = check if check == "ok" else f"tight budget: {check}"
+        yield _row("window", size, child.entry, samples, check)
+
+
+def context(setup: Setup, children: list[Child], size: int) -> Iterator[Row]:
+    """System prompt, history, eight chunks and a question, fitted into 4,096 tokens."""
+    setup.say(f"context at {size:,} turns")
+    able = [child for child in children if child.entry in (OURS, PLAIN)]
+    samples, _, errors = _interleaved(
+        setup, able, lambda _, done: ("context", {"session": f"s{size}", "start": done, "count": setup.scale.batch})
+    )
+    for child in able:
+        yield _row("context", size, child.entry, samples, errors.get(child.entry.name, "ok"))
+
+
+def append(setup: Setup, children: list[Child], size: int) -> Iterator[Row]:
+    """One durable turn more. At size 0 every turn opens a session."""
+    setup.say(f"append at {size:,} turns")
+    session = f"s{size}" if size else "new"
+
+    def order(_: Child, done: int) -> tuple[str, dict[str, Any]]:
+        return "append", {"session": session, "start": size + done, "count": setup.scale.batch}
+
+    samples, _, errors = _interleaved(setup, _able(children, size), order)
+    for child in _able(children, size):
+        done = samples[child.entry.name].done
+        name, count = (f"s{size}", size + done) if size else (f"new-{done - 1}", 1)
+        check = errors.get(child.entry.name)
+        if check is None and size:
+            check = _graded(child.ask("window", session=name, count=1)["window"], name, count)
+        elif check is None:
+            newest = child.ask("marks", session=name)["marks"]
+            check = "ok" if newest == [text.mark(each) for each in text.turn(name, done - 1)] else "wrong content"
+        yield _row("append", size, child.entry, samples, check)
+
+
+def append_explained(setup: Setup, children: list[Child]) -> Iterator[Row]:
+    """A whole exchange: build the context, then append the turn with the context's receipt."""
+    ours = [child for child in children if child.entry == OURS]
+    samples, _, errors = _interleaved(
+        setup,
+        ours,
+        lambda _, done: ("append_explained", {"session": "explained", "start": done, "count": setup.scale.batch}),
+    )
+    yield _row("context and append with receipt", 0, OURS, samples, errors.get(OURS.name, "ok"))
+
+
+class _Samples:
+    """Seconds that count, and how many calls were made in all."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.done = 0
+
+
+def _interleaved(
+    setup: Setup, children: list[Child], order: Callable[[Child, int], tuple[str, dict[str, Any]]]
+) -> tuple[dict[str, _Samples], dict[str, dict[str, Any]], dict[str, str]]:
+    """Samples, last answer and error of every system, the systems taking turns."""
+    samples: dict[str, _Samples] = defaultdict(_Samples)
+    last: dict[str, dict[str, Any]] = {}
+    errors: dict[str, str] = {}
+    for turn in range(setup.scale.rounds + 1):
+        shift = turn % len(children)
+        for child in children[shift:] + children[:shift]:
+            name = child.entry.name
+            if name in errors:
+                continue
+            verb, arguments = order(child, samples[name].done)
+            try:
+                last[name] = child.ask(verb, **arguments)
+            except WorkerError as error:
+                errors[name] = str(error)
+                continue
+            samples[name].done += len(last[name]["seconds"])
+            samples[name].seconds += last[name]["seconds"] if turn else []
+    return samples, last, errors
+
+
+@contextmanager
+def _children(setup: Setup, systems: tuple[Entry, ...], sizes: tuple[int, ...]) -> Iterator[list[Child]]:
+    with ExitStack() as stack:
+        children = []
+        for entry in systems:
+            template = stock.sessions_store(entry, sizes, setup.say)
+            folder = stack.enter_context(stock.workplace(template))
+            children.append(stack.enter_context(setup.start(entry, folder)))
+        yield children
+
+
+def _able(children: list[Child], size: int) -> list[Child]:
+    return [child for child in children if size <= child.entry.largest]
+
+
+def _graded(got: list[list[str]], session: str, count: int, most: int = 3) -> str:
+    want = text.window(session, count, most)
+    if got == want:
+        return "ok"
+    if got and got == want[-len(got) :]:
+        return f"{len(got)} of {len(want)} messages"
+    return "wrong content"
+
+
+def _row(workload: str, size: int, entry: Entry, samples: dict[str, _Samples], check: str) -> Row:
+    seconds = samples[entry.name].seconds
+    return Row(workload, f"{size:,}", entry.name, latency(seconds) if seconds else {}, check)
