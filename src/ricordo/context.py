@@ -7,7 +7,7 @@ inputs give the same bytes. Both forms are filled by the same rules, each within
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ricordo.budget import Section, allot, check_safety
 from ricordo.locales import Locale
@@ -16,6 +16,10 @@ from ricordo.receipt import ChatMessage, Receipt, ReceiptItem, chat_message, dig
 from ricordo.records import Chunk, Turn
 from ricordo.sections import SEPARATOR, Candidates, Line, Part, Reason, compact_part, fill, text_part, turn_part
 from ricordo.settings import BudgetSettings
+
+if TYPE_CHECKING:
+    from ricordo.followups.clarify import Pending
+    from ricordo.followups.resolution import Resolved
 
 BREAK = "\n\n"
 PRIMING = 3  # what a chat API adds before the reply
@@ -37,10 +41,12 @@ class Remembered:
 class Material:
     """What every section could say. `history` is newest first; `chunks` and `recalled` best first.
 
-    `history_shortened` says that the window had to cut the one turn of the history to make it fit.
+    `standalone` is the question as it reads without the talk, where that differs. `history_shortened` says that the
+    window had to cut the one turn of the history to make it fit.
     """
 
     question: str
+    standalone: str = ""
     safety: str = ""
     system: str = ""
     profile: str = ""
@@ -52,18 +58,24 @@ class Material:
     chunks: tuple[Chunk, ...] = ()
     chunks_left_out: tuple[Chunk, ...] = ()
     format_instructions: str = ""
+    embedder: str = ""
     degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What to send to a model, and the account of it."""
+    """What to send to a model, and the account of it.
+
+    `question` stands alone: it is what to search documents with. `references` are what it points at. With a
+    `clarification` it is better to ask that than to answer.
+    """
 
     messages: tuple[ChatMessage, ...]
     prompt: str
     question: str
-    references: tuple[Any, ...]
+    references: tuple["Resolved", ...]
     receipt: Receipt
+    clarification: "Pending | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +126,10 @@ def assemble(
         prompt_digest=digest(prompt),
         recipe={"messages": messages_recipe, "prompt": text_recipe(segments)},
         degraded=material.degraded,
+        standalone=material.standalone,
+        embedder=material.embedder,
     )
-    return Context(messages, prompt, material.question, (), receipt)
+    return Context(messages, prompt, material.standalone or material.question, (), receipt)
 
 
 def _fit(
@@ -169,7 +183,7 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
         Section.SUMMARY: one(Section.SUMMARY, "summary", material.summary, locale.summary_header),
         Section.RECALLED: Candidates(Section.RECALLED, recalled, frame(locale.recalled_header)),
         Section.CHUNKS: Candidates(Section.CHUNKS, chunks, frame(locale.chunks_header)),
-        Section.QUESTION: one(Section.QUESTION, "asked", material.question, locale.question_header),
+        Section.QUESTION: one(Section.QUESTION, "asked", _question_text(material, locale), locale.question_header),
         Section.FORMAT: one(Section.FORMAT, "always", material.format_instructions),
     }
 
@@ -177,6 +191,13 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
 def _frame(text: str, counter: TokenCounter) -> int:
     """What stands around the parts of a section, and one token for the empty line between sections."""
     return counter.count(text) + 1
+
+
+def _question_text(material: Material, locale: Locale) -> str:
+    """What is asked, and below it what that means where the words alone do not say."""
+    if not material.standalone or material.standalone == material.question:
+        return material.question
+    return f"{material.question}\n{locale.complete_question.format(question=material.standalone)}"
 
 
 def _reason(turn: Turn, material: Material) -> Reason:

@@ -22,6 +22,7 @@ class Locale:
     recalled_header: str
     chunks_header: str
     question_header: str
+    complete_question: str
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -58,6 +59,7 @@ ITALIAN = Locale(
     recalled_header="=== RICORDI ===",
     chunks_header="=== MATERIALE ===",
     question_header="=== DOMANDA ===",
+    complete_question="(Domanda completa: {question})",
 )
 
 ENGLISH = Locale(
@@ -74,6 +76,7 @@ ENGLISH = Locale(
     recalled_header="=== REMEMBERED ===",
     chunks_header="=== MATERIAL ===",
     question_header="=== QUESTION ===",
+    complete_question="(Complete question: {question})",
 )
 
 LOCALES = {locale.code: locale for locale in (ITALIAN, ENGLISH)}

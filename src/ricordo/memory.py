@@ -3,15 +3,18 @@
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
+from ricordo.beyond import Beyond
 from ricordo.clock import SystemClock
 from ricordo.counters import counter_for
 from ricordo.errors import NotFoundError, SettingsError, StoreError, ValidationError
-from ricordo.limits import check_id, check_number
+from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
 from ricordo.ports import Clock, Store, TokenCounter
 from ricordo.presets import settings_from
 from ricordo.records import Owner, SessionInfo
@@ -24,6 +27,9 @@ from ricordo.verbs.tools import Scope, Tools
 from ricordo.verbs.verify import verify
 
 log = logging.getLogger("ricordo")
+
+if TYPE_CHECKING:
+    from ricordo.verbs.recall import Hits
 
 DEFAULT_AGENT = "default"
 DEFAULT_PATH = "ricordo.db"
@@ -73,12 +79,14 @@ class Memory:
     ) -> None:
         chosen = settings or Settings()
         check_id("tenant_id", chosen.tenant_id)
-        self._tools = Tools(
+        plain = Tools(
             store=store,
             counter=counter or counter_for(chosen.model, chosen.locale.code),
             clock=clock or SystemClock(),
             settings=chosen,
         )
+        self._beyond = Beyond(plain)
+        self._tools = replace(plain, beyond=self._beyond)
 
     def __enter__(self) -> Self:
         return self
@@ -107,7 +115,7 @@ class Memory:
 
     def session(self, session_id: str | None = None, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
         """The session of that id, known or not; without an id, a new one with a fresh UUID."""
-        return Session(self._tools, self._scope(session_id, user_id, agent_id))
+        return Session(self._tools, self._scope(session_id, user_id, agent_id), self._beyond)
 
     def resume(self, session_id: object, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
         """For a chat: the session if this user has it, else a new one with a fresh UUID, never an error.
@@ -140,6 +148,55 @@ class Memory:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}")
         return gone
 
+    # Recalling
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        limit: int = 10,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        topic_id: str | None = None,
+        role: str | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        tags: Iterable[str] = (),
+        patience: float = 120.0,
+    ) -> "Hits":
+        """Past messages of a user that speak to the query, best first, each with its reasons.
+
+        Everything said before this call is found, archived messages included. `patience` is how many seconds to wait
+        for an index that is behind; after that the answer says in `degraded` what it does not cover.
+        """
+        owner = self._owner(user_id)
+        check_text("query", query, self.settings.limits)
+        from ricordo.recall.ranking import Filters
+        from ricordo.verbs.recall import Search
+
+        filters = Filters(
+            session_id=None if session_id is None else check_id("session_id", session_id),
+            agent_id=None if agent_id is None else check_id("agent_id", agent_id),
+            topic_id=None if topic_id is None else check_id("topic_id", topic_id),
+            role=None if role is None else check_id("role", role),
+            after=None if after is None else check_time("after", after),
+            before=None if before is None else check_time("before", before),
+            tags=frozenset(check_ids("tags", tags)),
+        )
+        wanted = Search(query, check_number("limit", limit), filters)
+        return self._beyond.remembering().search(owner, wanted, patience)
+
+    def embed_again(self, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Make every user's vectors with the embedder that is set now, and drop those of others; how many turns."""
+        from ricordo.verbs.indexing import embed_again
+
+        return embed_again(self.store, self._beyond.remembering().indexes, self.settings.tenant_id, progress)
+
+    def settle(self, timeout: float | None = None) -> bool:
+        """Wait until the work beside the chat (vectors, topics, archive) is done; False if it takes longer."""
+        return self._beyond.background.settle(timeout)
+
     # Forgetting and care
 
     def cleanup(
@@ -150,7 +207,9 @@ class Memory:
 
     def erase(self, user_id: str) -> EraseReceipt:
         """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""
-        return forget.erase(self._tools, self._owner(user_id))
+        owner = self._owner(user_id)
+        self._beyond.forget(owner)
+        return forget.erase(self._tools, owner)
 
     def export(self, user_id: str) -> Iterator[dict[str, Any]]:
         """Every session of a user as a JSON document, one at a time."""
@@ -176,6 +235,7 @@ class Memory:
             preset=self.settings.preset,
             counter=counter.name,
             counter_exact=counter.exact,
+            embedder=self._embedder(),
             holds=self.store.stats(self.settings.tenant_id),
             degraded=notes,
         )
@@ -189,7 +249,8 @@ class Memory:
         self.store.backup(Path(path), progress)
 
     def close(self) -> None:
-        """Let go of files and connections. Safe to repeat."""
+        """Finish the work at hand, let go of files and connections. Safe to repeat."""
+        self._beyond.close()
         self.store.close()
 
     def _has(self, owner: Owner, session_id: str) -> bool:
@@ -199,6 +260,13 @@ class Memory:
             details = {"operation": "resume", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
             log.warning("session cannot be looked up: %s", error, extra=details | {"session_id": session_id})
             return True
+
+    def _embedder(self) -> str:
+        """Which embedder is in use and why; the setting, as long as none was needed."""
+        loaded = self._beyond.loaded
+        if loaded is None:
+            return f"{self.settings.recall.embedder} (not loaded yet)"
+        return f"{loaded.indexes.embedder.name}: {loaded.indexes.choice.why}"
 
     def _owner(self, user_id: str) -> Owner:
         return Owner(self.settings.tenant_id, check_id("user_id", user_id))

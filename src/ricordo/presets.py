@@ -20,6 +20,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "model_limit": 4_096,
         "session_idle": "24h",
         "locale": "it",
+        "organise": "off",
+        "recall_messages": 0,
     },
     # A document assistant: the whole talk in a very long window, condensed when nearly full.
     "assistant": {
@@ -31,6 +33,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "condense_keep": 5,
         "recent_sessions": 10,
         "session_idle": "30d",
+        "organise": "off",
+        "recall_messages": 0,
     },
     # A chat that remembers for a day.
     "chat24h": {
@@ -39,6 +43,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "turn_ttl": "24h",
         "cleanup_interval": "6h",
         "clarification_timeout": "5m",
+        "organise": "off",
+        "recall_messages": 0,
     },
     # Topics that fade like human memory.
     "topics": {
@@ -49,6 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "access_threshold": 5,
         "max_messages_per_topic": 12,
         "recent_message_keep": 4,
+        "recall_messages": 0,
     },
     # A teacher who knows the pupil from earlier sessions.
     "maestro": {
@@ -59,6 +66,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "profile_facts_tokens": 100,
         "profile_topics_tokens": 50,
         "locale": "it",
+        "recall_messages": 0,
     },
     # All of it together; keeps everything until told otherwise.
     "balanced": {},

@@ -53,6 +53,8 @@ class Receipt:
     recipe: Mapping[str, Any] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     turn_number: int | None = None
+    standalone: str = ""
+    embedder: str = ""
 
     @property
     def kept(self) -> tuple[ReceiptItem, ...]:

@@ -89,6 +89,7 @@ class Stats:
     preset: str
     counter: str
     counter_exact: bool
+    embedder: str
     holds: StoreStats
     degraded: tuple[str, ...] = ()
 

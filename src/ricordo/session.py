@@ -7,11 +7,12 @@ something is said.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
+from ricordo.beyond import Beyond
 from ricordo.context import Context, Remembered
 from ricordo.errors import NotFoundError, ValidationError
-from ricordo.limits import check_ids, check_list, check_number, check_text
+from ricordo.limits import check_id, check_ids, check_list, check_number, check_text
 from ricordo.receipt import Receipt
 from ricordo.records import Chunk, Message, SessionChanges, SessionInfo, Turn
 from ricordo.settings import BudgetSettings
@@ -20,15 +21,20 @@ from ricordo.verbs.keep import Said
 from ricordo.verbs.tools import Scope, Tools
 from ricordo.window import Window
 
+if TYPE_CHECKING:
+    from ricordo.session_topic import SessionTopic
+    from ricordo.topics.topic import Topic
+
 AnyChunk = Chunk | str | Mapping[str, Any] | tuple[str, str]
 
 
 class Session:
     """A conversation of one user with one agent."""
 
-    def __init__(self, tools: Tools, scope: Scope) -> None:
+    def __init__(self, tools: Tools, scope: Scope, beyond: Beyond) -> None:
         self._tools = tools
         self._scope = scope
+        self._beyond = beyond
         self._last_receipt: Receipt | None = None
 
     def __repr__(self) -> str:
@@ -189,6 +195,17 @@ class Session:
         context = compose.compose(self._tools, self._scope, question, chosen, slots, self._budget(budget))
         self._last_receipt = context.receipt
         return context
+
+    def topics(self) -> "list[Topic]":
+        """What this session has been about, in the order the topics began; brought up to date first."""
+        self._beyond.remembering().organise(self._scope.owner, self.id)
+        return list(self._tools.store.topics(self._scope.owner, self.id).topics)
+
+    def topic(self, topic_id: str) -> "SessionTopic":
+        """One topic, to look into, tag, weigh, merge or export; NotFoundError if there is none."""
+        from ricordo.session_topic import SessionTopic
+
+        return SessionTopic(self._tools, self._scope, check_id("topic_id", topic_id))
 
     def receipts(self, limit: int = 50) -> list[Receipt]:
         """Receipts of past turns, newest first."""

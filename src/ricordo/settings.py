@@ -138,6 +138,26 @@ class ProfileSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """What a context does beyond the window: understand follow-ups, bring past messages back, keep topics.
+
+    `embedder` is auto, bilingual, arctic, multilingual, light, deterministic, or URL#MODEL. `recall_messages` is how
+    many past messages a context may bring back; 0 turns that off. `clarifications` says who may answer a question that
+    was asked back: this process, or every process on this machine.
+    """
+
+    follow_ups: Literal["on", "off"] = "on"
+    organise: Literal["on", "off"] = "on"
+    recall_messages: int = 5
+    embedder: str = "auto"
+    clarifications: Literal["process", "shared"] = "process"
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        _at_least("recall_messages", self.recall_messages, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be chosen."""
 
@@ -155,6 +175,7 @@ class Settings:
     retention: Retention = field(default_factory=Retention)
     condensation: CondensationSettings = field(default_factory=CondensationSettings)
     topics: TopicSettings = field(default_factory=TopicSettings)
+    recall: RecallSettings = field(default_factory=RecallSettings)
     profile: ProfileSettings = field(default_factory=ProfileSettings)
     limits: Limits = field(default_factory=Limits)
 

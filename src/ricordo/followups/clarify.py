@@ -52,11 +52,12 @@ class Pending:
     options: tuple[Option, ...]
     language: str
     last_active_at: datetime
+    patience: timedelta = PATIENCE
 
     @property
     def expires_at(self) -> datetime:
         """When it is forgotten if nothing is said."""
-        return self.last_active_at + PATIENCE
+        return self.last_active_at + self.patience
 
     @property
     def prompt(self) -> str:
@@ -97,7 +98,14 @@ class ClarificationStates(Protocol):
         ...
 
 
-def ask(question: str, candidates: Sequence[Candidate], *, language: str, now: datetime) -> Pending:
+def ask(
+    question: str,
+    candidates: Sequence[Candidate],
+    *,
+    language: str,
+    now: datetime,
+    patience: timedelta = PATIENCE,
+) -> Pending:
     """The pending question for candidates that compete; `pending.prompt` is what to say."""
     options = tuple(
         Option(
@@ -108,7 +116,7 @@ def ask(question: str, candidates: Sequence[Candidate], *, language: str, now: d
         )
         for candidate in candidates
     )
-    return Pending(question, options, language, now)
+    return Pending(question, options, language, now, patience)
 
 
 def answer(pending: Pending, message: str, *, now: datetime) -> Outcome:

@@ -7,6 +7,7 @@ the window, the receipt and the log say so.
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 from ricordo.context import Context, Material, Remembered, assemble
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
@@ -18,10 +19,23 @@ from ricordo.tokens import ApproximateCounter
 from ricordo.verbs.tools import Scope, Tools
 from ricordo.window import Window, fit_window
 
+if TYPE_CHECKING:
+    from ricordo.followups.clarify import Pending
+    from ricordo.followups.resolution import Resolved
+
 log = logging.getLogger("ricordo")
 
 FIRST_PAGE = 32
 LARGEST_PAGE = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a question means in its talk; empty where it says it all."""
+
+    standalone: str = ""
+    references: "tuple[Resolved, ...]" = ()
+    clarification: "Pending | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +77,31 @@ def compose(
     check_text("question", question, tools.settings.limits)
     slots.check(tools.settings.limits)
     window = load_window(tools, scope, asking=question)
+    meaning, puzzled = _understand(tools, scope, question)
+    found, missing, embedder = _recall(tools, scope, meaning.standalone or question, window)
     most = budget.chunks_later if window.turns or _spoke_before(tools, scope, question) else budget.chunks_first
     material = Material(
         question=question,
+        standalone=meaning.standalone,
         safety=slots.safety,
         system=slots.system,
         profile=slots.profile,
         summary=slots.summary,
         history=tuple(reversed(window.turns)),
         history_shortened=window.shortened,
-        recalled=slots.recalled,
+        recalled=(*_referenced(meaning), *slots.recalled, *found),
         chunks=tuple(chunks[:most]),
         chunks_left_out=tuple(chunks[most:]),
         format_instructions=slots.format_instructions,
-        degraded=window.degraded + _counting_note(tools),
+        embedder=embedder,
+        degraded=(*window.degraded, *puzzled, *missing, *_counting_note(tools)),
     )
+    context = _assembled(tools, scope, material, budget)
+    return replace(context, references=meaning.references, clarification=meaning.clarification)
+
+
+def _assembled(tools: Tools, scope: Scope, material: Material, budget: BudgetSettings) -> Context:
+    """The context, even if the counter fails."""
     locale, characters = tools.settings.locale, tools.settings.window.compact_chars
     try:
         return assemble(material, budget, locale, characters, tools.counter)
@@ -87,6 +111,36 @@ def compose(
         note = _without_memory(scope, "context", f"tokens cannot be counted by {tools.counter.name}", error)
         poorer = replace(material, history=(), history_shortened=False, degraded=(*material.degraded, note))
         return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
+
+
+def _understand(tools: Tools, scope: Scope, question: str) -> tuple["Meaning", tuple[str, ...]]:
+    """What the question refers to; without an answer it is taken as it stands."""
+    try:
+        understood = tools.beyond.understand(scope, question) if tools.beyond else None
+    except Exception as error:
+        return Meaning(), (_without_memory(scope, "understand", "the question is taken as it stands", error),)
+    if understood is None:
+        return Meaning(), ()
+    return Meaning(understood.standalone, understood.references, understood.clarification), ()
+
+
+def _recall(
+    tools: Tools, scope: Scope, question: str, window: Window
+) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
+    """Past messages beyond the window, notes, and the embedder; the chat goes on without them."""
+    try:
+        return tools.beyond.recall(scope, question, window.turns) if tools.beyond else ((), (), "")
+    except Exception as error:
+        return (), (_without_memory(scope, "recall", "recall is unavailable", error),), ""
+
+
+def _referenced(meaning: "Meaning") -> tuple[Remembered, ...]:
+    """What the question points at, in full, before anything else that is remembered."""
+    return tuple(
+        Remembered(f"turn-{each.turn_number}:{each.item.label if each.item else 'answer'}", each.text, "referenced")
+        for each in meaning.references
+        if each.text.strip()
+    )
 
 
 def past_receipts(tools: Tools, scope: Scope, limit: int) -> tuple[Receipt, ...]:
@@ -111,7 +165,7 @@ def recompose(tools: Tools, scope: Scope, turn_number: int) -> Context:
         return next((each for each in turn.messages if each.id == address), None) if turn else None
 
     messages, prompt = rebuild(receipt, message_of)
-    return Context(messages, prompt, receipt.question, (), receipt)
+    return Context(messages, prompt, receipt.standalone or receipt.question, (), receipt)
 
 
 def as_chunks(given: object, limits: Limits) -> tuple[Chunk, ...]:

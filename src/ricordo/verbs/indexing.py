@@ -6,7 +6,7 @@ A turn that another process has written is found by comparing session marks, whi
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import RLock
 from time import monotonic
@@ -251,3 +251,23 @@ def _rows(turn: Turn, tags: tuple[str, ...], blobs: list[bytes] | None) -> list[
 
 def _indexed(message: Message) -> str:
     return indexed_text(message.content, message.name)
+
+
+def embed_again(
+    store: Store, indexes: Indexes, tenant_id: str, progress: Callable[[int, int], None] | None = None
+) -> int:
+    """Embed everything of a tenant that this embedder has not seen, user by user; then drop other embedders' traces.
+
+    Until a user is done, the old vectors stay where they are and are not mixed with the new ones.
+    """
+    owners = list(store.owners(tenant_id))
+    turns = 0
+    for done, owner in enumerate(owners, start=1):
+        left = indexes.read(owner).unembedded
+        turns += left
+        while left:
+            left = indexes.embed(owner)
+        store.drop_traces(owner, keep=indexes.embedder.name)
+        if progress:
+            progress(done, len(owners))
+    return turns

@@ -62,7 +62,9 @@ def keep_turn(
         else None,
         metadata=check_metadata("metadata", metadata, tools.settings.limits),
     )
-    return tools.store.append(turn, expected=expected, receipt=_stored(receipt, scope))
+    kept = tools.store.append(turn, expected=expected, receipt=_stored(receipt, scope))
+    _note(tools, scope, question.content)
+    return kept
 
 
 def keep_answer(
@@ -79,7 +81,9 @@ def keep_answer(
         raise NotFoundError(f"turn {turn.id!r} is not of session {scope.session_id!r}; answer it in its own session")
     message = _message(tools, "response", message_id(turn.id, "response"), answer, tools.clock.now())
     checked = check_metadata("metadata", metadata, tools.settings.limits)
-    return tools.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
+    kept = tools.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
+    _note(tools, scope)
+    return kept
 
 
 def keep_message(tools: Tools, scope: Scope, said: Said) -> Message:
@@ -87,7 +91,14 @@ def keep_message(tools: Tools, scope: Scope, said: Said) -> Message:
     turn = _blank_turn(tools, scope, None, said.created_at)
     message = _message(tools, "content", "", said, turn.created_at)
     kept = tools.store.add_message(open_turn(turn, message))
+    _note(tools, scope, said.content if message.role == "user" else None)
     return next(each for each in reversed(kept.messages) if each.says_the_same(message))
+
+
+def _note(tools: Tools, scope: Scope, query: str | None = None) -> None:
+    """Tell what works beside the chat that something was said."""
+    if tools.beyond:
+        tools.beyond.note(scope, query)
 
 
 def _blank_turn(tools: Tools, scope: Scope, turn_id: str | None, created_at: datetime | None) -> Turn:

@@ -11,6 +11,7 @@ from uuid import uuid4
 from ricordo.followups.parse import parse
 from ricordo.recall.embedder import Embedder
 from ricordo.records import Owner, Turn
+from ricordo.topics.following import following
 from ricordo.topics.forgetting import leaving
 from ricordo.topics.joining import (
     RECENT_MESSAGES,
@@ -49,7 +50,7 @@ class _Pass:
 
     def hear(self, topic_id: str | None, message: Said) -> None:
         """Take a message into the talk."""
-        if self.last is not None:
+        if self.last is not None and message.role == "user":
             self.closeness = self.closeness.after(self.last.vector, message.vector)
         self.last = message
         if topic_id is not None:
@@ -114,8 +115,8 @@ def _assign(walk: _Pass, turn: Turn, messages: list[Said]) -> None:
     if not messages:
         return
     first = messages[0]
-    follow_up = turn.question is not None and bool(parse(turn.query))
-    decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, is_follow_up=follow_up)
+    leans = following(turn.query, parse(turn.query)) if turn.question else "no"
+    decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, following=leans)
     if decision.topic_id is None:
         topic = Topic(
             id=str(uuid4()),

@@ -62,7 +62,7 @@ def search(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, *, pati
     notes = _notes(indexes, progress)
     if wanted.filters.topic_id is not None:
         _refresh_topic(tools, indexes, owner, wanted.filters)
-    return _ranked(tools, indexes, owner, wanted, notes)
+    return ranked(tools, indexes, owner, wanted, notes)
 
 
 def recall_in_passing(
@@ -73,7 +73,7 @@ def recall_in_passing(
         progress = indexes.read(scope.owner, most=IN_PASSING)
         shown = {turn.id for turn in known}
         wanted = Search(question, limit + 4 * len(shown))
-        hits = _ranked(tools, indexes, scope.owner, wanted, ())
+        hits = ranked(tools, indexes, scope.owner, wanted, ())
     except StoreError as error:
         return (), (f"recall is unavailable: {error}",)
     chosen = [hit for hit in hits if turn_id_of(hit.message_id) not in shown and hit.score >= LEAST_SCORE]
@@ -81,7 +81,8 @@ def recall_in_passing(
     return tuple(_remembered(hit, tools) for hit in chosen[:limit]), unread + hits.degraded
 
 
-def _ranked(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, notes: tuple[str, ...]) -> Hits:
+def ranked(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, notes: tuple[str, ...]) -> Hits:
+    """What the index holds now, ranked for a question, with the words that were found."""
     index = indexes.shelf(owner).index
     vector = indexes.embedder.embed_query(wanted.query) if index.has_vector.any() else None
     question = Question(wanted.query, tools.clock.now(), vector)

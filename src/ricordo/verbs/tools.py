@@ -1,20 +1,45 @@
 """What every verb works with: a store, a counter, a clock and the settings; and whose session it is about."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
+from ricordo.context import Remembered
 from ricordo.ports import Clock, Store, TokenCounter
-from ricordo.records import Owner
+from ricordo.records import Owner, Turn
 from ricordo.settings import Settings
+
+if TYPE_CHECKING:
+    from ricordo.verbs.understand import Understanding
+
+
+class BeyondWindow(Protocol):
+    """What reaches beyond the window: understanding follow-ups, recalling, work beside the chat."""
+
+    def note(self, scope: "Scope", query: str | None = None) -> None:
+        """Something was said."""
+        ...
+
+    def understand(self, scope: "Scope", question: str) -> "Understanding | None":
+        """What a question means in its talk; None when that is switched off."""
+        ...
+
+    def recall(
+        self, scope: "Scope", question: str, known: Sequence[Turn]
+    ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
+        """Past messages for a question, notes on what is missing, and the embedder's name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The parts that the façade has wired together."""
+    """The parts that the façade has wired together. Without `beyond`, a context is the window and what it is given."""
 
     store: Store
     counter: TokenCounter
     clock: Clock
     settings: Settings
+    beyond: BeyondWindow | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,99 @@
+"""One topic of a session, as its user holds it: look into it, tag it, weigh it, merge it, take it out."""
+
+from collections.abc import Callable
+
+from ricordo.archive.export import export_messages
+from ricordo.errors import NotFoundError, ValidationError
+from ricordo.limits import check_id, check_ids
+from ricordo.records import Turn
+from ricordo.topics.merging import learned, merged, near_topics
+from ricordo.topics.shelf import TopicChange
+from ricordo.topics.thresholds import scale_for
+from ricordo.topics.topic import Topic, TopicStats
+from ricordo.verbs.compaction import change_topic, fading_of
+from ricordo.verbs.tools import Scope, Tools
+
+
+class SessionTopic:
+    """A handle on a topic; what it shows is read anew each time."""
+
+    def __init__(self, tools: Tools, scope: Scope, topic_id: str) -> None:
+        self._tools = tools
+        self._scope = scope
+        self.id = topic_id
+        self.read()
+
+    def read(self) -> Topic:
+        """The topic as it is now; NotFoundError if it is gone."""
+        topic = self._tools.store.topics(self._scope.owner, self._scope.session_id).topic(self.id)
+        if topic is None:
+            raise NotFoundError(f"topic {self.id!r} does not exist in session {self._scope.session_id!r}")
+        return topic
+
+    def stats(self) -> TopicStats:
+        """The topic in figures."""
+        return self.read().stats(self._tools.clock.now(), fading_of(self._tools.settings.topics))
+
+    def priority(self) -> float:
+        """What it is worth now: importance, faded by the time since it was used."""
+        return self.read().priority(self._tools.clock.now(), fading_of(self._tools.settings.topics))
+
+    def history(self) -> list[Turn]:
+        """All of its turns in order, archived ones included."""
+        owner, session_id = self._scope.owner, self._scope.session_id
+        numbers = set(self._tools.store.turns_of(owner, session_id, self.id))
+        if not numbers:
+            return []
+        turns = self._tools.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+        return [turn for turn in turns if turn.turn_number in numbers]
+
+    def tag(self, *tags: str) -> Topic:
+        """Set its tags."""
+        wanted = check_ids("tags", tags)
+        return self._change(lambda topic: topic.tagged(wanted))
+
+    def weigh(self, importance: float) -> Topic:
+        """Set its importance by hand, from 0 to 1."""
+        if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
+            raise ValidationError("importance", f"expected a number from 0 to 1, got {importance!r}")
+        return self._change(lambda topic: topic.weighed(float(importance)))
+
+    def feedback(self, value: float) -> Topic:
+        """Learn its importance from a word of feedback, from -1 (useless) to 1 (precious)."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
+            raise ValidationError("feedback", f"expected a number from -1 to 1, got {value!r}")
+        return self._change(lambda topic: topic.weighed(learned(topic.importance, float(value))))
+
+    def near(self) -> list[tuple[str, float]]:
+        """Topics of this session that may be the same, with how similar they are."""
+        shelf = self._tools.store.topics(self._scope.owner, self._scope.session_id)
+        scale = scale_for(self.read().embedder)
+        found = near_topics(shelf.topics, scale)
+        pairs = [(each.keep if each.absorb == self.id else each.absorb, each.similarity, each) for each in found]
+        return [(other, similarity) for other, similarity, each in pairs if self.id in (each.keep, each.absorb)]
+
+    def merge(self, other_id: str) -> Topic:
+        """Make another topic of this session part of this one."""
+        owner, session_id = self._scope.owner, self._scope.session_id
+        if check_id("other_id", other_id) == self.id:
+            raise ValidationError("other_id", "a topic cannot be merged with itself")
+        other = SessionTopic(self._tools, self._scope, other_id).read()
+        shelf = self._tools.store.topics(owner, session_id)
+        keep = shelf.topic(self.id) or self.read()
+        try:
+            joined = merged(keep, shelf.topic(other.id) or other)
+        except ValueError as error:
+            raise ValidationError("other_id", str(error)) from error
+        moving = dict.fromkeys(self._tools.store.turns_of(owner, session_id, other.id), self.id)
+        change = TopicChange(shelf.revision, put=(joined,), removed=(other.id,), assigned=moving)
+        if not self._tools.store.put_topics(owner, session_id, change):
+            return self.merge(other_id)
+        return joined
+
+    def export(self) -> str:
+        """Its messages as base64 of gzip of JSON: role, content, timestamp."""
+        return export_messages([message for turn in self.history() for message in turn.messages])
+
+    def _change(self, change: Callable[[Topic], Topic]) -> Topic:
+        changed = change_topic(self._tools, self._scope.owner, self._scope.session_id, self.id, change)
+        return changed or self.read()

@@ -1,0 +1,85 @@
+"""Understanding a question in its talk: what it refers to, how it reads alone, or what to ask back.
+
+Fetches the last turns, lets the pure rules decide, and looks further back through recall when the question quotes
+something said long ago. A pending clarification is read here and removed when the next turn is written, so that
+building a context twice gives the same context.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ricordo.followups.clarify import ClarificationKey, ClarificationStates, Option, Pending, answer, ask
+from ricordo.followups.focus import PastTurn
+from ricordo.followups.resolution import Resolved
+from ricordo.followups.resolve import resolve
+from ricordo.followups.standalone import Rewriter
+from ricordo.records import Turn
+from ricordo.verbs.tools import Scope, Tools
+
+LOOKBACK = 12  # turns that a reference may reach without a search
+
+FindTurns = Callable[[str], Sequence[Turn]]
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """What a question means. `standalone` is empty where the question says it all."""
+
+    standalone: str = ""
+    references: tuple[Resolved, ...] = ()
+    clarification: Pending | None = None
+
+
+def understand(
+    tools: Tools,
+    scope: Scope,
+    question: str,
+    states: ClarificationStates,
+    *,
+    find: FindTurns | None = None,
+    rewriter: Rewriter | None = None,
+) -> Understanding:
+    """Read a question against the pending clarification, if there is one, and against the talk."""
+    now = tools.clock.now()
+    pending = states.get(key_of(scope), now)
+    if pending and pending.question != question:
+        outcome = answer(pending, question, now=now)
+        if outcome.kind == "answered":
+            return Understanding(outcome.question, tuple(_chosen(option) for option in outcome.chosen))
+        if outcome.kind == "unclear":
+            return Understanding(clarification=outcome.pending)
+    turns = [
+        turn
+        for turn in tools.store.turns(scope.owner, scope.session_id, last=LOOKBACK + 1)
+        if not (turn.is_open and turn.query == question)
+    ]
+    further = None if find is None else lambda words: [past_turn(turn) for turn in find(words)]
+    meaning = resolve(question, [past_turn(turn) for turn in turns], find_answer=further, rewriter=rewriter)
+    if meaning.ambiguous:
+        patience = tools.settings.clarification_timeout
+        asked = ask(question, meaning.candidates, language=meaning.language, now=now, patience=patience)
+        states.put(key_of(scope), asked)
+        return Understanding(clarification=asked)
+    standalone = meaning.standalone if meaning.standalone != question else ""
+    return Understanding(standalone, meaning.resolved)
+
+
+def settle_clarification(scope: Scope, query: str, states: ClarificationStates, tools: Tools) -> None:
+    """A turn was written: whatever was pending is answered or left behind, unless this turn is the one that asked."""
+    pending = states.get(key_of(scope), tools.clock.now())
+    if pending and pending.question != query:
+        states.delete(key_of(scope))
+
+
+def key_of(scope: Scope) -> ClarificationKey:
+    """Whose clarification it is."""
+    return ClarificationKey(scope.owner.tenant_id, scope.owner.user_id, scope.session_id)
+
+
+def past_turn(turn: Turn) -> PastTurn:
+    """A stored turn as the rules read it."""
+    return PastTurn(turn.turn_number, turn.query, turn.response or "", turn.chunk_ids)
+
+
+def _chosen(option: Option) -> Resolved:
+    return Resolved("ordinal", option.turn_number, None, option.text or option.name, option.chunk_ids, 1.0)
