@@ -29,6 +29,7 @@ def places(line: Line, language: Language, nouns: Words = frozenset()) -> Iterat
         found = (
             _labelled(line, language, index)
             or _bracketed(line, index)
+            or _lettered_pair(line, language, index)
             or _ordinal(line, language, nouns, index)
             or _neighbour(line, language, index)
             or _group(line, language, nouns, index)
@@ -102,7 +103,8 @@ def _label_at(line: Line, language: Language, at: int) -> int | None:
     if word in language.cardinals:
         return language.cardinals[word]
     if word in _WORDLIKE and line.is_word(at + 1):
-        return None
+        paired = line.word(at + 1) in language.coordinators and label_number(line.word(at + 2)) is not None
+        return label_number(word) if paired else None
     return label_number(word)
 
 
@@ -116,12 +118,23 @@ def _bracketed(line: Line, index: int) -> _Found | None:
     return index, index + 2, Pick(positions=(place,), label=line.word(index + 1)), "", 0.85
 
 
+def _lettered_pair(line: Line, language: Language, index: int) -> _Found | None:
+    """ "b and c" on their own."""
+    first, second = line.word(index), line.word(index + 2)
+    if line.word(index + 1) not in language.coordinators or first in _WORDLIKE:
+        return None
+    if len(first) != 1 or len(second) != 1 or first not in _LETTERS or second not in _LETTERS:
+        return None
+    positions = (_LETTERS.index(first) + 1, _LETTERS.index(second) + 1)
+    return index, index + 2, Pick(positions=positions), "", 0.75
+
+
 def _ordinal(line: Line, language: Language, nouns: Words, index: int) -> _Found | None:
     """ "the second", "the last two steps", "il terzo esercizio", "gli ultimi due"."""
     place = language.ordinals.get(line.word(index))
     if place is None:
         return None
-    has_article = line.word(index - 1) in language.articles
+    has_article = line.word(index - 1) in language.articles or _after_another(line, language, index)
     first = index - 1 if has_article else index
     at = index + 1
     count = language.cardinals.get(line.word(at)) or _digits(line.word(at))
@@ -145,7 +158,22 @@ def _ordinal(line: Line, language: Language, nouns: Words, index: int) -> _Found
         return None
     if not noun and language.patterns["measures"].search(line.text):
         return None
-    return first, at - 1, Pick(positions=_run(place, count)), _specific(noun, language), 0.9 if noun else 0.8
+    last = _group_end(line, language, at) if line.word(at) in language.links else at - 1
+    return first, last, Pick(positions=_run(place, count)), _specific(noun, language), 0.9 if noun else 0.8
+
+
+def _after_another(line: Line, language: Language, index: int) -> bool:
+    """ "the first and third": the article of one place serves the next."""
+    before = line.word(index - 2)
+    return line.word(index - 1) in language.coordinators and (before in language.ordinals or before in language.ones)
+
+
+def _group_end(line: Line, language: Language, at: int) -> int:
+    """The last word of "of the three", so that it is not read as a place of its own."""
+    end = at + 1
+    while line.word(end) in language.articles:
+        end += 1
+    return min(end, len(line.tokens) - 1)
 
 
 def _neighbour(line: Line, language: Language, index: int) -> _Found | None:
