@@ -21,21 +21,29 @@ def continuation(line: Line, language: Language) -> Reference | None:
     clauses = _clauses(line)
     while len(clauses) > 1 and all(line.word(at) in language.polite_endings for at in clauses[-1]):
         clauses.pop()
-    if not clauses or len(clauses[-1]) > _LONGEST_REQUEST:
-        return None
-    # What comes before is at most a short exclamation; politeness is then peeled one word at a time from both ends.
-    if any(len(clause) > _EXCLAMATION for clause in clauses[:-1]):
-        return None
-    clause = clauses[-1]
-    while not language.patterns["continuation"].fullmatch(" ".join(line.word(at) for at in clause)):
+    for clause in (clauses[-1:] + clauses[:1])[: len(clauses)]:
+        # What stands beside the request is at most a short exclamation ("Interesting, …", "…, this is useful").
+        if any(len(other) > _EXCLAMATION for other in clauses if other is not clause):
+            continue
+        request = _request(line, language, clause)
+        if request:
+            start, end = line.span(request[0], request[-1])
+            return Reference("continuation", 0.9, start, end, line.original[start:end])
+    return None
+
+
+def _request(line: Line, language: Language, clause: list[int]) -> list[int]:
+    """The words that ask to go on, after peeling politeness one word at a time from both ends; empty if they do not."""
+    while len(clause) <= _LONGEST_REQUEST:
+        if language.patterns["continuation"].fullmatch(" ".join(line.word(at) for at in clause)):
+            return clause
         if len(clause) > 1 and line.word(clause[-1]) in language.polite_endings:
             clause = clause[:-1]
         elif len(clause) > 1 and line.word(clause[0]) in language.fillers:
             clause = clause[1:]
         else:
-            return None
-    start, end = line.span(clause[0], clause[-1])
-    return Reference("continuation", 0.9, start, end, line.original[start:end])
+            break
+    return []
 
 
 def _clauses(line: Line) -> list[list[int]]:

@@ -206,7 +206,8 @@ ENGLISH = Language(
         r"|for) me|from (?:here|there)"
         r"|(?:from )?where you (?:stopped|left off)|with (?:an example|examples)|step by step|to (?:add|say"
         r"|know)"
-        r"|i should know|worth knowing|like i m (?:five|5|a child|a beginner)|down|what you mean|please|now"
+        r"|the (?:story|list|explanation|answer)|i should know|worth knowing|like i m (?:five|5|a child"
+        r"|a beginner)|down|what you mean|please|now"
         r"|then)"
     ),
     openers=(
@@ -230,7 +231,7 @@ ENGLISH = Language(
         r"(?! about\b)(?: that| to)?\b"
         r"|\byou (?:just |also |already |earlier |previously |had |have |ve |d ){0,3}(?:said|told me|told us"
         r"|claimed|stated"
-        r"|wrote|argued|asserted|were saying|re saying|are saying|affirmed|say)(?: earlier| before"
+        r"|wrote|argued|asserted|were saying|re saying|are saying|affirmed|say(?= that))(?: earlier| before"
         r"| previously| that| to)*"
         r"(?! (?:about|something|anything)\b)(?= \w)"
         r"|\byou (?:just |also |already |earlier |previously ){0,2}(?:mentioned|explained|suggested"

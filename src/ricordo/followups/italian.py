@@ -113,7 +113,7 @@ ITALIAN = Language(
         contratto procedura intervento operazione"""
     ),
     sort_nouns=words("tipo tipi tipologia tipologie varietà specie razza razze marca marche versione modello genere"),
-    sorting_words=words("che quale quali"),
+    sorting_words=words("che quale quali qual cosa"),
     ordinals={
         **numbered(
             "primo prima primi prime 1º 1°,secondo seconda 2º,terzo terza 3º,quarto quarta,quinto quinta,sesto sesta,"
@@ -238,13 +238,14 @@ ITALIAN = Language(
         r"|parole (?:semplici|povere))"
         r"|passo (?:per )?passo|da (?:qui|lì|dove eri rimast[oa])|come (?:se avessi|a un bambino"
         r"|se fossi)(?: \w+){0,2}|questo(?: punto| aspetto| concetto)?|l argomento|il discorso"
-        r"|il tema|la questione|la spiegazione|per (?:favore|piacere|cortesia)|da (?:dire|aggiungere|sapere))"
+        r"|il tema|la questione|(?:con )?la (?:spiegazione|storia|lista|risposta)|l elenco|il racconto|molto"
+        r"|per niente|per (?:favore|piacere|cortesia)|da (?:dire|aggiungere|sapere))"
     ),
     openers=(
         r"^(?:ok |allora |sì |bene )?(?:e|ed|ma|o|oppure|invece|e invece) (?:per quanto riguarda "
         r"|riguardo (?:a|al|alla|ai|alle) |invece )?"
         r"(?!se )(?P<rest>.+)$"
-        r"|^(?:e|ma|cosa succede|che succede|e cosa succede) se (?P<condition>.+)$"
+        r"|^(?:e|ma) se (?P<condition>.+)$"
     ),
     bare_question=(
         r"^(?:e |ma )?(?:perché|perche|come mai|come|quando|dove|chi|quale|quali|quanto|quanta|quanti|quante"
