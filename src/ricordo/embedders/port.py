@@ -27,4 +27,5 @@ def unit_rows(rows: Vectors) -> Vectors:
     finite = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float64)
     lengths = np.linalg.norm(finite, axis=-1, keepdims=True)
     unit = np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)
-    return unit.astype(np.float32)
+    single: Vectors = unit.astype(np.float32)
+    return single

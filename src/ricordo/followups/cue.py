@@ -10,28 +10,51 @@ from ricordo.followups.language import Language
 from ricordo.followups.line import Line
 from ricordo.followups.reference import Pick, Reference
 
+_MARKS = frozenset(",.;:!?…")
+_LONGEST_REQUEST = 12
+_EXCLAMATION = 4
 _SENTENCE_END = re.compile(r"[.!?;:…]")
 
 
 def continuation(line: Line, language: Language) -> Reference | None:
-    """A message that only asks to go on ("continua", "tell me more, please")."""
-    kept = [i for i, token in enumerate(line.tokens) if token.is_word]
-    if not kept or len(kept) > 12:
-        return None
-    pattern = language.patterns["continuation"]
-    first, last = 0, len(kept) - 1
-    # Politeness is peeled from both ends one word at a time, so that "can you go on" and "go on" meet.
-    while True:
-        phrase = " ".join(line.word(i) for i in kept[first : last + 1])
-        if pattern.fullmatch(phrase):
-            start, end = line.span(kept[first], kept[last])
+    """A message that only asks to go on ("continua", "Interesting, tell me more please")."""
+    clauses = _clauses(line)
+    while len(clauses) > 1 and all(line.word(at) in language.polite_endings for at in clauses[-1]):
+        clauses.pop()
+    for clause in (clauses[-1:] + clauses[:1])[: len(clauses)]:
+        # What stands beside the request is at most a short exclamation ("Interesting, …", "…, this is useful").
+        if any(len(other) > _EXCLAMATION for other in clauses if other is not clause):
+            continue
+        request = _request(line, language, clause)
+        if request:
+            start, end = line.span(request[0], request[-1])
             return Reference("continuation", 0.9, start, end, line.original[start:end])
-        if first < last and line.word(kept[last]) in language.polite_endings:
-            last -= 1
-        elif first < last and line.word(kept[first]) in language.fillers:
-            first += 1
+    return None
+
+
+def _request(line: Line, language: Language, clause: list[int]) -> list[int]:
+    """The words that ask to go on, after peeling politeness one word at a time from both ends; empty if they do not."""
+    while len(clause) <= _LONGEST_REQUEST:
+        if language.patterns["continuation"].fullmatch(" ".join(line.word(at) for at in clause)):
+            return clause
+        if len(clause) > 1 and line.word(clause[-1]) in language.polite_endings:
+            clause = clause[:-1]
+        elif len(clause) > 1 and line.word(clause[0]) in language.fillers:
+            clause = clause[1:]
         else:
-            return None
+            break
+    return []
+
+
+def _clauses(line: Line) -> list[list[int]]:
+    """The indexes of the words, clause by clause."""
+    clauses: list[list[int]] = [[]]
+    for at, token in enumerate(line.tokens):
+        if token.is_word:
+            clauses[-1].append(at)
+        elif token.word in _MARKS:
+            clauses.append([])
+    return [clause for clause in clauses if clause]
 
 
 def statement(line: Line, language: Language) -> Reference | None:

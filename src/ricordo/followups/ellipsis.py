@@ -41,7 +41,7 @@ def ellipsis(line: Line, language: Language) -> Reference | None:
     if _plural_of_something(line, language):
         return _whole(line, 0.6)
     presupposing = language.patterns["presupposing"].search(clause)
-    if presupposing is not None and count <= _HEADLESS_WORDS and not _names_someone(line):
+    if presupposing is not None and not _names_someone(line) and _topical_words(line, language) <= 1:
         start, end = line.match_span(presupposing)
         return Reference("ellipsis", 0.6, start, end, line.original[start:end])
     predicate = language.patterns["zero_subject"].match(clause)
@@ -108,6 +108,10 @@ def _plural_of_something(line: Line, language: Language) -> bool:
     return head in language.relational and all(
         language.is_content(word) and _lower_case(line, word) for word in other.split()
     )
+
+
+def _topical_words(line: Line, language: Language) -> int:
+    return sum(language.is_topical(word) for word in line.words)
 
 
 def _names_someone(line: Line) -> bool:

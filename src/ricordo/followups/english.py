@@ -127,7 +127,7 @@ ENGLISH = Language(
     ),
     list_owners=words("list lists answer answers response reply your above them these those previous table"),
     ones=words("one ones"),
-    ordinal_stoppers=words("to who that in on ever of at by with"),
+    ordinal_stoppers=words("to who that in on ever of at by most least"),
     both=words("both"),
     every=words("all"),
     none=words("none neither"),
@@ -167,30 +167,48 @@ ENGLISH = Language(
         r"|\bis it (?:raining|snowing|cold|hot|warm|sunny|late|dark) (?:in|at|outside|now|today)\b"
     ),
     fillers=words(
-        """please ok okay thanks thank interesting nice wow to d you yes yeah yep sure great good cool well so
-        now hmm and can could would will may i me us then right alright i'd like just let s go with do want pick
-        choose take the a for"""
+        """please ok okay thanks thank interesting nice wow sorry ah oh hmm see got it to d you yes yeah yep
+        sure great good cool well so now and can could would will may i me us then right alright i'd like just
+        let s go with do want need wish mind pick choose take the a for"""
     ),
-    polite_endings=words("please thanks thank you now ok"),
-    continuation=(
-        r"(?:(?:go|carry|move) (?:on|ahead|further)|continue|keep going|proceed|(?:and )?then(?: what)?|and"
-        r"|(?:and )?what(?: is| s| comes| happens)? (?:next|then)|next"
-        r"|(?:tell me|say|show me|give me|know|hear|learn|write)?(?: (?:a bit|a little|some|any))? ?"
-        r"more(?: (?:details?|information|info|examples?|about (?:it|this|that)))?"
-        r"|(?:give (?:me )?|show me |make )?(?:an|another|one more|some|any other|a concrete) examples?"
-        r"|for example"
-        r"|(?:for )?example"
-        r"|(?:and )?(?:is there )?(?:what|anything|something|nothing) else(?: to add| i should know)?"
-        r"|elaborate(?: (?:more|further|on (?:it|this|that)))?|expand(?: (?:more|further|on (?:it|this|that)))?"
-        r"|(?:explain|clarify|describe|rephrase|repeat|simplify|develop|say)(?: (?:it|this|that|yourself))?"
-        r"(?: (?:to me|for me))?(?: again)?(?: (?:again|better|further|more(?: clearly| simply)?|in (?:more "
-        r"|greater )?detail"
-        r"|in simpler (?:words|terms)|simply|differently))?"
-        r"|(?:be )?more (?:specific|precise|detailed)|be (?:more )?specific"
-        r"|(?:go )?in(?:to)? (?:more|greater) (?:detail|depth)|go deeper|dig deeper|deeper"
-        r"|(?:i )?(?:still )?(?:don t|didn t|do not|did not) (?:understand|get it|get that|follow)"
-        r"(?: (?:it|this|that))?"
-        r"|how so|meaning|what do you mean(?: by (?:that|this))?|the rest)"
+    polite_endings=words("sorry please thanks thank you now ok"),
+    going_on=(
+        r"(?:(?:go|carry|move|keep|read) (?:on|ahead|going|further)|continue|proceed|resume|go deeper"
+        r"|dig deeper|deeper"
+        r"|finish(?: it)?|complete it|the rest|(?:and|so)? ?(?:then|next|after that)(?: what)?|and|so|and so"
+        r"|what (?:next|then)"
+        r"|what(?: is| s| comes| happens| happened) (?:next|then|after that)"
+        r"|(?:tell me|say|show me|give me|know|hear|learn|see|write|find out|have|got|want)?(?: (?:a bit"
+        r"|a little|some|any|much))? ?more"
+        r"(?: (?:details?|information|info|examples?|context|of (?:it|this|that)))?"
+        r"|(?:tell me|give me|know) (?:everything|(?:some |the )?details)"
+        r"|(?:(?:give|show) (?:me )?|make |have |see )?(?:an?|another|one more|some|any|any other|a few|other)"
+        r"(?: (?:more|other|concrete|practical|real|simple|specific|quick))? examples?"
+        r"|(?:for|like for)? ?(?:example|instance)|such as|like what|(?:and )?(?:what|anything|something"
+        r"|nothing) else(?: is there)?"
+        r"|is there (?:anything|something|more)(?: (?:else|more))?|is that (?:all|it)"
+        r"|(?:elaborat|continu|clarify|rephras|repeat|expand|explain|simplify)(?:e|ing)?|describe|reword"
+        r"|develop|unpack|say"
+        r"|break (?:it|this|that) down"
+        r"|(?:be )?(?:more|a bit more|a little more) (?:specific|precise|detailed|clear|concrete)|be specific"
+        r"|(?:go )?in(?:to)? (?:more|greater|further) (?:detail|depth)"
+        r"|(?:still )?(?:don t|didn t|do not|did not|can t) (?:quite |really |fully )?(?:understand|get|follow)"
+        r"|(?:am |m )(?:still )?(?:lost|confused)|(?:it s |that s |that is |it is )?(?:still )?not (?:very "
+        r"|so )?clear"
+        r"|how so|meaning|what do you mean|in what (?:sense|way))"
+    ),
+    going_on_tails=(
+        r"(?:it|this|that|yourself|again|better|further|more|more clearly|more simply|in (?:more |greater "
+        r"|further |some )?"
+        r"(?:detail|depth)|in (?:simple|simpler|plain|other|easier) (?:words|terms|english)|simply|clearly"
+        r"|differently"
+        r"|a bit|a little|(?:a bit |a little |some )more|(?:on|about|by|with) (?:it|this|that|them)|(?:to"
+        r"|for) me|from (?:here|there)"
+        r"|(?:from )?where you (?:stopped|left off)|with (?:an example|examples)|step by step|to (?:add|say"
+        r"|know)"
+        r"|the (?:story|list|explanation|answer)|i should know|worth knowing|like i m (?:five|5|a child"
+        r"|a beginner)|down|what you mean|please|now"
+        r"|then)"
     ),
     openers=(
         r"^(?:ok |okay |so |yes |well )?(?:and|but|or)? ?(?:(?:what|how) about|what of|and|but|or maybe"
@@ -213,7 +231,7 @@ ENGLISH = Language(
         r"(?! about\b)(?: that| to)?\b"
         r"|\byou (?:just |also |already |earlier |previously |had |have |ve |d ){0,3}(?:said|told me|told us"
         r"|claimed|stated"
-        r"|wrote|argued|asserted|were saying|re saying|are saying|affirmed|say)(?: earlier| before"
+        r"|wrote|argued|asserted|were saying|re saying|are saying|affirmed|say(?= that))(?: earlier| before"
         r"| previously| that| to)*"
         r"(?! (?:about|something|anything)\b)(?= \w)"
         r"|\byou (?:just |also |already |earlier |previously ){0,2}(?:mentioned|explained|suggested"

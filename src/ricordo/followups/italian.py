@@ -113,7 +113,7 @@ ITALIAN = Language(
         contratto procedura intervento operazione"""
     ),
     sort_nouns=words("tipo tipi tipologia tipologie varietà specie razza razze marca marche versione modello genere"),
-    sorting_words=words("che quale quali"),
+    sorting_words=words("che quale quali qual cosa"),
     ordinals={
         **numbered(
             "primo prima primi prime 1º 1°,secondo seconda 2º,terzo terza 3º,quarto quarta,quinto quinta,sesto sesta,"
@@ -146,7 +146,7 @@ ITALIAN = Language(
         quattro cinque"""
     ),
     ones=frozenset(),
-    ordinal_stoppers=words("a ad che in di del della dei degli delle dello dell da con su"),
+    ordinal_stoppers=words("a ad che in di del della dei degli delle dello dell da su più meno"),
     both=words("entrambi entrambe ambedue"),
     every=words("tutti tutte"),
     none=words("nessuno nessuna"),
@@ -194,40 +194,58 @@ ITALIAN = Language(
     ),
     fillers=words(
         """per favore piacere ok okay va bene grazie mille sì si certo perfetto ottimo interessante bello capito
-        chiaro allora ora adesso e ma mi ti puoi potresti vorrei voglio potete pure ancora un po cortesemente
-        gentilmente scelgo prendo preferisco direi il la lo l i con dimmi"""
+        chiaro ah oh molto bravo fantastico allora ora adesso e ma mi ti puoi potresti può potrebbe riesci a
+        vorrei voglio piacerebbe potete dai pure ancora un po cortesemente gentilmente scelgo prendo preferisco
+        direi il la lo l i con dimmi"""
     ),
-    polite_endings=words("per favore piacere grazie mille pure"),
-    continuation=(
-        r"(?:continua(?:re)?|prosegui(?:re)?|proseguiamo|continuiamo|va(?:i|da)? avanti|andiamo avanti"
-        r"|andare avanti|avanti|procedi"
-        r"|poi(?: cosa| che succede)?|e poi(?: cosa| che succede)?|dopo|e dopo|(?:e )?quindi"
-        r"|(?:c è |hai |sai )?(?:altro|qualcos altro|nient altro|dell altro)(?: da (?:dire|aggiungere"
-        r"|sapere))?|cos altro|che altro"
-        r"|(?:dim(?:mi)|di(?:re|rmi)|racconta(?:re|rmi|mi)?|parla(?:mi|rmi)?|sapere|saperne|spiega(?:re|rmi"
-        r"|mi)?|dammi|dare|darmi)?"
-        r" ?(?:ne )?(?:qualcosa )?(?:di )?più(?: (?:dettagli|informazioni|esempi|in dettaglio))?|di più"
-        r"|(?:più|altri|maggiori|ulteriori|qualche) (?:dettagli[o]?|informazioni|esempi[o]?|particolari"
-        r"|chiarimenti)"
-        r"|(?:(?:fammi|fare|farmi|dammi|dare|darmi|fai) )?(?:un|qualche|un altro"
-        r"|altri) esempi[o]?(?: (?:pratico|concreto|pratici))?|esempio"
-        r"|per esempio|ad esempio|tipo"
-        r"|approfondi(?:sci|re|amo)(?: (?:meglio|di più|questo punto|l argomento|il discorso))?"
-        r"|(?:spiega(?:ti|re|mi|rmi|melo|rmelo|lo|rti)?|esser[e]? |sii |chiari(?:sci|re|rmi)|ripeti|ripetere"
-        r"|riformula|semplifica|sviluppa|elabora)"
-        r"(?: ?(?:meglio|di nuovo|ancora|più (?:chiaro|chiaramente|semplice|semplicemente|specifico|preciso"
-        r"|dettagliato|nel dettaglio)"
-        r"|in (?:dettaglio|modo più semplice|altre parole|parole semplici)|nel dettaglio"
-        r"|con parole (?:più )?semplici))?"
-        r"|più (?:specifico|preciso|dettagliato|chiaro)|nel dettaglio|in dettaglio|entra nel dettaglio"
-        r"|(?:non )(?:ho capito|capisco|mi è chiaro|è chiaro|è molto chiaro)(?: bene| molto)?"
-        r"|cioè|in che senso|cosa intendi|cosa vuoi dire|il resto)"
+    polite_endings=words("per favore piacere cortesia grazie mille pure scusa dai ora adesso"),
+    going_on=(
+        r"(?:continu(?:a|are|i|iamo)|prosegu(?:i|ire|a|iamo)|(?:va|vai|vada|andiamo|andare) avanti|avanti"
+        r"|procedi|procediamo"
+        r"|(?:e )?(?:poi|dopo|quindi|allora)(?: cosa)?(?: (?:si fa|faccio|facciamo|devo fare|succede|viene))?|e"
+        r"|(?:e )?(?:poi )?(?:cosa|che) (?:succede|viene|c è)(?: (?:poi|dopo))?"
+        r"|(?:c è |hai |sai |vuoi )?(?:altro|dell altro|qualcos altro|nient altro)|cos altro|che altro"
+        r"|tutto qui|è tutto"
+        r"|(?:dim+i|dire|dirmi|raccont\w+|parl(?:ami|armi|amene|armene)|sape(?:re|rne)|dammi|darmi|avere|serve"
+        r"|servono)"
+        r"(?: (?:altro|ancora|tutto))?(?: qualcosa)?|(?:qualcosa )?(?:di|in) più"
+        r"|(?:(?:dammi|darmi|dare|dai|avere|servono|aggiungi) )?(?:più|altri|altre|maggiori|ulteriori|qualche"
+        r"|alcuni)"
+        r" (?:dettagli|dettaglio|informazioni|info|particolari|chiarimenti|spiegazioni)"
+        r"|(?:(?:fammi|fare|farmi|fai|dammi|darmi|dare|dai|mostrami|vedere|avere|serve) )?(?:un|uno|qualche"
+        r"|un altro|altri"
+        r"|degli|alcuni) esempi[o]?(?: (?:pratic[oi]|concret[oi]|real[ei]|semplic[ei]))?|(?:per|ad|tipo"
+        r"|come ad)? ?esempio"
+        r"|approfond(?:isci|ire|iamo|imento|iresti)|(?:ri)?spieg(?:a|ami|amelo|ati|are|armi|armelo|arti|arlo"
+        r"|alo|hi)"
+        r"|chiari(?:sci|scimi|re|rmi|sca)|ripet(?:i|ere|imi|imelo)|riformul(?:a|are)|semplific(?:a|are)"
+        r"|svilupp(?:a|are)"
+        r"|elabora|espandi|dettaglia|entra|entrare|vai|andare|andiamo|scendi|sii|essere|(?:di )?nuovo"
+        r"|non (?:(?:l )?ho (?:ben )?capito|capisco|(?:mi )?è (?:ancora |molto |del tutto )?chiaro|ci arrivo)"
+        r"|mi sono pers[oa]"
+        r"|cioè|ossia|vale a dire|in che (?:senso|modo)|(?:cosa|che) (?:intendi|vuoi dire|vuol dire|significa)"
+        r"|tipo|il resto"
+        r"|finisci|completa)"
+    ),
+    going_on_tails=(
+        r"(?:meglio|bene|di più|più a fondo|a fondo|ancora|di nuovo|nuovamente|un po|un po di più|specifico"
+        r"|preciso"
+        r"|(?:più )?(?:in|nel) dettaglio|nei dettagli|più(?: (?:chiaro|chiara|chiaramente|semplice"
+        r"|semplicemente|specifico"
+        r"|specifica|preciso|precisa|dettagliato|dettagliata))?|in modo (?:più )?(?:semplice|chiaro"
+        r"|dettagliato)"
+        r"|con (?:un esempio|degli esempi|parole (?:più )?(?:semplici|tue))|in (?:altre parole"
+        r"|parole (?:semplici|povere))"
+        r"|passo (?:per )?passo|da (?:qui|lì|dove eri rimast[oa])|come (?:se avessi|a un bambino"
+        r"|se fossi)(?: \w+){0,2}|questo(?: punto| aspetto| concetto)?|l argomento|il discorso"
+        r"|il tema|la questione|(?:con )?la (?:spiegazione|storia|lista|risposta)|l elenco|il racconto|molto"
+        r"|per niente|per (?:favore|piacere|cortesia)|da (?:dire|aggiungere|sapere))"
     ),
     openers=(
         r"^(?:ok |allora |sì |bene )?(?:e|ed|ma|o|oppure|invece|e invece) (?:per quanto riguarda "
         r"|riguardo (?:a|al|alla|ai|alle) |invece )?"
         r"(?!se )(?P<rest>.+)$"
-        r"|^(?:e|ma|cosa succede|che succede|e cosa succede) se (?P<condition>.+)$"
+        r"|^(?:e|ma) se (?P<condition>.+)$"
     ),
     bare_question=(
         r"^(?:e |ma )?(?:perché|perche|come mai|come|quando|dove|chi|quale|quali|quanto|quanta|quanti|quante"

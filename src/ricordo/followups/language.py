@@ -93,7 +93,9 @@ class Language:
     # Whole-message and cue patterns.
     fillers: Words
     polite_endings: Words
-    continuation: str
+    # Asking to go on: one of the phrases, then any of the tails ("explain" + "it" + "again").
+    going_on: str
+    going_on_tails: str
     openers: str
     bare_question: str
     zero_subject: str
@@ -118,11 +120,12 @@ class Language:
     @cached_property
     def patterns(self) -> Mapping[str, re.Pattern[str]]:
         """Every pattern of the table, compiled once."""
+        whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
         names = (
-            "measures enclitic pleonastic continuation openers bare_question zero_subject statement back last_answer "
+            "measures enclitic pleonastic openers bare_question zero_subject statement back last_answer "
             "comparison bare_comparison headless plural_of presupposing introduction"
         )
-        return {name: re.compile(getattr(self, name)) for name in names.split()}
+        return whole | {name: re.compile(getattr(self, name)) for name in names.split()}
 
     def is_content(self, word: str) -> bool:
         """Whether a word carries meaning of its own (it is not grammar and not a common verb)."""

@@ -27,8 +27,9 @@ def places(line: Line, language: Language, nouns: Words = frozenset()) -> Iterat
         if index <= taken:
             continue
         found = (
-            _labelled(line, language, index)
+            _labelled(line, language, nouns, index)
             or _bracketed(line, index)
+            or _lettered_pair(line, language, index)
             or _ordinal(line, language, nouns, index)
             or _neighbour(line, language, index)
             or _group(line, language, nouns, index)
@@ -42,7 +43,10 @@ def places(line: Line, language: Language, nouns: Words = frozenset()) -> Iterat
 
 def whole_message(line: Line, language: Language) -> Reference | None:
     """A message that is nothing but a place ("2", "the second", "la b, grazie")."""
-    indexes = [i for i, token in enumerate(line.tokens) if token.is_word and token.word not in language.fillers]
+    lone = len(line.words) == 1
+    indexes = [
+        i for i, token in enumerate(line.tokens) if token.is_word and (lone or token.word not in language.fillers)
+    ]
     if len(indexes) != 1 or len(line.tokens) > 8:
         return None
     index = indexes[0]
@@ -71,10 +75,11 @@ def label_number(word: str) -> int | None:
 _Found = tuple[int, int, Pick, str, float]
 
 
-def _labelled(line: Line, language: Language, index: int) -> _Found | None:
+def _labelled(line: Line, language: Language, nouns: Words, index: int) -> _Found | None:
     """ "point 2", "steps 2 and 3", "opzione b", "punto tre"."""
     noun = line.word(index)
-    if noun not in language.list_nouns:
+    of_the_talk = stem(noun) in nouns and line.word(index - 1) in language.articles and _digits(line.word(index + 1))
+    if noun not in language.list_nouns and not of_the_talk:
         return None
     at = index + 1
     while line.word(at) in _NUMBER_SIGNS or line.word(at) in language.number_words:
@@ -102,7 +107,8 @@ def _label_at(line: Line, language: Language, at: int) -> int | None:
     if word in language.cardinals:
         return language.cardinals[word]
     if word in _WORDLIKE and line.is_word(at + 1):
-        return None
+        paired = line.word(at + 1) in language.coordinators and label_number(line.word(at + 2)) is not None
+        return label_number(word) if paired else None
     return label_number(word)
 
 
@@ -116,12 +122,23 @@ def _bracketed(line: Line, index: int) -> _Found | None:
     return index, index + 2, Pick(positions=(place,), label=line.word(index + 1)), "", 0.85
 
 
+def _lettered_pair(line: Line, language: Language, index: int) -> _Found | None:
+    """ "b and c" on their own."""
+    first, second = line.word(index), line.word(index + 2)
+    if line.word(index + 1) not in language.coordinators or first in _WORDLIKE:
+        return None
+    if len(first) != 1 or len(second) != 1 or first not in _LETTERS or second not in _LETTERS:
+        return None
+    positions = (_LETTERS.index(first) + 1, _LETTERS.index(second) + 1)
+    return index, index + 2, Pick(positions=positions), "", 0.75
+
+
 def _ordinal(line: Line, language: Language, nouns: Words, index: int) -> _Found | None:
     """ "the second", "the last two steps", "il terzo esercizio", "gli ultimi due"."""
     place = language.ordinals.get(line.word(index))
     if place is None:
         return None
-    has_article = line.word(index - 1) in language.articles
+    has_article = line.word(index - 1) in language.articles or _after_another(line, language, index)
     first = index - 1 if has_article else index
     at = index + 1
     count = language.cardinals.get(line.word(at)) or _digits(line.word(at))
@@ -143,9 +160,35 @@ def _ordinal(line: Line, language: Language, nouns: Words, index: int) -> _Found
         return None
     if noun in language.ones and line.word(at) in language.ordinal_stoppers:
         return None
+    if named and _defined(line, language, first, at):
+        return None
     if not noun and language.patterns["measures"].search(line.text):
         return None
-    return first, at - 1, Pick(positions=_run(place, count)), _specific(noun, language), 0.9 if noun else 0.8
+    last = _group_end(line, language, at) if line.word(at) in language.links else at - 1
+    return first, last, Pick(positions=_run(place, count)), _specific(noun, language), 0.9 if noun else 0.8
+
+
+def _defined(line: Line, language: Language, first: int, at: int) -> bool:
+    """ "What is the first step in making cheese?": asked for and described in the same breath."""
+    asks_what = line.word(0) in language.sorting_words or line.word(0) in language.person_words
+    if not asks_what or line.word(first - 1) not in language.copulas or not line.is_word(at + 1):
+        return False
+    word = line.word(at)
+    return word in language.prepositions or word in language.verbs or language.is_content(word)
+
+
+def _after_another(line: Line, language: Language, index: int) -> bool:
+    """ "the first and third": the article of one place serves the next."""
+    before = line.word(index - 2)
+    return line.word(index - 1) in language.coordinators and (before in language.ordinals or before in language.ones)
+
+
+def _group_end(line: Line, language: Language, at: int) -> int:
+    """The last word of "of the three", so that it is not read as a place of its own."""
+    end = at + 1
+    while line.word(end) in language.articles:
+        end += 1
+    return min(end, len(line.tokens) - 1)
 
 
 def _neighbour(line: Line, language: Language, index: int) -> _Found | None:
@@ -181,7 +224,8 @@ def _group(line: Line, language: Language, nouns: Words, index: int) -> _Found |
             return index, min(at + 1, len(line.tokens) - 1), pick, "", 0.85
         alone = word in language.both or count is not None or word in language.none_alone
         alone = alone and line.word(at) not in language.articles
-        return (index, at - 1, pick, "", 0.8) if alone and _standing(line, language, at) else None
+        stands = _standing(line, language, at) or (count is not None and _predicate(line, language, index, at))
+        return (index, at - 1, pick, "", 0.8) if alone and stands else None
     count = language.cardinals.get(word) or _digits(word)
     if count is None or not 2 <= count <= 9 or word in language.ones:
         return None
@@ -213,8 +257,10 @@ def _standing(line: Line, language: Language, at: int) -> bool:
 
 def _predicate(line: Line, language: Language, first: int, at: int) -> bool:
     """Whether the place is the subject of a yes-or-no question ("Are the last two suitable…?")."""
-    subject = first == 0 or line.word(first - 1) in language.auxiliaries
-    return subject and line.word(at) in language.modifiers and not _has_noun(line, language, at + 1)
+    if first == 0 or line.word(first - 1) not in language.auxiliaries or not line.is_word(at):
+        return False
+    ends = not line.is_word(at + 1)
+    return ends or (line.word(at) in language.modifiers and not _has_noun(line, language, at + 1))
 
 
 def _has_noun(line: Line, language: Language, at: int) -> bool:

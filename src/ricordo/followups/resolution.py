@@ -1,4 +1,4 @@
-"""What a question turned out to mean: bound references, candidates, a standalone question, and where its words come from."""
+"""What a question turned out to mean, as records: what is bound, what competes, and the question that stands alone."""
 
 from dataclasses import dataclass
 

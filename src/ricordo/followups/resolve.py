@@ -113,6 +113,9 @@ def _bind_places(references: Sequence[Reference], talk: _Talk) -> _Bound:
         chosen = () if pick.negated else found[0].items
         offered.extend(Addition(headline(i.text), found[0].turn.turn_number, "item") for i in chosen[:4])
         offered.extend(_topic_of(found[0].turn, talk))
+    if not resolved and references[0].pick is not None and references[0].pick.step > 0:
+        # "What's the next step?" without an item to count from asks to go on.
+        return _bind_last_answer(references[0], talk, certainty=0.6)
     if resolved or references[0].pick is None:
         return _Bound(tuple(dict.fromkeys(resolved)), (), tuple(offered))
     return _bind_sides(references[0], talk)

@@ -20,7 +20,7 @@ from ricordo.recall.sketch import Sketch
 from ricordo.recall.vectors import Codes, Vectors, similarities, vectors_from_blobs
 from ricordo.recall.words import Terms
 
-EXACT_UP_TO = 20_000  # rows; up to here every vector is compared
+EXACT_UP_TO = 50_000  # rows; up to here every vector is compared
 _LIKELIEST = 4_096
 _SAMPLE = 1_024
 # A message is understood with the two before it and the one after it: what it answers, and what is said of it.
@@ -149,7 +149,7 @@ class OwnerIndex:
         if self._sketch is None or self._uncovered().sum() > len(self) // 20:
             self._sketch = Sketch(self.codes, known)
         likeness = np.where(self._sketch.covered, self._sketch.likeness(query), -np.inf)
-        count = min(max(_LIKELIEST, len(self) // 20), len(likeness) - 1)
+        count = min(max(_LIKELIEST, len(self) // 10), len(likeness) - 1)
         chosen = np.zeros(len(self), dtype=np.bool_)
         chosen[np.argpartition(-likeness, count)[:count]] = True
         chosen[asked] = True

@@ -1,0 +1,146 @@
+"""The compact history: exact lines in Italian and English, one line a message for any text."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo.compact import compact_line, compact_text, history_text, said
+from ricordo.errors import SettingsError
+from ricordo.locales import ENGLISH, ITALIAN, Locale, locale_for
+from ricordo.records import Message, Owner, Turn
+from ricordo.testing.strategies import ids, texts
+
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def _message(role: str, content: str, **more: object) -> Message:
+    return Message("t:1", role, content, NOW, **more)  # type: ignore[arg-type]
+
+
+def _turn(*messages: Message) -> Turn:
+    return Turn("t", Owner("acme", "anna"), "tutor", "s", 1, NOW, None, None, messages)
+
+
+EXCHANGE = _turn(
+    _message("user", "Quali sono\ni gradi  dello scompenso?"),
+    _message("assistant", "Sono quattro: " + "x" * 200, chunk_ids=("cap1", "cap2", "cap3", "cap4")),
+)
+SHORTENED = ("Sono quattro: " + "x" * 200)[:150] + "..."
+
+
+def test_the_italian_history_to_the_letter() -> None:
+    """Header with the number of turns, labels, cut at 150 characters with dots, at most three sources, footer."""
+    assert history_text([EXCHANGE], ITALIAN, 150, sources=True) == (
+        "=== CRONOLOGIA CONVERSAZIONE (ultimi 1 turni) ===\n"
+        "STUDENTE: Quali sono i gradi dello scompenso?\n"
+        f"TUTOR: {SHORTENED} [fonti: cap1, cap2, cap3]\n"
+        "=== FINE CRONOLOGIA ==="
+    )
+
+
+def test_the_english_history_to_the_letter() -> None:
+    """The English table says the same; without sources the line ends with its text."""
+    assert history_text([EXCHANGE, EXCHANGE], ENGLISH, 150) == (
+        "=== CONVERSATION HISTORY (last 2 turns) ===\n"
+        "STUDENT: Quali sono i gradi dello scompenso?\n"
+        f"TUTOR: {SHORTENED}\n"
+        "STUDENT: Quali sono i gradi dello scompenso?\n"
+        f"TUTOR: {SHORTENED}\n"
+        "=== END OF HISTORY ==="
+    )
+
+
+def test_no_history_is_one_sentence() -> None:
+    """Without turns there is a sentence and neither header nor footer."""
+    assert history_text([], ITALIAN, 150) == "Nessuna conversazione precedente."
+    assert history_text([], ENGLISH, 150) == "No previous conversation."
+
+
+def test_tools_system_and_speakers_have_their_lines() -> None:
+    """A call shows the tool's name, a result and a note their labels, and a speaker their own name."""
+    call = {"id": "c1", "function": {"name": "search", "arguments": "{}"}}
+    turn = _turn(
+        _message("user", "Ciao", name="Anna"),
+        _message("assistant", "", tool_calls=(call, {"name": "look"}, {"function": "odd"})),
+        _message("tool", "niente"),
+        _message("system", "nota"),
+    )
+    assert history_text([turn], ITALIAN, 150).splitlines()[1:-1] == [
+        "Anna: Ciao",
+        "TUTOR: [search, look, ?]",
+        "STRUMENTO: niente",
+        "SISTEMA: nota",
+    ]
+
+
+@given(texts(400), st.integers(1, 200))
+def test_a_compact_text_is_a_marked_beginning_on_one_line(text: str, characters: int) -> None:
+    """White space becomes single spaces; up to the given length the text is whole, beyond it cut and marked."""
+    line = " ".join(text.split())
+    compact = compact_text(text, characters)
+    assert compact == (line if len(line) <= characters else line[:characters] + "...")
+    assert compact.splitlines() == [compact]
+
+
+@given(
+    st.lists(
+        st.builds(
+            _message,
+            st.sampled_from(["user", "assistant", "system", "tool"]),
+            texts(),
+            name=st.none() | ids(),
+            chunk_ids=st.lists(ids(), max_size=5).map(tuple),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.sampled_from([ITALIAN, ENGLISH]),
+    st.integers(1, 200),
+)
+def test_one_line_a_message_for_any_text(messages: list[Message], locale: Locale, characters: int) -> None:
+    """Whatever is said, whoever says it and whatever is cited, nobody adds a line to the block."""
+    lines = history_text([_turn(*messages)], locale, characters, sources=True).splitlines()
+    assert lines[0] == locale.header(1)
+    assert lines[-1] == locale.history_footer
+    assert lines[1:-1] == [compact_line(message, locale, characters, sources=True) for message in messages]
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from(["function", "name", "id"]), st.none() | st.just({}) | ids(), max_size=3))
+)
+def test_any_stored_call_has_a_name_or_a_question_mark(calls: list[dict[str, object]]) -> None:
+    """Calls of a shape that no API uses are shown, not stumbled over."""
+    shown = said(_message("assistant", "", tool_calls=tuple(calls)))
+    assert shown == "" if not calls else shown.startswith("[") and shown.endswith("]")
+
+
+def test_an_own_locale_is_used() -> None:
+    """A caller's own table gives its own labels and headings."""
+    german = Locale(
+        "de", "SCHÜLER: ", "LEHRER: ", "SYSTEM: ", "WERKZEUG: ", "=== VERLAUF ({n}) ===", "=== ENDE ===",
+        " [Quellen: {ids}]", "Noch kein Gespräch.", "Z", "E", "M", "F",
+    )  # fmt: skip
+    assert locale_for(german) is german
+    assert history_text([EXCHANGE], german, 10, sources=True) == (
+        "=== VERLAUF (1) ===\nSCHÜLER: Quali sono...\nLEHRER: Sono quatt... [Quellen: cap1, cap2, cap3]\n=== ENDE ==="
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("history_header", "{turns}"), ("history_header", "{"), ("sources", "{0}"), ("user_label", None)],
+)
+def test_a_locale_that_cannot_be_filled_in_is_refused(field: str, value: object) -> None:
+    """A table with a broken template is refused when it is made, by the name of the field."""
+    good = {name: getattr(ENGLISH, name) for name in Locale.__slots__}
+    with pytest.raises(SettingsError, match=f"locale.{field}"):
+        Locale(**(good | {field: value}))
+
+
+@pytest.mark.parametrize("choice", ["de", "", "IT", ["it"], None, 3])
+def test_an_unknown_locale_is_refused_with_the_known_ones(choice: object) -> None:
+    """The error names the key and the codes that exist."""
+    with pytest.raises(SettingsError, match=r"'locale'.*\['en', 'it'\]"):
+        locale_for(choice)  # type: ignore[arg-type]

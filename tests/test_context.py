@@ -1,0 +1,348 @@
+"""The context: never over the limit, larger limits keep more, safety first, and every receipt gives it back."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
+
+from ricordo.context import Context, Material, Remembered, assemble
+from ricordo.counters import counter_for
+from ricordo.errors import BudgetError, ReceiptError
+from ricordo.locales import ENGLISH, ITALIAN
+from ricordo.ports import TokenCounter
+from ricordo.receipt import from_stored, rebuild, to_stored
+from ricordo.records import Chunk, Message, Owner, Turn, canonical, message_id
+from ricordo.settings import BudgetSettings
+from ricordo.testing.strategies import ids, texts
+from ricordo.tokens import ApproximateCounter, recounted
+
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+EXACT = counter_for("o200k")
+COUNTERS = st.sampled_from([EXACT, ApproximateCounter(3)])
+CALL = {"id": "c1", "function": {"name": "search", "arguments": {"passage": "x"}}}
+
+# Endings and beginnings that tokenizers join with a line break in odd ways.
+SEAMS = ["", "!", ";?#", ".\r\n", " ", "\n\n", "  \n", "»", ")]}", "9", "🇮"]
+SAYING = st.one_of(
+    texts(40),
+    st.integers(1, 40).map(lambda n: "parole " * n),
+    st.builds(lambda a, text, b: a + text + b, st.sampled_from(SEAMS), texts(20), st.sampled_from(SEAMS)),
+)
+SLOT = st.just("") | SAYING
+LIMITS = st.integers(0, 60) | st.integers(0, 900)
+
+
+def _exchange(number: int, question: str, answer: str | None, name: str | None, *, tools: bool) -> Turn:
+    def said(role: str, part: str | int, text: str, **more: Any) -> Message:
+        return Message(message_id(f"t{number}", part), role, text, NOW, **more)  # type: ignore[arg-type]
+
+    steps = (said("assistant", 1, "", tool_calls=(CALL,)), said("tool", 2, "ok", tool_call_id="c1")) if tools else ()
+    return Turn(
+        id=f"t{number}",
+        owner=Owner("acme", "anna"),
+        agent_id="tutor",
+        session_id="s",
+        turn_number=number,
+        created_at=NOW,
+        question=said("user", "query", question, name=name),
+        answer=said("assistant", "response", answer, chunk_ids=("cap1",)) if answer else None,
+        steps=steps,
+    )
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[Turn, ...]:
+    """Up to four turns, newest first: open ones, named speakers, tool traffic."""
+    names = st.none() | st.sampled_from(["anna", ".\nFINE"])
+    return tuple(
+        _exchange(number, draw(SAYING), draw(st.none() | SAYING), draw(names), tools=draw(st.booleans()))
+        for number in range(draw(st.integers(0, 4)), 0, -1)
+    )
+
+
+MATERIALS = st.builds(
+    Material,
+    question=SAYING,
+    safety=SLOT,
+    system=SLOT,
+    profile=SLOT,
+    summary=SLOT,
+    history=histories(),
+    referenced=st.frozensets(st.sampled_from(["t1", "t2"])),
+    recalled=st.lists(st.builds(Remembered, ids(), SAYING), max_size=3).map(tuple),
+    chunks=st.lists(st.builds(Chunk, ids() | st.just("same"), SAYING), max_size=4).map(tuple),
+    chunks_left_out=st.lists(st.builds(Chunk, ids(), SAYING), max_size=2).map(tuple),
+    format_instructions=SLOT,
+)
+
+
+def build(material: Material, limit: int, counter: TokenCounter, *, reserve: int = 0, locale: str = "it") -> Context:
+    """The context of the material within limit - reserve."""
+    material = replace(material, history=tuple(recounted(turn, counter) for turn in material.history))
+    budget = BudgetSettings(model_limit=limit, answer_reserve=reserve)
+    return assemble(material, budget, ITALIAN if locale == "it" else ENGLISH, 150, counter)
+
+
+def recount(messages: tuple[dict[str, Any], ...], counter: TokenCounter) -> int:
+    """What a chat API counts: the reply's priming, then role and marks, content, calls and name of each message."""
+    total = 3 if messages else 0
+    for message in messages:
+        total += 4 + counter.count(message["content"])
+        total += sum(counter.count(canonical(call)) for call in message.get("tool_calls", ()))
+        total += 1 + counter.count(message["name"]) if "name" in message else 0
+    return total
+
+
+def safety_fits(material: Material, room: int, counter: TokenCounter) -> bool:
+    """Whether the safety rules alone, as one system message, fit."""
+    return not material.safety.strip() or recount(({"content": material.safety},), counter) <= room
+
+
+@given(MATERIALS, LIMITS, st.integers(0, 50), COUNTERS)
+def test_never_over_the_limit_for_any_input(
+    material: Material, limit: int, reserve: int, counter: TokenCounter
+) -> None:
+    """Both forms stay within limit - reserve by an independent count, which is the count the receipt reports.
+
+    The only refusal is a limit that cannot hold the safety rules.
+    """
+    room = max(limit - reserve, 0)
+    if not safety_fits(material, room, counter):
+        with pytest.raises(BudgetError, match="safety"):
+            build(material, limit, counter, reserve=reserve)
+        event("refused")
+        return
+    context = build(material, limit, counter, reserve=reserve)
+    assert recount(context.messages, counter) == context.receipt.total_tokens <= room
+    assert counter.count(context.prompt) == context.receipt.prompt_tokens <= room
+
+
+@given(MATERIALS, LIMITS, st.integers(1, 8) | st.integers(1, 400), COUNTERS)
+def test_a_larger_limit_keeps_a_superset(material: Material, limit: int, more: int, counter: TokenCounter) -> None:
+    """Whatever a limit keeps, in the messages or in the prompt, every larger limit keeps too."""
+    assume(safety_fits(material, limit, counter))
+    small, large = build(material, limit, counter), build(material, limit + more, counter)
+    for before, after in zip(small.receipt.items, large.receipt.items, strict=True):
+        assert (before.section, before.id) == (after.section, after.id)
+        assert after.kept or not before.kept
+        assert after.in_prompt or not before.in_prompt
+        assert before.shortened or not (before.kept and after.shortened)
+
+
+@given(MATERIALS, LIMITS, COUNTERS)
+def test_nothing_of_lower_rank_survives_something_dropped(
+    material: Material, limit: int, counter: TokenCounter
+) -> None:
+    """In each section what is kept comes before what is dropped, and only the first part may be shortened."""
+    assume(safety_fits(material, limit, counter))
+    items = build(material, limit, counter).receipt.items
+    for section in {item.section for item in items}:
+        inside = [item for item in items if item.section == section]
+        for better, worse in pairwise(inside):
+            assert better.kept or not worse.kept
+            assert better.in_prompt or not worse.in_prompt
+            assert not worse.shortened
+
+
+@given(MATERIALS, LIMITS, COUNTERS)
+def test_every_candidate_has_one_item(material: Material, limit: int, counter: TokenCounter) -> None:
+    """The receipt lists every candidate once, in order, kept with its reason or dropped with the cause."""
+    assume(safety_fits(material, limit, counter))
+    receipt = build(material, limit, counter).receipt
+    slots = [("safety", material.safety), ("system", material.system), ("profile", material.profile)]
+    slots += [("summary", material.summary)]
+    expected = [(name, name) for name, text in slots if text.strip()]
+    expected += [("history", turn.id) for turn in material.history]
+    expected += [("recalled", each.id) for each in material.recalled]
+    expected += [("chunks", each.id) for each in (*material.chunks, *material.chunks_left_out)]
+    expected += [("question", "question")]
+    expected += [("format", "format")] if material.format_instructions.strip() else []
+    assert [(item.section, item.id) for item in receipt.items] == expected
+    assert receipt.kept + receipt.dropped == tuple(sorted(receipt.items, key=lambda item: not item.kept))
+    reasons = {"always", "recent", "referenced", "recalled", "fact", "summary", "cited", "asked"}
+    for item in receipt.items:
+        assert (item.reason in reasons) == item.kept
+        assert item.kept or item.reason.startswith("over the ")
+
+
+@given(MATERIALS, LIMITS, COUNTERS)
+def test_what_the_receipt_keeps_is_in_the_text(material: Material, limit: int, counter: TokenCounter) -> None:
+    """A part kept whole stands in the messages word for word; a dropped section leaves no heading behind."""
+    assume(safety_fits(material, limit, counter))
+    context = build(material, limit, counter)
+    sent = [message["content"] for message in context.messages]
+    kept = [item for item in context.receipt.items if item.kept]
+    whole = {(item.section, item.id) for item in kept if not item.shortened}
+    for turn in material.history:
+        if ("history", turn.id) in whole:
+            assert all(message.content in sent for message in turn.messages)
+    for section in ("system", "profile", "summary", "question"):
+        if (section, section) in whole:
+            assert any(getattr(material, section) in text for text in sent)
+    if not any(item.section == "chunks" for item in kept) and not any(
+        ITALIAN.chunks_header in text for text in (material.question, *(each.text for each in material.recalled))
+    ):
+        assert not any(text.startswith(ITALIAN.chunks_header) for text in sent)
+
+
+@given(MATERIALS, LIMITS, COUNTERS)
+def test_the_same_inputs_give_the_same_bytes(material: Material, limit: int, counter: TokenCounter) -> None:
+    """Building twice gives equal messages, prompt and receipt."""
+    assume(safety_fits(material, limit, counter))
+    assert build(material, limit, counter) == build(material, limit, counter)
+
+
+@given(MATERIALS, st.integers(0, 900), COUNTERS)
+def test_safety_comes_first_and_whole(material: Material, limit: int, counter: TokenCounter) -> None:
+    """Whenever there is any output, the safety rules open the first message and the prompt, byte for byte."""
+    assume(material.safety.strip() and safety_fits(material, limit, counter))
+    context = build(material, limit, counter)
+    assert context.messages[0]["role"] == "system"
+    assert context.messages[0]["content"].startswith(material.safety)
+    assert context.prompt.startswith(material.safety)
+
+
+@given(MATERIALS, LIMITS, COUNTERS)
+def test_a_stored_receipt_rebuilds_the_context(material: Material, limit: int, counter: TokenCounter) -> None:
+    """Through the store and back, a receipt with the stored messages gives the same messages and the same prompt."""
+    assume(safety_fits(material, limit, counter))
+    context = build(material, limit, counter)
+    stored = {message.id: message for turn in material.history for message in turn.messages}
+    receipt = from_stored(to_stored(context.receipt, "s", 7))
+    assert rebuild(receipt, stored.get) == (context.messages, context.prompt)
+    assert receipt.turn_number == 7
+    assert replace(receipt, recipe={}, turn_number=None) == replace(context.receipt, recipe={})
+
+
+@given(MATERIALS, st.integers(300, 3000), COUNTERS, st.sampled_from(["gone", "changed"]))
+def test_a_context_whose_messages_are_gone_or_changed_is_refused(
+    material: Material, limit: int, counter: TokenCounter, harm: str
+) -> None:
+    """Rebuilding is exact or refused: never a context that merely looks like the old one."""
+    assume(safety_fits(material, limit, counter))
+    context = build(material, limit, counter)
+    kept = {item.id for item in context.receipt.kept if item.section == "history" and not item.shortened}
+    assume(kept)
+    stored = {message.id: message for turn in material.history for message in turn.messages}
+    for address, message in list(stored.items()):
+        if address.partition(":")[0] in kept:
+            if harm == "gone":
+                del stored[address]
+            else:
+                stored[address] = replace(message, content=f"{message.content}!")
+    with pytest.raises(ReceiptError):
+        rebuild(context.receipt, stored.get)
+
+
+def test_a_damaged_receipt_is_refused() -> None:
+    """A stored receipt that lost its passages, its recipe or its form raises ReceiptError, never another error."""
+    context = build(Material("Domanda?", system="Sei un tutor. " * 30), 1000, EXACT)
+    stored = to_stored(context.receipt, "s", 1)
+    for damaged in (
+        replace(stored, passages={}),
+        replace(stored, body="{}"),
+        replace(stored, body="not json"),
+        replace(stored, body=stored.body.replace('"question"', '"inquiry"')),
+    ):
+        with pytest.raises(ReceiptError, match="turn 1"):
+            from_stored(damaged)
+    for recipe in ({}, {"messages": [], "prompt": [{"line": [1]}]}, {"messages": [3], "prompt": []}):
+        with pytest.raises(ReceiptError):
+            rebuild(replace(context.receipt, recipe=recipe), lambda _: None)
+
+
+TALK = (
+    _exchange(2, "E quali sono i gradi?", "Quattro.", None, tools=False),
+    _exchange(1, "Che cos'è lo scompenso?", "Il cuore pompa poco.", None, tools=False),
+)
+
+
+def test_a_whole_context_to_the_letter() -> None:
+    """Safety, system, memory, history, material, question, format: in this order, each under its heading."""
+    material = Material(
+        question="E nel bambino?",
+        safety="Non dare diagnosi.",
+        system="Sei un tutor.",
+        profile="Anna studia medicina.",
+        summary="Si parla di cuore.",
+        history=TALK,
+        recalled=(Remembered("m1", "Anna teme gli esami."),),
+        chunks=(Chunk("cap1", "Lo scompenso ha quattro gradi."),),
+        format_instructions="Rispondi in due frasi.",
+    )
+    context = build(material, 4096, EXACT)
+    last = (
+        "=== RICORDI ===\nAnna teme gli esami.\n\n"
+        "=== MATERIALE ===\n[cap1] Lo scompenso ha quattro gradi.\n\n"
+        "=== DOMANDA ===\nE nel bambino?\n\n"
+        "Rispondi in due frasi."
+    )
+    first = "Non dare diagnosi.\n\nSei un tutor.\n\nAnna studia medicina.\n\n=== RIASSUNTO ===\nSi parla di cuore."
+    assert context.messages == (
+        {"role": "system", "content": first},
+        {"role": "user", "content": "Che cos'è lo scompenso?"},
+        {"role": "assistant", "content": "Il cuore pompa poco."},
+        {"role": "user", "content": "E quali sono i gradi?"},
+        {"role": "assistant", "content": "Quattro."},
+        {"role": "user", "content": last},
+    )
+    history = (
+        "=== CRONOLOGIA CONVERSAZIONE (ultimi 2 turni) ===\n"
+        "STUDENTE: Che cos'è lo scompenso?\nTUTOR: Il cuore pompa poco. [fonti: cap1]\n"
+        "STUDENTE: E quali sono i gradi?\nTUTOR: Quattro. [fonti: cap1]\n"
+        "=== FINE CRONOLOGIA ==="
+    )
+    assert context.prompt == f"{first}\n\n{history}\n\n{last}"
+    assert [item.reason for item in context.receipt.items] == [
+        "always", "always", "fact", "summary", "recent", "recent", "recalled", "cited", "asked", "always",
+    ]  # fmt: skip
+
+
+def test_a_bare_question_stands_alone() -> None:
+    """With nothing else to say the user's message is the question itself; the prompt says that there is no history."""
+    context = build(Material("Che ore sono?"), 100, EXACT)
+    assert context.messages == ({"role": "user", "content": "Che ore sono?"},)
+    assert context.prompt == "Nessuna conversazione precedente.\n\n=== DOMANDA ===\nChe ore sono?"
+    assert context.receipt.total_tokens == 3 + 4 + EXACT.count("Che ore sono?")
+
+
+def test_referenced_turns_say_so() -> None:
+    """A turn that the question points at is kept with that reason."""
+    material = Material("Spiega meglio", history=TALK, referenced=frozenset({"t1"}))
+    items = build(material, 1000, EXACT).receipt.items
+    assert {item.id: item.reason for item in items if item.section == "history"} == {"t1": "referenced", "t2": "recent"}
+
+
+def test_two_chunks_of_one_id_are_two_candidates() -> None:
+    """When two chunks share an id and only the first fits, the receipt says kept once and dropped once."""
+    material = Material("Domanda?", chunks=(Chunk("a", "breve"), Chunk("a", "parole " * 500)))
+    items = [item for item in build(material, 200, EXACT).receipt.items if item.section == "chunks"]
+    assert [(item.id, item.kept, item.in_prompt) for item in items] == [("a", True, True), ("a", False, False)]
+
+
+def test_a_turn_cut_by_the_window_is_rebuilt_as_it_was_sent() -> None:
+    """A history that the window had to shorten is copied into the receipt, since the store holds the longer one."""
+    whole = _exchange(1, "Domanda " * 50, "Risposta " * 50, None, tools=False)
+    assert whole.question
+    assert whole.answer
+    cut = replace(
+        whole, question=replace(whole.question, content="Domanda..."), answer=replace(whole.answer, content="Risp...")
+    )
+    context = build(Material("E poi?", history=(cut,), history_shortened=True), 1000, EXACT)
+    stored = {message.id: message for message in whole.messages}
+    assert [message["content"] for message in context.messages[:2]] == ["Domanda...", "Risp..."]
+    assert rebuild(from_stored(to_stored(context.receipt, "s", 2)), stored.get) == (context.messages, context.prompt)
+    assert [item.shortened for item in context.receipt.items if item.section == "history"] == [True]
+
+
+def test_many_joins_that_cost_more_than_their_parts() -> None:
+    """Hundreds of lines whose seams cost extra tokens still fit, at a limit that nearly holds all of them."""
+    history = tuple(_exchange(n, "a ;?#", "b ;?#", ".\n", tools=False) for n in range(300, 0, -1))
+    everything = build(Material("E poi?", history=history), 10**6, EXACT).receipt.prompt_tokens
+    for limit in range(everything - 30, everything + 1):
+        context = build(Material("E poi?", history=history), limit, EXACT)
+        assert EXACT.count(context.prompt) <= limit

@@ -1,0 +1,174 @@
+"""The public surface: the names, their signatures, and how little an import brings with it."""
+
+import inspect
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+import ricordo
+
+
+def test_the_public_names() -> None:
+    """Nothing more and nothing less is public."""
+    assert ricordo.__all__ == [
+        "BudgetError",
+        "BudgetSettings",
+        "Chunk",
+        "CleanupResult",
+        "ConflictError",
+        "Context",
+        "DamageError",
+        "EraseReceipt",
+        "ImportResult",
+        "Locale",
+        "Memory",
+        "Message",
+        "NotFoundError",
+        "OpenTurn",
+        "Receipt",
+        "ReceiptError",
+        "ReceiptItem",
+        "Remembered",
+        "Retention",
+        "RicordoError",
+        "SchemaError",
+        "Session",
+        "SessionInfo",
+        "Settings",
+        "SettingsError",
+        "Stats",
+        "StoreError",
+        "StoreUnavailable",
+        "Turn",
+        "ValidationError",
+        "Verification",
+        "Window",
+        "WindowSettings",
+        "__version__",
+        "open",
+    ]
+    assert all(hasattr(ricordo, name) for name in ricordo.__all__)
+    assert ricordo.__version__ == version("ricordo")
+
+
+def test_every_error_is_a_ricordo_error() -> None:
+    """One base class catches everything that is raised on purpose."""
+    errors = [
+        value
+        for name in ricordo.__all__
+        if name.endswith(("Error", "Unavailable")) and (value := getattr(ricordo, name))
+    ]
+    assert len(errors) == 11
+    assert all(issubclass(error, ricordo.RicordoError) for error in errors)
+    assert not issubclass(ricordo.RicordoError, OSError | ValueError | LookupError)
+
+
+SIGNATURES = {
+    ricordo.open: ["url_or_path=None", "**settings"],
+    ricordo.Memory.session: ["session_id=None", "*user_id", "*agent_id='default'"],
+    ricordo.Memory.resume: ["session_id", "*user_id", "*agent_id='default'"],
+    ricordo.Memory.sessions: ["*user_id", "*limit=None", "*agent_id=None", "*before=None"],
+    ricordo.Memory.delete_session: ["session_id", "*user_id"],
+    ricordo.Memory.erase: ["user_id"],
+    ricordo.Memory.cleanup: ["*retention=None", "*progress=None"],
+    ricordo.Memory.stats: [],
+    ricordo.Memory.backup: ["path", "progress=None"],
+    ricordo.Memory.verify: ["progress=None"],
+    ricordo.Memory.export: ["user_id"],
+    ricordo.Memory.import_documents: ["documents", "*user_id=None", "*progress=None"],
+    ricordo.Memory.close: [],
+    ricordo.Session.add_turn: [
+        "query", "response", "*chunk_ids=()", "*metadata=None", "*created_at=None", "*turn_id=None",
+        "*turn_number=None", "*receipt=None",
+    ],
+    ricordo.Session.ask: ["query", "*metadata=None", "*created_at=None", "*turn_id=None", "*receipt=None"],
+    ricordo.OpenTurn.answer: ["response", "*chunk_ids=()", "*metadata=None", "*created_at=None", "*receipt=None"],
+    ricordo.Session.answer: [
+        "turn", "response", "*chunk_ids=()", "*metadata=None", "*created_at=None", "*receipt=None",
+    ],
+    ricordo.Session.add_message: [
+        "role", "content", "*created_at=None", "*chunk_ids=()", "*metadata=None", "*tool_calls=()",
+        "*tool_call_id=None", "*name=None",
+    ],
+    ricordo.Session.context: [
+        "question", "*chunks=()", "*budget=None", "*system=None", "*safety=None", "*profile=''", "*summary=''",
+        "*recalled=()", "*format_instructions=None",
+    ],
+    ricordo.Session.history: ["limit=None", "*before=None"],
+    ricordo.Session.window: [],
+    ricordo.Session.receipts: ["limit=50"],
+    ricordo.Session.rebuild: ["turn_number"],
+    ricordo.Session.info: [],
+    ricordo.Session.update: ["*title=None", "*document_ids=None", "*tags=None", "*metadata=None"],
+    ricordo.Session.end: [],
+    ricordo.Session.clear: [],
+    ricordo.Session.export: ["form='json'"],
+}  # fmt: skip
+
+
+def spelled(function: object) -> list[str]:
+    """A signature in short: a star for keyword-only, the default where there is one."""
+    result = []
+    for parameter in inspect.signature(function).parameters.values():  # type: ignore[arg-type]
+        star = {parameter.KEYWORD_ONLY: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
+        if parameter.name != "self":
+            result.append(f"{star}{parameter.name}{default}")
+    return result
+
+
+@pytest.mark.parametrize(
+    ("function", "parameters"), SIGNATURES.items(), ids=lambda value: getattr(value, "__qualname__", "")
+)
+def test_the_signatures_that_programs_rely_on(function: object, parameters: list[str]) -> None:
+    """Each verb takes these arguments, by position or by keyword only, with these defaults."""
+    assert spelled(function) == parameters
+
+
+def test_every_public_callable_is_documented() -> None:
+    """Every public class, method and property says what it does."""
+    for name in ricordo.__all__:
+        value = getattr(ricordo, name)
+        if inspect.isclass(value) and value.__module__.startswith("ricordo"):
+            assert value.__doc__, name
+            for inner, member in vars(value).items():
+                if not inner.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                    assert member.__doc__, f"{name}.{inner}"
+
+
+def test_results_have_the_names_that_programs_rely_on() -> None:
+    """Session, turn, window, context and receipt carry the attributes that are part of the contract."""
+    with ricordo.open("memory:") as memory:
+        session = memory.session(user_id="anna")
+        turn = session.add_turn("Domanda?", "Risposta.")
+        context = session.context("E poi?")
+        assert isinstance(session.id, str)
+        assert (turn.turn_number, turn.query, turn.response) == (1, "Domanda?", "Risposta.")
+        assert session.window().total_tokens > 0
+        assert context.receipt.total_tokens > 0
+        assert list(context.__slots__) == ["messages", "prompt", "question", "references", "receipt"]
+        assert session.add_message(role="user", content="Ciao").id
+
+
+HEAVY = ["fastapi", "starlette", "uvicorn", "aiohttp", "flask", "django", "httpx", "requests", "numpy", "onnxruntime"]
+HEAVY += [
+    "psycopg",
+    "psycopg_pool",
+    "sqlite3",
+    "rich",
+    "pydantic",
+    "splintr",
+    "hypothesis",
+    "pytest",
+    "asyncio",
+    "zstandard",
+]
+
+
+def test_an_import_brings_no_framework_and_no_driver() -> None:
+    """`import ricordo` loads no web framework, database driver, tokenizer or array library."""
+    code = f"import ricordo, sys; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
