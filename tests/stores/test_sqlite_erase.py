@@ -83,6 +83,23 @@ def test_an_erasure_that_was_cut_short_is_finished_on_opening(store: SqliteStore
     assert files_with_the_secret(tmp_path) == []
 
 
+def test_a_reader_in_the_way_does_not_keep_the_store_from_opening(store: SqliteStore, tmp_path: Path) -> None:
+    """What is left of an erasure waits for the reader; the store works meanwhile, and the next open finishes."""
+    owner = an_owner()
+    confide(store, owner)
+    reader = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM turns").fetchall()
+    store._connections.write(lambda writer: forgetting.erase(writer, owner))
+    store.close()
+    meanwhile = SqliteStore(tmp_path / "memory.db", wait=0.05)
+    assert meanwhile.append(a_turn(owner)).turn_number == 1
+    reader.close()
+    meanwhile.close()
+    SqliteStore(tmp_path / "memory.db").close()
+    assert files_with_the_secret(tmp_path) == []
+
+
 def test_a_backup_of_an_erased_store_is_clean_too(store: SqliteStore, tmp_path: Path) -> None:
     """A copy made afterwards holds no trace, and older copies are named as the operator's."""
     owner = an_owner()

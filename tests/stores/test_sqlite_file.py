@@ -226,3 +226,9 @@ def test_a_backup_that_fails_leaves_nothing(store: SqliteStore, tmp_path: Path) 
     with pytest.raises(KeyboardInterrupt):
         store.backup(tmp_path / "copy.db", interrupt)
     assert sorted(file.name for file in tmp_path.iterdir() if "copy" in file.name) == []
+
+
+def test_a_backup_into_a_missing_folder_names_it(store: SqliteStore, tmp_path: Path) -> None:
+    """An error of the target is about the target, not about the store."""
+    with pytest.raises(StoreError, match="nowhere does not exist"):
+        store.backup(tmp_path / "nowhere" / "copy.db")

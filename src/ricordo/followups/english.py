@@ -169,7 +169,7 @@ ENGLISH = Language(
     fillers=words(
         """please ok okay thanks thank interesting nice wow sorry ah oh hmm see got it to d you yes yeah yep
         sure great good cool well so now and can could would will may i me us then right alright i'd like just
-        let s go with do want need wish mind pick choose take the a for"""
+        let s go with do want need wish love mind pick choose take the a for"""
     ),
     polite_endings=words("sorry please thanks thank you now ok"),
     going_on=(
@@ -178,7 +178,8 @@ ENGLISH = Language(
         r"|finish(?: it)?|complete it|the rest|(?:and|so)? ?(?:then|next|after that)(?: what)?|and|so|and so"
         r"|what (?:next|then)"
         r"|what(?: is| s| comes| happens| happened) (?:next|then|after that)"
-        r"|(?:tell me|say|show me|give me|know|hear|learn|see|write|find out|have|got|want)?(?: (?:a bit"
+        r"|(?:tell me|say|show me|give me|know|hear|learn|see|write|find out|have|got|want|anything|something"
+        r"|nothing)?(?: (?:a bit"
         r"|a little|some|any|much))? ?more"
         r"(?: (?:details?|information|info|examples?|context|of (?:it|this|that)))?"
         r"|(?:tell me|give me|know) (?:everything|(?:some |the )?details)"

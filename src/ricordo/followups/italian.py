@@ -239,7 +239,8 @@ ITALIAN = Language(
         r"|passo (?:per )?passo|da (?:qui|lì|dove eri rimast[oa])|come (?:se avessi|a un bambino"
         r"|se fossi)(?: \w+){0,2}|questo(?: punto| aspetto| concetto)?|l argomento|il discorso"
         r"|il tema|la questione|(?:con )?la (?:spiegazione|storia|lista|risposta)|l elenco|il racconto|molto"
-        r"|per niente|per (?:favore|piacere|cortesia)|da (?:dire|aggiungere|sapere))"
+        r"|per niente|a (?:raccontare|spiegare|parlare|scrivere|elencare)|per (?:favore|piacere|cortesia)"
+        r"|da (?:dire|aggiungere|sapere))"
     ),
     openers=(
         r"^(?:ok |allora |sì |bene )?(?:e|ed|ma|o|oppure|invece|e invece) (?:per quanto riguarda "

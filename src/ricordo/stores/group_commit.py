@@ -38,31 +38,32 @@ class GroupCommit:
     def __init__(self, serve: Callable[[Sequence[Ticket]], None]) -> None:
         self._serve = serve
         self._mutex = Lock()
-        self._waiting: list[Ticket] = []  # the first of these leads, or is about to
+        self._waiting: list[Ticket] = []  # behind whoever leads; the first of them leads next
         self._led = False
 
     def run(self, operation: Callable[..., T], *, alone: bool = False) -> T:
         """Have the operation served; returns or raises when its commit is done."""
         ticket = Ticket(operation, alone=alone)
         with self._mutex:
-            self._waiting.append(ticket)
             if self._led:
                 ticket.wake = Lock()
                 ticket.wake.acquire()
+                self._waiting.append(ticket)
             else:
                 self._led = ticket.leads = True
-        if ticket.wake is not None:
+        if ticket.wake is None:
+            self._lead([ticket])
+        else:
             self._follow(ticket, ticket.wake)
-        if ticket.leads:
-            self._lead()
+            if ticket.leads:
+                self._lead(self._take())
         if ticket.error is not None:
             raise ticket.error
         result: T = ticket.result
         return result
 
-    def _lead(self) -> None:
-        with self._mutex:
-            batch = self._take()
+    def _lead(self, batch: list[Ticket]) -> None:
+        """Serve the batch, then call the next leader and wake whoever was served."""
         try:
             self._serve(batch)
         except BaseException as error:
@@ -89,13 +90,11 @@ class GroupCommit:
             raise
 
     def _take(self) -> list[Ticket]:
-        """The next batch, the leader's own ticket first; the mutex is held."""
-        if len(self._waiting) == 1:
-            batch, self._waiting = self._waiting, []
-            return batch
-        alone = next((at for at, ticket in enumerate(self._waiting) if ticket.alone), MOST)
-        batch = self._waiting[: max(1, min(alone, MOST))]
-        del self._waiting[: len(batch)]
+        """Those who wait, the new leader first, up to one who wants to be alone."""
+        with self._mutex:
+            alone = next((at for at, ticket in enumerate(self._waiting) if ticket.alone), MOST)
+            batch = self._waiting[: max(1, min(alone, MOST))]
+            del self._waiting[: len(batch)]
         return batch
 
     def _pass_on(self) -> None:

@@ -162,7 +162,7 @@ def make_private(path: Path) -> None:
     except FileNotFoundError as error:
         raise StoreError(f"the folder {path.parent} does not exist; make it first") from error
     except OSError as error:
-        raise StoreError(f"{path} cannot be opened for writing ({error.strerror}); check its rights") from error
+        raise StoreError(f"{path} cannot be opened for writing ({error.strerror}); check path and rights") from error
 
 
 def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:

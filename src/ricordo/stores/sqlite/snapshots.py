@@ -13,6 +13,7 @@ from ricordo.errors import ConflictError
 from ricordo.records import Owner, StoredReceipt
 from ricordo.reports import Damage
 from ricordo.stores.sqlite import statements as sql
+from ricordo.stores.sqlite.database import make_private, translating
 
 PAGES_AT_ONCE = 1000
 
@@ -24,7 +25,8 @@ def one_view(reader: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        reader.execute("ROLLBACK")
+        if reader.in_transaction:  # an error may have ended it already
+            reader.execute("ROLLBACK")
 
 
 def receipts(
@@ -62,21 +64,22 @@ def backup(reader: sqlite3.Connection, path: Path, progress: Callable[[int, int]
     """Copy the file as it is at this moment; the copy appears under its name when it is whole."""
     if path.exists():
         raise ConflictError(f"{path} exists already; name a new file for the backup")
-    partial = path.with_name(f"{path.name}.partial")
-    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
 
     def report(_status: int, remaining: int, total: int) -> None:
         if progress:
             progress(total - remaining, total)
 
-    target = sqlite3.connect(partial, isolation_level=None)
-    try:
-        with one_view(reader):
+    partial = path.with_name(f"{path.name}.partial")
+    with translating(path), one_view(reader):
+        partial.unlink(missing_ok=True)
+        make_private(partial)
+        target = sqlite3.connect(partial, isolation_level=None)
+        try:
             reader.execute("SELECT 1 FROM sqlite_schema").fetchall()  # the view begins with the first read
             reader.backup(target, pages=PAGES_AT_ONCE, progress=report)
-        target.close()
-        os.rename(partial, path)
-    except BaseException:
-        target.close()
-        partial.unlink(missing_ok=True)
-        raise
+            target.close()
+            os.rename(partial, path)
+        except BaseException:
+            target.close()
+            partial.unlink(missing_ok=True)
+            raise

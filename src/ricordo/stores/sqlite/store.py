@@ -6,10 +6,11 @@ Each method is one read or one write operation; the rows are in `writing` and `f
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
+from ricordo.errors import StoreUnavailable
 from ricordo.records import (
     Block,
     Message,
@@ -43,7 +44,8 @@ class SqliteStore:
         with self._reading() as reader:
             scrub_is_due = forgetting.scrub_is_due(reader)
         if scrub_is_due:
-            self._scrub()
+            with suppress(StoreUnavailable):  # somebody reads old pages: the next open or erase finishes it
+                self._scrub()
 
     @property
     def location(self) -> str:
