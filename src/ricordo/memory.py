@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-from uuid import uuid4
 
 from ricordo.beyond import Beyond
 from ricordo.clock import SystemClock
@@ -23,6 +22,7 @@ from ricordo.session import Session
 from ricordo.settings import Retention, Settings
 from ricordo.tokens import ApproximateCounter
 from ricordo.verbs import forget, transfer
+from ricordo.verbs.ids import new_id
 from ricordo.verbs.tools import Scope, Tools
 from ricordo.verbs.verify import verify
 
@@ -272,7 +272,7 @@ class Memory:
         return Owner(self.settings.tenant_id, check_id("user_id", user_id))
 
     def _scope(self, session_id: str | None, user_id: str, agent_id: str) -> Scope:
-        name = str(uuid4()) if session_id is None else check_id("session_id", session_id)
+        name = new_id(self._tools.clock.now()) if session_id is None else check_id("session_id", session_id)
         return Scope(self._owner(user_id), name, check_id("agent_id", agent_id))
 
 

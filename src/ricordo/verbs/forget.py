@@ -17,7 +17,7 @@ from ricordo.verbs.tools import Tools
 
 log = logging.getLogger("ricordo")
 
-BATCH = 200
+BATCH = 500
 
 Progress = Callable[[int, int], None]
 

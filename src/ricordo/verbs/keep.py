@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import (
@@ -23,6 +22,7 @@ from ricordo.placing import open_turn
 from ricordo.receipt import Receipt, to_stored
 from ricordo.records import ROLES, Json, Message, Role, StoredReceipt, Turn, message_id
 from ricordo.tokens import content_tokens
+from ricordo.verbs.ids import new_id
 from ricordo.verbs.tools import Scope, Tools
 
 
@@ -102,13 +102,14 @@ def _note(tools: Tools, scope: Scope, query: str | None = None) -> None:
 
 
 def _blank_turn(tools: Tools, scope: Scope, turn_id: str | None, created_at: datetime | None) -> Turn:
+    now = tools.clock.now()
     return Turn(
-        id=str(uuid4()) if turn_id is None else check_id("turn_id", turn_id),
+        id=new_id(now) if turn_id is None else check_id("turn_id", turn_id),
         owner=scope.owner,
         agent_id=scope.agent_id,
         session_id=scope.session_id,
         turn_number=0,
-        created_at=tools.clock.now() if created_at is None else check_time("created_at", created_at),
+        created_at=now if created_at is None else check_time("created_at", created_at),
         question=None,
         answer=None,
         counter=tools.counter.name,

@@ -1,0 +1,25 @@
+"""Ids that Ricordo makes itself."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import RFC_4122, UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo.verbs.ids import new_id
+
+moments = st.datetimes(datetime(1970, 1, 1), datetime(9998, 1, 1)).map(lambda each: each.replace(tzinfo=UTC))
+
+
+@given(moments)
+def test_every_id_is_a_uuid_of_version_7_and_unlike_the_others(now: datetime) -> None:
+    """Whatever the time, ids are well-formed and do not repeat."""
+    made = [new_id(now) for _ in range(20)]
+    assert len(set(made)) == 20
+    assert all(UUID(each).version == 7 and UUID(each).variant == RFC_4122 for each in made)
+
+
+@given(moments, st.integers(1, 10**6))
+def test_a_later_id_sorts_after_an_earlier_one(now: datetime, milliseconds: int) -> None:
+    """Ids rise with time, so that neighbours in time are neighbours in an index."""
+    assert new_id(now) < new_id(now + timedelta(milliseconds=milliseconds))
