@@ -37,7 +37,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One role's words. `tokens` counts content and tool calls, without a model's per-message overhead."""
+    """One role's words. `tokens` counts name, content and tool calls, without a model's per-message overhead."""
 
     id: str
     role: Role
@@ -173,7 +173,8 @@ def checksum(turn: Turn) -> str:
             parts.append(canonical(_said(message)[2:]))
     if turn.metadata:
         parts.append(canonical(turn.metadata))
-    text = "\x1f".join(parts)
+    # The lengths say where one part ends, whatever characters the parts are made of.
+    text = "\x1f".join([*parts, ",".join([str(len(part)) for part in parts])])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
