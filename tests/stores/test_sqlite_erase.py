@@ -68,7 +68,7 @@ def test_a_reader_in_the_way_is_named_and_erasing_again_finishes(store: SqliteSt
         store.erase(owner)
     assert list(store.sessions(owner, limit=1)) == []
     reader.close()
-    assert store.erase(owner) == {"sessions": 0, "turns": 0, "receipts": 0}
+    assert not any(store.erase(owner).values())
     assert files_with_the_secret(tmp_path) == []
 
 

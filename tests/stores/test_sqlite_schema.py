@@ -1,5 +1,6 @@
 """The schema: migrations go forward only, every key begins with the owner, and constraints refuse invalid rows."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from ricordo.stores.sqlite import SqliteStore, statements
 from ricordo.stores.sqlite.database import migrate
 from ricordo.testing.examples import a_turn, an_owner
 
-TABLES = ("owners", "sessions", "turns", "receipts", "passages")
+TABLES = ("owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces")
 
 
 @pytest.fixture
@@ -125,12 +126,34 @@ NAMED = {
 def test_no_statement_walks_a_table(database: sqlite3.Connection, name: str) -> None:
     """Every statement that looks for something names an owner and finds it through an index."""
     text = NAMED[name]
-    values = dict.fromkeys(("owner", "active", "session_id", "agent_id", "limit", "turn_number"))
-    values |= {"idle_before": None, "turns_before": None}
-    arguments = values if ":owner" in text else (None,) * text.count("?")
+    values = dict.fromkeys(re.findall(r":(\w+)", text))
+    arguments = values or (None,) * text.count("?")
     plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {text}", arguments)]
     assert "owner = " in text
     assert not [step for step in plan if step.startswith("SCAN") and any(table in step for table in TABLES)]
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("TURNS", "owner=? AND session_id=? AND turn_number>? AND turn_number<?"),
+        ("TURNS_NUMBERED", "owner=? AND session_id=? AND turn_number=?"),
+        ("TURNS_OF_TOPIC", "turns_by_topic (owner=? AND session_id=? AND topic_id=?)"),
+        ("ANY_TURN_OF_TOPIC", "turns_by_topic (owner=? AND session_id=? AND topic_id=?)"),
+        ("COUNT_TOPIC", "turns_by_topic (owner=? AND session_id=? AND topic_id=?)"),
+        ("UNASSIGN_TURNS", "turns_by_topic (owner=? AND session_id=? AND topic_id=?)"),
+        ("TURNS_IN_BLOCK", "owner=? AND session_id=? AND turn_number=?"),
+        ("ARCHIVE_TURNS", "owner=? AND session_id=? AND turn_number=?"),
+        ("DROP_NUMBERED_TURNS", "owner=? AND session_id=? AND turn_number=?"),
+        ("BLOCK_BODIES", "owner=? AND session_id=? AND block_id=?"),
+        ("TRACES_OF_SESSION", "owner=? AND session_id=?"),
+    ],
+)
+def test_a_statement_reads_no_more_than_it_names(database: sqlite3.Connection, name: str, key: str) -> None:
+    """Turns of a topic, of a block or of a page are found by their keys, not by walking the session."""
+    text = NAMED[name]
+    plan = " ".join(row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {text}", (None,) * text.count("?")))
+    assert key in plan
 
 
 TURN = {
@@ -224,6 +247,17 @@ def test_an_invalid_turn_is_refused_by_the_database(database: sqlite3.Connection
         "INSERT INTO receipts SELECT owner, 'lesson', 1, 'no json' FROM owners",
         "INSERT INTO passages SELECT owner, 'nowhere', 'd', 1, 'text' FROM owners",
         "UPDATE turns SET turn_id = NULL",
+        "UPDATE turns SET query = NULL, response = NULL",
+        "UPDATE turns SET topic_id = ''",
+        "INSERT INTO topics SELECT owner, 'nowhere', 't', '', x'', '', 0, 0, 1, 0, 0, 0, 0, '[]', '[]', NULL, 'working' FROM owners",
+        "INSERT INTO topics SELECT owner, 'lesson', 't', '', x'', '', 0, 0, 2, 0, 0, 0, 0, '[]', '[]', NULL, 'working' FROM owners",
+        "INSERT INTO topics SELECT owner, 'lesson', 't', '', x'', '', 0, 0, 1, 0, 1, 2, 0, '[]', '[]', NULL, 'working' FROM owners",
+        "INSERT INTO topics SELECT owner, 'lesson', 't', '', x'', '', 0, 0, 1, 0, 0, 0, 0, '[]', '[]', NULL, 'lost' FROM owners",
+        "INSERT INTO blocks SELECT owner, 'nowhere', 'b', 't', '[1]', 0, x'00' FROM owners",
+        "INSERT INTO blocks SELECT owner, 'lesson', 'b', 't', '1,', 0, x'00' FROM owners",
+        "INSERT INTO traces SELECT owner, 'lesson', 7, 'e', '0123456789abcdef', x'00' FROM owners",
+        "INSERT INTO traces SELECT owner, 'lesson', 1, '', '0123456789abcdef', x'00' FROM owners",
+        "INSERT INTO traces SELECT owner, 'lesson', 1, 'e', 'short', x'00' FROM owners",
     ],
 )
 def test_an_invalid_row_is_refused_by_the_database(database: sqlite3.Connection, statement: str) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from ricordo.errors import ConflictError
 from ricordo.ports import Store
-from ricordo.records import Owner, SessionInfo, Turn
+from ricordo.records import Owner, SessionInfo, Trace, Turn
+from ricordo.topics.shelf import TopicShelf
 
 PAGE = 500
 
@@ -13,8 +14,12 @@ PAGE = 500
 def copy_to_sqlite(
     source: Store, owners: Iterable[Owner], path: Path, progress: Callable[[int, int], None] | None = None
 ) -> None:
-    """Copy the owners' sessions, turns and receipts; `progress(done, total)` counts owners."""
+    """Copy all that the owners have; `progress(done, total)` counts owners.
+
+    Traces come along for the embedders that topics name; others are made again when they are needed.
+    """
     from ricordo.stores.sqlite import SqliteStore
+    from ricordo.stores.sqlite.restoring import SessionCopy
 
     if path.exists():
         raise ConflictError(f"{path} exists already; name a new file for the backup")
@@ -24,8 +29,16 @@ def copy_to_sqlite(
     try:
         for done, owner in enumerate(everyone, start=1):
             for session in _sessions(source, owner):
-                receipts = source.receipts(owner, session.id, limit=session.last_turn)
-                target.restore(session, _turns(source, session), receipts)
+                shelf = source.topics(owner, session.id)
+                copy = SessionCopy(
+                    session,
+                    turns=_turns(source, session),
+                    receipts=source.receipts(owner, session.id, limit=session.last_turn),
+                    shelf=shelf,
+                    blocks=source.blocks(owner, session.id),
+                    traces=_traces(source, session, shelf),
+                )
+                target.restore(copy)
             if progress:
                 progress(done, len(everyone))
         target.close()
@@ -49,3 +62,8 @@ def _turns(source: Store, session: SessionInfo) -> Iterator[Turn]:
     while page:
         yield from page
         page = source.turns(session.owner, session.id, last=PAGE, before=page[0].turn_number)
+
+
+def _traces(source: Store, session: SessionInfo, shelf: TopicShelf) -> Iterator[Trace]:
+    for embedder in sorted({topic.embedder for topic in shelf.topics}):
+        yield from source.traces(session.owner, embedder, session.id)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.records import Message, SessionChanges, SessionInfo, Turn, message_id
+from ricordo.stores.shelving import as_new
 
 
 def merge_repeat(turn: Turn, stored: Turn) -> Turn:
@@ -88,14 +89,14 @@ def changed(session: SessionInfo, changes: SessionChanges) -> SessionInfo:
 
 
 def prepared(session: SessionInfo, turns: Iterable[Turn]) -> list[Turn]:
-    """The turns of an import, sealed; refused if one of them belongs elsewhere."""
+    """The turns of an import, plain and sealed; refused if one of them belongs elsewhere."""
     sealed = []
     for turn in turns:
         if turn.owner != session.owner or turn.session_id != session.id:
             raise ValidationError(
                 "session_id", f"turn {turn.turn_number} (id {turn.id!r}) is not of session {session.id!r}"
             )
-        sealed.append(turn.sealed())
+        sealed.append(as_new(turn).sealed())
     return sealed
 
 

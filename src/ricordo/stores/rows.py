@@ -114,27 +114,33 @@ def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> lis
     A turn whose block is damaged comes without words and says so: the others are not held up by it.
     """
     turns = [row_to_turn(owner, row) for row in rows]
-    if not any(turn.archived for turn in turns):
-        return turns
-    blocks = {(turn.session_id, turn.block_id or "") for turn in turns if turn.archived}
-    words: dict[str, dict[str, list[Message]]] = {}
-    damage: dict[str, str] = {}
-    for session_id in {session_id for session_id, _ in blocks}:
-        wanted = [block_id for session, block_id in blocks if session == session_id]
-        found = bodies(session_id, wanted)
-        for block_id in wanted:
-            try:
-                words[block_id] = unpacked(block_id, found.get(block_id, b""))
-            except DamagedBlock as error:
-                damage[block_id] = str(error)
-    return [
-        turn
-        if not turn.archived
-        else replace(turn, damage=damage[turn.block_id])
-        if turn.block_id in damage
-        else with_words(turn, words[turn.block_id or ""].get(turn.id, ()))
-        for turn in turns
-    ]
+    wanted: dict[str, dict[str, None]] = {}
+    for turn in turns:
+        if turn.archived:
+            wanted.setdefault(turn.session_id, {})[turn.block_id or ""] = None
+    words: dict[tuple[str, str], dict[str, list[Message]] | DamagedBlock] = {}
+    for session_id, block_ids in wanted.items():
+        found = bodies(session_id, list(block_ids))
+        for block_id in block_ids:
+            words[session_id, block_id] = _words(block_id, found.get(block_id))
+    return [_spoken(turn, words[turn.session_id, turn.block_id or ""]) if turn.archived else turn for turn in turns]
+
+
+def _words(block_id: str, body: bytes | None) -> dict[str, list[Message]] | DamagedBlock:
+    try:
+        if body is None:
+            raise DamagedBlock(block_id, "it is gone")
+        return unpacked(block_id, body)
+    except DamagedBlock as error:
+        return error
+
+
+def _spoken(turn: Turn, words: dict[str, list[Message]] | DamagedBlock) -> Turn:
+    if isinstance(words, dict):
+        if turn.id in words:
+            return with_words(turn, words[turn.id])
+        words = DamagedBlock(turn.block_id or "", f"it does not hold turn {turn.turn_number}")
+    return replace(turn, damage=str(words))
 
 
 def session_to_row(session: SessionInfo) -> tuple[Any, ...]:

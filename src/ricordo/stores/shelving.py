@@ -1,14 +1,15 @@
 """What becomes of topics and blocks when turns come and go: the decisions every store shares, without a database.
 
-In: shelves, blocks and turns. Out: what is to be stored instead. A topic counts questions and answers; one that has
-lost all of them is gone. A block that loses turns is packed again without them, and goes with its last one.
+In: shelves, blocks and turns. Out: what is to be stored instead. A topic counts questions and answers, and goes with
+its last turn. A block takes a turn's place only if it holds every word of it; one that loses turns is packed again
+without them, and goes with its last one.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ricordo.archive.block import DamagedBlock, pack, unpack
-from ricordo.records import Block, Message, Turn, message_id, turn_id_of
+from ricordo.records import Block, Message, Turn, checksum, message_id, turn_id_of
 from ricordo.topics.shelf import TopicChange, TopicShelf
 from ricordo.topics.topic import Topic
 
@@ -28,16 +29,34 @@ def messages_counted(turn: Turn) -> int:
 
 
 def lessened(topic: Topic, gone: Collection[int], messages: int, archived: int) -> Topic | None:
-    """A topic that lost turns; None when nothing is left of it."""
+    """A topic that lost turns, by what they counted; None when by this count nothing is left of it."""
     left = topic.message_count - messages
     if left <= 0:
         return None
+    return _counted(topic, gone, left, topic.archived_count - archived)
+
+
+def recounted(topic: Topic, gone: Collection[int], messages: int, archived: int) -> Topic:
+    """A topic that lost turns but has others, by what those count: its own count had missed a late answer."""
+    return _counted(topic, gone, messages, archived)
+
+
+def _counted(topic: Topic, gone: Collection[int], messages: int, archived: int) -> Topic:
     return replace(
         topic,
-        message_count=left,
-        archived_count=max(0, topic.archived_count - archived),
-        restored_count=min(topic.restored_count, left),
+        message_count=messages,
+        archived_count=min(max(0, archived), messages),
+        restored_count=min(topic.restored_count, messages),
         hot=tuple(number for number in topic.hot if number not in gone),
+    )
+
+
+def returned(topic: Topic, turn: Turn) -> Topic:
+    """A topic one of whose archived turns was added to: it is in working memory again."""
+    return replace(
+        topic,
+        archived_count=max(0, topic.archived_count - messages_counted(turn)),
+        hot=tuple(sorted({*topic.hot, turn.turn_number})),
     )
 
 
@@ -78,6 +97,37 @@ def with_words(turn: Turn, messages: Iterable[Message]) -> Turn:
     return replace(turn, question=by_id.get(question), answer=by_id.get(answer), steps=steps)
 
 
+def as_new(turn: Turn) -> Turn:
+    """A turn as it comes into a store, wherever it was before: plain, and in no topic yet."""
+    if turn.topic_id is None and turn.block_id is None and not turn.archived and not turn.damage:
+        return turn
+    return replace(turn, topic_id=None, block_id=None, archived=False, damage="")
+
+
 def may_archive(turn: Turn | None) -> bool:
     """Whether a turn's words may move into a block: it is whole and in no block yet."""
     return turn is not None and not turn.is_open and turn.block_id is None
+
+
+def replaces(block: Block, turns: Sequence[Turn | None]) -> bool:
+    """Whether a block may take the place of these turns: each may be archived, and its words are in the block.
+
+    They may not be: the session was cleared and its numbers given again, or a message was added, since the block
+    was packed.
+    """
+    whole = [turn for turn in turns if turn is not None and may_archive(turn)]
+    numbers = {turn.turn_number for turn in whole}
+    return bool(turns) and len(numbers) == len(turns) == len(block.turn_numbers) and holds(block, whole) == numbers
+
+
+def holds(block: Block, turns: Iterable[Turn]) -> set[int]:
+    """The numbers of those turns whose every word is in the block; none of them when it is damaged."""
+    try:
+        words = unpacked(block.id, block.body)
+    except DamagedBlock:
+        return set()
+    return {
+        turn.turn_number
+        for turn in turns
+        if turn.id in words and checksum(with_words(turn, words[turn.id])) == turn.checksum
+    }

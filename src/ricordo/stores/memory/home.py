@@ -9,7 +9,8 @@ from uuid import UUID
 from ricordo.records import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
 from ricordo.stores import merging, shelving
 from ricordo.stores.rows import ENDLESS, texts_in
-from ricordo.topics.shelf import TopicShelf
+from ricordo.topics.shelf import TopicChange, TopicShelf
+from ricordo.topics.topic import Topic
 
 
 @dataclass
@@ -47,8 +48,10 @@ class MemorySession:
 
     def put(self, turn: Turn, receipt: StoredReceipt | None = None) -> Turn:
         """Insert or replace by number, refresh what the session derives from its turns."""
-        if self.at(turn.turn_number):
+        if before := self.at(turn.turn_number):
+            turn = replace(turn, block_id=None, archived=False)  # its block does not hold what was added
             self.replace(turn)
+            self._leave_block(before)
         else:
             insort(self.turns, turn, key=lambda each: each.turn_number)
         if receipt:
@@ -77,15 +80,19 @@ class MemorySession:
         self._rewrite_blocks({turn.block_id for turn in gone if turn.block_id})
 
     def _lessen_topics(self, gone: list[Turn], doomed: set[int]) -> None:
-        if not any(turn.topic_id for turn in gone):
+        lost = {turn.topic_id for turn in gone} & {topic.id for topic in self.shelf.topics}
+        if not lost:
             return
-        topics = []
-        for topic in self.shelf.topics:
-            lost = [turn for turn in gone if turn.topic_id == topic.id]
-            archived = sum(shelving.messages_counted(turn) for turn in lost if turn.archived)
-            left = shelving.lessened(topic, doomed, sum(map(shelving.messages_counted, lost)), archived)
-            topics += [left] if left else []
-        self.shelf = replace(self.shelf, topics=tuple(topics), revision=self.shelf.revision + 1)
+        topics = [self._lessened(topic, gone, doomed) if topic.id in lost else topic for topic in self.shelf.topics]
+        kept = tuple(topic for topic in topics if topic)
+        self.shelf = replace(self.shelf, topics=kept, revision=self.shelf.revision + 1)
+
+    def _lessened(self, topic: Topic, gone: list[Turn], doomed: set[int]) -> Topic | None:
+        staying = [turn for turn in self.turns if turn.topic_id == topic.id]
+        if not staying:
+            return None
+        lost = [turn for turn in gone if turn.topic_id == topic.id]
+        return shelving.lessened(topic, doomed, *_counts(lost)) or shelving.recounted(topic, doomed, *_counts(staying))
 
     def _rewrite_blocks(self, touched: set[str]) -> None:
         for block_id in touched:
@@ -96,11 +103,27 @@ class MemorySession:
             else:
                 del self.blocks[block_id]
 
+    def _leave_block(self, before: Turn) -> None:
+        """A turn that was in a block is plain now: block and topic are told."""
+        if before.block_id is None:
+            return
+        self._rewrite_blocks({before.block_id})
+        topic = self.shelf.topic(before.topic_id or "")
+        if topic and before.archived:
+            change = TopicChange(self.shelf.revision, put=(shelving.returned(topic, before),))
+            self.shelf = shelving.shelf_after(self.shelf, change)
+
     def clear(self) -> None:
         """Empty the session: turns, receipts, topics, blocks, traces; numbering starts again."""
         self.turns, self.receipts, self.passages, self.blocks, self.traces = [], {}, {}, {}, {}
         self.shelf = TopicShelf(revision=self.shelf.revision + 1)
         self.info = replace(self.info, turn_count=0, last_turn=0, revision=self.info.revision + 1)
+
+
+def _counts(turns: list[Turn]) -> tuple[int, int]:
+    """How many messages of these turns their topic counts, and how many of those only blocks hold."""
+    archived = [turn for turn in turns if turn.archived]
+    return sum(map(shelving.messages_counted, turns)), sum(map(shelving.messages_counted, archived))
 
 
 @dataclass

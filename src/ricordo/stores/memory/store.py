@@ -16,6 +16,7 @@ from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
 from ricordo.stores.memory.home import Home, MemorySession
 from ricordo.stores.memory.topics import MemoryTopics, MemoryTraces
+from ricordo.stores.shelving import as_new
 
 
 class MemoryStore(MemoryTopics, MemoryTraces):
@@ -43,7 +44,7 @@ class MemoryStore(MemoryTopics, MemoryTraces):
             merging.check_expected(expected, next_number, turn.session_id)
             if session is None:
                 session = home.sessions[turn.session_id] = MemorySession(merging.new_session(turn))
-            return session.put(replace(turn, turn_number=next_number).sealed(), receipt)
+            return session.put(replace(as_new(turn), turn_number=next_number).sealed(), receipt)
 
     def answer(
         self,

@@ -26,12 +26,12 @@ class MemoryTopics(Homes):
             if session is None or session.shelf.revision != change.revision:
                 return False
             session.shelf = shelving.shelf_after(session.shelf, change)
-            for number, topic_id in change.assigned.items():
-                if turn := session.at(number):
-                    session.replace(replace(turn, topic_id=topic_id))
             for turn in session.turns:
                 if turn.topic_id in change.removed:
                     session.replace(replace(turn, topic_id=None))
+            for number, topic_id in change.assigned.items():
+                if found := session.at(number):
+                    session.replace(replace(found, topic_id=topic_id))
             return True
 
     def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
@@ -42,8 +42,8 @@ class MemoryTopics(Homes):
     def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
         with self._lock:
             session = self._session(owner, session_id)
-            turns = [session.at(number) for number in block.turn_numbers] if session else [None]
-            if session is None or not all(shelving.may_archive(turn) for turn in turns):
+            turns = [session.at(number) for number in block.turn_numbers] if session else []
+            if session is None or block.id in session.blocks or not shelving.replaces(block, turns):
                 return False
             session.blocks[block.id] = block
             for turn in turns:
@@ -66,7 +66,7 @@ class MemoryTopics(Homes):
     def _set_archived(self, owner: Owner, session_id: str, turn_numbers: Sequence[int], *, archived: bool) -> int:
         with self._lock:
             session = self._session(owner, session_id)
-            turns = [session.at(number) for number in turn_numbers] if session else []
+            turns = [session.at(number) for number in set(turn_numbers)] if session else []
             due = [turn for turn in turns if turn and turn.block_id and turn.archived is not archived]
             for turn in due:
                 if session:
@@ -78,9 +78,10 @@ class MemoryTopics(Homes):
             session = self._session(owner, session_id)
             if session is None:
                 return 0
-            before = len(session.turns)
-            session.drop(set(turn_numbers))
-            return before - len(session.turns)
+            doomed = {turn.turn_number for turn in session.turns} & set(turn_numbers)
+            if doomed:
+                session.drop(doomed)
+            return len(doomed)
 
 
 class MemoryTraces(Homes):

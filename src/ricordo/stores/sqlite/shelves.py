@@ -9,9 +9,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ricordo.records import Block, Owner, SessionMark, Trace
+from ricordo.records import Block, Owner, SessionMark, Trace, Turn
 from ricordo.stores.rows import rows_to_turns, turn_to_row
-from ricordo.stores.shelving import lessened, rewritten
+from ricordo.stores.shelving import holds, lessened, recounted, replaces, returned, rewritten
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.topic_rows import (
     block_to_row,
@@ -22,6 +22,7 @@ from ricordo.stores.topic_rows import (
     topic_to_row,
 )
 from ricordo.topics.shelf import TopicChange, TopicShelf
+from ricordo.topics.topic import Topic
 
 Key = tuple[bytes, str]
 
@@ -56,15 +57,24 @@ def turns_of(reader: sqlite3.Connection, key: Key, topic_id: str) -> list[int]:
     return [number for (number,) in reader.execute(sql.TURNS_OF_TOPIC, (*key, topic_id))]
 
 
-def archive(writer: sqlite3.Connection, key: Key, block: Block) -> bool:
+def to_turns(connection: sqlite3.Connection, owner: Owner, rows: Iterable[Any]) -> list[Turn]:
+    """Turns behind rows, archived ones with their words; rows and blocks must be seen at one moment."""
+    return rows_to_turns(owner, rows, lambda session, ids: _bodies(connection, key_of(owner, session), ids))
+
+
+def archive(writer: sqlite3.Connection, owner: Owner, session_id: str, block: Block) -> bool:
     """Keep a block instead of the words of its turns: of all of them, or of none."""
-    writer.execute("SAVEPOINT archive")
+    key = key_of(owner, session_id)
+    if writer.execute(sql.BLOCK, (*key, block.id)).fetchall():
+        return False
+    numbers = json.dumps(block.turn_numbers)
+    found = to_turns(writer, owner, writer.execute(sql.TURNS_NUMBERED, (*key, numbers)).fetchall())
+    by_number = {turn.turn_number: turn for turn in found}
+    if not replaces(block, [by_number.get(number) for number in block.turn_numbers]):
+        return False
     writer.execute(sql.ADD_BLOCK, (*key, *block_to_row(block)))
-    packed = [writer.execute(sql.ARCHIVE_TURN, (block.id, *key, number)).rowcount for number in block.turn_numbers]
-    if not all(packed):
-        writer.execute("ROLLBACK TO archive")
-    writer.execute("RELEASE archive")
-    return all(packed)
+    writer.execute(sql.ARCHIVE_TURNS, (block.id, *key, numbers))
+    return True
 
 
 def blocks(reader: sqlite3.Connection, key: Key, topic_id: str | None) -> list[Block]:
@@ -73,31 +83,43 @@ def blocks(reader: sqlite3.Connection, key: Key, topic_id: str | None) -> list[B
     return [row_to_block(row) for row in reader.execute(sql.BLOCKS, values)]
 
 
-def bodies(
-    connection: sqlite3.Connection, owner: Owner, session_id: str, block_ids: Sequence[str]
-) -> Mapping[str, bytes]:
-    """The bytes of some blocks."""
-    wanted = json.dumps(list(block_ids))
-    return dict(connection.execute(sql.BLOCK_BODIES, (*key_of(owner, session_id), wanted)).fetchall())
-
-
 def rehydrate(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
     """Write the words of archived turns back into their rows."""
-    key, came = key_of(owner, session_id), 0
-    for number in numbers:
-        rows = writer.execute(sql.TURN_BY_NUMBER, (*key, number)).fetchall()
-        for turn in rows_to_turns(owner, rows, lambda session, ids: bodies(writer, owner, session, ids)):
-            if not turn.archived or turn.damage:
-                continue
-            _, _, _, _, _, query, _, _, response, _, _, _, details, *_ = turn_to_row(turn)
-            writer.execute(sql.REHYDRATE_TURN, (query, response, details, *key, number))
-            came += 1
-    return came
+    key = key_of(owner, session_id)
+    rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
+    back = [turn for turn in to_turns(writer, owner, rows) if turn.archived and not turn.damage]
+    writer.executemany(sql.REHYDRATE_TURN, [(*_words(turn), *key, turn.turn_number) for turn in back])
+    return len(back)
 
 
-def release(writer: sqlite3.Connection, key: Key, numbers: Iterable[int]) -> int:
-    """Let go of words that a block holds as well."""
-    return sum(writer.execute(sql.RELEASE_TURN, (*key, number)).rowcount for number in numbers)
+def release(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
+    """Let go of words that a block holds as well: never of the only copy, should the block be damaged."""
+    key = key_of(owner, session_id)
+    rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
+    plain: dict[str, list[Turn]] = {}
+    for turn in to_turns(writer, owner, rows):
+        if turn.block_id and not turn.archived:
+            plain.setdefault(turn.block_id, []).append(turn)
+    went = 0
+    for block_id, turns in plain.items():
+        for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
+            held = sorted(holds(row_to_block(row), turns))
+            went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
+    return went
+
+
+def leave_block(writer: sqlite3.Connection, before: Turn) -> None:
+    """Make a turn plain because something is being added to it; its block and its topic are told."""
+    if before.block_id is None:
+        return
+    key = key_of(before.owner, before.session_id)
+    query, _, _ = _words(before)
+    writer.execute(sql.LEAVE_BLOCK, (query, *key, before.turn_number))
+    tell_blocks(writer, key, {before.block_id})
+    topic = _topic(writer, key, before.topic_id) if before.archived and before.topic_id else None
+    if topic:
+        writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(returned(topic, before))))
+        writer.execute(sql.TOUCH_SHELF, key)
 
 
 def tell_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> None:
@@ -106,32 +128,60 @@ def tell_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> No
     for row in gone:
         if row[2]:
             lost.setdefault(row[2], []).append(row)
-    if not lost:
-        return
-    for topic in shelf(writer, key).topics:
-        rows = lost.get(topic.id, [])
-        archived = sum(messages for *_, packed, messages in rows if packed)
-        left = lessened(topic, {row[1] for row in rows}, sum(row[-1] for row in rows), archived)
+    for topic_id, rows in lost.items():
+        topic = _topic(writer, key, topic_id)
+        if topic is None:
+            continue
+        left = _lessened(writer, key, topic, rows)
         if left is None:
-            writer.execute(sql.DROP_TOPIC, (*key, topic.id))
-        elif rows:
+            writer.execute(sql.DROP_TOPIC, (*key, topic_id))
+        else:
             writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(left)))
-    writer.execute(sql.TOUCH_SHELF, key)
+    if lost:
+        writer.execute(sql.TOUCH_SHELF, key)
 
 
 def tell_blocks(writer: sqlite3.Connection, key: Key, touched: Iterable[str]) -> None:
     """Blocks that lost turns are written again without them; one that lost all of them goes."""
     for block_id in touched:
-        rows = writer.execute(sql.BLOCK, (*key, block_id)).fetchall()
-        if not rows:
-            continue
-        staying = dict(writer.execute(sql.TURNS_IN_BLOCK, (*key, block_id)).fetchall())
-        block = rewritten(row_to_block(rows[0]), staying)
-        if block is None:
-            writer.execute(sql.DROP_BLOCK, (*key, block_id))
-        else:
-            _, _, turn_numbers, _, body = block_to_row(block)
-            writer.execute(sql.SET_BLOCK, (turn_numbers, body, *key, block_id))
+        for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
+            stored = row_to_block(row)
+            numbers = json.dumps(stored.turn_numbers)
+            staying = dict(writer.execute(sql.TURNS_IN_BLOCK, (*key, numbers, block_id)).fetchall())
+            block = rewritten(stored, staying)
+            if block is None:
+                writer.execute(sql.DROP_BLOCK, (*key, block_id))
+                writer.execute(sql.LOSE_BLOCK, (*key, numbers, block_id))
+            else:
+                _, _, turn_numbers, _, body = block_to_row(block)
+                writer.execute(sql.SET_BLOCK, (turn_numbers, body, *key, block_id))
+
+
+def _lessened(writer: sqlite3.Connection, key: Key, topic: Topic, gone: Sequence[Any]) -> Topic | None:
+    if not writer.execute(sql.ANY_TURN_OF_TOPIC, (*key, topic.id)).fetchall():
+        return None
+    numbers = {row[1] for row in gone}
+    archived = sum(messages for *_, packed, messages in gone if packed)
+    left = lessened(topic, numbers, sum(row[-1] for row in gone), archived)
+    if left is not None:
+        return left
+    counts = writer.execute(sql.COUNT_TOPIC, (*key, topic.id)).fetchone()
+    return recounted(topic, numbers, *map(int, counts))
+
+
+def _topic(connection: sqlite3.Connection, key: Key, topic_id: str) -> Topic | None:
+    rows = connection.execute(sql.TOPIC, (*key, topic_id)).fetchall()
+    return row_to_topic(rows[0]) if rows else None
+
+
+def _bodies(connection: sqlite3.Connection, key: Key, block_ids: Sequence[str]) -> Mapping[str, bytes]:
+    return dict(connection.execute(sql.BLOCK_BODIES, (*key, json.dumps(block_ids))).fetchall())
+
+
+def _words(turn: Turn) -> tuple[Any, Any, Any]:
+    """The columns that are NULL while a turn is archived."""
+    _, _, _, _, _, query, _, _, response, _, _, _, details, *_ = turn_to_row(turn)
+    return query, response, details
 
 
 def marks(reader: sqlite3.Connection, owner: Owner) -> dict[str, SessionMark]:
@@ -141,8 +191,11 @@ def marks(reader: sqlite3.Connection, owner: Owner) -> dict[str, SessionMark]:
 
 def traces(reader: sqlite3.Connection, owner: Owner, embedder: str, session_id: str | None) -> list[Trace]:
     """The traces by one embedder."""
-    values = {"owner": owner.key.bytes, "embedder": embedder, "session_id": session_id}
-    return [row_to_trace(row) for row in reader.execute(sql.TRACES, values)]
+    if session_id is None:
+        rows = reader.execute(sql.TRACES, (owner.key.bytes, embedder))
+    else:
+        rows = reader.execute(sql.TRACES_OF_SESSION, (owner.key.bytes, embedder, session_id))
+    return [row_to_trace(row) for row in rows]
 
 
 def keep_traces(writer: sqlite3.Connection, owner: Owner, kept: Sequence[Trace]) -> None:

@@ -9,6 +9,12 @@ TURN_BY_ID = f"SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND turn_id = ?"
 
 TURN_BY_NUMBER = f"SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND session_id = ? AND turn_number = ?"
 
+TURNS_NUMBERED = f"""
+SELECT {TURN_COLUMNS} FROM turns
+WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
+ORDER BY turn_number
+"""
+
 # Newest first, so that the limit stops the walk; LIMIT -1 is no limit.
 TURNS = f"""
 SELECT {TURN_COLUMNS} FROM turns
@@ -132,9 +138,12 @@ WHERE owner = ? AND last_active_at < ?
 ORDER BY last_active_at LIMIT ?
 """
 
+# How many messages of a turn its topic counts; of an archived question the row keeps the tokens alone.
+_COUNTED = "(query IS NOT NULL OR query_tokens > 0) + (answered_at IS NOT NULL)"
+
 # What a removed turn leaves behind for its session, topic and block to be told.
-_GONE = """session_id, turn_number, topic_id, block_id, query IS NULL AND response IS NULL AND details IS NULL,
-    (query IS NOT NULL OR query_tokens > 0) + (answered_at IS NOT NULL)"""
+_GONE = f"""session_id, turn_number, topic_id, block_id, query IS NULL AND response IS NULL AND details IS NULL,
+    {_COUNTED}"""
 
 DROP_OLDEST_TURNS = f"""
 DELETE FROM turns WHERE rowid IN (
@@ -165,8 +174,8 @@ RETURNING turn_count
 # A passage serves the turns up to its last one; when all of those are gone, so is the passage.
 DROP_UNUSED_PASSAGES = """
 DELETE FROM passages
-WHERE owner = :owner AND session_id = :session_id AND last_turn < (
-    SELECT min(turn_number) FROM turns WHERE owner = :owner AND session_id = :session_id
+WHERE owner = :owner AND session_id = :session_id AND last_turn < coalesce(
+    (SELECT min(turn_number) FROM turns WHERE owner = :owner AND session_id = :session_id), 9223372036854775807
 )
 """
 
@@ -209,12 +218,21 @@ INSERT OR REPLACE INTO topics (owner, session_id, {TOPIC_COLUMNS}) VALUES (?, ?{
 
 DROP_TOPIC = "DELETE FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
 
+TOPIC = f"SELECT {TOPIC_COLUMNS} FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
+
 ASSIGN_TURN = "UPDATE turns SET topic_id = ? WHERE owner = ? AND session_id = ? AND turn_number = ?"
 
 UNASSIGN_TURNS = "UPDATE turns SET topic_id = NULL WHERE owner = ? AND session_id = ? AND topic_id = ?"
 
 TURNS_OF_TOPIC = """
 SELECT turn_number FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ? ORDER BY turn_number
+"""
+
+ANY_TURN_OF_TOPIC = "SELECT 1 FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ? LIMIT 1"
+
+COUNT_TOPIC = f"""
+SELECT total({_COUNTED}), total(({_COUNTED}) * (query IS NULL AND response IS NULL AND details IS NULL))
+FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ?
 """
 
 ADD_BLOCK = f"""
@@ -238,24 +256,33 @@ SELECT block_id, body FROM blocks
 WHERE owner = ? AND session_id = ? AND block_id IN (SELECT value FROM json_each(?))
 """
 
-TURNS_IN_BLOCK = "SELECT turn_id, turn_number FROM turns WHERE owner = ? AND session_id = ? AND block_id = ?"
-
-# Only a whole turn that is in no block yet; the words go, everything else of the row stays.
-ARCHIVE_TURN = """
-UPDATE turns SET query = NULL, response = NULL, details = NULL, block_id = ?
-WHERE owner = ? AND session_id = ? AND turn_number = ?
-  AND block_id IS NULL AND NOT (query IS NOT NULL AND response IS NULL)
+# Which turns are still in a block, found by the numbers that it names.
+TURNS_IN_BLOCK = """
+SELECT turn_id, turn_number FROM turns
+WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND block_id = ?
 """
 
-RELEASE_TURN = """
-UPDATE turns SET query = NULL, response = NULL, details = NULL
-WHERE owner = ? AND session_id = ? AND turn_number = ?
-  AND block_id IS NOT NULL AND (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL)
+# The words go, everything else of the row stays. Whether they may is decided before.
+ARCHIVE_TURNS = """
+UPDATE turns SET query = NULL, response = NULL, details = NULL, block_id = ?
+WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
 """
 
 REHYDRATE_TURN = """
 UPDATE turns SET query = ?, response = ?, details = ?
 WHERE owner = ? AND session_id = ? AND turn_number = ?
+"""
+
+# The words are here and in no block.
+LEAVE_BLOCK = """
+UPDATE turns SET query = ?, block_id = NULL WHERE owner = ? AND session_id = ? AND turn_number = ?
+"""
+
+# The block is lost: what is plain may be packed again, what is not stays marked as damaged.
+LOSE_BLOCK = """
+UPDATE turns SET block_id = NULL
+WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND block_id = ?
+  AND (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL)
 """
 
 # ── traces ───────────────────────────────────────────────────────────────────────────────────────────
@@ -264,8 +291,12 @@ MARKS = "SELECT session_id, revision, last_turn, turn_count FROM sessions WHERE 
 
 TRACES = """
 SELECT session_id, turn_number, embedder, checksum, body FROM traces
-WHERE owner = :owner AND embedder = :embedder AND (:session_id IS NULL OR session_id = :session_id)
-ORDER BY session_id, turn_number
+WHERE owner = ? AND embedder = ? ORDER BY session_id, turn_number
+"""
+
+TRACES_OF_SESSION = """
+SELECT session_id, turn_number, embedder, checksum, body FROM traces
+WHERE owner = ? AND embedder = ? AND session_id = ? ORDER BY turn_number
 """
 
 KEEP_TRACE = """

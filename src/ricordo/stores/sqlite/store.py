@@ -25,7 +25,7 @@ from ricordo.records import (
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
 from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
-from ricordo.stores.sqlite import forgetting, shelves, snapshots, writing
+from ricordo.stores.sqlite import forgetting, restoring, shelves, snapshots, writing
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.connections import Connections
 from ricordo.stores.sqlite.database import translated
@@ -79,13 +79,13 @@ class SqliteStore:
         prepared = merging.prepared(session, turns)
         return self._connections.write(lambda writer: writing.load(writer, session, prepared))
 
-    def restore(self, session: SessionInfo, turns: Iterable[Turn], receipts: Iterable[StoredReceipt]) -> None:
+    def restore(self, copy: restoring.SessionCopy) -> None:
         """Write a session that is not here yet exactly as it was elsewhere: a backup's way in."""
-        self._connections.write(lambda writer: writing.restore(writer, session, turns, receipts))
+        self._connections.write(lambda writer: restoring.restore(writer, copy))
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:
-        with self._reading() as reader, snapshots.one_view(reader):
-            return writing.find_turn(reader, owner, turn_id)
+        found = self._read_turns(owner, sql.TURN_BY_ID, (owner.key.bytes, turn_id))
+        return found[0] if found else None
 
     def turns(
         self,
@@ -96,32 +96,10 @@ class SqliteStore:
         before: int | None = None,
         after: int | None = None,
     ) -> Sequence[Turn]:
-        # The hot path of every prompt: no context manager, no generator.
-        bounds = (0 if after is None else after, ENDLESS if before is None else before)
-        connections = self._connections
-        reader = connections.reader()
-        try:
-            rows = reader.execute(
-                sql.TURNS, (owner.key.bytes, session_id, *bounds, -1 if last is None else last)
-            ).fetchall()
-        except (sqlite3.Error, UnicodeError) as error:
-            raise translated(error, self._path) from error
-        finally:
-            connections.give_back(reader)
-        rows.reverse()
-        turns = [row_to_turn(owner, row) for row in rows]
-        if any(turn.archived for turn in turns):
-            return self._with_archived(owner, session_id, *bounds, last)
-        return turns
-
-    def _with_archived(
-        self, owner: Owner, session_id: str, after: int, before: int, last: int | None
-    ) -> Sequence[Turn]:
-        """The same turns again, rows and blocks seen at the same moment."""
-        with self._reading() as reader, snapshots.one_view(reader):
-            bounds = (after, before, -1 if last is None else last)
-            rows = reader.execute(sql.TURNS, (owner.key.bytes, session_id, *bounds)).fetchall()
-            return writing.to_turns(reader, owner, reversed(rows))
+        bounds = (0 if after is None else after, ENDLESS if before is None else before, -1 if last is None else last)
+        found = self._read_turns(owner, sql.TURNS, (owner.key.bytes, session_id, *bounds))
+        found.reverse()
+        return found
 
     def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
         with self._reading() as reader:
@@ -203,8 +181,7 @@ class SqliteStore:
             return shelves.turns_of(reader, shelves.key_of(owner, session_id), topic_id)
 
     def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
-        key = shelves.key_of(owner, session_id)
-        return self._connections.write(lambda writer: shelves.archive(writer, key, block))
+        return self._connections.write(lambda writer: shelves.archive(writer, owner, session_id, block))
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         with self._reading() as reader:
@@ -214,8 +191,7 @@ class SqliteStore:
         return self._connections.write(lambda writer: shelves.rehydrate(writer, owner, session_id, turn_numbers))
 
     def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        key = shelves.key_of(owner, session_id)
-        return self._connections.write(lambda writer: shelves.release(writer, key, turn_numbers))
+        return self._connections.write(lambda writer: shelves.release(writer, owner, session_id, turn_numbers))
 
     def delete_turns(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
         return self._connections.write(lambda writer: forgetting.delete_turns(writer, owner, session_id, turn_numbers))
@@ -256,6 +232,22 @@ class SqliteStore:
 
     def _scrub(self) -> None:
         self._connections.write_alone(lambda writer: forgetting.scrub(writer, self._wait))
+
+    def _read_turns(self, owner: Owner, statement: str, values: tuple[object, ...]) -> list[Turn]:
+        # The hot path of every prompt: no context manager, no generator.
+        connections = self._connections
+        reader = connections.reader()
+        try:
+            rows = reader.execute(statement, values).fetchall()
+            for row in rows:
+                if row[-1] is not None:  # in a block: rows and blocks have to be seen at the same moment
+                    with snapshots.one_view(reader):
+                        return shelves.to_turns(reader, owner, reader.execute(statement, values).fetchall())
+        except (sqlite3.Error, UnicodeError) as error:
+            raise translated(error, self._path) from error
+        finally:
+            connections.give_back(reader)
+        return [row_to_turn(owner, row) for row in rows]
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

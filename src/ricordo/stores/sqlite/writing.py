@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ricordo.errors import NotFoundError
+from ricordo.errors import DamageError, NotFoundError
 from ricordo.placing import add_step, open_turn, place, the_message
 from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn, checksum
 from ricordo.stores import merging
-from ricordo.stores.rows import ENDLESS, micros, row_to_session, rows_to_turns, session_to_row, turn_to_row
+from ricordo.stores.rows import ENDLESS, micros, row_to_session, session_to_row, turn_to_row
 from ricordo.stores.sqlite import shelves
 from ricordo.stores.sqlite import statements as sql
 
@@ -32,7 +32,7 @@ def append_new(writer: sqlite3.Connection, turn: Turn, expected: int | None, rec
         raise TurnIdTaken
     if not found:
         begun = merging.touched(merging.new_session(turn), replace(turn, turn_number=1), turn_count=1)
-        _add_session(writer, begun)
+        add_session(writer, begun)
     numbered = _numbered(turn, number)
     try:
         writer.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
@@ -50,7 +50,7 @@ def append_known(writer: sqlite3.Connection, turn: Turn, expected: int | None, r
     stored = find_turn(writer, turn.owner, turn.id)
     if stored:
         merged = merging.merge_repeat(turn, stored)
-        return stored if merged is stored else _change(writer, merged, receipt)
+        return stored if merged is stored else _change(writer, stored, merged, receipt)
     counted = writer.execute(sql.LAST_TURN_OF_SESSION, (turn.owner.key.bytes, turn.session_id)).fetchone()
     merging.check_expected(expected, (counted[0] if counted else 0) + 1, turn.session_id)
     return append_new(writer, turn, None, receipt)
@@ -69,7 +69,7 @@ def answer(
     if stored is None:
         raise NotFoundError(f"turn {turn_id!r} does not exist for this user; ask first")
     merged = merging.merge_answer(stored, message, metadata)
-    return stored if merged is stored else _change(writer, merged, receipt)
+    return stored if merged is stored else _change(writer, stored, merged, receipt)
 
 
 def add_message(writer: sqlite3.Connection, turn: Turn) -> Turn:
@@ -82,7 +82,7 @@ def add_message(writer: sqlite3.Connection, turn: Turn) -> Turn:
         return append_known(writer, opened, None, None)
     if where == "answer":
         return answer(writer, turn.owner, newest.id, message, {}, None)
-    return _change(writer, add_step(newest, message).sealed(), None)
+    return _change(writer, newest, add_step(newest, message).sealed(), None)
 
 
 def load(writer: sqlite3.Connection, session: SessionInfo, turns: Sequence[Turn]) -> tuple[int, int]:
@@ -99,22 +99,11 @@ def load(writer: sqlite3.Connection, session: SessionInfo, turns: Sequence[Turn]
     existing = find_session(writer, session.owner, session.id)
     after = merging.grown(existing or merging.loaded_session(session), fresh)
     if existing is None:
-        _add_session(writer, after)
+        add_session(writer, after)
     elif fresh:
         _set_session(writer, after)
     writer.executemany(sql.ADD_TURN, ((owner, *turn_to_row(turn)) for turn in fresh))
     return len(fresh), len(turns) - len(fresh)
-
-
-def restore(
-    writer: sqlite3.Connection, session: SessionInfo, turns: Iterable[Turn], receipts: Iterable[StoredReceipt]
-) -> None:
-    """Write a session exactly as it was, counters and gaps included: what a backup needs."""
-    owner = session.owner.key.bytes
-    _add_session(writer, session)
-    writer.executemany(sql.ADD_TURN, ((owner, *turn_to_row(turn)) for turn in turns))
-    for receipt in receipts:
-        keep_receipt(writer, session.owner, receipt, session.id, receipt.turn_number)
 
 
 def update_session(
@@ -142,7 +131,7 @@ def keep_receipt(
 
 
 def find_turn(connection: sqlite3.Connection, owner: Owner, turn_id: str) -> Turn | None:
-    """One turn by id."""
+    """One turn by id, to be compared with or added to."""
     return _one_turn(connection, owner, connection.execute(sql.TURN_BY_ID, (owner.key.bytes, turn_id)))
 
 
@@ -152,21 +141,23 @@ def find_session(connection: sqlite3.Connection, owner: Owner, session_id: str) 
     return row_to_session(owner, rows[0]) if rows else None
 
 
-def to_turns(connection: sqlite3.Connection, owner: Owner, rows: Iterable[Any]) -> list[Turn]:
-    """Turns behind rows, archived ones with their words; rows and blocks must be seen at one moment."""
-    return rows_to_turns(owner, list(rows), lambda session, ids: shelves.bodies(connection, owner, session, ids))
-
-
 def _one_turn(connection: sqlite3.Connection, owner: Owner, found: Iterable[Any]) -> Turn | None:
-    turns = to_turns(connection, owner, found)
-    return turns[0] if turns else None
+    """The turn behind a row, if there is one; an archived one whose words are lost cannot be compared or added to."""
+    for turn in shelves.to_turns(connection, owner, found):
+        if turn.damage:
+            raise DamageError(turn.damage)
+        return turn
+    return None
 
 
 def _newest(writer: sqlite3.Connection, owner: Owner, session_id: str) -> Turn | None:
-    return _one_turn(writer, owner, writer.execute(sql.TURNS, (owner.key.bytes, session_id, 0, ENDLESS, 1)))
+    """The newest turn, if it can be added to: one whose words are lost does not keep the talk from going on."""
+    rows = writer.execute(sql.TURNS, (owner.key.bytes, session_id, 0, ENDLESS, 1)).fetchall()
+    return next((turn for turn in shelves.to_turns(writer, owner, rows) if not turn.damage), None)
 
 
-def _add_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
+def add_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
+    """A session that is not here yet, and its owner if need be."""
     owner = session.owner
     writer.execute(sql.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
     writer.execute(sql.ADD_SESSION, (owner.key.bytes, *session_to_row(session)))
@@ -177,8 +168,8 @@ def _set_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
     writer.execute(sql.SET_SESSION, (*values, session.owner.key.bytes, session_id))
 
 
-def _change(writer: sqlite3.Connection, turn: Turn, receipt: StoredReceipt | None) -> Turn:
-    """Write what was added to a stored turn."""
+def _change(writer: sqlite3.Connection, before: Turn, turn: Turn, receipt: StoredReceipt | None) -> Turn:
+    """Write what was added to a stored turn. Its block, if it is in one, does not hold that: it leaves the block."""
     place = (turn.owner.key.bytes, turn.session_id)
     _, _, _, _, _, _, _, answered_at, response, tokens, chunk_ids, metadata, details, _, _, seal, *_ = turn_to_row(turn)
     values = (answered_at, response, tokens, chunk_ids, metadata, details, seal)
@@ -186,6 +177,9 @@ def _change(writer: sqlite3.Connection, turn: Turn, receipt: StoredReceipt | Non
     writer.execute(sql.TOUCH_SESSION, (_last_said(turn), *place))
     if receipt:
         keep_receipt(writer, turn.owner, receipt, turn.session_id, turn.turn_number)
+    if before.block_id:
+        shelves.leave_block(writer, before)
+        return replace(turn, block_id=None, archived=False)
     return turn
 
 

@@ -140,7 +140,8 @@ class ForgettingContract(Contract):
         turn = store.append(a_turn(anna))
         store.append(a_turn(anna, session_id="other", response=None))
         kept = store.append(a_turn(bruno))
-        assert store.erase(anna) == {"sessions": 2, "turns": 2, "receipts": 0}
+        gone = store.erase(anna)
+        assert gone == {"sessions": 2, "turns": 2, "receipts": 0, "topics": 0, "blocks": 0, "traces": 0}
         assert store.turn(anna, turn.id) is None
         assert list(store.sessions(anna, limit=9)) == []
         assert list(store.owners(anna.tenant_id)) == []

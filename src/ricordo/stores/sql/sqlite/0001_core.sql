@@ -77,6 +77,9 @@ CREATE INDEX turns_by_age ON turns (owner, created_at);
 -- Asked and not yet answered: few at any time, found without reading the others.
 CREATE INDEX turns_open ON turns (owner) WHERE query IS NOT NULL AND response IS NULL;
 
+-- The turns of one topic. A turn that nobody has organised yet costs nothing here.
+CREATE INDEX turns_by_topic ON turns (owner, session_id, topic_id, turn_number) WHERE topic_id IS NOT NULL;
+
 -- What a context held and why, beside the turn it was built for. Longer texts (system prompt, chunks,
 -- summaries) are named by digest and kept once per session in passages, until the last turn that used them goes.
 CREATE TABLE receipts (
