@@ -4,14 +4,32 @@ In: a transaction behind its owner's wall. Out: how much went. Rows go for good 
 of them in its files and logs until it vacuums and recycles is the operator's.
 """
 
-from collections import Counter
+from collections.abc import Sequence
 
 from ricordo.records import Owner
 from ricordo.reports import Expired
-from ricordo.stores.postgres import statements
+from ricordo.stores.postgres import shelf_statements, shelves, statements
 from ricordo.stores.postgres.transaction import Cursor, Transaction
 
-_CONTENT = (statements.DELETE_RECEIPTS, statements.DELETE_PASSAGES, statements.DELETE_TURNS)
+_CONTENT = (
+    statements.DELETE_RECEIPTS,
+    statements.DELETE_PASSAGES,
+    shelf_statements.DELETE_TRACES,
+    shelf_statements.DELETE_TOPICS,
+    shelf_statements.DELETE_BLOCKS,
+    statements.DELETE_TURNS,
+)
+_ALL = {
+    "traces": shelf_statements.ERASE_TRACES,
+    "topics": shelf_statements.ERASE_TOPICS,
+    "blocks": shelf_statements.ERASE_BLOCKS,
+    "receipts": statements.ERASE_RECEIPTS,
+    "passages": statements.ERASE_PASSAGES,
+    "turns": statements.ERASE_TURNS,
+    "sessions": statements.ERASE_SESSIONS,
+    "owners": statements.ERASE_OWNER,
+}
+_TOLD = ("sessions", "turns", "receipts", "topics", "blocks", "traces")
 
 
 def clear(transaction: Transaction, owner: Owner, session_id: str) -> int | None:
@@ -45,18 +63,26 @@ def expire(transaction: Transaction, owner: Owner, turns_before: int, idle_befor
     return Expired(sessions, turns, more=left == (True,))
 
 
+def delete_turns(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
+    """Remove single turns; how many went. The session stays, even without any."""
+    here = {"owner": owner.key, "session_id": session_id}
+    transaction.send(statements.LOCK_SESSION, here)
+    dropped = transaction.send(statements.DELETE_NUMBERED_TURNS, {**here, "numbers": list(numbers)})
+    gone = [shelves.Gone(*row) for row in dropped]
+    if gone:
+        transaction.send(statements.SHRINK_SESSION, {**here, "gone": len(gone)})
+        transaction.send(statements.DELETE_UNUSED_PASSAGES, {"owner": owner.key, "session_ids": [session_id]})
+        shelves.tell(transaction, owner, session_id, gone)
+    return len(gone)
+
+
 def erase(transaction: Transaction, owner: Owner) -> dict[str, int]:
     """Remove all that an owner has; how many of each thing went."""
     mine = {"owner": owner.key}
     transaction.send(statements.LOCK_OWNER, mine)
     transaction.send(statements.LOCK_ALL_SESSIONS, mine)
-    transaction.send(statements.ERASE_PASSAGES, mine)
-    receipts = transaction.send(statements.ERASE_RECEIPTS, mine)
-    turns = transaction.send(statements.ERASE_TURNS, mine)
-    sessions = transaction.send(statements.ERASE_SESSIONS, mine)
-    transaction.send(statements.ERASE_OWNER, mine)
-    gone = {"sessions": sessions, "turns": turns, "receipts": receipts}
-    return {name: transaction.count(cursor) for name, cursor in gone.items()}
+    gone = {name: transaction.send(statement, mine) for name, statement in _ALL.items()}
+    return {name: transaction.count(gone[name]) for name in _TOLD}
 
 
 def _expire_idle(transaction: Transaction, owner: Owner, idle_before: int, batch: int) -> tuple[int, int]:
@@ -89,14 +115,20 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
     dropped = transaction.send(
         statements.DELETE_EXPIRED_TURNS, {**past, "session_ids": session_ids, "numbers": numbers}
     )
-    gone = Counter(session_id for (session_id,) in dropped)
+    gone: dict[str, list[shelves.Gone]] = {}
+    for turn in (shelves.Gone(*row) for row in dropped):
+        gone.setdefault(turn.session_id, []).append(turn)
     transaction.send_many(
         statements.SHRINK_SESSION,
-        [{"owner": owner.key, "session_id": name, "gone": count} for name, count in sorted(gone.items())],
+        [{"owner": owner.key, "session_id": name, "gone": len(lost)} for name, lost in sorted(gone.items())],
     )
     transaction.send(statements.DELETE_UNUSED_PASSAGES, touched)
     emptied = transaction.send(statements.DELETE_EMPTIED_SESSIONS, {"owner": owner.key, "session_ids": sorted(gone)})
-    return transaction.count(emptied), gone.total()
+    without = {session_id for (session_id,) in emptied}
+    for session_id, lost in gone.items():
+        if session_id not in without:
+            shelves.tell(transaction, owner, session_id, lost)
+    return len(without), sum(map(len, gone.values()))
 
 
 def _delete_content(transaction: Transaction, owner: Owner, session_ids: list[str]) -> Cursor:

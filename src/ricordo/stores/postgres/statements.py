@@ -8,8 +8,18 @@ no owner to name.
 from ricordo.stores.rows import SESSION_COLUMNS, TURN_COLUMNS
 
 
-def _values(columns: str) -> str:
+def values_of(columns: str) -> str:
+    """A parameter for each column, by its name."""
     return ", ".join(f"%({name})s" for name in columns.split(", "))
+
+
+# A turn's columns and, for one that only its block holds, the block's bytes: row and block are seen at one moment,
+# in one round trip, and a plain turn costs no lookup.
+_TURN_AND_BODY = f"""{TURN_COLUMNS},
+        CASE WHEN t.block_id IS NOT NULL AND t.query IS NULL AND t.response IS NULL AND t.details IS NULL THEN
+            (SELECT b.body FROM ricordo.blocks AS b
+             WHERE b.owner = %(owner)s AND b.session_id = t.session_id AND b.block_id = t.block_id)
+        END"""
 
 
 # -- writing a turn ----------------------------------------------------------------------------------------------
@@ -67,7 +77,7 @@ TOUCH_KNOWN_SESSION = """
 """
 
 INSERT_TURN = f"""
-    INSERT INTO ricordo.turns (owner, {TURN_COLUMNS}) VALUES (%(owner)s, {_values(TURN_COLUMNS)})
+    INSERT INTO ricordo.turns (owner, {TURN_COLUMNS}) VALUES (%(owner)s, {values_of(TURN_COLUMNS)})
 """
 
 REWRITE_TURN = """
@@ -97,7 +107,7 @@ KEEP_PASSAGE = """
 # -- importing a session -----------------------------------------------------------------------------------------
 
 INSERT_SESSION = f"""
-    INSERT INTO ricordo.sessions (owner, {SESSION_COLUMNS}) VALUES (%(owner)s, {_values(SESSION_COLUMNS)})
+    INSERT INTO ricordo.sessions (owner, {SESSION_COLUMNS}) VALUES (%(owner)s, {values_of(SESSION_COLUMNS)})
     ON CONFLICT (owner, session_id) DO NOTHING
 """
 
@@ -120,28 +130,39 @@ TURN_NUMBERS = """
 """
 
 TURNS_BY_NUMBER = f"""
-    SELECT {TURN_COLUMNS} FROM ricordo.turns
+    SELECT {_TURN_AND_BODY}
+    FROM ricordo.turns AS t
     WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
 """
 
+TURNS_BY_TOPIC = f"""
+    SELECT {_TURN_AND_BODY}
+    FROM ricordo.turns AS t
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = %(topic_id)s
+"""
+
 TURNS_BY_ID = f"""
-    SELECT {TURN_COLUMNS} FROM ricordo.turns WHERE owner = %(owner)s AND turn_id = ANY(%(turn_ids)s::text[])
+    SELECT {_TURN_AND_BODY}
+    FROM ricordo.turns AS t WHERE owner = %(owner)s AND turn_id = ANY(%(turn_ids)s::text[])
 """
 
 # -- reading -----------------------------------------------------------------------------------------------------
 
 TURN_BY_ID = f"""
-    SELECT {TURN_COLUMNS} FROM ricordo.turns WHERE owner = %(owner)s AND turn_id = %(turn_id)s
+    SELECT {_TURN_AND_BODY}
+    FROM ricordo.turns AS t WHERE owner = %(owner)s AND turn_id = %(turn_id)s
 """
 
 NEWEST_TURN = f"""
-    SELECT {TURN_COLUMNS} FROM ricordo.turns
+    SELECT {_TURN_AND_BODY}
+    FROM ricordo.turns AS t
     WHERE owner = %(owner)s AND session_id = %(session_id)s ORDER BY turn_number DESC LIMIT 1
 """
 
 # Newest first, so that LIMIT keeps the newest; the store turns them round.
 TURNS = f"""
-    SELECT {TURN_COLUMNS} FROM ricordo.turns
+    SELECT {_TURN_AND_BODY}
+    FROM ricordo.turns AS t
     WHERE owner = %(owner)s AND session_id = %(session_id)s
       AND turn_number > %(after)s AND turn_number < %(before)s
     ORDER BY turn_number DESC LIMIT %(last)s
@@ -238,7 +259,12 @@ DELETE_SESSIONS = """
 """
 
 EMPTY_SESSION = """
-    UPDATE ricordo.sessions SET last_turn = 0, turn_count = 0, revision = revision + 1
+    UPDATE ricordo.sessions SET
+        last_turn = 0,
+        turn_count = 0,
+        revision = revision + 1,
+        topics_through = 0,
+        topics_revision = topics_revision + 1
     WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
 
@@ -253,13 +279,24 @@ EXPIRED_TURNS = """
     WHERE owner = %(owner)s AND created_at < %(turns_before)s ORDER BY created_at LIMIT %(batch)s
 """
 
+# What a removed turn leaves behind for its session, its topic and its block to be told.
+_GONE = """t.session_id, t.turn_number, t.turn_id, t.topic_id, t.block_id,
+        t.query IS NULL AND t.response IS NULL AND t.details IS NULL,
+        t.query IS NOT NULL OR t.query_tokens > 0, t.answered_at IS NOT NULL"""
+
 # The time is asked again: a session may have been cleared, and its numbers given out anew, before it was locked.
-DELETE_EXPIRED_TURNS = """
+DELETE_EXPIRED_TURNS = f"""
     DELETE FROM ricordo.turns AS t
     USING unnest(%(session_ids)s::text[], %(numbers)s::bigint[]) AS doomed (session_id, turn_number)
     WHERE t.owner = %(owner)s AND t.session_id = doomed.session_id AND t.turn_number = doomed.turn_number
       AND t.created_at < %(turns_before)s
-    RETURNING t.session_id
+    RETURNING {_GONE}
+"""
+
+DELETE_NUMBERED_TURNS = f"""
+    DELETE FROM ricordo.turns AS t
+    WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.turn_number = ANY(%(numbers)s::bigint[])
+    RETURNING {_GONE}
 """
 
 ANYTHING_EXPIRED = """
@@ -275,6 +312,7 @@ SHRINK_SESSION = """
 DELETE_EMPTIED_SESSIONS = """
     DELETE FROM ricordo.sessions
     WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[]) AND turn_count = 0
+    RETURNING session_id
 """
 
 # Those whose last user is gone and that no other receipt names; a receipt names a passage by saying its digest.

@@ -1,7 +1,8 @@
 """The PostgreSQL store: every promise of `ricordo.ports.Store`, kept by one database for many programs.
 
 In: a URL. Out: a store whose schema is up to date and whose every transaction is walled to one owner by row-level
-security. Reads are here; writing and forgetting are scripts of their own.
+security. Reads of turns and sessions are here, topics and traces beside; writing and forgetting are scripts of their
+own.
 """
 
 import json
@@ -11,29 +12,29 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from ricordo.errors import DamageError, NotFoundError
 from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
-from ricordo.stores.postgres import forgetting, health, schema, statements, writing
+from ricordo.stores.postgres import forgetting, health, schema, shelves, statements, writing
 from ricordo.stores.postgres.pool import Pool
 from ricordo.stores.postgres.snapshot import Snapshot, snapshot
-from ricordo.stores.postgres.transaction import Cursor, Row, Runner, Transaction
+from ricordo.stores.postgres.topics import PostgresTopics
+from ricordo.stores.postgres.traces import PostgresTraces
+from ricordo.stores.postgres.transaction import Cursor, Row, Transaction
 from ricordo.stores.postgres.wall import raise_wall
-from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
+from ricordo.stores.postgres.walled import LONG
+from ricordo.stores.rows import ENDLESS, micros, row_to_session
 
-T = TypeVar("T")
-
-LONG = 600.0  # seconds for work whose size the caller chose: imports, erasures, statistics
 PAGE = 500  # owners listed per round trip
 _NOBODY = UUID(int=0)
 
 
-class PostgresStore:
-    """Keeps turns in PostgreSQL 15 or later.
+class PostgresStore(PostgresTopics, PostgresTraces):
+    """Keeps everything in PostgreSQL 15 or later.
 
     `timeout` bounds, in seconds, how long a call waits for a connection and for the server. Behind a pooler that
     hands every transaction to another server connection, pass `prepare_threshold=None`.
@@ -61,7 +62,7 @@ class PostgresStore:
         except BaseException:
             self._pool.close()
             raise
-        self._runner: Runner = self._pool
+        self._runner = self._pool
 
     @property
     def location(self) -> str:
@@ -99,7 +100,7 @@ class PostgresStore:
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:
         rows = self._read(owner, statements.TURN_BY_ID, turn_id=turn_id)
-        return row_to_turn(owner, rows[0]) if rows else None
+        return next(iter(shelves.to_turns(owner, rows)), None)
 
     def turns(
         self,
@@ -118,7 +119,7 @@ class PostgresStore:
             before=ENDLESS if before is None else _counted(before),
             after=0 if after is None else _counted(after),
         )
-        return tuple(row_to_turn(owner, row) for row in reversed(rows))
+        return tuple(shelves.to_turns(owner, reversed(rows)))
 
     def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
         rows = self._read(owner, statements.SESSION, session_id=session_id)
@@ -161,10 +162,10 @@ class PostgresStore:
         return (owner for page in self._pages(tenant_id) for owner in page)
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
-        return self._forget(owner, lambda tx: forgetting.clear(tx, owner, session_id))
+        return self._patiently(owner, lambda tx: forgetting.clear(tx, owner, session_id))
 
     def delete_session(self, owner: Owner, session_id: str) -> int | None:
-        return self._forget(owner, lambda tx: forgetting.delete_session(tx, owner, session_id))
+        return self._patiently(owner, lambda tx: forgetting.delete_session(tx, owner, session_id))
 
     def expire(
         self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
@@ -173,10 +174,10 @@ class PostgresStore:
         idle = micros(idle_before) if idle_before else -ENDLESS
         if self._read(owner, statements.ANYTHING_EXPIRED, turns_before=aged, idle_before=idle) == [(False,)]:
             return Expired()  # most users, most of the time: one round trip
-        return self._forget(owner, lambda tx: forgetting.expire(tx, owner, aged, idle, max(1, batch)))
+        return self._patiently(owner, lambda tx: forgetting.expire(tx, owner, aged, idle, max(1, batch)))
 
     def erase(self, owner: Owner) -> dict[str, int]:
-        return self._forget(owner, lambda tx: forgetting.erase(tx, owner))
+        return self._patiently(owner, lambda tx: forgetting.erase(tx, owner))
 
     def stats(self, tenant_id: str) -> StoreStats:
         rows = [row for page in self._pages(tenant_id) for row in self._counts(page)]
@@ -214,25 +215,6 @@ class PostgresStore:
             )
             if written is not None:  # else the stored turn was deleted between the two: it is new again
                 return written
-
-    def _run(
-        self,
-        owner: Owner,
-        work: Callable[[Transaction], T],
-        *,
-        repeatable: bool = False,
-        patience: float | None = None,
-    ) -> T:
-        wall = self._wall.around_owner(owner.key)
-        return self._runner.run(wall, work, repeatable=repeatable, patience=patience)
-
-    def _read(self, owner: Owner, statement: str, **values: Any) -> list[Row]:
-        """The rows of one statement, in one round trip."""
-        values["owner"] = owner.key
-        return self._run(owner, lambda tx: tx.send(statement, values), repeatable=True).fetchall()
-
-    def _forget(self, owner: Owner, work: Callable[[Transaction], T]) -> T:
-        return self._run(owner, work, repeatable=True, patience=LONG)
 
     def _pages(self, tenant_id: str) -> Iterator[list[Owner]]:
         """A tenant's users, a page at a time."""

@@ -75,9 +75,12 @@ class Transaction:
         for statement in wall:
             cursor.execute(statement, prepare=False)
 
-    def send(self, statement: str, values: Mapping[str, Any]) -> Cursor:
-        """Queue a statement; reading its cursor waits for it and for all that was queued before."""
-        return self._connection.execute(statement, values)
+    def send(self, statement: str, values: Mapping[str, Any], *, binary: bool = False) -> Cursor:
+        """Queue a statement; reading its cursor waits for it and for all that was queued before.
+
+        `binary` rows travel as they are stored: bytes would be twice as long as text.
+        """
+        return self._connection.execute(statement, values, binary=binary)
 
     def send_many(self, statement: str, values: Sequence[Mapping[str, Any]]) -> None:
         """Queue a statement once per mapping."""

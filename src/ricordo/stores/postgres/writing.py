@@ -10,20 +10,21 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from ricordo.errors import DamageError
 from ricordo.placing import add_step, open_turn, place, the_message
 from ricordo.records import Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.stores import merging
-from ricordo.stores.postgres import statements
+from ricordo.stores.postgres import shelves, statements
 from ricordo.stores.postgres.transaction import Again, Cursor, Transaction
 from ricordo.stores.rows import (
     SESSION_COLUMNS,
     TURN_COLUMNS,
     micros,
     row_to_session,
-    row_to_turn,
     session_to_row,
     turn_to_row,
 )
+from ricordo.stores.shelving import as_new
 
 Values = dict[str, Any]
 
@@ -50,7 +51,7 @@ def append(
     if not look and expected not in (None, number):
         raise Again("a repetition may expect another number; look first")
     merging.check_expected(expected, number, turn.session_id)
-    return _insert(transaction, replace(turn, turn_number=number), receipt)
+    return _insert(transaction, replace(as_new(turn), turn_number=number), receipt)
 
 
 def rewrite(
@@ -62,20 +63,21 @@ def rewrite(
 ) -> Turn | None:
     """Put what `merge` makes of a stored turn in its place; None if there is no such turn."""
     locked = transaction.send(statements.LOCK_SESSION_OF_TURN, {"owner": owner.key, "turn_id": turn_id})
-    row = _by_id(transaction, owner, turn_id).fetchone()
-    if row is None:
+    stored = _one(owner, _by_id(transaction, owner, turn_id))
+    if stored is None:
         transaction.abandon()
         return None
-    stored = row_to_turn(owner, row)
     if locked.fetchone() != (stored.session_id,):
         raise Again("the turn was moved to another session meanwhile")
+    if stored.damage:
+        raise DamageError(stored.damage)  # it can be neither compared with nor added to
     merged = merge(stored)
     if merged is stored:
         transaction.abandon()
         return stored
     touch = {"owner": owner.key, "session_id": merged.session_id, "active_at": micros(max(_said(merged)))}
     transaction.send(statements.TOUCH_KNOWN_SESSION, touch)
-    return _replace(transaction, merged, receipt)
+    return _replace(transaction, stored, merged, receipt)
 
 
 def add_message(transaction: Transaction, turn: Turn) -> Turn | None:
@@ -85,8 +87,9 @@ def add_message(transaction: Transaction, turn: Turn) -> Turn | None:
     newest_row = transaction.send(statements.NEWEST_TURN, {"owner": turn.owner.key, "session_id": turn.session_id})
     same_id = _by_id(transaction, turn.owner, turn.id)
     last_turn = _first(locked)[0]
-    row = newest_row.fetchone()
-    newest = row_to_turn(turn.owner, row) if row else None
+    newest = _one(turn.owner, newest_row)
+    if newest and newest.damage:
+        newest = None  # its words are lost, which does not keep the talk from going on
     where = place(message, newest)
     if where == "new" or newest is None:
         if same_id.fetchone():
@@ -96,8 +99,8 @@ def add_message(transaction: Transaction, turn: Turn) -> Turn | None:
         transaction.send(statements.TAKE_NUMBER, _row(opened))
         return _insert(transaction, replace(opened, turn_number=last_turn + 1), None)
     if where == "answer":
-        return _replace(transaction, merging.merge_answer(newest, message, {}), None)
-    return _replace(transaction, add_step(newest, message).sealed(), None)
+        return _replace(transaction, newest, merging.merge_answer(newest, message, {}), None)
+    return _replace(transaction, newest, add_step(newest, message).sealed(), None)
 
 
 def load(transaction: Transaction, session: SessionInfo, coming: Sequence[Turn]) -> tuple[int, int]:
@@ -112,8 +115,8 @@ def load(transaction: Transaction, session: SessionInfo, coming: Sequence[Turn])
     at_number = transaction.send(statements.TURNS_BY_NUMBER, {**here, "numbers": [turn.turn_number for turn in coming]})
     with_id = transaction.send(statements.TURNS_BY_ID, {"owner": owner.key, "turn_ids": [turn.id for turn in coming]})
     info = row_to_session(owner, _first(locked))
-    by_number = {turn.turn_number: turn for turn in (row_to_turn(owner, row) for row in at_number)}
-    by_id = {turn.id: turn for turn in (row_to_turn(owner, row) for row in with_id)}
+    by_number = {turn.turn_number: turn for turn in shelves.to_turns(owner, at_number)}
+    by_id = {turn.id: turn for turn in shelves.to_turns(owner, with_id)}
     taken = [number for (number,) in numbers]
 
     fresh = [
@@ -153,10 +156,14 @@ def _insert(transaction: Transaction, turn: Turn, receipt: StoredReceipt | None)
     return sealed
 
 
-def _replace(transaction: Transaction, turn: Turn, receipt: StoredReceipt | None) -> Turn:
+def _replace(transaction: Transaction, before: Turn, turn: Turn, receipt: StoredReceipt | None) -> Turn:
+    """Write what was added to a stored turn. Its block, if it is in one, does not hold that: it leaves the block."""
     transaction.send(statements.REWRITE_TURN, _row(turn))
     _keep_receipt(transaction, turn, receipt)
-    return turn
+    if before.block_id is None:
+        return turn
+    shelves.leave_block(transaction, before)
+    return replace(turn, block_id=None, archived=False)
 
 
 def _keep_receipt(transaction: Transaction, turn: Turn, receipt: StoredReceipt | None) -> None:
@@ -170,6 +177,11 @@ def _keep_receipt(transaction: Transaction, turn: Turn, receipt: StoredReceipt |
 
 def _by_id(transaction: Transaction, owner: Owner, turn_id: str) -> Cursor:
     return transaction.send(statements.TURN_BY_ID, {"owner": owner.key, "turn_id": turn_id})
+
+
+def _one(owner: Owner, cursor: Cursor) -> Turn | None:
+    turns = shelves.to_turns(owner, cursor)
+    return turns[0] if turns else None
 
 
 def _first(cursor: Cursor) -> tuple[Any, ...]:

@@ -59,6 +59,8 @@ CREATE TABLE ricordo.sessions (
     last_turn       bigint NOT NULL DEFAULT 0 CHECK (last_turn >= 0),
     turn_count      bigint NOT NULL DEFAULT 0 CHECK (turn_count BETWEEN 0 AND last_turn),
     revision        bigint NOT NULL DEFAULT 0 CHECK (revision >= 0),
+    topics_through  bigint NOT NULL DEFAULT 0 CHECK (topics_through >= 0),
+    topics_revision bigint NOT NULL DEFAULT 0 CHECK (topics_revision >= 0),
     title           text CHECK (octet_length(title) <= 1048576),
     document_ids    text CHECK (document_ids IS NULL OR document_ids::json IS NOT NULL AND octet_length(document_ids) <= 1048576),
     tags            text CHECK (tags IS NULL OR tags::json IS NOT NULL AND octet_length(tags) <= 1048576),
@@ -93,8 +95,11 @@ CREATE TABLE ricordo.turns (
     origin           text NOT NULL CHECK (origin IN ('chat', 'import')),
     counter          text NOT NULL CHECK (length(counter) <= 255),
     checksum         text NOT NULL CHECK (length(checksum) = 16),
-    CHECK (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL),
-    CHECK ((response IS NULL) = (answered_at IS NULL)),
+    topic_id         text COLLATE "C" CHECK (length(topic_id) BETWEEN 1 AND 255),
+    block_id         text COLLATE "C" CHECK (length(block_id) BETWEEN 1 AND 255),
+    -- The words are here, or in the archive block that is named; never nowhere.
+    CHECK (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL OR block_id IS NOT NULL),
+    CHECK ((response IS NULL) = (answered_at IS NULL) OR block_id IS NOT NULL),
     PRIMARY KEY (owner, session_id, turn_number),
     UNIQUE (owner, turn_id),
     FOREIGN KEY (owner, session_id) REFERENCES ricordo.sessions (owner, session_id) ON DELETE CASCADE
@@ -104,6 +109,9 @@ CREATE INDEX turns_by_age ON ricordo.turns (owner, created_at);
 
 -- Asked and not yet answered: few at any time, found without reading the others.
 CREATE INDEX turns_open ON ricordo.turns (owner) WHERE query IS NOT NULL AND response IS NULL;
+
+-- The turns of a topic, found without reading those of the others.
+CREATE INDEX turns_by_topic ON ricordo.turns (owner, session_id, topic_id, turn_number) WHERE topic_id IS NOT NULL;
 
 -- What a context held and why, beside the turn it was built for. Longer texts (system prompt, chunks,
 -- summaries) are named by digest and kept once per session in passages, until the last turn that used them goes.
@@ -126,6 +134,59 @@ CREATE TABLE ricordo.passages (
     PRIMARY KEY (owner, session_id, digest),
     FOREIGN KEY (owner, session_id) REFERENCES ricordo.sessions (owner, session_id) ON DELETE CASCADE
 );
+
+-- A session's topics, with the numbers of their turns that are in working memory (hot) as a JSON list.
+CREATE TABLE ricordo.topics (
+    owner           uuid NOT NULL,
+    session_id      text COLLATE "C" NOT NULL,
+    topic_id        text COLLATE "C" NOT NULL CHECK (length(topic_id) BETWEEN 1 AND 255),
+    title           text NOT NULL,
+    centre          bytea NOT NULL,
+    embedder        text NOT NULL,
+    created_at      bigint NOT NULL,
+    last_active_at  bigint NOT NULL,
+    importance      double precision NOT NULL CHECK (importance BETWEEN 0 AND 1),
+    access_count    bigint NOT NULL CHECK (access_count >= 0),
+    message_count   bigint NOT NULL CHECK (message_count >= 0),
+    archived_count  bigint NOT NULL CHECK (archived_count BETWEEN 0 AND message_count),
+    restored_count  bigint NOT NULL CHECK (restored_count >= 0),
+    hot             text NOT NULL CHECK (hot::json IS NOT NULL),
+    tags            text NOT NULL CHECK (tags::json IS NOT NULL),
+    summary         text,
+    state           text NOT NULL CHECK (state IN ('working', 'archived')),
+    PRIMARY KEY (owner, session_id, topic_id),
+    FOREIGN KEY (owner, session_id) REFERENCES ricordo.sessions (owner, session_id) ON DELETE CASCADE
+);
+
+-- Cold turns of a topic, compressed together (docs/archive.md has the bytes).
+CREATE TABLE ricordo.blocks (
+    owner         uuid NOT NULL,
+    session_id    text COLLATE "C" NOT NULL,
+    block_id      text COLLATE "C" NOT NULL CHECK (length(block_id) BETWEEN 1 AND 255),
+    topic_id      text COLLATE "C" NOT NULL CHECK (length(topic_id) BETWEEN 1 AND 255),
+    turn_numbers  text NOT NULL CHECK (turn_numbers::json IS NOT NULL),
+    created_at    bigint NOT NULL,
+    body          bytea NOT NULL,
+    PRIMARY KEY (owner, session_id, block_id),
+    FOREIGN KEY (owner, session_id) REFERENCES ricordo.sessions (owner, session_id) ON DELETE CASCADE
+);
+
+-- The vectors of a turn's messages by one embedder, and the checksum of the turn they were made from.
+CREATE TABLE ricordo.traces (
+    owner        uuid NOT NULL,
+    session_id   text COLLATE "C" NOT NULL,
+    turn_number  bigint NOT NULL,
+    embedder     text COLLATE "C" NOT NULL CHECK (length(embedder) BETWEEN 1 AND 255),
+    checksum     text NOT NULL CHECK (length(checksum) = 16),
+    body         bytea NOT NULL,
+    PRIMARY KEY (owner, session_id, turn_number, embedder),
+    FOREIGN KEY (owner, session_id, turn_number)
+        REFERENCES ricordo.turns (owner, session_id, turn_number) ON DELETE CASCADE
+);
+
+-- Blocks are compressed already and vectors do not compress: trying again would only cost time.
+ALTER TABLE ricordo.blocks ALTER COLUMN body SET STORAGE EXTERNAL;
+ALTER TABLE ricordo.traces ALTER COLUMN body SET STORAGE EXTERNAL;
 
 -- The wall: a transaction sees and writes the rows of the one owner it has named, whatever its WHERE says.
 -- After a SET LOCAL has ended a setting reads as '', hence nullif; no owner named, no row.
@@ -160,13 +221,29 @@ ALTER TABLE ricordo.passages FORCE ROW LEVEL SECURITY;
 CREATE POLICY by_owner ON ricordo.passages
     USING (owner = nullif(current_setting('ricordo.owner', true), '')::uuid);
 
+ALTER TABLE ricordo.topics ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ricordo.topics FORCE ROW LEVEL SECURITY;
+CREATE POLICY by_owner ON ricordo.topics
+    USING (owner = nullif(current_setting('ricordo.owner', true), '')::uuid);
+
+ALTER TABLE ricordo.blocks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ricordo.blocks FORCE ROW LEVEL SECURITY;
+CREATE POLICY by_owner ON ricordo.blocks
+    USING (owner = nullif(current_setting('ricordo.owner', true), '')::uuid);
+
+ALTER TABLE ricordo.traces ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ricordo.traces FORCE ROW LEVEL SECURITY;
+CREATE POLICY by_owner ON ricordo.traces
+    USING (owner = nullif(current_setting('ricordo.owner', true), '')::uuid);
+
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'ricordo_app') THEN
         GRANT USAGE ON SCHEMA ricordo TO ricordo_app;
         GRANT SELECT ON ricordo.schema_migrations TO ricordo_app;
         GRANT SELECT, INSERT, UPDATE, DELETE
-            ON ricordo.owners, ricordo.sessions, ricordo.turns, ricordo.receipts, ricordo.passages TO ricordo_app;
+            ON ricordo.owners, ricordo.sessions, ricordo.turns, ricordo.receipts, ricordo.passages,
+               ricordo.topics, ricordo.blocks, ricordo.traces TO ricordo_app;
     END IF;
 END
 $$;
