@@ -11,16 +11,18 @@ from ricordo.errors import SchemaError, StoreError
 from ricordo.stores.migrations import Migration, migrations_for
 from ricordo.stores.sqlite import SqliteStore, statements
 from ricordo.stores.sqlite.database import migrate
-from ricordo.testing.examples import a_turn, an_owner
+from ricordo.testing.examples import a_topic, a_turn, an_owner
+from ricordo.topics.shelf import TopicChange
 
 TABLES = ("owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces")
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A file with one turn in it."""
+    """A file with one turn in it, and its topic."""
     store = SqliteStore(tmp_path / "memory.db")
-    store.append(a_turn(an_owner()))
+    turn = store.append(a_turn(an_owner()))
+    assert store.put_topics(turn.owner, "lesson", TopicChange(0, put=(a_topic(),), assigned={1: "fugues"}))
     store.close()
     return tmp_path / "memory.db"
 
@@ -249,10 +251,11 @@ def test_an_invalid_turn_is_refused_by_the_database(database: sqlite3.Connection
         "UPDATE turns SET turn_id = NULL",
         "UPDATE turns SET query = NULL, response = NULL",
         "UPDATE turns SET topic_id = ''",
-        "INSERT INTO topics SELECT owner, 'nowhere', 't', '', x'', '', 0, 0, 1, 0, 0, 0, 0, '[]', '[]', NULL, 'working' FROM owners",
-        "INSERT INTO topics SELECT owner, 'lesson', 't', '', x'', '', 0, 0, 2, 0, 0, 0, 0, '[]', '[]', NULL, 'working' FROM owners",
-        "INSERT INTO topics SELECT owner, 'lesson', 't', '', x'', '', 0, 0, 1, 0, 1, 2, 0, '[]', '[]', NULL, 'working' FROM owners",
-        "INSERT INTO topics SELECT owner, 'lesson', 't', '', x'', '', 0, 0, 1, 0, 0, 0, 0, '[]', '[]', NULL, 'lost' FROM owners",
+        "UPDATE topics SET session_id = 'nowhere'",
+        "UPDATE topics SET importance = 2",
+        "UPDATE topics SET archived_count = message_count + 1",
+        "UPDATE topics SET state = 'lost'",
+        "UPDATE topics SET hot = '1, 2'",
         "INSERT INTO blocks SELECT owner, 'nowhere', 'b', 't', '[1]', 0, x'00' FROM owners",
         "INSERT INTO blocks SELECT owner, 'lesson', 'b', 't', '1,', 0, x'00' FROM owners",
         "INSERT INTO traces SELECT owner, 'lesson', 7, 'e', '0123456789abcdef', x'00' FROM owners",

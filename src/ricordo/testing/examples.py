@@ -1,11 +1,14 @@
-"""Plain records for worked examples: somebody new, a turn, a single message."""
+"""Plain records for worked examples: somebody new, a turn, a single message, a topic, a block, a trace."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import uuid4
 
+from ricordo.archive.block import pack
 from ricordo.placing import open_turn
-from ricordo.records import Json, Message, Owner, Role, Turn, message_id
+from ricordo.records import Block, Json, Message, Owner, Role, Trace, Turn, message_id
 from ricordo.testing.clock import START
+from ricordo.topics.topic import Topic
 
 
 def an_owner(user_id: str = "anna") -> Owner:
@@ -45,3 +48,23 @@ def a_message(
     message = Message("", role, content, created_at, tokens=2, **more)  # type: ignore[arg-type]
     empty = Turn(str(uuid4()), owner, "tutor", session_id, 0, created_at, None, None)
     return open_turn(empty, message)
+
+
+def a_topic(topic_id: str = "fugues", **fields: object) -> Topic:
+    """A topic in working memory."""
+    given = {"title": topic_id.title(), "centre": bytes(8), "created_at": START, "last_active_at": START, **fields}
+    return Topic(topic_id, **given)  # type: ignore[arg-type]
+
+
+def a_block(
+    turns: Sequence[Turn], *, topic_id: str = "fugues", block_id: str | None = None, created_at: datetime = START
+) -> Block:
+    """Turns of one topic, packed together."""
+    numbers = tuple(turn.turn_number for turn in turns)
+    body = pack([message for turn in turns for message in turn.messages])
+    return Block(block_id or str(uuid4()), topic_id, numbers, created_at, body)
+
+
+def a_trace(turn: Turn, embedder: str = "small", body: bytes = b"vectors") -> Trace:
+    """What an embedder made of a stored turn."""
+    return Trace(turn.session_id, turn.turn_number, embedder, turn.checksum, body)

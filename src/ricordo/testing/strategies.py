@@ -14,6 +14,7 @@ from uuid import uuid4
 from hypothesis import strategies as st
 
 from ricordo.records import Json, Message, Owner, StoredReceipt, Turn, canonical, message_id
+from ricordo.topics.topic import Topic
 
 HOSTILE = (
     "'; DROP TABLE turns; --",
@@ -147,6 +148,29 @@ def receipts(draw: st.DrawFn, session_id: str) -> StoredReceipt:
     passages = {sha256(text.encode()).hexdigest()[:32]: text for text in draw(st.lists(texts(), max_size=3))}
     body = {"account": draw(metadata()), "recipe": [{"passage": digest} for digest in passages]}
     return StoredReceipt(session_id, 0, canonical(body), passages)
+
+
+@st.composite
+def topics(draw: st.DrawFn) -> Topic:
+    """A topic of any shape: its counts fit together, and that is all."""
+    messages = draw(st.integers(0, 10**6))
+    return Topic(
+        id=draw(ids()),
+        title=draw(st.text(characters(), max_size=80)),
+        centre=draw(st.binary(max_size=64)),
+        created_at=draw(moments()),
+        last_active_at=draw(moments()),
+        embedder=draw(st.sampled_from(["", "small"]) | ids()),
+        importance=draw(st.floats(0, 1)),
+        access_count=draw(st.integers(0, 10**6)),
+        message_count=messages,
+        archived_count=draw(st.integers(0, messages)),
+        restored_count=draw(st.integers(0, messages)),
+        hot=tuple(draw(st.lists(st.integers(1, 10**9), max_size=4))),
+        tags=tuple(draw(st.lists(texts(20), max_size=3))),
+        summary=draw(st.none() | texts()),
+        state=draw(st.sampled_from(["working", "archived"])),
+    )
 
 
 def _addressed(message: Message | None, turn_id: str, part: str | int) -> Message | None:

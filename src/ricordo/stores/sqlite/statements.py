@@ -139,11 +139,12 @@ ORDER BY last_active_at LIMIT ?
 """
 
 # How many messages of a turn its topic counts; of an archived question the row keeps the tokens alone.
-_COUNTED = "(query IS NOT NULL OR query_tokens > 0) + (answered_at IS NOT NULL)"
+# (typeof, because SQLite 3.40 takes `IS NULL` for false in the RETURNING of a DELETE.)
+_COUNTED = "(typeof(query) <> 'null' OR query_tokens > 0) + (typeof(answered_at) <> 'null')"
+_ARCHIVED = "(typeof(query) = 'null' AND typeof(response) = 'null' AND typeof(details) = 'null')"
 
 # What a removed turn leaves behind for its session, topic and block to be told.
-_GONE = f"""session_id, turn_number, topic_id, block_id, query IS NULL AND response IS NULL AND details IS NULL,
-    {_COUNTED}"""
+_GONE = f"session_id, turn_number, topic_id, block_id, {_ARCHIVED}, {_COUNTED}"
 
 DROP_OLDEST_TURNS = f"""
 DELETE FROM turns WHERE rowid IN (
@@ -231,7 +232,7 @@ SELECT turn_number FROM turns WHERE owner = ? AND session_id = ? AND topic_id = 
 ANY_TURN_OF_TOPIC = "SELECT 1 FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ? LIMIT 1"
 
 COUNT_TOPIC = f"""
-SELECT total({_COUNTED}), total(({_COUNTED}) * (query IS NULL AND response IS NULL AND details IS NULL))
+SELECT total({_COUNTED}), total(({_COUNTED}) * {_ARCHIVED})
 FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ?
 """
 

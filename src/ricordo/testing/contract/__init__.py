@@ -14,15 +14,29 @@
 A database takes `ConstraintContract` as well: rows written past the checks of the library are refused.
 """
 
+from ricordo.testing.contract.archive import ArchiveContract
 from ricordo.testing.contract.constraints import ConstraintContract
 from ricordo.testing.contract.forgetting import ForgettingContract
 from ricordo.testing.contract.importing import ImportingContract
 from ricordo.testing.contract.keeping import KeepingContract
+from ricordo.testing.contract.losing import LosingContract
 from ricordo.testing.contract.reading import ReadingContract
 from ricordo.testing.contract.receipts import ReceiptContract
+from ricordo.testing.contract.topics import TopicContract
+from ricordo.testing.contract.traces import TraceContract
 
 __all__ = ["ConstraintContract", "StoreContract"]
 
 
-class StoreContract(KeepingContract, ReadingContract, ImportingContract, ForgettingContract, ReceiptContract):
+class StoreContract(
+    KeepingContract,
+    ReadingContract,
+    ImportingContract,
+    ForgettingContract,
+    ReceiptContract,
+    TopicContract,
+    ArchiveContract,
+    TraceContract,
+    LosingContract,
+):
     """Everything that is asked of a store."""

@@ -1,4 +1,4 @@
-"""What the suites share: the store under test, how often a law is tried, and work done by many threads at once."""
+"""What the suites share: the store under test, its soundness, how often a law is tried, many threads at once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from threading import Barrier, Thread
@@ -8,6 +8,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ricordo.ports import Store
+from ricordo.settings import Settings
+from ricordo.testing.clock import FakeClock
+from ricordo.tokens import ApproximateCounter
+from ricordo.verbs.tools import Tools
+from ricordo.verbs.verify import verify
 
 T = TypeVar("T")
 
@@ -29,6 +34,16 @@ class Contract:
     def reopened(self, store: Store) -> Store:
         """Override: close the store and open it again, as after a restart."""
         return store
+
+
+def tools(store: Store) -> Tools:
+    """The parts that verbs work with, around a store; nothing beyond it."""
+    return Tools(store, ApproximateCounter(), FakeClock(), Settings())
+
+
+def assert_sound(store: Store, tenant_id: str) -> None:
+    """Everything that can be derived from what is stored is what is stored."""
+    assert verify(tools(store), tenant_id).damages == ()
 
 
 def at_once(workers: Sequence[Callable[[], T]]) -> list[T]:

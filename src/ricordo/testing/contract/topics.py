@@ -1,0 +1,166 @@
+"""Topics: a shelf that two organisers never overwrite for each other, and which turn belongs to which topic."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo.ports import Store
+from ricordo.records import Owner, SessionChanges
+from ricordo.testing import strategies
+from ricordo.testing.clock import START
+from ricordo.testing.contract.base import Contract, assert_sound, at_once, law
+from ricordo.testing.examples import a_topic, a_turn, an_owner
+from ricordo.topics.shelf import TopicChange, TopicShelf
+
+WRITERS = 8
+
+
+def topic_ids(store: Store, owner: Owner, session_id: str = "lesson") -> list[str]:
+    """The topics on a shelf, in its order."""
+    return [topic.id for topic in store.topics(owner, session_id).topics]
+
+
+class TopicContract(Contract):
+    """topics, put_topics, turns_of."""
+
+    @law
+    @given(data=st.data())
+    def test_topics_come_back_complete_and_in_the_order_they_began(self, store: Store, data: st.DataObject) -> None:
+        """Whatever a topic holds is what reading it gives back, oldest first, ties by id, once per id."""
+        owner = store.append(a_turn(an_owner())).owner
+        topics = data.draw(st.lists(strategies.topics(), max_size=3, unique_by=lambda topic: topic.id))
+        change = TopicChange(store.topics(owner, "lesson").revision, put=tuple(topics), through=1)
+        assert store.put_topics(owner, "lesson", change)
+        shelf = store.topics(owner, "lesson")
+        assert shelf.topics == tuple(sorted(topics, key=lambda topic: (topic.created_at, topic.id)))
+        assert shelf.through == 1
+
+    def test_a_session_without_topics_has_an_empty_shelf(self, store: Store) -> None:
+        """So has a session that does not exist; nothing can be put on a shelf that is not there."""
+        owner = an_owner()
+        assert store.topics(owner, "lesson") == TopicShelf()
+        assert not store.put_topics(owner, "lesson", TopicChange(0, put=(a_topic(),), assigned={1: "fugues"}))
+        assert store.session(owner, "lesson") is None
+        store.append(a_turn(owner))
+        assert store.topics(owner, "lesson").topics == ()
+        assert list(store.turns_of(owner, "lesson", "fugues")) == []
+
+    def test_a_change_moves_the_revision_and_keeps_the_rest(self, store: Store) -> None:
+        """A topic that is put again is replaced, the others stay; `through` stays where it is not given."""
+        owner = store.append(a_turn(an_owner())).owner
+        first, second = a_topic("a"), a_topic("b", created_at=START + timedelta(hours=1))
+        seen = []
+        for put, through in (((second, first), 1), ((replace(first, title="again"),), None), ((), 3)):
+            revision = store.topics(owner, "lesson").revision
+            assert store.put_topics(owner, "lesson", TopicChange(revision, put=put, through=through))
+            seen.append(store.topics(owner, "lesson"))
+        assert [shelf.through for shelf in seen] == [1, 1, 3]
+        assert [topic.title for topic in seen[-1].topics] == ["again", "B"]
+        assert len({shelf.revision for shelf in seen}) == 3
+
+    def test_of_two_organisers_the_second_is_told(self, store: Store) -> None:
+        """A change made from an older shelf changes nothing: no topic, no assignment, no `through`."""
+        turn = store.append(a_turn(an_owner()))
+        owner, seen = turn.owner, store.topics(turn.owner, "lesson")
+        assert store.put_topics(owner, "lesson", TopicChange(seen.revision, put=(a_topic("mine"),), through=1))
+        after = store.topics(owner, "lesson")
+        late = TopicChange(seen.revision, (a_topic("theirs"),), ("mine",), {1: "theirs"}, through=9)
+        assert not store.put_topics(owner, "lesson", late)
+        assert not store.put_topics(owner, "lesson", replace(late, revision=after.revision + 1))
+        assert store.topics(owner, "lesson") == after
+        assert store.turn(owner, turn.id) == turn
+
+    def test_of_many_organisers_at_once_one_wins(self, store: Store) -> None:
+        """Whoever starts from the same shelf, exactly one change is applied, whole."""
+        owner = store.append(a_turn(an_owner())).owner
+        revision = store.topics(owner, "lesson").revision
+
+        def organise(name: str) -> str | None:
+            change = TopicChange(revision, put=(a_topic(name),), assigned={1: name})
+            return name if store.put_topics(owner, "lesson", change) else None
+
+        names = [f"topic {n}" for n in range(WRITERS)]
+        outcomes = at_once([lambda name=name: organise(name) for name in names])  # type: ignore[misc]
+        (winner,) = [outcome for outcome in outcomes if outcome]
+        assert topic_ids(store, owner) == [winner]
+        assert list(store.turns_of(owner, "lesson", winner)) == [1]
+
+    @law
+    @given(
+        steps=st.lists(
+            st.tuples(
+                st.dictionaries(st.integers(1, 7), st.sampled_from(["a", "b", "c"]), max_size=4),
+                st.sets(st.sampled_from(["a", "b", "c"]), max_size=2),
+            ),
+            max_size=5,
+        )
+    )
+    def test_a_turn_belongs_to_the_topic_it_was_assigned_to_last(
+        self, store: Store, steps: list[tuple[dict[int, str], set[str]]]
+    ) -> None:
+        """Turns are found by topic, rising; a removed topic lets its turns go; nothing else about them changes."""
+        owner = an_owner()
+        written = [store.append(a_turn(owner, f"question {n}")) for n in range(5)]
+        belongs: dict[int, str] = {}
+        for assigned, removed in steps:
+            revision = store.topics(owner, "lesson").revision
+            put = tuple(a_topic(name) for name in sorted(set(assigned.values())))
+            change = TopicChange(revision, put=put, removed=tuple(removed), assigned=assigned)
+            assert store.put_topics(owner, "lesson", change)
+            belongs = {number: name for number, name in belongs.items() if name not in removed}
+            belongs |= {number: name for number, name in assigned.items() if number <= 5}
+        for name in ("a", "b", "c"):
+            wanted = [number for number in sorted(belongs) if belongs[number] == name]
+            assert list(store.turns_of(owner, "lesson", name)) == wanted
+        found = store.turns(owner, "lesson")
+        assert [turn.topic_id for turn in found] == [belongs.get(n) for n in range(1, 6)]
+        assert [replace(turn, topic_id=None) for turn in found] == written
+        assert_sound(store, owner.tenant_id)
+
+    def test_topics_are_of_one_session_of_one_owner(self, store: Store) -> None:
+        """The same topic id elsewhere is another topic; nobody changes or sees what is not theirs."""
+        anna = an_owner()
+        bruno = Owner(anna.tenant_id, "bruno")
+        for owner, session_id in ((anna, "lesson"), (anna, "other"), (bruno, "lesson")):
+            store.append(a_turn(owner, session_id=session_id))
+            title = f"{owner.user_id} {session_id}"
+            change = TopicChange(0, put=(a_topic(title=title),), assigned={1: "fugues"}, through=1)
+            assert store.put_topics(owner, session_id, change)
+        revision = store.topics(bruno, "lesson").revision
+        assert store.put_topics(bruno, "lesson", TopicChange(revision, removed=("fugues",), through=0))
+        assert topic_ids(store, bruno) == []
+        for session_id in ("lesson", "other"):
+            assert [topic.title for topic in store.topics(anna, session_id).topics] == [f"anna {session_id}"]
+            assert list(store.turns_of(anna, session_id, "fugues")) == [1]
+        stranger = Owner(f"{anna.tenant_id}-other", "anna")
+        assert store.topics(stranger, "lesson") == TopicShelf()
+        assert list(store.turns_of(stranger, "lesson", "fugues")) == []
+
+    def test_organising_is_not_a_change_to_what_was_said(self, store: Store) -> None:
+        """The session's fields stay as they are, and so does the shelf when the session's fields change."""
+        owner = store.append(a_turn(an_owner())).owner
+        before = store.session(owner, "lesson")
+        store.put_topics(owner, "lesson", TopicChange(0, put=(a_topic(),), assigned={1: "fugues"}, through=1))
+        assert store.session(owner, "lesson") == before
+        shelf = store.topics(owner, "lesson")
+        store.update_session(owner, "lesson", SessionChanges(title="Fugues"))
+        store.append(a_turn(owner))
+        assert store.topics(owner, "lesson") == shelf
+
+    def test_a_turn_comes_in_without_a_topic(self, store: Store) -> None:
+        """Topics are found here, not brought along: appended or loaded, a turn belongs to none."""
+        owner, source = an_owner(), an_owner()
+        turn = replace(a_turn(owner), topic_id="from elsewhere", block_id="lost", archived=True)
+        assert store.append(turn).topic_id is None
+        store.append(a_turn(source))
+        info = store.session(source, "lesson")
+        assert info is not None
+        loaded = replace(turn, id="loaded", session_id="other", turn_number=1)
+        assert store.load(replace(info, id="other", owner=owner), [loaded]) == (1, 0)
+        assert store.load(replace(info, id="other", owner=owner), [loaded]) == (0, 1)
+        for session_id in ("lesson", "other"):
+            (found,) = store.turns(owner, session_id)
+            assert (found.topic_id, found.block_id, found.archived) == (None, None, False)
+            assert found.query == turn.query
