@@ -1,4 +1,4 @@
-"""Running the command line inside the test, on a SQLite file of its own."""
+"""Running the command line inside the test, on a SQLite file of its own, with the embedder that needs no weights."""
 
 from pathlib import Path
 
@@ -6,6 +6,13 @@ import pytest
 from cli_runs import Cli, Ran
 
 from ricordo.cli import main
+
+
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Neither weights nor pending clarifications of this machine reach a test."""
+    monkeypatch.setenv("RICORDO_EMBEDDER", "light")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
 
 
 @pytest.fixture

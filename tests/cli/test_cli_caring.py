@@ -50,6 +50,9 @@ def test_stats(cli: Cli, db: Path, talk: str) -> None:
     assert (plain["store"], plain["tenant_id"], plain["preset"]) == (str(db), "default", "balanced")
     assert (plain["holds"]["users"], plain["holds"]["sessions"], plain["holds"]["turns"]) == (1, 1, 2)
     assert plain["counter_exact"] is True
+    assert plain["embedder"] == "light-256@1 (chosen by setting)"
+    assert "light-256@1" in cli("stats").out
+    assert "unknown embedder" in cli("stats", "--set", "embedder=none", "--json").document["embedder"]
     words = " ".join(cli("stats", "--set", "model=unheard-of").out.split())
     assert "(approximate)" in words
     assert "no tokenizer is known" in words
@@ -73,6 +76,7 @@ def test_settings_tells_where_each_comes_from(bare: Cli, monkeypatch: pytest.Mon
     assert plain["preset"] == {"value": "tutor", "origin": "--preset"}
     assert plain["locale"] == {"value": "it", "origin": "preset tutor"}
     assert plain["system_share"] == {"value": 800, "origin": "default"}
+    assert plain["clarifications"] == {"value": "shared", "origin": "command line"}
     assert set(plain) == set(setting_names())
     assert "RICORDO_MAX_TOKENS" in bare("settings").out
 
@@ -94,7 +98,7 @@ def test_a_printed_duration_reads_back(seconds: int) -> None:
 def test_bench_lists_what_is_there(bare: Cli) -> None:
     """The benchmarks of the package are found by name."""
     listed = bare("bench", "--json").lines
-    assert "topics" in [each["name"] for each in listed]
+    assert {"archive", "followups", "recall", "topics"} <= {each["name"] for each in listed}
     assert all(each["measures"] for each in listed)
     assert "topics" in bare("bench").out
     assert bare("bench", "nothing").code == 3

@@ -83,7 +83,7 @@ def test_ask_then_answer(cli: Cli, talk: str) -> None:
     """`ask` keeps the question with the receipt of its context, `answer` closes it."""
     asked = cli("ask", "And how often?", "-u", "anna", "--continue", "--json").document
     assert asked["turn"]["open"] is True
-    assert asked["context"]["messages"][-1]["content"].endswith("And how often?")
+    assert "And how often?" in asked["context"]["messages"][-1]["content"]
     answered = cli("answer", asked["turn"]["turn_id"], "Once a day.", "-u", "anna", "--json").document
     assert (answered["turn_number"], answered["response"], answered["session_id"]) == (3, "Once a day.", talk)
     receipts = cli("receipts", "-u", "anna", "--json").lines
@@ -102,8 +102,33 @@ def test_ask_prompt_prints_the_prompt_alone(cli: Cli, talk: str) -> None:
     """--prompt leaves stdout to the prompt, for a pipe."""
     ran = cli("ask", "And how often?", "-u", "anna", "--continue", "--prompt")
     assert ran.out.startswith("=== CONVERSATION HISTORY (last 2 turns) ===\n")
-    assert ran.out.endswith("And how often?\n")
+    assert ran.out.endswith("And how often?\n(Complete question: And how often (levain)?)\n")
     assert "kept open turn 3" in ran.err
+    assert "understood as" in ran.err
+
+
+def test_ask_shows_what_was_understood(cli: Cli) -> None:
+    """A follow-up is shown as it reads alone, with what it points at, in words and as JSON."""
+    cli("add", "What are the stages of bread?", "1. Autolyse: a rest\n2. Bulk rise: the dough ferments", "-u", "anna")
+    words = " ".join(cli("ask", "Tell me more about point 2", "-u", "anna", "-c").out.split())
+    assert "understood as Tell me more about point 2 (Bulk rise, bread)" in words
+    assert "points at turn 1, point 2: Bulk rise: the dough ferments" in words
+    built = cli("context", "And the first one?", "-u", "anna", "--json").document
+    assert built["references"][0]["item"] == "1"
+    assert built["references"][0]["text"] == "Autolyse: a rest"
+    assert built["question"] == built["receipt"]["standalone"] != built["receipt"]["question"]
+    assert built["clarification"] is None
+    complete = cli("context", "Who wrote the Divine Comedy?", "-u", "anna")
+    assert "understood as" not in complete.out
+
+
+def test_a_question_asked_back_is_answered_by_the_next_command(cli: Cli) -> None:
+    """What one command asks back, another process of the same user understands the answer to."""
+    cli("add", "Which is better, the baking stone or the cast iron pot?", "Both work.", "-u", "anna")
+    asked = cli("ask", "Where can I buy it?", "-u", "anna", "-c")
+    assert "Which one: baking stone or cast iron pot?" in " ".join(asked.out.split())
+    answered = cli("ask", "the second", "-u", "anna", "-c", "--json").document["context"]
+    assert answered["question"] == "Where can I buy it (cast iron pot)?"
 
 
 def test_answer_of_an_unknown_turn_is_not_found(cli: Cli, talk: str) -> None:

@@ -3,6 +3,7 @@
 In: a receipt, and names for its items. Out: rich parts. Colours only repeat what words and numbers say.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
@@ -14,8 +15,9 @@ from rich.text import Text
 from ricordo.budget import Section
 from ricordo.cli.output import one_line, shown, table
 from ricordo.context import Context
-from ricordo.receipt import Receipt
-from ricordo.records import Turn
+from ricordo.ports import Store
+from ricordo.receipt import Receipt, ReceiptItem
+from ricordo.records import Owner, Turn, turn_id_of
 
 BAR = 60
 SMALL_BAR = 16
@@ -38,6 +40,8 @@ Names = Mapping[str, str]
 def account(receipt: Receipt, names: Names | None = None) -> RenderableType:
     """The whole receipt."""
     parts: list[RenderableType] = [budget_bar(receipt), "", sections_table(receipt), "", items_table(receipt, names)]
+    if receipt.embedder:
+        parts += ["", Text(f"recalled with {shown(receipt.embedder)}", "dim")]
     parts += [Text(f"! {shown(note)}", style="yellow") for note in receipt.degraded]
     return Group(*parts)
 
@@ -116,6 +120,31 @@ def messages_view(context: Context) -> RenderableType:
 def turn_names(turns: Sequence[Turn]) -> dict[str, str]:
     """What to call the turns of a receipt: their number and how they begin."""
     return {turn.id: f"turn {turn.turn_number}: {turn.query or turn.response or ''}" for turn in turns}
+
+
+def item_names(store: Store, owner: Owner, receipt: Receipt) -> dict[str, str]:
+    """What to call the items of a receipt: turns by number, what is referred to by its place, the rest by its words."""
+    names: dict[str, str] = {}
+    for item in receipt.items:
+        if pointed := re.fullmatch(r"turn-(\d+):(.+)", item.id):
+            names[item.id] = f"turn {pointed[1]}, {'its answer' if pointed[2] == 'answer' else 'point ' + pointed[2]}"
+            continue
+        turn = _turn_behind(store, owner, item)
+        if turn is None:
+            continue
+        if item.section == "history":
+            names |= turn_names([turn])
+        else:
+            message = next((each for each in turn.messages if each.id == item.id), None)
+            names |= {item.id: f"{turn.created_at:%Y-%m-%d}: {message.content}"} if message else {}
+    return names
+
+
+def _turn_behind(store: Store, owner: Owner, item: ReceiptItem) -> Turn | None:
+    """The stored turn that an item is, or is taken from."""
+    if item.section == Section.HISTORY.value:
+        return store.turn(owner, item.id)
+    return store.turn(owner, turn_id_of(item.id)) if item.section == Section.RECALLED.value else None
 
 
 def titled(title: str, body: RenderableType) -> RenderableType:

@@ -10,9 +10,10 @@ from typing import Any
 from rich.text import Text
 
 from ricordo.cli.exits import FAILED, OK
-from ricordo.cli.options import Command, Options, keywords_of, open_memory
+from ricordo.cli.options import Command, Options, keywords_of, open_memory, own_defaults
 from ricordo.cli.output import Output, one_line, shown, table
 from ricordo.locales import Locale
+from ricordo.memory import Memory
 from ricordo.presets import INHERITED_VARIABLES, PRESETS, settings_from
 from ricordo.reports import as_json
 from ricordo.settings import Settings, setting_names
@@ -43,6 +44,7 @@ def stats(options: Options, output: Output) -> int:
     """How much is kept, where, and with which parts."""
     with open_memory(options) as memory:
         result = memory.stats()
+        embedder = _embedder(memory)
     rows = table("", "")
     holds = result.holds
     size = "–" if holds.bytes_on_disk is None else f"{holds.bytes_on_disk:,}"
@@ -51,6 +53,7 @@ def stats(options: Options, output: Output) -> int:
         "tenant": result.tenant_id,
         "preset": result.preset,
         "token counter": f"{result.counter} ({'exact' if result.counter_exact else 'approximate'})",
+        "embedder": embedder,
         "users": f"{holds.users:,}",
         "sessions": f"{holds.sessions:,}",
         "turns": f"{holds.turns:,} ({holds.open_turns:,} open)",
@@ -59,13 +62,25 @@ def stats(options: Options, output: Output) -> int:
     }
     for name, value in facts.items():
         rows.add_row(Text(name, "dim"), Text(shown(value)))
-    output.document(as_json(result), rows, *[Text(f"! {shown(note)}", "yellow") for note in result.degraded])
+    plain = {**as_json(result), "embedder": embedder}
+    output.document(plain, rows, *[Text(f"! {shown(note)}", "yellow") for note in result.degraded])
     return OK
+
+
+def _embedder(memory: Memory) -> str:
+    """Which embedder this memory uses and why; one that cannot work here says so instead of failing the command."""
+    from ricordo.embedders import EmbedderError, choose
+
+    try:
+        choice = choose(memory.settings.recall.embedder)
+    except EmbedderError as error:
+        return f"{memory.settings.recall.embedder}: {error}"
+    return f"{choice.embedder.name} ({choice.why})"
 
 
 def settings(options: Options, output: Output) -> int:
     """Every setting in force, and where it comes from."""
-    listed = settings_in_force(keywords_of(options), os.environ)
+    listed = settings_in_force(keywords_of(options), os.environ, own_defaults(os.environ))
     rows = table("setting", "value", "from")
     for each in listed:
         style = "dim" if each.origin == "default" else ""
@@ -84,14 +99,21 @@ class InForce:
     origin: str
 
 
-def settings_in_force(keywords: Mapping[str, Any], environment: Mapping[str, str]) -> list[InForce]:
-    """All settings in the order of their groups; the origin is the last place that set it."""
-    chosen = settings_from(keywords, environment)
+def settings_in_force(
+    keywords: Mapping[str, Any], environment: Mapping[str, str], own: Mapping[str, Any] | None = None
+) -> list[InForce]:
+    """All settings in the order of their groups; the origin is the last place that set it.
+
+    `own` are what the command line itself sets, under the keywords.
+    """
+    chosen = settings_from({**(own or {}), **keywords}, environment)
     inherited = {name: variable for variable, (name, _) in INHERITED_VARIABLES.items() if variable in environment}
 
     def origin(name: str) -> str:
         if name in keywords:
             return {"preset": "--preset", "tenant_id": "--tenant"}.get(name, "--set")
+        if name in (own or {}):
+            return "command line"
         if f"RICORDO_{name.upper()}" in environment:
             return f"RICORDO_{name.upper()}"
         if name in inherited:

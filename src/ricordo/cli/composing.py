@@ -8,7 +8,8 @@ import argparse
 from rich.console import RenderableType
 from rich.text import Text
 
-from ricordo.cli.account import account, messages_view, titled, turn_names
+from ricordo.cli.account import account, item_names, messages_view, titled
+from ricordo.cli.meaning import meaning_view
 from ricordo.cli.options import Command, Options, add_session, add_user, open_memory, user_of
 from ricordo.cli.output import Output, one_line, table
 from ricordo.cli.passages import add_budget, add_chunks, read_chunks
@@ -16,6 +17,7 @@ from ricordo.cli.plain import context_json
 from ricordo.cli.reading import session_of
 from ricordo.cli.talking import read_text
 from ricordo.context import Context
+from ricordo.records import Owner
 
 
 def context(options: Options, output: Output) -> int:
@@ -34,7 +36,7 @@ def context(options: Options, output: Output) -> int:
             profile=options.profile,
             summary=options.summary,
         )
-        names = turn_names(session.window().turns)
+        names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), built.receipt)
     print_context(built, names, options, output)
     return 0
 
@@ -59,19 +61,22 @@ def rebuild(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         built = session.rebuild(options.turn_number)
-        names = turn_names(session.history(50, before=options.turn_number))
+        names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), built.receipt)
     print_context(built, names, options, output)
     return 0
 
 
 def print_context(built: Context, names: dict[str, str], options: Options, output: Output) -> None:
-    """Messages in frames and the account; or the prompt alone."""
+    """What was understood, messages in frames and the account; or the prompt alone."""
     told: RenderableType = account(built.receipt, names)
+    meaning = meaning_view(built)
+    understood: list[RenderableType] = [titled("question", meaning), ""] if meaning else []
     if options.prompt and not output.as_json:
         output.raw(built.prompt)
-        output.aside("", told)
+        output.aside("", *understood, told)
         return
-    output.document(context_json(built), titled("messages", messages_view(built)), "", titled("receipt", told))
+    shown_as = (*understood, titled("messages", messages_view(built)), "", titled("receipt", told))
+    output.document(context_json(built), *shown_as)
 
 
 def _context_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ In: the commands. Out: one parser. Common options may stand before or after the 
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +16,9 @@ from ricordo.cli.output import Output
 from ricordo.errors import NotFoundError, SettingsError, ValidationError
 from ricordo.memory import DEFAULT_PATH, Memory
 from ricordo.presets import PRESETS
+
+# Each command is a process of its own: a question that one of them asks back is answered by the next.
+OWN_DEFAULTS = {"clarifications": "shared"}
 
 Options = argparse.Namespace
 Run = Callable[[Options, Output], int]
@@ -123,13 +126,18 @@ def keywords_of(options: Options) -> dict[str, Any]:
     return chosen
 
 
+def own_defaults(environment: Mapping[str, str]) -> dict[str, Any]:
+    """What the command line sets unless the environment does."""
+    return {name: value for name, value in OWN_DEFAULTS.items() if f"RICORDO_{name.upper()}" not in environment}
+
+
 def open_memory(options: Options, *, create: bool = False) -> Memory:
     """The memory behind --db. Commands that only look do not leave an empty file where a name was mistyped."""
     place = options.db if options.db is not None else os.environ.get("RICORDO_URL", DEFAULT_PATH)
     file = _file_of(place)
     if file is not None and not create and not file.exists():
         raise NotFoundError(f"there is no database at {file}; name one with --db, or begin with `ricordo add`")
-    return ricordo.open(place, **keywords_of(options))
+    return ricordo.open(place, **{**own_defaults(os.environ), **keywords_of(options)})
 
 
 def _file_of(place: str) -> Path | None:

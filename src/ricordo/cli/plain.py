@@ -1,10 +1,15 @@
 """Records as plain JSON values, with the glossary's names: what `--json` prints."""
 
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
+from ricordo.cli.meaning import meaning_json
 from ricordo.context import Context
 from ricordo.receipt import chat_message
 from ricordo.records import Message, SessionInfo, Turn
+
+if TYPE_CHECKING:
+    from ricordo.session_topic import SessionTopic
 
 
 def session_json(session: SessionInfo) -> dict[str, Any]:
@@ -56,10 +61,23 @@ def message_json(message: Message) -> dict[str, Any]:
 
 
 def context_json(context: Context) -> dict[str, Any]:
-    """Both forms of a context and its receipt."""
+    """Both forms of a context, what its question was understood as, and its receipt."""
     return {
         "question": context.question,
+        **meaning_json(context),
         "messages": list(context.messages),
         "prompt": context.prompt,
         "receipt": context.receipt.as_json(),
+    }
+
+
+def topic_json(handle: "SessionTopic") -> dict[str, Any]:
+    """A topic in figures, with what it is worth now."""
+    topic = handle.read()
+    return {
+        **asdict(handle.stats()),
+        "priority": handle.priority(),
+        "state": topic.state,
+        "tags": list(topic.tags),
+        "summary": topic.summary,
     }

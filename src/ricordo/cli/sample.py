@@ -1,4 +1,4 @@
-"""The demo's material: a small course on bread, and a talk about it, in Italian and in English.
+"""The demo's material: a small course on bread, and a talk about it over some days, in Italian and in English.
 
 Only data: what a tutor's students might say, and the passages that a retriever would offer.
 """
@@ -10,23 +10,29 @@ from ricordo.records import Chunk
 
 @dataclass(frozen=True, slots=True)
 class SampleTurn:
-    """A question, its answer and what the answer cites."""
+    """A question, its answer, what the answer cites, and how long ago it was."""
 
     query: str
     response: str
-    chunk_ids: tuple[str, ...]
+    chunk_ids: tuple[str, ...] = ()
+    days_ago: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A course, a talk about it, and a follow-up that only makes sense with the talk in mind."""
+    """A course, a talk about it, and questions that only make sense with the talk in mind."""
 
     title: str
     safety: str
     system: str
+    earlier: SampleTurn  # in another session
     talk: tuple[SampleTurn, ...]
     follow_up: SampleTurn
     found: tuple[Chunk, ...]  # for the follow-up, best first
+    remember: SampleTurn  # needs what was said in the other session
+    choice: SampleTurn
+    unclear: str  # after the choice, either may be meant
+    which: str  # the answer to being asked which
     another: str  # a follow-up to try oneself
 
 
@@ -34,15 +40,31 @@ ITALIAN = Sample(
     title="Corso di pane",
     safety="Per allergie e celiachia rimanda sempre a un medico.",
     system="Sei il tutor di un corso di panificazione. Rispondi con il materiale del corso e cita la fonte.",
+    earlier=SampleTurn(
+        "Il mio forno arriva solo a 220 gradi: posso fare il pane lo stesso?",
+        "Sì: scalda bene una pietra refrattaria e cuoci dieci minuti in più.",
+        days_ago=20,
+    ),
     talk=(
         SampleTurn(
-            "Che cos'è il lievito madre?",
-            "È un impasto di farina e acqua in cui convivono lieviti selvatici e batteri lattici. Si tiene vivo "
-            "nutrendolo: ogni giorno a temperatura ambiente, una volta alla settimana in frigorifero.",
-            ("pane-01",),
+            "Ciao! Quando si tiene l'esame finale del corso, e in quale aula?",
+            "Sabato alle 10, in aula 3. Porta un documento d'identità.",
+            days_ago=6,
         ),
         SampleTurn(
-            "Quali sono le fasi per fare il pane?",
+            "Come ci si iscrive?",
+            "Sul sito della scuola, entro mercoledì; la conferma arriva per posta elettronica.",
+            days_ago=6,
+        ),
+        SampleTurn(
+            "Ciao! Come si tiene in vita il lievito madre quando si va in vacanza per due settimane?",
+            "Rinfrescalo con poca acqua, perché sia sodo, e lascialo in frigorifero in un vasetto chiuso: due "
+            "settimane le regge bene.",
+            ("pane-01",),
+            days_ago=2,
+        ),
+        SampleTurn(
+            "Ciao! Oggi vorrei fare il pane in casa: quali sono le fasi, dall'inizio alla fine?",
             "Sono quattro:\n"
             "1. Autolisi: farina e acqua riposano insieme\n"
             "2. Puntata: l'impasto lievita in massa\n"
@@ -53,6 +75,16 @@ ITALIAN = Sample(
         SampleTurn(
             "Quanto dura l'autolisi?",
             "Da mezz'ora a due ore. Più la farina è forte, più il riposo può essere lungo.",
+            ("pane-03",),
+        ),
+        SampleTurn(
+            "A che temperatura deve essere l'acqua?",
+            "Fresca d'estate, tiepida d'inverno: l'impasto finito dovrebbe stare sui 24 °C.",
+            ("pane-09",),
+        ),
+        SampleTurn(
+            "Quando si aggiunge il sale?",
+            "Dopo l'autolisi, con un goccio d'acqua: prima rallenterebbe la formazione del glutine.",
             ("pane-03",),
         ),
     ),
@@ -97,6 +129,17 @@ ITALIAN = Sample(
             "pane-08", "Conservazione. Il pane intero si tiene tre giorni in un panno di cotone; affettato, si gela."
         ),
     ),
+    remember=SampleTurn(
+        "Ti ricordi a quanti gradi arriva il mio forno?",
+        "A 220 gradi: per questo conviene scaldare bene la pietra e cuocere dieci minuti in più.",
+    ),
+    choice=SampleTurn(
+        "Per la cottura conviene la pietra refrattaria o la pentola di ghisa?",
+        "Vanno bene entrambe: la prima per più pani insieme, la seconda perché trattiene il vapore.",
+        ("pane-06",),
+    ),
+    unclear="Dove la compro?",
+    which="la seconda",
     another="E il punto 3?",
 )
 
@@ -105,15 +148,31 @@ ENGLISH = Sample(
     title="Bread course",
     safety="For allergies and coeliac disease always refer to a doctor.",
     system="You are the tutor of a baking course. Answer from the course material and cite the source.",
+    earlier=SampleTurn(
+        "My oven only reaches 220 degrees: can I bake bread all the same?",
+        "Yes: heat a baking stone well and bake for ten minutes longer.",
+        days_ago=20,
+    ),
     talk=(
         SampleTurn(
-            "What is a sourdough starter?",
-            "A dough of flour and water in which wild yeasts and lactic bacteria live together. It is kept alive by "
-            "feeding: every day at room temperature, once a week in the fridge.",
-            ("bread-01",),
+            "Hello! When is the final exam of the course, and in which room?",
+            "Saturday at 10, in room 3. Bring an identity card.",
+            days_ago=6,
         ),
         SampleTurn(
-            "What are the stages of making bread?",
+            "How does one register?",
+            "On the school's site, by Wednesday; the confirmation comes by email.",
+            days_ago=6,
+        ),
+        SampleTurn(
+            "Hello! How do I keep my sourdough starter alive when I am on holiday for two weeks?",
+            "Feed it with little water, so that it is firm, and leave it in the fridge in a closed jar: it stands two "
+            "weeks well.",
+            ("bread-01",),
+            days_ago=2,
+        ),
+        SampleTurn(
+            "Hello! Today I want to bake bread at home: what are the stages, from beginning to end?",
             "There are four:\n"
             "1. Autolyse: flour and water rest together\n"
             "2. Bulk rise: the whole dough ferments\n"
@@ -124,6 +183,16 @@ ENGLISH = Sample(
         SampleTurn(
             "How long is the autolyse?",
             "From half an hour to two hours. The stronger the flour, the longer it may rest.",
+            ("bread-03",),
+        ),
+        SampleTurn(
+            "How warm should the water be?",
+            "Cool in summer, lukewarm in winter: the finished dough should be at about 24 °C.",
+            ("bread-09",),
+        ),
+        SampleTurn(
+            "When is the salt added?",
+            "After the autolyse, with a little water: before, it would slow the gluten down.",
             ("bread-03",),
         ),
     ),
@@ -166,6 +235,17 @@ ENGLISH = Sample(
         ),
         Chunk("bread-08", "Keeping. A whole loaf keeps three days in a cotton cloth; sliced, it is frozen."),
     ),
+    remember=SampleTurn(
+        "Do you remember how many degrees my oven reaches?",
+        "220 degrees: that is why the stone should be very hot, and the bake ten minutes longer.",
+    ),
+    choice=SampleTurn(
+        "For baking, which is better, the baking stone or the cast iron pot?",
+        "Both work: the first for several loaves, the second because it keeps the steam.",
+        ("bread-06",),
+    ),
+    unclear="Where can I buy it?",
+    which="the second",
     another="And point 3?",
 )
 

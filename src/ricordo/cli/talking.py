@@ -9,7 +9,10 @@ import sys
 from datetime import datetime
 from typing import Any
 
-from ricordo.cli.account import account, turn_names
+from rich.console import RenderableType
+
+from ricordo.cli.account import account, item_names
+from ricordo.cli.meaning import meaning_view
 from ricordo.cli.options import Command, Options, add_user, open_memory, user_of
 from ricordo.cli.output import Output
 from ricordo.cli.passages import add_budget, add_chunks, read_chunks
@@ -41,16 +44,18 @@ def ask(options: Options, output: Output) -> int:
     with open_memory(options, create=True) as memory:
         session = _session(memory, options)
         context = session.context(question, chunks=read_chunks(options), budget=options.budget)
-        names = turn_names(session.window().turns)
+        names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), context.receipt)
         turn = session.ask(
             question, metadata=_metadata(options), created_at=_time(options), turn_id=options.turn_id
         ).turn
+    meaning = meaning_view(context)
+    understood: list[RenderableType] = [meaning, ""] if meaning else []
     if options.prompt and not output.as_json:
         output.raw(context.prompt)
-        output.aside(_kept(turn))
+        output.aside(*understood, _kept(turn))
     else:
-        shown_as = (account(context.receipt, names), "", _kept(turn), f"answer it: ricordo answer {turn.id} TEXT")
-        output.document({"turn": turn_json(turn), "context": context_json(context)}, *shown_as)
+        told = (account(context.receipt, names), "", _kept(turn), f"answer it: ricordo answer {turn.id} TEXT")
+        output.document({"turn": turn_json(turn), "context": context_json(context)}, *understood, *told)
     return 0
 
 

@@ -1,0 +1,137 @@
+"""Commands that recall: search everything a user said, and make the vectors again after a change of embedder."""
+
+import argparse
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ricordo.cli.account import ROLE_COLOURS
+from ricordo.cli.options import Command, Options, add_user, open_memory, user_of
+from ricordo.cli.output import Output, one_line, shown
+from ricordo.cli.plain import message_json
+from ricordo.cli.reading import day
+from ricordo.cli.talking import read_text
+from ricordo.errors import ValidationError
+
+if TYPE_CHECKING:
+    from ricordo.verbs.recall import Hit, Hits
+
+LONGEST = 240  # characters of a message that a hit shows; --json has all of them
+SCORE_BAR = 8
+
+
+def search(options: Options, output: Output) -> int:
+    """Past messages that speak to a question, best first."""
+    query = read_text(options.query)
+    with open_memory(options) as memory, output.progress("searching"):
+        hits = memory.search(
+            query,
+            user_id=user_of(options),
+            limit=options.limit,
+            session_id=options.session,
+            agent_id=options.agent,
+            topic_id=options.topic,
+            role=options.role,
+            after=_moment("after", options.after),
+            before=_moment("before", options.before),
+            tags=options.tag,
+        )
+    output.document(hits_json(query, hits), *hits_view(hits))
+    return 0
+
+
+def embed(options: Options, output: Output) -> int:
+    """Make every vector with the embedder that is set now."""
+    with open_memory(options) as memory, output.progress("users") as step:
+        turns = memory.embed_again(progress=step)
+        embedder = memory.stats().embedder
+    output.document({"turns": turns, "embedder": embedder}, f"embedded {turns:,} turns with {embedder}")
+    return 0
+
+
+def hits_view(hits: "Hits") -> list[RenderableType]:
+    """Every hit with its score, its time, its speaker, its words and the reasons."""
+    rows = Table.grid(padding=(0, 2, 0, 0))
+    for hit in hits:
+        filled = round(hit.score * SCORE_BAR)
+        bar = Text("━" * filled, "bright_cyan") + Text("─" * (SCORE_BAR - filled), "dim")
+        who = Text(shown(hit.message.name or hit.message.role), f"bold {ROLE_COLOURS[hit.message.role]}")
+        rows.add_row(f"{hit.score:.2f}", bar, Text(day(hit.message.created_at), "dim"), who, _found(hit))
+    if not hits:
+        return ["nothing was found", *_notes(hits)]
+    return [rows, *_notes(hits), Text(f"searched with {shown(hits.embedder)}", "dim")]
+
+
+def hits_json(query: str, hits: "Hits") -> dict[str, Any]:
+    """The hits with everything that is known of them."""
+    return {
+        "query": query,
+        "embedder": hits.embedder,
+        "degraded": list(hits.degraded),
+        "hits": [hit_json(hit) for hit in hits],
+    }
+
+
+def hit_json(hit: "Hit") -> dict[str, Any]:
+    """One hit: score, reasons, place and the whole message."""
+    return {
+        "score": round(hit.score, 6),
+        "reasons": list(hit.reasons),
+        "session_id": hit.session_id,
+        "turn_number": hit.turn_number,
+        "topic_id": hit.topic_id,
+        **message_json(hit.message),
+    }
+
+
+def _found(hit: "Hit") -> RenderableType:
+    return Group(Text(one_line(hit.text, LONGEST)), Text(shown(" · ".join(hit.reasons)), "dim cyan"))
+
+
+def _notes(hits: "Hits") -> list[RenderableType]:
+    return [Text(f"! {shown(note)}", "yellow") for note in hits.degraded]
+
+
+def _moment(name: str, given: str | None) -> datetime | None:
+    """A day or a time; without a zone it is meant as the reader's clock shows it."""
+    if given is None:
+        return None
+    try:
+        found = datetime.fromisoformat(given)
+        return found if found.tzinfo else found.astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        expected = "a day or a time such as 2026-05-01 or 2026-05-01T10:00:00+02:00"
+        raise ValidationError(name, f"expected {expected}, got {given!r}") from error
+
+
+def _search_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", help="what to look for, in words; - reads it from standard input")
+    add_user(parser)
+    parser.add_argument("-s", "--session", metavar="ID", help="only in this session")
+    parser.add_argument("--agent", metavar="ID", help="only what was said with this agent")
+    parser.add_argument("--topic", metavar="ID", help="only in this topic")
+    parser.add_argument("--role", metavar="ROLE", help="only user, assistant, system or tool")
+    parser.add_argument("--after", metavar="TIME", help="only from this day or time on")
+    parser.add_argument("--before", metavar="TIME", help="only before this day or time")
+    parser.add_argument("--tag", metavar="TAG", action="append", default=[], help="only sessions with this tag")
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=10, help="default: %(default)s")
+
+
+COMMANDS = (
+    Command(
+        "search",
+        "find past messages by words, meaning and time, with the reasons",
+        search,
+        _search_arguments,
+        'ricordo search "which oven do I have?" --user anna --after 2026-01-01',
+    ),
+    Command(
+        "embed",
+        "make all vectors with the embedder that is set now",
+        embed,
+        example="ricordo embed --set embedder=light",
+    ),
+)

@@ -1,0 +1,161 @@
+"""Commands on topics: what a session has been about, and one topic to look into, tag, weigh, merge or take out.
+
+A topic may be named by the beginning of its id, as the list shows it.
+"""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ricordo.cli.options import Command, Options, add_session, add_user, open_memory
+from ricordo.cli.output import Output, one_line, shown, table
+from ricordo.cli.plain import topic_json, turn_json
+from ricordo.cli.reading import heading, session_of, turn_view
+from ricordo.errors import NotFoundError, ValidationError
+from ricordo.session import Session
+
+if TYPE_CHECKING:
+    from ricordo.session_topic import SessionTopic
+
+SHORT_ID = 8
+PRIORITY_BAR = 10
+KIND_COLOURS = {"short-term": "yellow", "transitioning": "cyan", "long-term": "green"}
+
+
+def topics(options: Options, output: Output) -> int:
+    """What a session has been about."""
+    with open_memory(options) as memory, output.progress("organising"):
+        session = session_of(memory, options)
+        handles = [session.topic(topic.id) for topic in session.topics()]
+        plain = [topic_json(handle) for handle in handles]
+    drawn = stats_table(plain) if options.stats else topics_table(plain)
+    output.lines(plain, heading(session), "", drawn if plain else "nothing was said yet")
+    return 0
+
+
+def topic(options: Options, output: Output) -> int:
+    """One topic: change it as told, then show it."""
+    with open_memory(options) as memory:
+        session = session_of(memory, options)
+        handle = find_topic(session, options.topic_id)
+        _change(session, handle, options)
+        if options.export:
+            exported = handle.export()
+            output.document({"topic_id": handle.id, "export": exported}) if output.as_json else output.raw(exported)
+            return 0
+        plain = topic_json(handle)
+        turns = handle.history()
+        near = handle.near()
+    shown_as: list[RenderableType] = [topics_table([plain])]
+    shown_as += [Text(f"near: {other[:SHORT_ID]} ({similarity:.2f})", "dim") for other, similarity in near]
+    if plain["summary"]:
+        shown_as += ["", Text(shown(plain["summary"]), "dim")]
+    document = {**plain, "near": [{"topic_id": other, "similarity": round(cosine, 6)} for other, cosine in near]}
+    document["turns"] = [turn_json(turn) for turn in turns]
+    output.document(document, *shown_as, *[turn_view(turn) for turn in turns])
+    return 0
+
+
+def find_topic(session: Session, given: str) -> "SessionTopic":
+    """The topic of that id, or the only one whose id begins so."""
+    known = [each.id for each in session.topics()]
+    found = [each for each in known if each == given] or [each for each in known if given and each.startswith(given)]
+    if len(found) > 1:
+        raise ValidationError("topic_id", f"{given!r} is the beginning of {len(found)} ids; give more of it")
+    if not found:
+        raise NotFoundError(f"no topic {given!r} in session {session.id!r}; `ricordo topics` lists them")
+    return session.topic(found[0])
+
+
+def topics_table(topics: list[dict[str, Any]]) -> Table:
+    """Each topic with what it is worth now, how fast it fades, and where its messages are."""
+    rows = table("topic", "title", "worth now", "half-life", "kind", "messages", right=("half-life", "messages"))
+    if any(each["tags"] for each in topics):
+        rows.add_column("tags")
+    for column in (rows.columns[0], *rows.columns[2:]):
+        column.no_wrap = True  # where room is short, the titles give way
+    for each in topics:
+        title = Text(one_line(each["topic_title"], 80), no_wrap=True, overflow="ellipsis")
+        cells: list[RenderableType] = [
+            Text(shown(each["topic_id"][:SHORT_ID])),
+            title,
+            _worth(each["priority"], KIND_COLOURS[each["memory_type"]]),
+            f"{each['half_life_days']:g} d",
+            Text(each["memory_type"], KIND_COLOURS[each["memory_type"]]),
+            _messages(each),
+            Text(shown(", ".join(each["tags"])), "dim"),
+        ]
+        rows.add_row(*cells[: len(rows.columns)])
+    return rows
+
+
+def _worth(priority: float, colour: str) -> Text:
+    filled = max(round(priority * PRIORITY_BAR), 1 if priority >= 0.005 else 0)
+    return Text.assemble(f"{priority:.2f} ", ("█" * filled, colour), ("░" * (PRIORITY_BAR - filled), "dim"))
+
+
+def _messages(topic: dict[str, Any]) -> str:
+    archived = topic["compressed_messages"]
+    return f"{topic['active_messages']}" + (f" + {archived} archived" if archived else "")
+
+
+def stats_table(topics: list[dict[str, Any]]) -> Table:
+    """Every figure of every topic, one topic a column."""
+    names = [name for name in topics[0] if name not in ("tags", "state", "summary")] if topics else []
+    rows = table("", *[str(number) for number in range(1, len(topics) + 1)])
+    for name in names:
+        rows.add_row(Text(name, "dim"), *[Text(one_line(_figure(each[name]), 24)) for each in topics])
+    return rows
+
+
+def _figure(value: Any) -> str:
+    return f"{value:,.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _change(session: Session, handle: "SessionTopic", options: Options) -> None:
+    if options.tag is not None:
+        handle.tag(*filter(None, options.tag))
+    if options.weigh is not None:
+        handle.weigh(options.weigh)
+    if options.feedback is not None:
+        handle.feedback(options.feedback)
+    if options.merge is not None:
+        handle.merge(find_topic(session, options.merge).id)
+
+
+def _topics_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    add_session(parser)
+    parser.add_argument("--stats", action="store_true", help="every figure of every topic")
+
+
+def _topic_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topic_id", help="its id, or as much of it as is enough")
+    add_user(parser)
+    add_session(parser)
+    parser.add_argument("--tag", metavar="TAG", action="append", help="set its tags; repeatable, '' for none")
+    parser.add_argument("--weigh", metavar="NUMBER", type=float, help="set its importance, from 0 to 1")
+    parser.add_argument("--feedback", metavar="NUMBER", type=float, help="learn its importance, from -1 to 1")
+    parser.add_argument("--merge", metavar="ID", help="make another topic part of it")
+    parser.add_argument("--export", action="store_true", help="its messages as base64 of gzip of JSON, alone on stdout")
+
+
+COMMANDS = (
+    Command(
+        "topics",
+        "show what a session has been about, and how it fades",
+        topics,
+        _topics_arguments,
+        "ricordo topics --user anna --stats",
+    ),
+    Command(
+        "topic",
+        "look into a topic, archived messages too; tag, weigh, merge or export it",
+        topic,
+        _topic_arguments,
+        "ricordo topic 1f3a09c2 --user anna --tag bread --feedback 1",
+    ),
+)
