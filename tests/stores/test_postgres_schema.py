@@ -13,7 +13,7 @@ from psycopg import sql
 from ricordo.errors import SchemaError
 from ricordo.records import Owner
 from ricordo.stores.migrations import migrations_for
-from ricordo.stores.postgres import PostgresStore, schema, schema_sql, statements
+from ricordo.stores.postgres import PostgresStore, schema, schema_sql, shelf_statements, statements
 from ricordo.stores.postgres.health import TABLES
 from ricordo.testing.postgres import PostgresForTests
 
@@ -54,7 +54,7 @@ def test_every_key_begins_with_the_owner(postgres_url: str) -> None:
           AND c.conrelid <> 'ricordo.schema_migrations'::regclass
         """,
     )
-    assert len(keys) >= 10
+    assert len(keys) >= 16
     assert {first for _, first in keys} == {"owner"}
 
 
@@ -101,16 +101,23 @@ def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None
     assert {kind for (kind,) in granted} == {"SELECT", "INSERT", "UPDATE", "DELETE"}
 
 
-STATEMENTS = {name: text for name, text in vars(statements).items() if name.isupper() and "ricordo." in str(text)}
+STATEMENTS = {
+    name: text
+    for module in (statements, shelf_statements)
+    for name, text in vars(module).items()
+    if name.isupper() and not name.startswith("_") and "ricordo." in str(text)
+}
 
 
 @pytest.mark.parametrize("name", sorted(set(STATEMENTS) - WITHOUT_OWNER))
 def test_every_statement_names_the_owner(name: str) -> None:
     """Whatever reads or writes a user's table says whose rows it means, once for every table it mentions."""
     text = " ".join(STATEMENTS[name].split())
-    written = re.findall(r"INSERT INTO ricordo\.\w+(?: AS \w+)? \(owner, .*? VALUES \(%\(owner\)s", text)
+    written = re.findall(
+        r"INSERT INTO ricordo\.\w+(?: AS \w+)? \(owner, [^)]*\) (?:VALUES \(|SELECT )%\(owner\)s", text
+    )
     asked = re.findall(r"\bowner = %\(owner\)s", text)
-    mentioned = re.findall(r"ricordo\.(?:owners|sessions|turns|receipts|passages)\b", text)
+    mentioned = re.findall(rf"ricordo\.(?:{'|'.join(TABLES)})\b", text)
     assert len(written) + len(asked) >= len(mentioned) > 0
 
 
@@ -209,6 +216,19 @@ TURN = {
 }  # fmt: skip
 RECEIPT = {"owner": OWNER, "session_id": "s", "turn_number": 1, "body": "{}"}
 PASSAGE = {"owner": OWNER, "session_id": "s", "digest": "d", "last_turn": 1, "body": "text"}
+TOPIC = {
+    "owner": OWNER, "session_id": "s", "topic_id": "t", "title": "", "centre": b"", "embedder": "", "created_at": 0,
+    "last_active_at": 0, "importance": 1.0, "access_count": 0, "message_count": 1, "archived_count": 1,
+    "restored_count": 0, "hot": "[]", "tags": "[]", "summary": None, "state": "working",
+}  # fmt: skip
+BLOCK = {
+    "owner": OWNER, "session_id": "s", "block_id": "b", "topic_id": "t", "turn_numbers": "[1]", "created_at": 0,
+    "body": b"x",
+}  # fmt: skip
+TRACE = {
+    "owner": OWNER, "session_id": "s", "turn_number": 1, "embedder": "e", "checksum": "0123456789abcdef", "body": b"x",
+}  # fmt: skip
+ARCHIVED = {**TURN, "turn_number": 2, "turn_id": "archived", "query": None, "response": None, "block_id": "b"}
 BLANKS = ["", " ", "\t\r\n", "\u00a0", "\u2003\u3000", "\x1f\x85\u2028"]
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [
@@ -244,6 +264,26 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("receipts", {**RECEIPT, "body": "no json"}),
     ("passages", {**PASSAGE, "session_id": "unknown"}),
     ("passages", {**PASSAGE, "digest": ""}),
+    ("turns", {**ARCHIVED, "block_id": None}),
+    ("turns", {**ARCHIVED, "block_id": ""}),
+    ("turns", {**TURN, "topic_id": ""}),
+    ("turns", {**TURN, "topic_id": "x" * 256}),
+    ("sessions", {**SESSION, "session_id": "new", "topics_through": -1}),
+    ("sessions", {**SESSION, "session_id": "new", "topics_revision": -1}),
+    *(("topics", {**TOPIC, "importance": value}) for value in (-0.1, 1.1, float("nan"))),
+    *(("topics", {**TOPIC, column: -1}) for column in ("access_count", "message_count", "restored_count")),
+    ("topics", {**TOPIC, "archived_count": 2}),
+    ("topics", {**TOPIC, "state": "lost"}),
+    ("topics", {**TOPIC, "topic_id": ""}),
+    ("topics", {**TOPIC, "session_id": "unknown"}),
+    *(("topics", {**TOPIC, column: "1,"}) for column in ("hot", "tags")),
+    ("blocks", {**BLOCK, "session_id": "unknown"}),
+    ("blocks", {**BLOCK, "block_id": ""}),
+    ("blocks", {**BLOCK, "turn_numbers": "1,"}),
+    ("blocks", {**BLOCK, "body": None}),
+    ("traces", {**TRACE, "turn_number": 7}),
+    ("traces", {**TRACE, "embedder": ""}),
+    ("traces", {**TRACE, "checksum": "short"}),
     ("owners", {"owner": Owner("acme", "x").key, "tenant_id": "", "user_id": "x"}),
     ("owners", {"owner": Owner("acme", "x").key, "tenant_id": "acme", "user_id": "x" * 256}),
 ]
@@ -270,6 +310,10 @@ def test_constraints_refuse_what_the_checks_would(postgres_url: str) -> None:
         insert(connection, "turns", TURN)
         insert(connection, "receipts", RECEIPT)
         insert(connection, "passages", PASSAGE)
+        insert(connection, "turns", ARCHIVED)
+        insert(connection, "topics", TOPIC)
+        insert(connection, "blocks", BLOCK)
+        insert(connection, "traces", TRACE)
         for again in ({**TURN, "turn_id": "u"}, {**TURN, "turn_number": 2}):
             with pytest.raises(psycopg.errors.UniqueViolation):
                 insert(connection, "turns", again)

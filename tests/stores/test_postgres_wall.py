@@ -12,31 +12,40 @@ from hypothesis import given, settings
 from psycopg import sql
 
 from ricordo.errors import StoreError
-from ricordo.records import Message, Owner, StoredReceipt, Turn
+from ricordo.records import Block, Message, Owner, StoredReceipt, Trace, Turn, message_id
 from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.postgres.health import TABLES
 from ricordo.stores.postgres.wall import Standing, Wall, quoted, raise_wall
+from ricordo.stores.shelving import packed
 from ricordo.testing import strategies
 from ricordo.testing.postgres import PostgresForTests
+from ricordo.topics.shelf import TopicChange
+from ricordo.topics.topic import Topic
 
 pytest_plugins = ["ricordo.testing.postgres_fixtures"]
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANNA, BRUNO = Owner("acme", "anna"), Owner("acme", "bruno")
-TABLES = ("owners", "sessions", "turns", "receipts", "passages")
 
 
 def a_turn(owner: Owner, session_id: str = "chat") -> Turn:
     """A turn of the owner with a fresh id."""
-    question = Message("", "user", f"a secret of {owner.user_id}", NOW)
-    return Turn(str(uuid4()), owner, "tutor", session_id, 0, NOW, question, None)
+    turn_id = str(uuid4())
+    question = Message(message_id(turn_id, "query"), "user", f"a secret of {owner.user_id}", NOW)
+    answer = Message(message_id(turn_id, "response"), "assistant", "kept", NOW)
+    return Turn(turn_id, owner, "tutor", session_id, 0, NOW, question, answer)
 
 
 @pytest.fixture
 def both(postgres_store: PostgresStore) -> PostgresStore:
-    """A store in which Anna and Bruno have a turn with a receipt each."""
+    """A store in which Anna and Bruno have a turn each, with a row in every table."""
     for owner in (ANNA, BRUNO):
         receipt = StoredReceipt("chat", 0, '{"passage": "d1"}', {"d1": "the system prompt"})
-        postgres_store.append(a_turn(owner), receipt=receipt)
+        turn = postgres_store.append(a_turn(owner), receipt=receipt)
+        topic = Topic("topic", "Secrets", b"", NOW, NOW)
+        postgres_store.put_topics(owner, "chat", TopicChange(0, put=(topic,)))
+        postgres_store.archive(owner, "chat", Block("block", "topic", (1,), NOW, packed([turn])))
+        postgres_store.keep_traces(owner, [Trace("chat", 1, "words", turn.checksum, b"")])
     return postgres_store
 
 
@@ -91,6 +100,11 @@ INTRUSIONS = {
     " VALUES (%(other)s, 'chat', 2, 'new', 'tutor', 0, 'hi', 0, 0, 'chat', '', '0123456789abcdef')",
     "insert into receipts": "INSERT INTO ricordo.receipts VALUES (%(other)s, 'chat', 1, '{}')",
     "insert into passages": "INSERT INTO ricordo.passages VALUES (%(other)s, 'chat', 'd2', 1, 'x')",
+    "insert into topics": "INSERT INTO ricordo.topics"
+    " VALUES (%(other)s, 'chat', 'new', '', '', '', 0, 0, 1, 0, 0, 0, 0, '[]', '[]', NULL, 'working')",
+    "insert into blocks": "INSERT INTO ricordo.blocks VALUES (%(other)s, 'chat', 'new', 'topic', '[]', 0, '')",
+    "insert into traces": "INSERT INTO ricordo.traces VALUES (%(other)s, 'chat', 1, 'x', '0123456789abcdef', '')",
+    "give a block away": "UPDATE ricordo.blocks SET owner = %(other)s",
     "give a turn away": "UPDATE ricordo.turns SET owner = %(other)s",
 }
 

@@ -175,7 +175,7 @@ def tell(transaction: Transaction, owner: Owner, session_id: str, gone: Sequence
 
 
 def keep_traces(transaction: Transaction, owner: Owner, traces: Sequence[Trace]) -> None:
-    """Write traces of turns that are still there."""
+    """Write traces of turns that are still there; in order, so that two who do never wait for each other."""
     session_ids = sorted({trace.session_id for trace in traces})
     transaction.send(sql.HOLD_SESSIONS, {"owner": owner.key, "session_ids": session_ids})
     transaction.send_many(
@@ -189,7 +189,7 @@ def keep_traces(transaction: Transaction, owner: Owner, traces: Sequence[Trace])
                 "checksum": trace.checksum,
                 "body": trace.body,
             }
-            for trace in traces
+            for trace in sorted(traces, key=lambda trace: (trace.session_id, trace.turn_number, trace.embedder))
         ],
     )
 
