@@ -51,6 +51,7 @@ def test_python_examples_run(
     Where a page names a PostgreSQL server, a real one stands in for it.
     """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RICORDO_EMBEDDER", "light")  # what a page prints depends on no weights
     space: dict[str, object] = {"__name__": "__main__"}
     printed = ""
     left_open: dict[int, ricordo.Memory] = {}
@@ -78,7 +79,8 @@ def test_there_are_examples_to_run() -> None:
 def test_shell_examples_run(name: str, tmp_path: Path) -> None:
     """Blocks of `ricordo` commands run in the shell, in order; scripts that they name exist."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("RICORDO_")} | {"PATH": path}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("RICORDO_")}
+    environment |= {"PATH": path, "RICORDO_EMBEDDER": "light", "XDG_RUNTIME_DIR": str(tmp_path)}
     for kind, text in blocks(ROOT / name):
         if kind != "sh":
             continue
