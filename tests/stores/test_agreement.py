@@ -12,4 +12,4 @@ from ricordo.testing.machine import stores_agree
 folder = tempfile.TemporaryDirectory(prefix="ricordo-agreement-")
 
 TestMemoryAndSqliteAgree = stores_agree(lambda: [MemoryStore(), SqliteStore(Path(folder.name) / "memory.db")]).TestCase
-TestMemoryAndSqliteAgree.settings = settings(max_examples=100, stateful_step_count=20, deadline=None)
+TestMemoryAndSqliteAgree.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)

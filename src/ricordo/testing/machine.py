@@ -15,11 +15,24 @@ from uuid import uuid4
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from ricordo.archive.block import unpack
 from ricordo.errors import RicordoError
 from ricordo.ports import Store
-from ricordo.records import Owner, SessionChanges, SessionInfo, StoredReceipt, Turn, canonical
+from ricordo.records import (
+    Message,
+    Owner,
+    SessionChanges,
+    SessionInfo,
+    SessionMark,
+    StoredReceipt,
+    Trace,
+    Turn,
+    canonical,
+)
 from ricordo.testing.clock import START
-from ricordo.testing.examples import a_message, a_turn, an_answer
+from ricordo.testing.examples import a_block, a_message, a_topic, a_turn, an_answer
+from ricordo.topics.shelf import TopicChange
+from ricordo.topics.topic import Topic
 
 people = st.sampled_from(["anna", "bruno"])
 sessions = st.sampled_from(["s1", "s2", "s3"])
@@ -27,6 +40,10 @@ turn_ids = st.sampled_from([f"t{n}" for n in range(12)])
 words = st.sampled_from(["alpha", "beta"])
 moments = st.integers(0, 9).map(lambda hours: START + timedelta(hours=hours))
 some = st.none() | st.integers(0, 6)
+numbers = st.sets(st.integers(1, 7), max_size=4).map(sorted)
+topic_ids = st.sampled_from(["fugues", "canons", "voices"])
+block_ids = st.sampled_from([f"block {n}" for n in range(6)])
+embedders = st.sampled_from(["small", "large"])
 receipts = st.none() | st.sets(st.sampled_from(["d1", "d2", "d3"]), max_size=2)
 
 
@@ -146,10 +163,71 @@ class _Agreement(RuleBasedStateMachine):
         while page:
             page = self.agree(partial(_sessions_before, owner=owner, limit=limit, last=page[-1]))
 
+    @rule(person=people, session_id=sessions)
+    def shelf(self, person: str, session_id: str) -> None:
+        for look in (_shelf, _archive, _traces):
+            self.agree(partial(look, owner=self.owner(person), session_id=session_id))
+
     @rule(person=people, session_id=sessions, number=some)
     def receipts(self, person: str, session_id: str, number: int | None) -> None:
         owner = self.owner(person)
         self.agree(lambda store: list(store.receipts(owner, session_id, turn_number=number)))
+
+    @rule(
+        person=people, session_id=sessions, put=st.dictionaries(topic_ids, st.integers(0, 5), max_size=2),
+        removed=st.sets(topic_ids, max_size=1), assigned=st.dictionaries(st.integers(1, 7), topic_ids, max_size=4),
+        through=some, late=st.sampled_from([0, 0, 0, 1, -1]),
+    )  # fmt: skip
+    def put_topics(
+        self, person: str, session_id: str, put: dict[str, int], removed: set[str], assigned: dict[int, str],
+        through: int | None, late: int,
+    ) -> None:  # fmt: skip
+        """Each store is told its own revision, or one that it is not at."""
+        owner = self.owner(person)
+        topics = tuple(
+            a_topic(name, message_count=count, archived_count=count // 2, restored_count=count, hot=tuple(range(count)))
+            for name, count in put.items()
+        )
+
+        def change(store: Store) -> bool:
+            revision = store.topics(owner, session_id).revision + late
+            return store.put_topics(
+                owner, session_id, TopicChange(revision, topics, tuple(removed), assigned, through=through)
+            )
+
+        self.agree(change)
+
+    @rule(person=people, session_id=sessions, chosen=numbers, topic_id=topic_ids, block_id=block_ids, at=moments)
+    def archive(self, person: str, session_id: str, chosen: list[int], topic_id: str, block_id: str, at: Any) -> None:
+        """Whatever is there under these numbers, packed; sometimes more is named than there is."""
+        owner = self.owner(person)
+        found = [turn for turn in self.stores()[0].turns(owner, session_id) if turn.turn_number in chosen]
+        block = replace(
+            a_block(found, topic_id=topic_id, block_id=block_id, created_at=at),
+            turn_numbers=tuple(chosen) if len(chosen) == 4 else tuple(turn.turn_number for turn in found),
+        )
+        self.agree(lambda store: store.archive(owner, session_id, block))
+
+    @rule(person=people, session_id=sessions, chosen=numbers)
+    def rehydrate(self, person: str, session_id: str, chosen: list[int]) -> None:
+        self.agree(lambda store: store.rehydrate(self.owner(person), session_id, chosen))
+
+    @rule(person=people, session_id=sessions, chosen=numbers)
+    def release(self, person: str, session_id: str, chosen: list[int]) -> None:
+        self.agree(lambda store: store.release(self.owner(person), session_id, chosen))
+
+    @rule(person=people, session_id=sessions, chosen=numbers)
+    def delete_turns(self, person: str, session_id: str, chosen: list[int]) -> None:
+        self.agree(lambda store: store.delete_turns(self.owner(person), session_id, chosen))
+
+    @rule(person=people, session_id=sessions, chosen=numbers, embedder=embedders, body=st.binary(max_size=4))
+    def keep_traces(self, person: str, session_id: str, chosen: list[int], embedder: str, body: bytes) -> None:
+        traces = [Trace(session_id, number, embedder, "0" * 16, body) for number in chosen]
+        self.agree(lambda store: store.keep_traces(self.owner(person), traces))
+
+    @rule(person=people, embedder=embedders)
+    def drop_traces(self, person: str, embedder: str) -> None:
+        self.agree(lambda store: store.drop_traces(self.owner(person), keep=embedder))
 
     @invariant()
     def everything_is_the_same(self) -> None:
@@ -158,19 +236,46 @@ class _Agreement(RuleBasedStateMachine):
         self.agree(lambda store: replace(store.stats(self.tenant), bytes_on_disk=None))
         for person in ("anna", "bruno"):
             self.agree(partial(_sessions_before, owner=self.owner(person), limit=9))
+            self.agree(partial(_marks, owner=self.owner(person)))
 
     def teardown(self) -> None:
         for person in ("anna", "bruno"):
             for session_id in ("s1", "s2", "s3"):
                 self.agree(partial(_content, owner=self.owner(person), session_id=session_id))
+                self.agree(partial(_shelf, owner=self.owner(person), session_id=session_id))
+                self.agree(partial(_archive, owner=self.owner(person), session_id=session_id))
+                self.agree(partial(_traces, owner=self.owner(person), session_id=session_id))
 
 
 def _sessions_before(store: Store, *, owner: Owner, limit: int, last: SessionInfo | None = None) -> list[SessionInfo]:
     return list(store.sessions(owner, limit=limit, before=last))
 
 
+def _marks(store: Store, *, owner: Owner) -> dict[str, SessionMark]:
+    return store.marks(owner)
+
+
 def _content(store: Store, *, owner: Owner, session_id: str) -> tuple[list[Turn], list[StoredReceipt]]:
     return list(store.turns(owner, session_id)), list(store.receipts(owner, session_id))
+
+
+def _shelf(store: Store, *, owner: Owner, session_id: str) -> tuple[tuple[Topic, ...], int, list[list[int]]]:
+    """Revisions are each store's own: only whether they have moved is the same everywhere."""
+    shelf = store.topics(owner, session_id)
+    names = ("fugues", "canons", "voices")
+    return shelf.topics, shelf.through, [list(store.turns_of(owner, session_id, name)) for name in names]
+
+
+def _archive(
+    store: Store, *, owner: Owner, session_id: str
+) -> list[tuple[str, str, tuple[int, ...], tuple[Message, ...]]]:
+    """Blocks by what they hold; the bytes may differ."""
+    blocks = store.blocks(owner, session_id)
+    return [(block.id, block.topic_id, block.turn_numbers, unpack(block.body)) for block in blocks]
+
+
+def _traces(store: Store, *, owner: Owner, session_id: str) -> list[Trace]:
+    return [trace for embedder in ("small", "large") for trace in store.traces(owner, embedder, session_id)]
 
 
 def _outcome(operation: Callable[[Store], Any], store: Store) -> Any:
