@@ -5,7 +5,9 @@ text: a user who types a special marker does not smuggle one in. Without splintr
 the approximate counter takes over and says so.
 """
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 from ricordo.ports import TokenCounter
@@ -55,9 +57,10 @@ class ExactCounter:
     exact = True
     message_overhead = 4  # three marks around the message, and its role
 
-    def __init__(self, name: str, tokenizer: Any) -> None:
+    def __init__(self, name: str, load: Callable[[], Any]) -> None:
         self._name = name
-        self._encode = tokenizer.encode_ordinary
+        self._load = load
+        self._encode: Callable[[str], Sequence[int]] = self._first
 
     @property
     def name(self) -> str:
@@ -65,6 +68,11 @@ class ExactCounter:
 
     def count(self, text: str) -> int:
         return len(self._encode(text))
+
+    def _first(self, text: str) -> Sequence[int]:
+        """The vocabulary is read with the first count: opening a store should not wait for it."""
+        self._encode = self._load().encode_ordinary
+        return self._encode(text)
 
 
 def counter_for(model: str, language: str = "en") -> TokenCounter:
@@ -97,6 +105,12 @@ def approximate_for(language: str, reason: str) -> ApproximateCounter:
 
 @lru_cache(maxsize=len(FAMILIES))
 def _exact(family: str) -> ExactCounter:
+    if find_spec("splintr") is None:  # ValueError when the module was blocked on purpose
+        raise ImportError("splintr is not installed")
+    return ExactCounter(family, lambda: _vocabulary(FAMILIES[family]))
+
+
+def _vocabulary(name: str) -> Any:
     from splintr import Tokenizer
 
-    return ExactCounter(family, Tokenizer.from_pretrained(FAMILIES[family]))
+    return Tokenizer.from_pretrained(name)

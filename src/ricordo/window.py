@@ -39,9 +39,9 @@ def fit_window(newest_first: Iterable[Turn], bounds: WindowSettings, counter: To
     """Take turns from the newest on while they fit; reads no more of `newest_first` than it needs."""
     chosen: list[Turn] = []
     total = 0
+    if bounds.max_turns == 0:
+        return Window()
     for stored in newest_first:
-        if bounds.max_turns is not None and len(chosen) >= bounds.max_turns:
-            break
         turn = recounted(stored, counter)
         cost = turn_cost(turn, counter)
         if total + cost > bounds.max_tokens:
@@ -50,6 +50,8 @@ def fit_window(newest_first: Iterable[Turn], bounds: WindowSettings, counter: To
             break
         chosen.append(turn)
         total += cost
+        if len(chosen) == bounds.max_turns:  # before another one is asked for: that would be read for nothing
+            break
     return Window(tuple(reversed(chosen)), total)
 
 

@@ -2,7 +2,8 @@
 -- Times are microseconds since 1970 in UTC. JSON columns are NULL when there is nothing to say.
 --
 -- The constraints repeat what is checked before a write, so that a row written past those checks is refused
--- too: no NUL (instr … char(0)), no blank text (trim of every Unicode white space), and outer ceilings on
+-- too: no NUL (instr … char(0)), no blank text (a visible first character, or else a trim of every Unicode white
+-- space leaves something), and outer ceilings on
 -- size: 16 MiB for a message, 1 MiB for a JSON column, 64 MiB for the messages between question and answer.
 
 CREATE TABLE owners (
@@ -32,8 +33,6 @@ CREATE TABLE sessions (
     PRIMARY KEY (owner, session_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX sessions_by_activity ON sessions (owner, last_active_at);
-
 CREATE TABLE turns (
     owner            BLOB NOT NULL,
     session_id       TEXT NOT NULL,
@@ -44,16 +43,16 @@ CREATE TABLE turns (
     query            TEXT CHECK (
         instr(query, char(0)) = 0
         AND length(CAST(query AS BLOB)) <= 16777216
-        AND trim(query, char(9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, 8192, 8193, 8194, 8195, 8196,
-                             8197, 8198, 8199, 8200, 8201, 8202, 8232, 8233, 8239, 8287, 12288)) <> ''
+        AND (coalesce(unicode(query), 32) BETWEEN 33 AND 126 OR trim(query, char(9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, 8192, 8193, 8194, 8195, 8196,
+                             8197, 8198, 8199, 8200, 8201, 8202, 8232, 8233, 8239, 8287, 12288)) <> '')
     ),
     query_tokens     INTEGER NOT NULL CHECK (query_tokens >= 0),
     answered_at      INTEGER,
     response         TEXT CHECK (
         instr(response, char(0)) = 0
         AND length(CAST(response AS BLOB)) <= 16777216
-        AND trim(response, char(9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, 8192, 8193, 8194, 8195, 8196,
-                                8197, 8198, 8199, 8200, 8201, 8202, 8232, 8233, 8239, 8287, 12288)) <> ''
+        AND (coalesce(unicode(response), 32) BETWEEN 33 AND 126 OR trim(response, char(9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, 8192, 8193, 8194, 8195, 8196,
+                                8197, 8198, 8199, 8200, 8201, 8202, 8232, 8233, 8239, 8287, 12288)) <> '')
     ),
     response_tokens  INTEGER NOT NULL CHECK (response_tokens >= 0),
     chunk_ids        TEXT CHECK (chunk_ids IS NULL OR json_valid(chunk_ids) AND length(CAST(chunk_ids AS BLOB)) <= 1048576),
