@@ -229,3 +229,25 @@ def test_a_forked_child_has_connections_of_its_own(postgres_store: PostgresStore
             os._exit(1)
     assert os.waitpid(pid, 0)[1] == 0
     assert postgres_store.append(a_turn("parent again")).turn_number == 3
+
+
+def test_a_session_that_comes_and_goes_keeps_its_count(postgres_store: PostgresStore) -> None:
+    """Clearing, deleting and expiring a session that others make anew at the same moment never miscounts its turns."""
+
+    def work(writer: int) -> None:
+        for _ in range(60):
+            match writer % 4:
+                case 0:
+                    postgres_store.clear(ANNA, "chat")
+                case 1:
+                    postgres_store.delete_session(ANNA, "chat")
+                case 2:
+                    later = NOW + timedelta(days=1)
+                    postgres_store.expire(ANNA, turns_before=later, idle_before=None, batch=3)
+                case _:
+                    postgres_store.append(a_turn())
+
+    together(work, writers=8)
+    info = postgres_store.session(ANNA, "chat")
+    assert (info.turn_count if info else 0) == len(postgres_store.turns(ANNA, "chat"))
+    assert postgres_store.append(a_turn()).turn_number == (info.last_turn if info else 0) + 1

@@ -35,19 +35,21 @@ _TOLD = ("sessions", "turns", "receipts", "topics", "blocks", "traces")
 def clear(transaction: Transaction, owner: Owner, session_id: str) -> int | None:
     """Empty a session; how many turns went, None if there is no such session."""
     here = {"owner": owner.key, "session_id": session_id}
-    transaction.send(statements.LOCK_SESSION, here)
+    if not _held(transaction, owner, session_id):
+        return None
     turns = _delete_content(transaction, owner, [session_id])
-    emptied = transaction.send(statements.EMPTY_SESSION, here)
-    return transaction.count(turns) if transaction.count(emptied) else None
+    transaction.send(statements.EMPTY_SESSION, here)
+    return transaction.count(turns)
 
 
 def delete_session(transaction: Transaction, owner: Owner, session_id: str) -> int | None:
     """Remove a session; how many turns went, None if there is no such session."""
-    transaction.send(statements.LOCK_SESSION, {"owner": owner.key, "session_id": session_id})
+    if not _held(transaction, owner, session_id):
+        return None
     turns = _delete_content(transaction, owner, [session_id])
-    deleted = transaction.send(statements.DELETE_SESSIONS, {"owner": owner.key, "session_ids": [session_id]})
+    transaction.send(statements.DELETE_SESSIONS, {"owner": owner.key, "session_ids": [session_id]})
     _forget_idle_owner(transaction, owner)
-    return transaction.count(turns) if transaction.count(deleted) else None
+    return transaction.count(turns)
 
 
 def expire(transaction: Transaction, owner: Owner, turns_before: int, idle_before: int, batch: int) -> Expired:
@@ -66,7 +68,8 @@ def expire(transaction: Transaction, owner: Owner, turns_before: int, idle_befor
 def delete_turns(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
     """Remove single turns; how many went. The session stays, even without any."""
     here = {"owner": owner.key, "session_id": session_id}
-    transaction.send(statements.LOCK_SESSION, here)
+    if not _held(transaction, owner, session_id):
+        return 0
     dropped = transaction.send(statements.DELETE_NUMBERED_TURNS, {**here, "numbers": list(numbers)})
     gone = [shelves.Gone(*row) for row in dropped]
     if gone:
@@ -108,13 +111,12 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
     doomed = transaction.send(statements.EXPIRED_TURNS, {**past, "batch": room}).fetchall()
     if not doomed:
         return 0, 0
-    session_ids = [session_id for session_id, _ in doomed]
-    touched = {"owner": owner.key, "session_ids": sorted(set(session_ids))}
-    transaction.send(statements.LOCK_SESSIONS, touched)
-    numbers = [number for _, number in doomed]
-    dropped = transaction.send(
-        statements.DELETE_EXPIRED_TURNS, {**past, "session_ids": session_ids, "numbers": numbers}
-    )
+    wanted = {"owner": owner.key, "session_ids": sorted({session_id for session_id, _ in doomed})}
+    held = {session_id for (session_id,) in transaction.send(statements.LOCK_SESSIONS, wanted)}
+    doomed = [(session_id, number) for session_id, number in doomed if session_id in held]
+    touched = {"owner": owner.key, "session_ids": sorted(held)}
+    places = {"session_ids": [session_id for session_id, _ in doomed], "numbers": [number for _, number in doomed]}
+    dropped = transaction.send(statements.DELETE_EXPIRED_TURNS, {**past, **places})
     gone: dict[str, list[shelves.Gone]] = {}
     for turn in (shelves.Gone(*row) for row in dropped):
         gone.setdefault(turn.session_id, []).append(turn)
@@ -129,6 +131,12 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
         if session_id not in without:
             shelves.tell(transaction, owner, session_id, lost)
     return len(without), sum(map(len, gone.values()))
+
+
+def _held(transaction: Transaction, owner: Owner, session_id: str) -> bool:
+    """Hold a session until the commit. One that is not there may be there a moment later, and is not ours then."""
+    locked = transaction.send(statements.LOCK_SESSION, {"owner": owner.key, "session_id": session_id})
+    return locked.fetchone() is not None
 
 
 def _delete_content(transaction: Transaction, owner: Owner, session_ids: list[str]) -> Cursor:

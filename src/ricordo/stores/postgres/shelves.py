@@ -122,9 +122,8 @@ def archive(transaction: Transaction, owner: Owner, session_id: str, block: Bloc
 def rehydrate(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
     """Write the words of archived turns back into their rows; how many."""
     key = key_of(owner, session_id)
-    transaction.send(statements.LOCK_SESSION, key)
-    rows = transaction.send(statements.TURNS_BY_NUMBER, {**key, "numbers": list(numbers)})
-    back = [turn for turn in to_turns(owner, rows) if turn.archived and not turn.damage]
+    found = _held_turns(transaction, owner, session_id, numbers)
+    back = [turn for turn in found if turn.archived and not turn.damage]
     transaction.send_many(sql.REHYDRATE_TURN, [{**_named(TURN_COLUMNS, turn_to_row(turn)), **key} for turn in back])
     return len(back)
 
@@ -132,9 +131,8 @@ def rehydrate(transaction: Transaction, owner: Owner, session_id: str, numbers: 
 def release(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
     """Let go of words that a block holds as well: never of the only copy, should the block be damaged."""
     key = key_of(owner, session_id)
-    transaction.send(statements.LOCK_SESSION, key)
-    rows = transaction.send(statements.TURNS_BY_NUMBER, {**key, "numbers": list(numbers)})
-    plain = [turn for turn in to_turns(owner, rows) if turn.block_id and not turn.archived]
+    found = _held_turns(transaction, owner, session_id, numbers)
+    plain = [turn for turn in found if turn.block_id and not turn.archived]
     if not plain:
         return 0
     went = 0
@@ -192,6 +190,14 @@ def keep_traces(transaction: Transaction, owner: Owner, traces: Sequence[Trace])
             for trace in sorted(traces, key=lambda trace: (trace.session_id, trace.turn_number, trace.embedder))
         ],
     )
+
+
+def _held_turns(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> list[Turn]:
+    """Turns of a session that is held from now on; none if it is not there to be held."""
+    key = key_of(owner, session_id)
+    locked = transaction.send(statements.LOCK_SESSION, key)
+    rows = transaction.send(statements.TURNS_BY_NUMBER, {**key, "numbers": list(numbers)}, binary=True)
+    return to_turns(owner, rows) if locked.fetchone() else []
 
 
 def _lessen_topics(transaction: Transaction, owner: Owner, key: Key, gone: Sequence[Gone], words: Words) -> None:
