@@ -21,26 +21,35 @@ def test_the_public_names() -> None:
         "Context",
         "DamageError",
         "EraseReceipt",
+        "Hit",
+        "Hits",
         "ImportResult",
         "Locale",
         "Memory",
         "Message",
         "NotFoundError",
         "OpenTurn",
+        "Pending",
+        "RecallSettings",
         "Receipt",
         "ReceiptError",
         "ReceiptItem",
         "Remembered",
+        "Resolved",
         "Retention",
         "RicordoError",
         "SchemaError",
         "Session",
         "SessionInfo",
+        "SessionTopic",
         "Settings",
         "SettingsError",
         "Stats",
         "StoreError",
         "StoreUnavailable",
+        "Topic",
+        "TopicSettings",
+        "TopicStats",
         "Turn",
         "ValidationError",
         "Verification",
@@ -78,6 +87,12 @@ SIGNATURES = {
     ricordo.Memory.verify: ["progress=None"],
     ricordo.Memory.export: ["user_id"],
     ricordo.Memory.import_documents: ["documents", "*user_id=None", "*progress=None"],
+    ricordo.Memory.search: [
+        "query", "*user_id", "*limit=10", "*session_id=None", "*agent_id=None", "*topic_id=None", "*role=None",
+        "*after=None", "*before=None", "*tags=()", "*patience=120.0",
+    ],
+    ricordo.Memory.embed_again: ["*progress=None"],
+    ricordo.Memory.settle: ["timeout=None"],
     ricordo.Memory.close: [],
     ricordo.Session.add_turn: [
         "query", "response", "*chunk_ids=()", "*metadata=None", "*created_at=None", "*turn_id=None",
@@ -98,6 +113,8 @@ SIGNATURES = {
     ],
     ricordo.Session.history: ["limit=None", "*before=None"],
     ricordo.Session.window: [],
+    ricordo.Session.topics: [],
+    ricordo.Session.topic: ["topic_id"],
     ricordo.Session.receipts: ["limit=50"],
     ricordo.Session.rebuild: ["turn_number"],
     ricordo.Session.info: [],
@@ -148,7 +165,7 @@ def test_results_have_the_names_that_programs_rely_on() -> None:
         assert (turn.turn_number, turn.query, turn.response) == (1, "Domanda?", "Risposta.")
         assert session.window().total_tokens > 0
         assert context.receipt.total_tokens > 0
-        assert list(context.__slots__) == ["messages", "prompt", "question", "references", "receipt"]
+        assert list(context.__slots__) == ["messages", "prompt", "question", "references", "receipt", "clarification"]
         assert session.add_message(role="user", content="Ciao").id
 
 
