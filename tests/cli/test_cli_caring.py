@@ -99,7 +99,7 @@ def test_bench_lists_what_is_there(bare: Cli) -> None:
     """The benchmarks of the package are found by name."""
     listed = bare("bench", "--json").lines
     assert {"archive", "followups", "recall", "topics"} <= {each["name"] for each in listed}
-    assert all(each["measures"] for each in listed)
+    assert all(each["measures"] and "--data DATA" in each["arguments"] for each in listed)
     assert "topics" in bare("bench").out
     assert bare("bench", "nothing").code == 3
 
@@ -107,12 +107,16 @@ def test_bench_lists_what_is_there(bare: Cli) -> None:
 def test_bench_dispatches_lazily(bare: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A benchmark gets its own arguments and gives the exit code; only the one that runs is imported."""
     (tmp_path / "good.py").write_text('"""Measures well."""\n\ndef main(argv):\n    print(argv)\n    return 7\n')
-    (tmp_path / "needy.py").write_text('"""Needs more."""\nimport no_such_package\n\ndef main(argv): ...\n')
+    needs = '"""Needs more."""\nimport no_such_package\n\ndef main(argv):\n    parser = no_such_package.Parser()\n'
+    needs += (
+        '    parser.add_argument("--data", required=True)\n    parser.add_argument("--quick", action="store_true")\n'
+    )
+    (tmp_path / "needy.py").write_text(needs)
     (tmp_path / "part.py").write_text('"""Not a benchmark."""\n')
     monkeypatch.setattr(ricordo.bench, "__path__", [str(tmp_path)])
     assert bare("bench", "--json").lines == [
-        {"name": "good", "measures": "Measures well."},
-        {"name": "needy", "measures": "Needs more."},
+        {"name": "good", "measures": "Measures well.", "arguments": ""},
+        {"name": "needy", "measures": "Needs more.", "arguments": "--data DATA [--quick]"},
     ]
     ran = bare("bench", "good", "--data", "x", "--json")
     assert (ran.code, ran.out) == (7, "['--data', 'x', '--json']\n")

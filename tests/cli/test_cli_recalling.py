@@ -76,8 +76,10 @@ def test_search_in_a_session_and_by_topic(cli: Cli, past: list[str]) -> None:
     hits = cli("search", "oven", "-u", "anna", "-s", past[1], "--json").document["hits"]
     assert {hit["session_id"] for hit in hits} == {past[1]}
     topic = cli("topics", "-u", "anna", "-s", past[0], "--json").lines[0]["topic_id"]
-    hits = cli("search", "oven", "-u", "anna", "--topic", topic, "--json").document["hits"]
-    assert {hit["session_id"] for hit in hits} == {past[0]}
+    for name in (topic, topic[:8]):
+        hits = cli("search", "oven", "-u", "anna", "--topic", name, "--json").document["hits"]
+        assert {hit["session_id"] for hit in hits} == {past[0]}
+    assert cli("search", "oven", "-u", "anna", "--topic", "nowhere").code == 3
 
 
 def test_search_reads_a_pipe_and_refuses_bad_times(cli: Cli, past: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +115,7 @@ def test_an_embedder_that_cannot_work_is_one_line(cli: Cli, past: list[str], mon
     assert ran.code != 0
     assert ran.err.count("\n") == 1
     assert "weights" in ran.err
+    cli("add", "I prefer rye flour", "Noted.", "-u", "anna")
     built = cli("context", "And my oven?", "-u", "anna", "--set", "embedder=arctic", "--json")
     assert built.code == 0
     assert any("recall" in note for note in built.document["receipt"]["degraded"])

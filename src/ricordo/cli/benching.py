@@ -5,9 +5,14 @@ needed by anything else.
 """
 
 import argparse
+import ast
 import importlib
 import importlib.util
 import pkgutil
+from dataclasses import asdict, dataclass
+
+from rich.console import Group
+from rich.text import Text
 
 import ricordo.bench
 from ricordo.cli.exits import FAILED, OK
@@ -16,14 +21,23 @@ from ricordo.cli.output import Output, table
 from ricordo.errors import NotFoundError, SettingsError
 
 
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What can be run: its name, what it measures, and its arguments."""
+
+    name: str
+    measures: str
+    arguments: str
+
+
 def bench(options: Options, output: Output) -> int:
     """Run a benchmark, or list them."""
     known = benchmarks()
     if options.name is None:
-        rows = table("benchmark", "what it measures")
-        for name, idea in known.items():
-            rows.add_row(name, idea)
-        output.lines(({"name": name, "measures": idea} for name, idea in known.items()), rows)
+        rows = table("benchmark", "what it measures, and its arguments")
+        for each in known.values():
+            rows.add_row(each.name, Group(Text(each.measures), Text(each.arguments, "cyan"), ""))
+        output.lines((asdict(each) for each in known.values()), rows)
         return OK
     if options.name not in known:
         raise NotFoundError(f"there is no benchmark {options.name!r}; there are: {', '.join(known) or 'none'}")
@@ -35,8 +49,8 @@ def bench(options: Options, output: Output) -> int:
     return result if isinstance(result, int) else FAILED if result else OK
 
 
-def benchmarks() -> dict[str, str]:
-    """Name and first line of every benchmark, read from the source without importing it."""
+def benchmarks() -> dict[str, Benchmark]:
+    """Every benchmark by its name, read from the source without importing it."""
     found = {}
     for module in pkgutil.iter_modules(ricordo.bench.__path__):
         spec = importlib.util.find_spec(f"ricordo.bench.{module.name}")
@@ -44,8 +58,28 @@ def benchmarks() -> dict[str, str]:
             spec.loader.get_source(spec.name) if spec and spec.loader and hasattr(spec.loader, "get_source") else ""
         )
         if source and "\ndef main(" in source:
-            found[module.name] = source.lstrip('"').splitlines()[0].strip('" ')
+            idea = source.lstrip('"').splitlines()[0].strip('" ')
+            found[module.name] = Benchmark(module.name, idea, arguments_in(source))
     return dict(sorted(found.items()))
+
+
+def arguments_in(source: str) -> str:
+    """The options that a source declares, as a usage line shows them."""
+    calls = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument"
+    ]
+    calls.sort(key=lambda call: call.lineno)
+    return " ".join(_usage(call) for call in calls if call.args and isinstance(call.args[0], ast.Constant))
+
+
+def _usage(call: ast.Call) -> str:
+    given = {each.arg: each.value.value for each in call.keywords if isinstance(each.value, ast.Constant)}
+    name = str(call.args[0].value) if isinstance(call.args[0], ast.Constant) else ""
+    value = "" if str(given.get("action", "")).startswith("store_") else " " + name.lstrip("-").upper()
+    words = f"{name}{value}" if name.startswith("-") else name
+    return words if given.get("required") else f"[{words}]"
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

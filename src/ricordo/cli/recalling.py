@@ -14,7 +14,10 @@ from ricordo.cli.output import Output, one_line, shown
 from ricordo.cli.plain import message_json
 from ricordo.cli.reading import day
 from ricordo.cli.talking import read_text
+from ricordo.cli.topics import whole_id
 from ricordo.errors import ValidationError
+from ricordo.memory import Memory
+from ricordo.records import Owner
 
 if TYPE_CHECKING:
     from ricordo.verbs.recall import Hit, Hits
@@ -33,7 +36,7 @@ def search(options: Options, output: Output) -> int:
             limit=options.limit,
             session_id=options.session,
             agent_id=options.agent,
-            topic_id=options.topic,
+            topic_id=_topic(memory, options),
             role=options.role,
             after=_moment("after", options.after),
             before=_moment("before", options.before),
@@ -50,6 +53,15 @@ def embed(options: Options, output: Output) -> int:
         embedder = memory.stats().embedder
     output.document({"turns": turns, "embedder": embedder}, f"embedded {turns:,} turns with {embedder}")
     return 0
+
+
+def _topic(memory: Memory, options: Options) -> str | None:
+    """The topic that was named by its id or the beginning of it, among all sessions of the user or in the one given."""
+    if options.topic is None:
+        return None
+    owner = Owner(memory.settings.tenant_id, user_of(options))
+    sessions = [options.session] if options.session else list(memory.store.marks(owner))
+    return whole_id(options.topic, [each.id for name in sessions for each in memory.store.topics(owner, name).topics])
 
 
 def hits_view(hits: "Hits") -> list[RenderableType]:

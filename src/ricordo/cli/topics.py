@@ -61,13 +61,17 @@ def topic(options: Options, output: Output) -> int:
 
 def find_topic(session: Session, given: str) -> "SessionTopic":
     """The topic of that id, or the only one whose id begins so."""
-    known = [each.id for each in session.topics()]
+    return session.topic(whole_id(given, [each.id for each in session.topics()]))
+
+
+def whole_id(given: str, known: list[str]) -> str:
+    """The id that was given, or the only one that begins so."""
     found = [each for each in known if each == given] or [each for each in known if given and each.startswith(given)]
     if len(found) > 1:
-        raise ValidationError("topic_id", f"{given!r} is the beginning of {len(found)} ids; give more of it")
+        raise ValidationError("topic", f"{given!r} is the beginning of {len(found)} ids; give more of it")
     if not found:
-        raise NotFoundError(f"no topic {given!r} in session {session.id!r}; `ricordo topics` lists them")
-    return session.topic(found[0])
+        raise NotFoundError(f"there is no topic {given!r} here; `ricordo topics` lists a session's")
+    return found[0]
 
 
 def topics_table(topics: list[dict[str, Any]]) -> Table:
