@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 from sqlite_writer import OWNER
 
-from ricordo.errors import StoreError
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.examples import a_turn, an_owner
 
 WRITER = Path(__file__).with_name("sqlite_writer.py")
 
@@ -95,30 +93,4 @@ def test_sixteen_processes_on_one_session_leave_no_gap(tmp_path: Path) -> None:
     assert sorted(numbers) == list(range(1, 16 * each + 1))
     store = SqliteStore(path)
     assert [turn.turn_number for turn in store.turns(OWNER, "lesson")] == sorted(numbers)
-    store.close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_is_told_to_open_for_itself(tmp_path: Path) -> None:
-    """SQLite's locks do not survive a fork: the child is refused, the parent goes on."""
-    store = SqliteStore(tmp_path / "memory.db")
-    owner = an_owner()
-    store.append(a_turn(owner))
-    child = os.fork()
-    if child == 0:
-        attempts = [
-            lambda: store.append(a_turn(owner)),
-            lambda: store.turns(owner, "lesson"),
-            lambda: SqliteStore(tmp_path / "memory.db"),
-        ]
-        refused = 0
-        for attempt in attempts:
-            try:
-                attempt()
-            except StoreError as error:
-                refused += "fork" in str(error)
-        os._exit(refused)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 3
-    assert store.append(a_turn(owner)).turn_number == 2
     store.close()

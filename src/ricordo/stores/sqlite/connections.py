@@ -1,18 +1,21 @@
 """The connections of one open store: one that writes, in groups, and as many that read as there are readers.
 
 In: operations. Out: their results. A reader is lent for the length of one read and goes back to a shelf, so
-threads may come and go; the writer serves a whole batch of operations with one durable commit.
+threads may come and go; the writer serves a whole batch of operations with one durable commit. All of them can be put
+down for a moment, which a fork needs, and are opened again by whoever comes next.
 """
 
-import os
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Event, Lock, get_ident
+from time import monotonic, sleep
 from typing import TypeVar
-from weakref import WeakSet
 
 from ricordo.errors import StoreError
 from ricordo.stores.group_commit import GroupCommit, Ticket
+from ricordo.stores.sqlite import forking
 from ricordo.stores.sqlite.database import (
     Gate,
     make_private,
@@ -25,47 +28,47 @@ from ricordo.stores.sqlite.database import (
 
 T = TypeVar("T")
 
-_open: "WeakSet[Connections]" = WeakSet()
-_inherited: set[Path] = set()
 _kept_from_closing: list[object] = []
 
 
 class Connections:
     """Opens the file, brings its schema up to date, and lends connections until it is closed."""
 
+    _gate: Gate | None = None
+    _writer: sqlite3.Connection | None = None
+
     def __init__(self, path: Path, wait: float) -> None:
         self.path = path
         self._wait = wait
         self._unusable: str | None = None
         self._shelf: list[sqlite3.Connection] = []
-        if path.resolve() in _inherited:
-            raise StoreError(f"{path} was open when this process was forked; {_FORKED}")
-        with translating(path):
-            make_private(path)
-            self._gate = Gate(path)
-            try:
-                with self._gate:
-                    self._writer = open_writer(path, wait)
-                    migrate(self._writer)
-            except BaseException:
-                self._gate.close()
-                raise
-        self._group = GroupCommit(self._serve)
-        _open.add(self)
+        self.begin_anew()
+        forking.enrol(self)
+        try:
+            with self._writing, translating(path):
+                make_private(path)
+                self._take_up_file()
+        except BaseException:
+            forking.dismiss(self)
+            raise
 
     def reader(self) -> sqlite3.Connection:
-        """Take a reading connection; give it back with `give_back`."""
-        if self._unusable:
-            raise StoreError(f"{self.path} {self._unusable}")
+        """Take a reading connection; give it back with `give_back`, in the same thread."""
+        me = get_ident()
+        self._lent.append(me)  # first of all: whoever pauses looks here after saying so
+        if self._paused or self._unusable:
+            self._lent.remove(me)
+            self._wait_for_leave()
+            return self.reader()
         try:
             return self._shelf.pop()
         except IndexError:
-            with translating(self.path):
-                return open_reader(self.path, self._wait)
+            return self._new_reader()
 
     def give_back(self, reader: sqlite3.Connection) -> None:
         """Put a reading connection back for the next read."""
         self._shelf.append(reader)
+        self._lent.remove(get_ident())
         if self._unusable:
             self._clear_shelf()
 
@@ -85,31 +88,123 @@ class Connections:
         """Wait for the writes that are queued, then close everything."""
         if not self._unusable:
             self._group.run(self._close, alone=True)
+            forking.dismiss(self)
 
-    def _close(self, writer: sqlite3.Connection) -> None:
-        self._unusable = "is closed; open it again"
-        _open.discard(self)
+    def put_down(self, deadline: float) -> bool:
+        """Close all connections and let nobody in; False, with nothing changed, if somebody goes on using them."""
+        me = get_ident()
+        if me == self._served_by or me in self._lent:  # the fork comes from inside a read or a write
+            return False
+        self._paused = True
+        if self._writing.acquire(timeout=max(0.0, deadline - monotonic())):
+            while self._lent and monotonic() < deadline:
+                sleep(0.0005)
+            with suppress(sqlite3.Error):
+                if not self._lent:
+                    self._let_go()
+                    return True
+            self._writing.release()
+        self._go_on()
+        return False
+
+    def take_up(self) -> None:
+        """Let everybody in again; the file is opened by whoever comes first."""
+        self._writing.release()
+        self._go_on()
+
+    def begin_anew(self) -> None:
+        """Nobody reads, nobody writes, nobody waits."""
+        self._writing = Lock()
+        self._served_by: int | None = None
+        self._group = GroupCommit(self._serve)
+        self._lent: list[int] = []  # the threads that have a reader now
+        self._paused = False
+        self._resumed = Event()
+
+    def forbid(self, why: str) -> None:
+        """Nothing here may be touched again, and nothing closed."""
+        self._unusable = why
+        _kept_from_closing.append((self._writer, self._shelf))
+        self.begin_anew()
+
+    def _take_up_file(self) -> None:
+        gate = Gate(self.path)
+        try:
+            with gate:
+                writer = open_writer(self.path, self._wait)
+                try:
+                    migrate(writer)
+                except BaseException:
+                    writer.close()
+                    raise
+        except BaseException:
+            gate.close()
+            raise
+        self._gate, self._writer = gate, writer
+
+    def _let_go(self) -> None:
         self._clear_shelf()
-        writer.close()
-        self._gate.close()
+        if self._writer is not None:
+            self._writer.close()
+        if self._gate is not None:
+            self._gate.close()
+        self._writer = self._gate = None
+
+    def _close(self) -> None:
+        self._unusable = "is closed; open it again"
+        self._let_go()
 
     def _clear_shelf(self) -> None:
         while self._shelf:
             self._shelf.pop().close()
 
+    def _new_reader(self) -> sqlite3.Connection:
+        try:
+            with translating(self.path):
+                return open_reader(self.path, self._wait)
+        except BaseException:
+            self._lent.remove(get_ident())
+            raise
+
+    def _wait_for_leave(self) -> None:
+        if self._unusable:
+            raise StoreError(f"{self.path} {self._unusable}")
+        resumed = self._resumed  # in this order: an event that is taken while paused will be set
+        if self._paused:
+            resumed.wait()
+
+    def _go_on(self) -> None:
+        self._paused = False
+        resumed, self._resumed = self._resumed, Event()
+        resumed.set()
+
     def _serve(self, tickets: Sequence[Ticket]) -> None:
         """Serve a batch; whatever fails for all of it fails for each of its tickets."""
-        try:
-            if self._unusable:  # closed while these were waiting
-                raise StoreError(f"{self.path} {self._unusable}")
-            with self._gate:
-                if tickets[0].alone:
-                    tickets[0].result = tickets[0].operation(self._writer)
-                else:
-                    self._transact(self._writer, tickets)
-        except Exception as error:
-            for ticket in tickets:
-                ticket.error = ticket.error or translated(error, self.path)
+        with self._writing:
+            self._served_by = get_ident()
+            try:
+                self._attend(tickets)
+            except Exception as error:
+                for ticket in tickets:
+                    ticket.error = ticket.error or translated(error, self.path)
+            finally:
+                self._served_by = None
+
+    def _attend(self, tickets: Sequence[Ticket]) -> None:
+        if self._unusable:  # closed while these were waiting
+            raise StoreError(f"{self.path} {self._unusable}")
+        if tickets[0].operation == self._close:
+            self._close()
+            return
+        if self._writer is None or self._gate is None:
+            self._take_up_file()
+        assert self._writer is not None
+        assert self._gate is not None
+        with self._gate:
+            if tickets[0].alone:
+                tickets[0].result = tickets[0].operation(self._writer)
+            else:
+                self._transact(self._writer, tickets)
 
     def _transact(self, writer: sqlite3.Connection, tickets: Sequence[Ticket]) -> None:
         """One transaction for all tickets; a refused operation is undone without harm to the others."""
@@ -136,21 +231,3 @@ class Connections:
             ticket.error = translated(error, self.path)
             writer.execute("ROLLBACK TO attempt")
         writer.execute("RELEASE attempt")
-
-    def _forbid(self) -> None:
-        """In a forked child: SQLite's locks did not come along, so nothing here may be touched again."""
-        self._unusable = f"was opened before this process was forked; {_FORKED}"
-        _kept_from_closing.append((self._writer, self._shelf))
-        _inherited.add(self.path.resolve())
-
-
-_FORKED = "open it in the child only, or start the child with spawn"
-
-
-def _after_fork() -> None:
-    for connections in list(_open):
-        connections._forbid()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

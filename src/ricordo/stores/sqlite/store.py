@@ -1,7 +1,7 @@
 """The SQLite store: one file, durable when a call returns, readable while others write.
 
 Each method is one read or one write operation; the rows are in `writing` and `forgetting`, the statements in
-`statements`, the shared commit in `connections`. Open it again in every process; it does not survive a fork.
+`statements`, the shared commit in `connections`, what a fork needs in `forking`.
 """
 
 import sqlite3
