@@ -120,7 +120,7 @@ def test_an_own_locale_is_used() -> None:
     """A caller's own table gives its own labels and headings."""
     german = Locale(
         "de", "SCHÜLER: ", "LEHRER: ", "SYSTEM: ", "WERKZEUG: ", "=== VERLAUF ({n}) ===", "=== ENDE ===",
-        " [Quellen: {ids}]", "Noch kein Gespräch.", "Z", "E", "M", "F",
+        " [Quellen: {ids}]", "Noch kein Gespräch.", "Z", "E", "M", "F", "({question})",
     )  # fmt: skip
     assert locale_for(german) is german
     assert history_text([EXCHANGE], german, 10, sources=True) == (

@@ -92,7 +92,7 @@ def test_a_past_context_is_rebuilt_whatever_came_after(
         session.answer(each, "Tardi.")
     talk(session, [("turn", "Ancora?", "Sì."), ("ask", "Davvero?", "")])
     again = session.rebuild(turn.turn_number)
-    assert (again.messages, again.prompt, again.question) == (context.messages, context.prompt, question)
+    assert (again.messages, again.prompt, again.question) == (context.messages, context.prompt, context.question)
     assert again.receipt.turn_number == turn.turn_number
     assert replace(again.receipt, recipe={}, turn_number=None) == replace(context.receipt, recipe={})
     assert session.receipts()[0].messages_digest == context.receipt.messages_digest

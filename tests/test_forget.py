@@ -175,7 +175,7 @@ def test_erasing_removes_all_of_one_user_and_nothing_of_another(ages: list[list[
     before = left(kept, ages)
     receipt = kept.erase("user0")
     assert (receipt.user_id, receipt.tenant_id, receipt.erased_at) == ("user0", "default", START)
-    assert receipt.removed == {
+    assert {what: receipt.removed[what] for what in ("sessions", "turns", "receipts")} == {
         "sessions": len(ages[::2]),
         "turns": sum(map(len, ages[::2])) + bool(ages),
         "receipts": int(bool(ages)),

@@ -1,11 +1,14 @@
 """Beyond the window: the light front of follow-ups, recall and topics.
 
 Every write passes here, so it costs next to nothing: what is heavy (numpy, an embedder, the rules of two languages) is
-loaded when it is first needed, and what is long is done beside the chat.
+loaded when it is first needed, and what is long is done beside the chat. Nothing here makes a write fail.
 """
 
+import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ricordo.background import Background
@@ -18,53 +21,63 @@ if TYPE_CHECKING:
     from ricordo.remembering import Remembering
     from ricordo.verbs.understand import FindTurns, Understanding
 
+log = logging.getLogger("ricordo")
+
+Due = tuple[Owner, str]
+
 
 class Beyond:
     """Understands, recalls and organises for one memory. Thread-safe."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._wanted = tools.settings.recall.recall_messages > 0 or tools.settings.recall.organise == "on"
+        self._recall = tools.settings.recall
+        self._wanted = self._recall.recall_messages > 0 or self._recall.organise == "on"
         self._remembering: Remembering | None = None
         self._states: ClarificationStates | None = None
-        self._due: dict[tuple[Owner, str], None] = {}
-        self._lock = threading.RLock()
+        # Who spoke last is served first; with the topics that count again, because a turn of theirs was answered late.
+        self._due: OrderedDict[Due, set[str]] = OrderedDict()
+        self._due_lock = threading.Lock()
+        self._states_lock = threading.Lock()
+        self._loading = threading.Lock()
         self.background = Background(self._work)
 
-    def note(self, scope: Scope, query: str | None = None) -> None:
-        """Something was said in a session: a pending clarification is settled, and there is work beside the chat."""
-        if self._states is not None and query is not None:
-            from ricordo.verbs.understand import settle_clarification
-
-            settle_clarification(scope, query, self._states, self._tools)
-        if self._wanted:
-            self._due[scope.owner, scope.session_id] = None
+    def note(self, scope: Scope, kept: Turn | None = None) -> None:
+        """Something was said: there is work beside the chat, and an answered question settles what was pending."""
+        if kept and not kept.is_open and self._clarifies:
+            self._settle(scope, kept.query)
+        late = {kept.topic_id} if kept and kept.topic_id else set()
+        if self._wanted or late:
+            due = scope.owner, scope.session_id
+            with self._due_lock:
+                self._due.setdefault(due, set()).update(late)
+                self._due.move_to_end(due)
             self.background.call()
 
     def understand(self, scope: Scope, question: str) -> "Understanding | None":
         """What the question means in its talk; None when follow-ups are switched off."""
-        if self._tools.settings.recall.follow_ups == "off":
+        if self._recall.follow_ups == "off":
             return None
         from ricordo.verbs.understand import understand
 
         self.background.touch()
-        find = self._find(scope) if self._tools.settings.recall.recall_messages else None
+        find = self._find(scope) if self._recall.recall_messages else None
         return understand(self._tools, scope, question, self.states, find=find)
 
     def recall(
-        self, scope: Scope, question: str, known: Sequence[Turn]
+        self, scope: Scope, question: str, known: Sequence[Turn], standalone: str = ""
     ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
         """Past messages for a context, what could not be done, and the embedder; nothing where nothing is older."""
         self.background.touch()
-        if not self._tools.settings.recall.recall_messages or not self._anything_older(scope.owner, known):
+        if not self._recall.recall_messages or not self._anything_older(scope, question, len(known)):
             return (), (), ""
         remembering = self.remembering()
-        found, notes = remembering.in_passing(scope, question, known)
+        found, notes = remembering.in_passing(scope, question, standalone, known)
         return found, notes, remembering.indexes.embedder.name
 
     def remembering(self) -> "Remembering":
         """Recall and topics, loaded with the first call."""
-        with self._lock:
+        with self._loading:
             if self._remembering is None:
                 from ricordo.remembering import Remembering
 
@@ -79,39 +92,91 @@ class Beyond:
     @property
     def states(self) -> "ClarificationStates":
         """Where pending clarifications live: this process, or a place that processes of this machine share."""
-        with self._lock:
+        with self._states_lock:
             if self._states is None:
                 from ricordo.followups.states import ProcessClarifications, SharedClarifications, default_directory
 
-                if self._tools.settings.recall.clarifications == "shared":
-                    self._states = SharedClarifications(default_directory(self._tools.store.location))
+                if self._shares:
+                    place = self._tools.store.location  # one file by two paths is one place
+                    place = str(Path(place).resolve()) if Path(place).exists() else place
+                    self._states = SharedClarifications(default_directory(place))
                 else:
                     self._states = ProcessClarifications()
             return self._states
 
     def forget(self, owner: Owner) -> int:
         """Drop what is in memory of an owner; how many clarifications were pending."""
-        for key in [key for key in list(self._due) if key[0] == owner]:
-            self._due.pop(key, None)
+        with self._due_lock:
+            for due in [due for due in self._due if due[0] == owner]:
+                del self._due[due]
         if self._remembering:
             self._remembering.indexes.forget(owner)
-        return self.states.forget(owner.tenant_id, owner.user_id) if self._states is not None else 0
+        return self.states.forget(owner.tenant_id, owner.user_id) if self._clarifies else 0
 
     def close(self) -> None:
         """Finish the slice of work at hand."""
         self.background.close()
 
+    @property
+    def _clarifies(self) -> bool:
+        """Whether a clarification may be pending: one was asked here, or another process may have asked."""
+        return self._states is not None or (self._shares and self._recall.follow_ups == "on")
+
+    @property
+    def _shares(self) -> bool:
+        """Whether processes share pending questions; what lies in one process's memory has nobody to share with."""
+        return self._recall.clarifications == "shared" and self._tools.store.location != "memory:"
+
+    def _settle(self, scope: Scope, query: str) -> None:
+        from ricordo.verbs.understand import settle_clarification
+
+        try:
+            settle_clarification(scope, query, self.states, self._tools)
+        except Exception as error:  # the turn is on disk: whatever happens to the short-lived state, that stands
+            self._log("clarification", "a clarification cannot be settled", scope.owner, scope.session_id, error)
+
     def _find(self, scope: Scope) -> "FindTurns":
         return lambda words: self.remembering().quoted(scope, words)
 
-    def _anything_older(self, owner: Owner, known: Iterable[Turn]) -> bool:
-        marks = self._tools.store.marks(owner)
-        return sum(mark.turn_count for mark in marks.values()) > len(list(known)) + 1
+    def _anything_older(self, scope: Scope, question: str, known: int) -> bool:
+        """Whether anything was said that the context does not have; the question itself, if written already, is not."""
+        marks = self._tools.store.marks(scope.owner)
+        more = sum(mark.turn_count for mark in marks.values()) - known
+        if more != 1:
+            return more > 1
+        newest = self._tools.store.turns(scope.owner, scope.session_id, last=1)
+        return not (newest and newest[0].is_open and newest[0].query == question)
 
     def _work(self) -> bool:
-        due = next(reversed(self._due), None) if self._due else None
-        if due is None:
-            return False
-        if not self.remembering().slice(*due):
-            self._due.pop(due, None)
-        return bool(self._due)
+        """One slice for whoever spoke last; what is left goes behind the others, and so does what fails."""
+        with self._due_lock:
+            if not self._due:
+                return False
+            due, late = self._due.popitem()
+        more = True
+        try:
+            more = self.remembering().slice(*due, late)
+            late = set()
+        except Exception as error:
+            self._log("background", "work beside the chat failed", *due, error)
+            raise
+        finally:
+            with self._due_lock:
+                if more and due not in self._due:
+                    self._due[due] = late
+                    self._due.move_to_end(due, last=False)
+                left = bool(self._due)
+        return left
+
+    def _log(self, operation: str, problem: str, owner: Owner, session_id: str, error: Exception) -> None:
+        log.warning(
+            "%s: %s",
+            problem,
+            f"{type(error).__name__}: {error}",
+            extra={
+                "operation": operation,
+                "tenant_id": owner.tenant_id,
+                "user_id": owner.user_id,
+                "session_id": session_id,
+            },
+        )

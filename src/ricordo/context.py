@@ -14,7 +14,19 @@ from ricordo.locales import Locale
 from ricordo.ports import TokenCounter
 from ricordo.receipt import ChatMessage, Receipt, ReceiptItem, chat_message, digest, text_recipe
 from ricordo.records import Chunk, Turn
-from ricordo.sections import SEPARATOR, Candidates, Line, Part, Reason, compact_part, fill, text_part, turn_part
+from ricordo.sections import (
+    SEPARATOR,
+    Candidates,
+    Excerpt,
+    Part,
+    Reason,
+    Segment,
+    compact_part,
+    excerpt_part,
+    fill,
+    text_part,
+    turn_part,
+)
 from ricordo.settings import BudgetSettings
 
 if TYPE_CHECKING:
@@ -30,11 +42,12 @@ USER_SECTIONS = (Section.RECALLED, Section.CHUNKS, Section.QUESTION, Section.FOR
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A past message or fact brought back for this question."""
+    """A past message or fact brought back for this question; `excerpt` tells where its text is stored, if it is."""
 
     id: str
     text: str
     reason: Reason = "recalled"
+    excerpt: Excerpt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +184,10 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
         return _frame(f"{heading}{SEPARATOR}" if heading else "", counter)
 
     recalled = tuple(
-        text_part(Section.RECALLED, each.id, each.reason, each.text, counter) for each in material.recalled
+        excerpt_part(Section.RECALLED, each.id, each.reason, each.excerpt, counter)
+        if each.excerpt and each.excerpt.text == each.text
+        else text_part(Section.RECALLED, each.id, each.reason, each.text, counter)
+        for each in material.recalled
     )
     chunks = tuple(
         text_part(Section.CHUNKS, chunk.id, "cited", f"[{chunk.id}] {chunk.text}", counter) for chunk in material.chunks
@@ -224,7 +240,7 @@ def _compact_history(material: Material, locale: Locale, characters: int, counte
     return Candidates(Section.HISTORY, parts, _frame(around, counter))
 
 
-def _block(section: Section, parts: Sequence[Part], locale: Locale) -> list[str | Line]:
+def _block(section: Section, parts: Sequence[Part], locale: Locale) -> list[Segment]:
     """One section of text: its heading, if it has one, and its parts."""
     headings = {
         Section.SUMMARY: locale.summary_header,
@@ -233,26 +249,26 @@ def _block(section: Section, parts: Sequence[Part], locale: Locale) -> list[str 
         Section.QUESTION: locale.question_header,
     }
     heading = headings.get(section)
-    segments: list[str | Line] = [heading, SEPARATOR] if heading else []
+    segments: list[Segment] = [heading, SEPARATOR] if heading else []
     for index, part in enumerate(parts):
         segments += [SEPARATOR] if index else []
-        segments.append(part.piece.text)
+        segments.append(part.piece.segment)
     return segments
 
 
-def _history_block(parts: Sequence[Part], locale: Locale) -> list[str | Line]:
+def _history_block(parts: Sequence[Part], locale: Locale) -> list[Segment]:
     if parts[0].turn is None:
         return [parts[0].piece.text]
-    segments: list[str | Line] = [locale.header(len(parts)), SEPARATOR]
+    segments: list[Segment] = [locale.header(len(parts)), SEPARATOR]
     for part in reversed(parts):
         for line in part.piece.lines or (part.piece.text,):
             segments += [line, SEPARATOR]
     return [*segments, locale.history_footer]
 
 
-def _text_of(sections: Sequence[Section], kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[str | Line]:
+def _text_of(sections: Sequence[Section], kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[Segment]:
     """The blocks of the sections that kept anything, apart by an empty line."""
-    segments: list[str | Line] = []
+    segments: list[Segment] = []
     for section in sections:
         if not kept[section]:
             continue
@@ -262,11 +278,11 @@ def _text_of(sections: Sequence[Section], kept: Mapping[Section, tuple[Part, ...
     return segments
 
 
-def _prompt_segments(kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[str | Line]:
+def _prompt_segments(kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[Segment]:
     return _text_of(tuple(Section), kept, locale)
 
 
-def _join(segments: Sequence[str | Line]) -> str:
+def _join(segments: Sequence[Segment]) -> str:
     return "".join(segment if isinstance(segment, str) else segment.text for segment in segments)
 
 
@@ -277,7 +293,7 @@ def _render_messages(
     messages: list[ChatMessage] = []
     recipe: list[dict[str, Any]] = []
 
-    def add_text(role: str, segments: list[str | Line]) -> None:
+    def add_text(role: str, segments: list[Segment]) -> None:
         if segments:
             messages.append({"role": role, "content": _join(segments)})
             recipe.append({"role": role, "content": text_recipe(segments)})
@@ -292,12 +308,12 @@ def _render_messages(
     return tuple(messages), recipe
 
 
-def _user_text(kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[str | Line]:
+def _user_text(kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[Segment]:
     """The last message: a bare question stands alone; beside other blocks it gets its heading."""
     if kept[Section.QUESTION] and not any(
         kept[section] for section in USER_SECTIONS if section is not Section.QUESTION
     ):
-        return [part.piece.text for part in kept[Section.QUESTION]]
+        return [part.piece.segment for part in kept[Section.QUESTION]]
     return _text_of(USER_SECTIONS, kept, locale)
 
 

@@ -209,7 +209,9 @@ class Memory:
         """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""
         owner = self._owner(user_id)
         self._beyond.forget(owner)
-        return forget.erase(self._tools, owner)
+        receipt = forget.erase(self._tools, owner)
+        self._beyond.forget(owner)  # what was read in between
+        return receipt
 
     def export(self, user_id: str) -> Iterator[dict[str, Any]]:
         """Every session of a user as a JSON document, one at a time."""

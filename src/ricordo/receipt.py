@@ -14,7 +14,7 @@ from typing import Any
 from ricordo.compact import compact_text, said
 from ricordo.errors import ReceiptError
 from ricordo.records import Message, StoredReceipt, canonical
-from ricordo.sections import Line
+from ricordo.sections import Excerpt, Line, Segment
 
 INLINE_CHARACTERS = 120
 
@@ -90,14 +90,18 @@ def chat_message(message: Message) -> ChatMessage:
     return result
 
 
-def text_recipe(segments: Sequence[str | Line]) -> list[Any]:
-    """Segments of a text: literals stay, compact lines become addresses."""
-    return [
-        segment
-        if isinstance(segment, str)
-        else {"line": [segment.message.id, segment.label, segment.characters, segment.suffix]}
-        for segment in segments
-    ]
+def text_recipe(segments: Sequence[Segment]) -> list[Any]:
+    """Segments of a text: literals stay, what stands in stored messages becomes an address."""
+    return [_address(segment) for segment in segments]
+
+
+def _address(segment: Segment) -> Any:
+    match segment:
+        case Line(message, label, characters, suffix):
+            return {"line": [message.id, label, characters, suffix]}
+        case Excerpt(message, label, start, end):
+            return {"excerpt": [message.id, label, start, end]}
+    return segment
 
 
 def to_stored(receipt: Receipt, session_id: str, turn_number: int) -> StoredReceipt:
@@ -161,6 +165,9 @@ def rebuild(receipt: Receipt, message_of: Callable[[str], Message | None]) -> tu
         for segment in segments:
             if isinstance(segment, str):
                 parts.append(segment)
+            elif "excerpt" in segment:
+                message_id, label, start, end = segment["excerpt"]
+                parts.append(label + stored(message_id).content[start:end])
             else:
                 message_id, label, characters, suffix = segment["line"]
                 parts.append(label + compact_text(said(stored(message_id)), characters) + suffix)

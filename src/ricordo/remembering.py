@@ -4,17 +4,23 @@ It is made when it is first needed, because it brings numpy and an embedder with
 and reads windows never pays for it.
 """
 
+import threading
 from collections.abc import Iterable, Sequence
 
 from ricordo.context import Remembered
 from ricordo.embedders import choose
+from ricordo.recall.embedder import Choice
 from ricordo.recall.ranking import Filters
 from ricordo.records import Owner, Turn, turn_id_of
 from ricordo.verbs import recall
-from ricordo.verbs.indexing import Indexes, Progress
+from ricordo.verbs.compaction import recount
+from ricordo.verbs.indexing import Indexes
 from ricordo.verbs.organise import organise
 from ricordo.verbs.recall import Hits, Search
 from ricordo.verbs.tools import Scope, Tools
+
+_choices: dict[str, Choice] = {}  # an embedder takes seconds to load and serves every memory of the process
+_choosing = threading.Lock()
 
 QUOTED = 3  # past turns looked at when a question quotes something said
 
@@ -24,18 +30,18 @@ class Remembering:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self.indexes = Indexes(tools.store, choose(tools.settings.recall.embedder))
+        self.indexes = Indexes(tools.store, _shared(tools.settings.recall.embedder))
 
     def search(self, owner: Owner, wanted: Search, patience: float = recall.PATIENCE) -> Hits:
         """Past messages for a question, from a complete index."""
         return recall.search(self._tools, self.indexes, owner, wanted, patience=patience)
 
     def in_passing(
-        self, scope: Scope, question: str, known: Iterable[Turn]
+        self, scope: Scope, question: str, standalone: str, known: Iterable[Turn]
     ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
         """Past messages for a context, from what the index holds now."""
         limit = self._tools.settings.recall.recall_messages
-        return recall.recall_in_passing(self._tools, self.indexes, scope, question, known, limit)
+        return recall.recall_in_passing(self._tools, self.indexes, scope, question, standalone, known, limit)
 
     def quoted(self, scope: Scope, words: str) -> Sequence[Turn]:
         """Turns of the session whose answers may have said these words."""
@@ -47,19 +53,28 @@ class Remembering:
 
     def organise(self, owner: Owner, session_id: str) -> None:
         """Bring a session's topics up to date, now."""
-        while organise(self._tools, self.indexes.embedder, owner, session_id):
+        while organise(self._tools, self.indexes, owner, session_id):
             pass
 
-    def slice(self, owner: Owner, session_id: str) -> bool:
-        """A little of what is due for a session and its owner; whether there is more."""
+    def slice(self, owner: Owner, session_id: str, late: Iterable[str] = ()) -> bool:
+        """A little of what is due for a session and its owner; whether there is more.
+
+        `late` are topics of which a turn was answered after it had found its topic.
+        """
+        for topic_id in late:
+            recount(self._tools, owner, session_id, topic_id)
         if self._tools.settings.recall.recall_messages:
             progress = self.indexes.read(owner, most=recall.IN_PASSING)
             if progress.unread or self.indexes.embed(owner):
                 return True
         if self._tools.settings.recall.organise == "on":
-            return organise(self._tools, self.indexes.embedder, owner, session_id)
+            return organise(self._tools, self.indexes, owner, session_id)
         return False
 
-    def progress(self, owner: Owner) -> Progress:
-        """How far an owner's index has come."""
-        return self.indexes.read(owner, most=0)
+
+def _shared(setting: str) -> Choice:
+    """The embedder of a setting, made once; one that could not be made is tried again."""
+    with _choosing:
+        if setting not in _choices:
+            _choices[setting] = choose(setting)
+        return _choices[setting]

@@ -37,12 +37,36 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A passage of a stored message behind a label, kept by address like a line; without an `end`, to the end."""
+
+    message: Message
+    label: str = ""
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The passage as it stands in the prompt."""
+        return self.label + self.message.content[self.start : self.end]
+
+
+Segment = str | Line | Excerpt
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
-    """What a part contributes: literal text, compact lines, or whole messages."""
+    """What a part contributes: literal text, an excerpt, compact lines, or whole messages."""
 
     text: str = ""
     lines: tuple[Line, ...] = ()
     messages: tuple[Message, ...] = ()
+    excerpt: Excerpt | None = None
+
+    @property
+    def segment(self) -> Segment:
+        """A piece of one text, by address where it is stored."""
+        return self.excerpt or self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +126,19 @@ def shorten(part: Part, room: int, counter: TokenCounter) -> Part | None:
 
 def piece_text(piece: Piece) -> str:
     """A piece as text."""
+    if piece.excerpt:
+        return piece.excerpt.text
     return piece.text or "\n".join(line.text for line in piece.lines)
 
 
 def text_part(section: Section, part_id: str, reason: Reason, text: str, counter: TokenCounter) -> Part:
     """A part that is plain text, counted with what separates it from its neighbour."""
     return Part(section, part_id, reason, Piece(text=text), _tokens(text, counter))
+
+
+def excerpt_part(section: Section, part_id: str, reason: Reason, excerpt: Excerpt, counter: TokenCounter) -> Part:
+    """A part that stands in a stored message."""
+    return Part(section, part_id, reason, Piece(excerpt=excerpt), _tokens(excerpt.text, counter))
 
 
 def turn_part(turn: Turn, reason: Reason, counter: TokenCounter, *, shortened: bool = False) -> Part:

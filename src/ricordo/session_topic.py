@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from ricordo.archive.export import export_messages
-from ricordo.errors import NotFoundError, ValidationError
+from ricordo.errors import NotFoundError, StoreUnavailable, ValidationError
 from ricordo.limits import check_id, check_ids
 from ricordo.records import Turn
 from ricordo.topics.merging import learned, merged, near_topics
-from ricordo.topics.shelf import TopicChange
+from ricordo.topics.shelf import TopicChange, TopicShelf
 from ricordo.topics.thresholds import scale_for
 from ricordo.topics.topic import Topic, TopicStats
-from ricordo.verbs.compaction import change_topic, fading_of
+from ricordo.verbs.compaction import TRIES, change_topic, fading_of, turns_numbered
 from ricordo.verbs.tools import Scope, Tools
 
 
@@ -25,10 +25,7 @@ class SessionTopic:
 
     def read(self) -> Topic:
         """The topic as it is now; NotFoundError if it is gone."""
-        topic = self._tools.store.topics(self._scope.owner, self._scope.session_id).topic(self.id)
-        if topic is None:
-            raise NotFoundError(f"topic {self.id!r} does not exist in session {self._scope.session_id!r}")
-        return topic
+        return self._on(self._tools.store.topics(self._scope.owner, self._scope.session_id), self.id)
 
     def stats(self) -> TopicStats:
         """The topic in figures."""
@@ -41,11 +38,8 @@ class SessionTopic:
     def history(self) -> list[Turn]:
         """All of its turns in order, archived ones included."""
         owner, session_id = self._scope.owner, self._scope.session_id
-        numbers = set(self._tools.store.turns_of(owner, session_id, self.id))
-        if not numbers:
-            return []
-        turns = self._tools.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
-        return [turn for turn in turns if turn.turn_number in numbers]
+        numbers = self._tools.store.turns_of(owner, session_id, self.id)
+        return turns_numbered(self._tools, owner, session_id, numbers)
 
     def tag(self, *tags: str) -> Topic:
         """Set its tags."""
@@ -77,22 +71,28 @@ class SessionTopic:
         owner, session_id = self._scope.owner, self._scope.session_id
         if check_id("other_id", other_id) == self.id:
             raise ValidationError("other_id", "a topic cannot be merged with itself")
-        other = SessionTopic(self._tools, self._scope, other_id).read()
-        shelf = self._tools.store.topics(owner, session_id)
-        keep = shelf.topic(self.id) or self.read()
-        try:
-            joined = merged(keep, shelf.topic(other.id) or other)
-        except ValueError as error:
-            raise ValidationError("other_id", str(error)) from error
-        moving = dict.fromkeys(self._tools.store.turns_of(owner, session_id, other.id), self.id)
-        change = TopicChange(shelf.revision, put=(joined,), removed=(other.id,), assigned=moving)
-        if not self._tools.store.put_topics(owner, session_id, change):
-            return self.merge(other_id)
-        return joined
+        for _ in range(TRIES):
+            shelf = self._tools.store.topics(owner, session_id)
+            keep, other = (self._on(shelf, topic_id) for topic_id in (self.id, other_id))
+            try:
+                joined = merged(keep, other)
+            except ValueError as error:
+                raise ValidationError("other_id", str(error)) from error
+            moving = dict.fromkeys(self._tools.store.turns_of(owner, session_id, other_id), self.id)
+            change = TopicChange(shelf.revision, put=(joined,), removed=(other_id,), assigned=moving)
+            if self._tools.store.put_topics(owner, session_id, change):
+                return joined
+        raise StoreUnavailable(f"topic {self.id!r} is being changed by others all the time; try again")
 
     def export(self) -> str:
         """Its messages as base64 of gzip of JSON: role, content, timestamp."""
         return export_messages([message for turn in self.history() for message in turn.messages])
+
+    def _on(self, shelf: TopicShelf, topic_id: str) -> Topic:
+        topic = shelf.topic(topic_id)
+        if topic is None:
+            raise NotFoundError(f"topic {topic_id!r} does not exist in session {self._scope.session_id!r}")
+        return topic
 
     def _change(self, change: Callable[[Topic], Topic]) -> Topic:
         changed = change_topic(self._tools, self._scope.owner, self._scope.session_id, self.id, change)

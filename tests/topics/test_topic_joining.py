@@ -22,7 +22,8 @@ from ricordo.topics.joining import (
     title_of,
 )
 from ricordo.topics.thresholds import scale, scale_for
-from ricordo.topics.topic import Topic, Vector, bytes_of, vector_of
+from ricordo.topics.topic import Topic
+from ricordo.topics.vectors import Vector, bytes_of, vector_of
 
 SCALE = scale_for("never measured")
 texts = st.text(max_size=120)

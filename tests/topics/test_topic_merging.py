@@ -9,6 +9,7 @@ from topic_samples import NOW, a_topic, topic_lists
 from ricordo.topics.merging import Proposal, learned, merged, near_topics
 from ricordo.topics.thresholds import scale_for
 from ricordo.topics.topic import Topic
+from ricordo.topics.vectors import vector_of
 
 shares = st.floats(min_value=0, max_value=1)
 feedbacks = st.floats(min_value=-1, max_value=1)
@@ -36,7 +37,7 @@ def test_merging_never_makes_a_topic_fade_faster(topics: list[Topic]) -> None:
 @given(pairs)
 def test_the_merged_centre_has_length_one(topics: list[Topic]) -> None:
     """A centre stays a direction, so that cosines with it stay cosines."""
-    assert float(np.linalg.norm(merged(*topics[:2]).centre_vector)) == pytest.approx(1.0, abs=1e-5)
+    assert float(np.linalg.norm(vector_of(merged(*topics[:2]).centre))) == pytest.approx(1.0, abs=1e-5)
 
 
 @given(pairs)
@@ -50,7 +51,7 @@ def test_which_one_absorbs_the_other_changes_only_its_name(topics: list[Topic]) 
         there.state,
         there.importance,
     )
-    assert np.allclose(here.centre_vector, there.centre_vector, atol=1e-6)
+    assert np.allclose(vector_of(here.centre), vector_of(there.centre), atol=1e-6)
 
 
 @given(shares, feedbacks)

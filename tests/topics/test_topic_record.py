@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import NOW, a_topic
 
-from ricordo.topics.topic import TopicStats, bytes_of, vector_of
+from ricordo.topics.topic import TopicStats
+from ricordo.topics.vectors import bytes_of, vector_of
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False), max_size=50))

@@ -12,7 +12,7 @@ import stat
 import tempfile
 import threading
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from ricordo.errors import SettingsError
@@ -133,7 +133,11 @@ def private_directory(directory: Path) -> Path:
 
 
 def _plain(pending: Pending) -> dict[str, object]:
-    return {**asdict(pending), "last_active_at": pending.last_active_at.isoformat()}
+    return {
+        **asdict(pending),
+        "last_active_at": pending.last_active_at.isoformat(),
+        "patience": pending.patience.total_seconds(),
+    }
 
 
 def _read(path: Path) -> Pending | None:
@@ -144,8 +148,9 @@ def _read(path: Path) -> Pending | None:
             for o in data["options"]
         )
         moment = datetime.fromisoformat(data["last_active_at"])
-        return Pending(str(data["question"]), options, str(data["language"]), moment)
-    except (OSError, ValueError, KeyError, TypeError):
+        patience = timedelta(seconds=float(data["patience"]))
+        return Pending(str(data["question"]), options, str(data["language"]), moment, patience)
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 

@@ -118,6 +118,12 @@ class OwnerIndex:
                 if message_id in self._row_of:
                     self.topics.change(self._row_of[message_id], topic)
 
+    def set_tags(self, session_id: str, tags: frozenset[str]) -> None:
+        """Say which tags a session has now."""
+        with self.lock:
+            for row in np.flatnonzero(self.sessions.among([session_id])):
+                self.tags[row] = tags
+
     @property
     def times(self) -> NDArray[np.float64]:
         """When each message was said, in seconds since 1970."""

@@ -5,7 +5,7 @@ no compression. Counts on the topic are taken from the turns themselves, so that
 good by the next.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
@@ -14,6 +14,7 @@ from ricordo.errors import StoreUnavailable
 from ricordo.records import Block, Owner, Turn
 from ricordo.settings import TopicSettings
 from ricordo.topics.compaction import HotMessage, plan
+from ricordo.topics.counting import counted, messages_in, with_hot
 from ricordo.topics.decay import Fading
 from ricordo.topics.gist import gist
 from ricordo.topics.shelf import TopicChange
@@ -22,96 +23,63 @@ from ricordo.verbs.tools import Tools
 
 STAYS_PLAIN = 8  # the newest turns of a session, whatever their topic
 BLOCK_MESSAGES = 20
-TRIES = 5
+TRIES = 20
 
 
 def compact(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
     """Pack what is cold in a topic, if it has grown over its limit."""
-    topic, turns = _hot(tools, owner, session_id, topic_id)
+    topic = tools.store.topics(owner, session_id).topic(topic_id)
     if topic is None:
         return
+    cold = _may_go(tools, owner, session_id, topic)
     settings = tools.settings.topics
-    hot = [HotMessage(message.id, turn.block_id) for turn in turns for message in turn.messages]
     decision = plan(
-        hot,
+        [HotMessage(each.id, turn.block_id) for turn in cold for each in (turn.question, turn.answer) if each],
         restored=topic.restored_count,
         max_messages=settings.max_messages_per_topic,
-        keep_recent=settings.recent_message_keep,
+        keep_recent=min(settings.recent_message_keep, settings.max_messages_per_topic),
     )
     if decision.needed:
         staying = set(decision.keep)
-        cold = [turn for turn in turns if not any(message.id in staying for message in turn.messages)]
-        _put_away(tools, owner, session_id, topic_id, cold)
+        going = [turn for turn in cold if not any(message.id in staying for message in turn.messages)]
+        _put_away(tools, owner, session_id, topic_id, going)
 
 
 def pack_all(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
-    """Pack everything of a topic that leaves working memory."""
-    topic, turns = _hot(tools, owner, session_id, topic_id)
+    """Pack everything of a topic that leaves working memory, but for what the window may show."""
+    topic = tools.store.topics(owner, session_id).topic(topic_id)
     if topic is not None:
-        _put_away(tools, owner, session_id, topic_id, turns)
-        change_topic(tools, owner, session_id, topic_id, lambda each: each.moved("archived"))
+        _put_away(tools, owner, session_id, topic_id, _may_go(tools, owner, session_id, topic))
 
 
 def bring_back(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
     """Give a topic that is talked about again its turns back, in order."""
-    numbers = [n for block in tools.store.blocks(owner, session_id, topic_id) for n in block.turn_numbers]
-    tools.store.rehydrate(owner, session_id, numbers)
+    topic = tools.store.topics(owner, session_id).topic(topic_id)
+    if topic is None:
+        return
+    away = sorted({*tools.store.turns_of(owner, session_id, topic_id)} - {*topic.hot})
+    tools.store.rehydrate(owner, session_id, away)
 
     def back(topic: Topic) -> Topic:
-        hot = tuple(sorted({*topic.hot, *numbers}))
-        return replace(topic, hot=hot, restored_count=topic.archived_count, archived_count=0, state="working")
+        came = [turn for turn in turns_numbered(tools, owner, session_id, away) if not turn.archived]
+        restored = topic.restored_count + sum(messages_in(turn) for turn in came if turn.turn_number not in topic.hot)
+        hot = turns_numbered(tools, owner, session_id, {*topic.hot, *away})
+        return with_hot(replace(topic, restored_count=restored, state="working"), hot)
 
     change_topic(tools, owner, session_id, topic_id, back)
 
 
-def fading_of(settings: TopicSettings) -> Fading:
-    """The settings of topics as the numbers of decay."""
-    return Fading(
-        base_half_life=settings.base_half_life.total_seconds(),
-        max_half_life=settings.max_half_life.total_seconds(),
-        accesses_per_doubling=settings.access_threshold,
-        long_term_from=2 * settings.access_threshold,
-    )
+def recount(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
+    """Set a topic's figures by its turns: one of them went, or was answered, while it found its topic."""
 
+    def right(topic: Topic) -> Topic:
+        numbers = tools.store.turns_of(owner, session_id, topic_id)
+        return counted(topic, turns_numbered(tools, owner, session_id, numbers))
 
-def _hot(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> tuple[Topic | None, list[Turn]]:
-    """A topic with its turns in working memory, oldest first; open ones and the session's newest left out."""
-    topic = tools.store.topics(owner, session_id).topic(topic_id)
-    session = tools.store.session(owner, session_id)
-    if topic is None or session is None:
-        return None, []
-    plain_from = session.last_turn - STAYS_PLAIN + 1
-    turns: list[Turn] = []
-    for number in topic.hot:
-        turns += tools.store.turns(owner, session_id, after=number - 1, before=number + 1)
-    return topic, [turn for turn in turns if turn.turn_number < plain_from and not turn.is_open and not turn.archived]
-
-
-def _put_away(tools: Tools, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
-    """Into blocks what is in none yet, out of plain text what is; then count again."""
-    gone = {turn.turn_number for turn in cold if turn.block_id}
-    tools.store.release(owner, session_id, sorted(gone))
-    for group in _groups([turn for turn in cold if not turn.block_id]):
-        numbers = tuple(turn.turn_number for turn in group)
-        body = pack([message for turn in group for message in turn.messages])
-        block = Block(str(uuid4()), topic_id, numbers, tools.clock.now(), body)
-        if tools.store.archive(owner, session_id, block):
-            gone.update(numbers)
-    if not gone:
-        return
-    packed = [turn for turn in cold if turn.turn_number in gone]
-    messages = sum((turn.question is not None) + (turn.answer is not None) for turn in packed)
-
-    def lighter(topic: Topic) -> Topic:
-        return replace(
-            topic,
-            hot=tuple(number for number in topic.hot if number not in gone),
-            archived_count=min(topic.archived_count + messages, topic.message_count),
-            restored_count=0,
-            summary=gist(packed, topic.summary),
-        )
-
-    change_topic(tools, owner, session_id, topic_id, lighter)
+    topic = change_topic(tools, owner, session_id, topic_id, right)
+    if topic is not None and topic.message_count == 0 and not tools.store.turns_of(owner, session_id, topic_id):
+        shelf = tools.store.topics(owner, session_id)
+        tools.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
 
 
 def change_topic(
@@ -124,9 +92,53 @@ def change_topic(
         if topic is None:
             return None
         changed = change(topic)
-        if tools.store.put_topics(owner, session_id, TopicChange(shelf.revision, put=(changed,))):
+        if changed == topic or tools.store.put_topics(owner, session_id, TopicChange(shelf.revision, put=(changed,))):
             return changed
     raise StoreUnavailable(f"topic {topic_id!r} is being changed by others all the time; try again")
+
+
+def turns_numbered(tools: Tools, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
+    """The turns of these numbers that exist, in order; neighbours are read together."""
+    turns: list[Turn] = []
+    for first, last in _runs(sorted(set(numbers))):
+        turns += tools.store.turns(owner, session_id, after=first - 1, before=last + 1)
+    return turns
+
+
+def fading_of(settings: TopicSettings) -> Fading:
+    """The settings of topics as the numbers of decay."""
+    return Fading(
+        base_half_life=settings.base_half_life.total_seconds(),
+        max_half_life=max(settings.max_half_life, settings.base_half_life).total_seconds(),
+        accesses_per_doubling=settings.access_threshold,
+        long_term_from=2 * settings.access_threshold,
+    )
+
+
+def _may_go(tools: Tools, owner: Owner, session_id: str, topic: Topic) -> list[Turn]:
+    """A topic's turns in working memory, oldest first; open ones and the session's newest must stay."""
+    session = tools.store.session(owner, session_id)
+    plain_from = session.last_turn - STAYS_PLAIN + 1 if session else 0
+    older = [number for number in topic.hot if number < plain_from]
+    return [turn for turn in turns_numbered(tools, owner, session_id, older) if not turn.is_open and not turn.archived]
+
+
+def _put_away(tools: Tools, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
+    """Into blocks what is in none yet, out of plain text what is; then count again."""
+    tools.store.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
+    for group in _groups([turn for turn in cold if not turn.block_id]):
+        numbers = tuple(turn.turn_number for turn in group)
+        body = pack([message for turn in group for message in turn.messages])
+        tools.store.archive(owner, session_id, Block(str(uuid4()), topic_id, numbers, tools.clock.now(), body))
+    numbers_gone = {turn.turn_number for turn in cold}
+
+    def lighter(topic: Topic) -> Topic:
+        hot = turns_numbered(tools, owner, session_id, topic.hot)
+        packed = [turn for turn in hot if turn.archived and turn.turn_number in numbers_gone]
+        lightened = with_hot(topic, hot)
+        return replace(lightened, restored_count=0, summary=gist(packed, topic.summary)) if packed else lightened
+
+    change_topic(tools, owner, session_id, topic_id, lighter)
 
 
 def _groups(turns: Sequence[Turn]) -> list[list[Turn]]:
@@ -140,3 +152,14 @@ def _groups(turns: Sequence[Turn]) -> list[list[Turn]]:
         groups[-1].append(turn)
         size += len(turn.messages)
     return groups
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Rising numbers as first and last of each run without a gap."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs

@@ -10,13 +10,14 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from ricordo.context import Context, Material, Remembered, assemble
-from ricordo.errors import NotFoundError, RicordoError, ValidationError
+from ricordo.errors import NotFoundError, RicordoError, StoreError, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.receipt import Receipt, from_stored, rebuild
 from ricordo.records import Chunk, Message, Turn, turn_id_of
+from ricordo.sections import Excerpt
 from ricordo.settings import BudgetSettings
 from ricordo.tokens import ApproximateCounter
-from ricordo.verbs.tools import Scope, Tools
+from ricordo.verbs.tools import BeyondWindow, Scope, Tools
 from ricordo.window import Window, fit_window
 
 if TYPE_CHECKING:
@@ -77,8 +78,11 @@ def compose(
     check_text("question", question, tools.settings.limits)
     slots.check(tools.settings.limits)
     window = load_window(tools, scope, asking=question)
-    meaning, puzzled = _understand(tools, scope, question)
-    found, missing, embedder = _recall(tools, scope, meaning.standalone or question, window)
+    # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
+    beyond = None if window.degraded else tools.beyond
+    meaning, puzzled = _understand(beyond, scope, question)
+    referenced = _referenced(tools, scope, meaning)
+    found, missing, embedder = _recall(beyond, scope, question, meaning, window)
     most = budget.chunks_later if window.turns or _spoke_before(tools, scope, question) else budget.chunks_first
     material = Material(
         question=question,
@@ -89,7 +93,7 @@ def compose(
         summary=slots.summary,
         history=tuple(reversed(window.turns)),
         history_shortened=window.shortened,
-        recalled=(*_referenced(meaning), *slots.recalled, *found),
+        recalled=(*referenced, *slots.recalled, *found),
         chunks=tuple(chunks[:most]),
         chunks_left_out=tuple(chunks[most:]),
         format_instructions=slots.format_instructions,
@@ -113,10 +117,10 @@ def _assembled(tools: Tools, scope: Scope, material: Material, budget: BudgetSet
         return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
 
 
-def _understand(tools: Tools, scope: Scope, question: str) -> tuple["Meaning", tuple[str, ...]]:
+def _understand(beyond: BeyondWindow | None, scope: Scope, question: str) -> tuple["Meaning", tuple[str, ...]]:
     """What the question refers to; without an answer it is taken as it stands."""
     try:
-        understood = tools.beyond.understand(scope, question) if tools.beyond else None
+        understood = beyond.understand(scope, question) if beyond else None
     except Exception as error:
         return Meaning(), (_without_memory(scope, "understand", "the question is taken as it stands", error),)
     if understood is None:
@@ -125,22 +129,44 @@ def _understand(tools: Tools, scope: Scope, question: str) -> tuple["Meaning", t
 
 
 def _recall(
-    tools: Tools, scope: Scope, question: str, window: Window
+    beyond: BeyondWindow | None, scope: Scope, question: str, meaning: Meaning, window: Window
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
     """Past messages beyond the window, notes, and the embedder; the chat goes on without them."""
+    if beyond is None:
+        return (), (), ""
     try:
-        return tools.beyond.recall(scope, question, window.turns) if tools.beyond else ((), (), "")
+        found, notes, embedder = beyond.recall(scope, question, window.turns, meaning.standalone)
     except Exception as error:
         return (), (_without_memory(scope, "recall", "recall is unavailable", error),), ""
+    whole = {each.text for each in meaning.references}
+    others = tuple(each for each in found if each.excerpt is None or each.excerpt.message.content not in whole)
+    return others, notes, embedder
 
 
-def _referenced(meaning: "Meaning") -> tuple[Remembered, ...]:
+def _referenced(tools: Tools, scope: Scope, meaning: Meaning) -> tuple[Remembered, ...]:
     """What the question points at, in full, before anything else that is remembered."""
     return tuple(
-        Remembered(f"turn-{each.turn_number}:{each.item.label if each.item else 'answer'}", each.text, "referenced")
+        Remembered(
+            f"turn-{each.turn_number}:{each.item.label if each.item else 'answer'}",
+            each.text,
+            "referenced",
+            _excerpt(tools, scope, each),
+        )
         for each in meaning.references
         if each.text.strip()
     )
+
+
+def _excerpt(tools: Tools, scope: Scope, reference: "Resolved") -> Excerpt | None:
+    """Where the text of a reference is stored: a passage of the turn's answer, or of its question."""
+    try:
+        number = reference.turn_number
+        turns = tools.store.turns(scope.owner, scope.session_id, after=number - 1, before=number + 1)
+    except StoreError:
+        return None
+    start, end = (reference.item.start, reference.item.end) if reference.item else (0, None)
+    said = [message for turn in turns for message in (turn.answer, turn.question) if message]
+    return next((Excerpt(each, "", start, end) for each in said if each.content[start:end] == reference.text), None)
 
 
 def past_receipts(tools: Tools, scope: Scope, limit: int) -> tuple[Receipt, ...]:

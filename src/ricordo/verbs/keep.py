@@ -63,7 +63,7 @@ def keep_turn(
         metadata=check_metadata("metadata", metadata, tools.settings.limits),
     )
     kept = tools.store.append(turn, expected=expected, receipt=_stored(receipt, scope))
-    _note(tools, scope, question.content)
+    _note(tools, scope, kept)
     return kept
 
 
@@ -82,7 +82,7 @@ def keep_answer(
     message = _message(tools, "response", message_id(turn.id, "response"), answer, tools.clock.now())
     checked = check_metadata("metadata", metadata, tools.settings.limits)
     kept = tools.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
-    _note(tools, scope)
+    _note(tools, scope, kept)
     return kept
 
 
@@ -91,14 +91,14 @@ def keep_message(tools: Tools, scope: Scope, said: Said) -> Message:
     turn = _blank_turn(tools, scope, None, said.created_at)
     message = _message(tools, "content", "", said, turn.created_at)
     kept = tools.store.add_message(open_turn(turn, message))
-    _note(tools, scope, said.content if message.role == "user" else None)
+    _note(tools, scope, kept)
     return next(each for each in reversed(kept.messages) if each.says_the_same(message))
 
 
-def _note(tools: Tools, scope: Scope, query: str | None = None) -> None:
+def _note(tools: Tools, scope: Scope, kept: Turn) -> None:
     """Tell what works beside the chat that something was said."""
     if tools.beyond:
-        tools.beyond.note(scope, query)
+        tools.beyond.note(scope, kept)
 
 
 def _blank_turn(tools: Tools, scope: Scope, turn_id: str | None, created_at: datetime | None) -> Turn:

@@ -4,12 +4,13 @@ Runs beside the chat, never in it. Each pass reads a shelf, decides with pure fu
 only if nobody else has written meanwhile; if somebody has, the next pass decides again from what is there then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 from ricordo.followups.parse import parse
-from ricordo.recall.embedder import Embedder
+from ricordo.recall.vectors import Vectors
 from ricordo.records import Owner, Turn
 from ricordo.topics.following import following
 from ricordo.topics.forgetting import leaving
@@ -26,10 +27,21 @@ from ricordo.topics.joining import (
 from ricordo.topics.shelf import TopicChange, TopicShelf
 from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, scale_for
 from ricordo.topics.topic import Topic
-from ricordo.verbs.compaction import bring_back, compact, fading_of, pack_all
+from ricordo.verbs.compaction import (
+    STAYS_PLAIN,
+    bring_back,
+    change_topic,
+    compact,
+    fading_of,
+    pack_all,
+    recount,
+    turns_numbered,
+)
+from ricordo.verbs.indexing import Indexes
 from ricordo.verbs.tools import Tools
 
 PASS = 32  # turns assigned in one pass
+ANSWERED_WITHIN = timedelta(hours=1)  # a question waits so long for its answer, then it finds its topic alone
 BEFORE = 16  # turns read back to know what is being talked about
 
 
@@ -39,6 +51,7 @@ class _Pass:
 
     scale: Scale
     embedder: str
+    vectors: Mapping[str, Vectors]
     topics: dict[str, Topic]
     active: str | None = None
     said: dict[str, list[Said]] = field(default_factory=dict)
@@ -47,6 +60,11 @@ class _Pass:
     changed: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)
     assigned: dict[int, str] = field(default_factory=dict)
+
+    def spoken(self, turn: Turn) -> list[Said]:
+        """The question and the answer of a turn, with their vectors."""
+        said = [each for each in (turn.question, turn.answer) if each]
+        return [Said(message.content, self.vectors[message.id], message.role) for message in said]
 
     def hear(self, topic_id: str | None, message: Said) -> None:
         """Take a message into the talk."""
@@ -66,52 +84,73 @@ class _Pass:
         return Talk(topic.id, recent, topic.message_count, self.closeness)
 
 
-def organise(tools: Tools, embedder: Embedder, owner: Owner, session_id: str) -> bool:
+def organise(tools: Tools, indexes: Indexes, owner: Owner, session_id: str) -> bool:
     """One pass over a session; whether there is more to do."""
     session = tools.store.session(owner, session_id)
     shelf = tools.store.topics(owner, session_id)
     if session is None or shelf.through >= session.last_turn:
         return False
-    new = tools.store.turns(owner, session_id, after=shelf.through, before=shelf.through + PASS + 1)
-    walk = _begin(tools, embedder, owner, session_id, shelf)
-    for turn, messages in zip(new, _said(embedder, new), strict=True):
-        _assign(walk, turn, messages)
     through = min(shelf.through + PASS, session.last_turn)
+    new = list(tools.store.turns(owner, session_id, after=shelf.through, before=through + 1))
+    waiting = through == session.last_turn and _awaits_answer(new[-1:], tools.clock.now())
+    if waiting:
+        through -= 1
+        new.pop()
+    if through == shelf.through:
+        return False
+    walk = _begin(tools, indexes, owner, session_id, shelf, new)
+    for turn in new:
+        _assign(walk, turn)
     changed = tuple(topic for topic in walk.topics.values() if topic.id in walk.changed)
     change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
     if not tools.store.put_topics(owner, session_id, change):
         return True
+    _count_again(tools, owner, session_id, walk, new)
     for topic_id in walk.returned:
         bring_back(tools, owner, session_id, topic_id)
     _let_go(tools, owner, session_id, walk.active)
     for topic_id in walk.changed:
         compact(tools, owner, session_id, topic_id)
-    return through < session.last_turn
+    return not waiting and through < session.last_turn
 
 
-def _begin(tools: Tools, embedder: Embedder, owner: Owner, session_id: str, shelf: TopicShelf) -> _Pass:
+def _awaits_answer(newest: Sequence[Turn], now: datetime) -> bool:
+    return any(turn.is_open and timedelta(0) <= now - turn.created_at < ANSWERED_WITHIN for turn in newest)
+
+
+def _begin(
+    tools: Tools, indexes: Indexes, owner: Owner, session_id: str, shelf: TopicShelf, new: Sequence[Turn]
+) -> _Pass:
     """The walk as it stands before the first new turn."""
-    scale = scale_for(embedder.name)
+    name = indexes.embedder.name
+    scale = scale_for(name)
     wished = tools.settings.topics.similarity_threshold
     if wished != DEFAULT_THRESHOLD:
         scale = scale.at(wished)
-    walk = _Pass(scale, embedder.name, {topic.id: topic for topic in shelf.topics})
     before = tools.store.turns(owner, session_id, before=shelf.through + 1, last=BEFORE)
-    for turn, messages in zip(before, _said(embedder, before), strict=True):
-        for message in messages:
+    vectors = indexes.vectors(owner, [*before, *new])
+    walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
+    _recentre(walk, indexes)
+    for turn in before:
+        for message in walk.spoken(turn):
             walk.hear(turn.topic_id, message)
     return walk
 
 
-def _said(embedder: Embedder, turns: Sequence[Turn]) -> list[list[Said]]:
-    """The question and the answer of each turn with their vectors, embedded together."""
-    spoken = [[each for each in (turn.question, turn.answer) if each] for turn in turns]
-    vectors = iter(embedder.embed_passages([message.content for messages in spoken for message in messages]))
-    return [[Said(message.content, next(vectors), message.role) for message in messages] for messages in spoken]
+def _recentre(walk: _Pass, indexes: Indexes) -> None:
+    """Topics whose centre another embedder made get one in this embedder's space, from what is noted of them."""
+    strangers = [topic for topic in walk.topics.values() if topic.embedder != walk.embedder]
+    if not strangers:
+        return
+    centres = indexes.embedder.embed_passages([f"{topic.title} {topic.summary or ''}".strip() for topic in strangers])
+    for topic, centre in zip(strangers, centres, strict=True):
+        walk.topics[topic.id] = replace(topic, centre=first_centre(centre), embedder=walk.embedder)
+        walk.changed.add(topic.id)
 
 
-def _assign(walk: _Pass, turn: Turn, messages: list[Said]) -> None:
+def _assign(walk: _Pass, turn: Turn) -> None:
     """Find the topic of a turn by its first message; the answer follows the question."""
+    messages = walk.spoken(turn)
     if not messages:
         return
     first = messages[0]
@@ -128,7 +167,7 @@ def _assign(walk: _Pass, turn: Turn, messages: list[Said]) -> None:
         )
     else:
         topic = walk.topics[decision.topic_id]
-        if decision.reason == "returns" and topic.archived_count:
+        if topic.archived_count and topic.id != walk.active:
             walk.returned.add(topic.id)
     for said in messages:
         centre = (
@@ -142,19 +181,46 @@ def _assign(walk: _Pass, turn: Turn, messages: list[Said]) -> None:
     walk.assigned[turn.turn_number] = topic.id
 
 
+def _count_again(tools: Tools, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:
+    """Set right what changed between reading the turns and writing their topics: a turn went, or was answered."""
+    stale: set[str] = set()
+    for topic_id in set(walk.assigned.values()):
+        there = set(tools.store.turns_of(owner, session_id, topic_id))
+        if not there.issuperset(number for number, topic in walk.assigned.items() if topic == topic_id):
+            stale.add(topic_id)
+    unanswered = [turn.turn_number for turn in new if turn.is_open]
+    for turn in turns_numbered(tools, owner, session_id, unanswered):
+        if not turn.is_open and turn.topic_id:
+            stale.add(turn.topic_id)
+    for topic_id in stale:
+        recount(tools, owner, session_id, topic_id)
+
+
 def _let_go(tools: Tools, owner: Owner, session_id: str, active: str | None) -> None:
     """Topics that have faded leave working memory: into the archive, or for good."""
-    settings = tools.settings.topics
+    settings, now = tools.settings.topics, tools.clock.now()
+    fading = fading_of(settings)
     shelf = tools.store.topics(owner, session_id)
-    gone = leaving(
-        shelf.topics,
-        tools.clock.now(),
-        active_id=active,
-        max_topics=settings.max_topics,
-        fading=fading_of(settings),
-    )
+    gone = leaving(shelf.topics, now, active_id=active, max_topics=settings.max_topics, fading=fading)
+    if settings.forget == "delete":
+        _delete(tools, owner, session_id, shelf, gone)
+        return
+
+    def faded(topic: Topic) -> Topic:  # unless somebody has come back to it in the meantime
+        return topic.moved("archived") if topic.priority(now, fading) < fading.forget_below else topic
+
     for topic_id in gone:
-        if settings.forget == "delete":
-            tools.store.delete_turns(owner, session_id, tools.store.turns_of(owner, session_id, topic_id))
-        else:
-            pack_all(tools, owner, session_id, topic_id)
+        change_topic(tools, owner, session_id, topic_id, faded)
+    session = tools.store.session(owner, session_id)
+    for topic in tools.store.topics(owner, session_id).topics:
+        # What the window might still show stayed plain; it follows when the talk has moved on.
+        if session and topic.state == "archived" and any(n <= session.last_turn - STAYS_PLAIN for n in topic.hot):
+            pack_all(tools, owner, session_id, topic.id)
+
+
+def _delete(tools: Tools, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
+    """Forget topics with their turns. First the topics, and only if nobody has come back to one: a turn that joins
+    one in the meantime must not go with it."""
+    numbers = [n for topic_id in gone for n in tools.store.turns_of(owner, session_id, topic_id)]
+    if gone and tools.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
+        tools.store.delete_turns(owner, session_id, numbers)

@@ -1,19 +1,28 @@
 """Recalling: past messages that speak to a question, from all of one user's sessions, with the reasons.
 
 A search that somebody waits for completes the index first. The context of a chat must not wait: it takes what the
-index holds, tops it up with the newest turns, and says in the receipt when the index is still behind.
+index holds, tops it up with the newest turns, and says in the receipt when the index is still behind. An embedder that
+fails takes the meaning away, never the words.
 """
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import numpy as np
+
 from ricordo.context import Remembered
-from ricordo.errors import StoreError
+from ricordo.errors import RicordoError, StoreError
 from ricordo.recall.ranking import Filters, Question, rank
+from ricordo.recall.vectors import Vectors
 from ricordo.records import Message, Owner, Turn, turn_id_of
-from ricordo.verbs.indexing import Indexes, Progress
+from ricordo.sections import Excerpt
+from ricordo.verbs.indexing import Indexes
+from ricordo.verbs.owner_shelf import Progress
 from ricordo.verbs.tools import Scope, Tools
+
+log = logging.getLogger("ricordo")
 
 PATIENCE = 120.0  # seconds that a search waits for its index
 IN_PASSING = 64  # turns that a context reads on its way
@@ -58,33 +67,37 @@ class Search:
 
 def search(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, *, patience: float = PATIENCE) -> Hits:
     """Everything an owner has said, ranked for a question."""
-    progress = indexes.complete(owner, patience)
-    notes = _notes(indexes, progress)
-    if wanted.filters.topic_id is not None:
-        _refresh_topic(tools, indexes, owner, wanted.filters)
+    notes: tuple[str, ...] = ()
+    try:
+        progress = indexes.complete(owner, patience)
+    except StoreError:
+        raise
+    except Exception as error:  # the embedder: words are there all the same
+        progress = indexes.read(owner)
+        notes = (_failed(indexes, owner, error),)
+    _refresh_topics(tools, indexes, owner, wanted.filters)
+    notes += _behind(indexes, progress) + _damaged(indexes, owner, wanted.filters)
     return ranked(tools, indexes, owner, wanted, notes)
 
 
 def recall_in_passing(
-    tools: Tools, indexes: Indexes, scope: Scope, question: str, known: Iterable[Turn], limit: int
+    tools: Tools, indexes: Indexes, scope: Scope, question: str, standalone: str, known: Iterable[Turn], limit: int
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
     """What the context of a chat gets: messages beyond the turns it has anyway, and notes on what is missing."""
-    try:
-        progress = indexes.read(scope.owner, most=IN_PASSING)
-        shown = {turn.id for turn in known}
-        wanted = Search(question, limit + 4 * len(shown))
-        hits = ranked(tools, indexes, scope.owner, wanted, ())
-    except StoreError as error:
-        return (), (f"recall is unavailable: {error}",)
-    chosen = [hit for hit in hits if turn_id_of(hit.message_id) not in shown and hit.score >= LEAST_SCORE]
-    unread = (f"recall does not know the newest {progress.unread} turns yet",) if progress.unread else ()
-    return tuple(_remembered(hit, tools) for hit in chosen[:limit]), unread + hits.degraded
+    progress = indexes.read(scope.owner, most=IN_PASSING)
+    shown = {turn.id for turn in known}
+    wanted = Search(standalone or question, limit + 4 * (len(shown) + 1))
+    hits = ranked(tools, indexes, scope.owner, wanted, ())
+    chosen = [hit for hit in hits if hit.score >= LEAST_SCORE and turn_id_of(hit.message_id) not in shown]
+    others = [hit for hit in chosen if not _is_asked_now(hit, scope, question, tools)]
+    unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
+    return tuple(_remembered(hit, tools) for hit in others[:limit]), unread + hits.degraded
 
 
 def ranked(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, notes: tuple[str, ...]) -> Hits:
     """What the index holds now, ranked for a question, with the words that were found."""
     index = indexes.shelf(owner).index
-    vector = indexes.embedder.embed_query(wanted.query) if index.has_vector.any() else None
+    vector, failure = _question_vector(indexes, owner, wanted.query) if index.has_vector.any() else (None, ())
     question = Question(wanted.query, tools.clock.now(), vector)
     found = rank(index, question, filters=wanted.filters, limit=wanted.limit)
     hits: list[Hit] = []
@@ -95,7 +108,7 @@ def ranked(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, notes: 
         if turn_id not in turns:
             turns[turn_id] = tools.store.turn(owner, turn_id)
         turn = turns[turn_id]
-        if turn is None:
+        if turn is None or wanted.filters.topic_id not in (None, turn.topic_id):
             continue
         if turn.damage:
             damaged.append(turn.damage)
@@ -104,23 +117,44 @@ def ranked(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, notes: 
         if message:
             place = (turn.session_id, turn.turn_number, turn.topic_id)
             hits.append(Hit(each.message_id, each.score, each.reasons, message, *place))
-    return Hits(hits, embedder=indexes.embedder.name, degraded=(*notes, *dict.fromkeys(damaged)))
+    said = dict.fromkeys((*notes, *failure, *damaged))
+    return Hits(hits, embedder=indexes.embedder.name, degraded=tuple(said))
 
 
-def _refresh_topic(tools: Tools, indexes: Indexes, owner: Owner, filters: Filters) -> None:
+def _question_vector(indexes: Indexes, owner: Owner, question: str) -> tuple[Vectors | None, tuple[str, ...]]:
+    """The question's vector, or a sentence that says why there is none."""
+    try:
+        return indexes.embedder.embed_query(question), ()
+    except Exception as error:
+        return None, (_failed(indexes, owner, error),)
+
+
+def _failed(indexes: Indexes, owner: Owner, error: Exception) -> str:
+    """Log that the embedder failed, and return the sentence; never with the text of a message."""
+    cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
+    note = f"found by words only: the embedder {indexes.embedder.name} failed ({cause})"
+    details = {"operation": "recall", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
+    log.warning(note, extra=details)
+    return note
+
+
+def _refresh_topics(tools: Tools, indexes: Indexes, owner: Owner, filters: Filters) -> None:
     """Tell the index which messages belong to the topic that is asked for: topics change without a new turn."""
-    sessions = [filters.session_id] if filters.session_id else list(tools.store.marks(owner))
-    for session_id in sessions:
-        numbers = tools.store.turns_of(owner, session_id, filters.topic_id or "")
-        if not numbers:
-            continue
-        wanted = set(numbers)
-        turns = tools.store.turns(owner, session_id, after=numbers[0] - 1, before=numbers[-1] + 1)
-        of_topic = {m.id: filters.topic_id for turn in turns if turn.turn_number in wanted for m in turn.messages}
-        indexes.shelf(owner).index.set_topics(of_topic)
+    if filters.topic_id is None:
+        return
+    index = indexes.shelf(owner).index
+    with index.lock:
+        before = [index.message_ids[row] for row in np.flatnonzero(index.topics.among([filters.topic_id]))]
+    index.set_topics(dict.fromkeys(before))
+    for session_id in [filters.session_id] if filters.session_id else list(tools.store.marks(owner)):
+        numbers = set(tools.store.turns_of(owner, session_id, filters.topic_id))
+        if numbers:
+            turns = tools.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+            of_topic = [m.id for turn in turns if turn.turn_number in numbers for m in turn.messages]
+            index.set_topics(dict.fromkeys(of_topic, filters.topic_id))
 
 
-def _notes(indexes: Indexes, progress: Progress) -> tuple[str, ...]:
+def _behind(indexes: Indexes, progress: Progress) -> tuple[str, ...]:
     notes = []
     if progress.unread:
         notes.append(f"{progress.unread} turns are not in the index yet")
@@ -129,10 +163,30 @@ def _notes(indexes: Indexes, progress: Progress) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _damaged(indexes: Indexes, owner: Owner, filters: Filters) -> tuple[str, ...]:
+    """Which archive blocks could not be read, among what is searched."""
+    shelf = indexes.shelf(owner)
+    with shelf.lock:
+        return tuple(
+            dict.fromkeys(
+                damage for (session, _), damage in shelf.damaged.items() if filters.session_id in (None, session)
+            )
+        )
+
+
+def _is_asked_now(hit: Hit, scope: Scope, question: str, tools: Tools) -> bool:
+    """Whether a hit is the very question that the context is built for, kept already and not answered yet."""
+    if hit.session_id != scope.session_id or hit.message.content != question or hit.message.role != "user":
+        return False
+    turn = tools.store.turn(scope.owner, turn_id_of(hit.message_id))
+    return turn is not None and turn.is_open
+
+
 def _remembered(hit: Hit, tools: Tools) -> Remembered:
     """A found message as a line of the prompt: when, who, what."""
     who = hit.message.name or tools.settings.locale.label(hit.message.role).rstrip(": ")
-    return Remembered(hit.message_id, f"[{_day(hit.message.created_at)}] {who}: {hit.message.content}")
+    excerpt = Excerpt(hit.message, f"[{_day(hit.message.created_at)}] {who}: ")
+    return Remembered(hit.message_id, excerpt.text, excerpt=excerpt)
 
 
 def _day(moment: datetime) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class BeyondWindow(Protocol):
     """What reaches beyond the window: understanding follow-ups, recalling, work beside the chat."""
 
-    def note(self, scope: "Scope", query: str | None = None) -> None:
-        """Something was said."""
+    def note(self, scope: "Scope", kept: Turn | None = None) -> None:
+        """Something was said, and this is its turn as it is kept now; without one, several things were brought in."""
         ...
 
     def understand(self, scope: "Scope", question: str) -> "Understanding | None":
@@ -25,9 +25,9 @@ class BeyondWindow(Protocol):
         ...
 
     def recall(
-        self, scope: "Scope", question: str, known: Sequence[Turn]
+        self, scope: "Scope", question: str, known: Sequence[Turn], standalone: str = ""
     ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
-        """Past messages for a question, notes on what is missing, and the embedder's name."""
+        """Past messages for a question beyond the known turns, notes on what is missing, and the embedder's name."""
         ...
 
 

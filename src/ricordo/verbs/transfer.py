@@ -57,6 +57,8 @@ def import_documents(
             session, turns = from_document(document, tenant_id, user_id, tools.settings.limits)
             new = tools.store.session(session.owner, session.id) is None
             fresh, repeated = tools.store.load(session, [_believed(turn, tools.counter) for turn in turns])
+            if fresh and tools.beyond:
+                tools.beyond.note(Scope(session.owner, session.id, session.agent_id))
             sessions += new
             added += fresh
             known += repeated

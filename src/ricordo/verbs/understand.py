@@ -46,7 +46,8 @@ def understand(
         outcome = answer(pending, question, now=now)
         if outcome.kind == "answered":
             return Understanding(outcome.question, tuple(_chosen(option) for option in outcome.chosen))
-        if outcome.kind == "unclear":
+        if outcome.pending is not None:  # a name that two options share: asked again, and the time starts anew
+            states.put(key_of(scope), outcome.pending)
             return Understanding(clarification=outcome.pending)
     turns = [
         turn
@@ -65,9 +66,10 @@ def understand(
 
 
 def settle_clarification(scope: Scope, query: str, states: ClarificationStates, tools: Tools) -> None:
-    """A turn was written: whatever was pending is answered or left behind, unless this turn is the one that asked."""
-    pending = states.get(key_of(scope), tools.clock.now())
-    if pending and pending.question != query:
+    """A question has its answer: whatever was pending is settled or left behind, unless this turn asked it (again)."""
+    now = tools.clock.now()
+    pending = states.get(key_of(scope), now)
+    if pending and pending.question != query and answer(pending, query, now=now).kind != "unclear":
         states.delete(key_of(scope))
 
 

@@ -1,0 +1,207 @@
+"""One owner's index with its bookkeeping: what of which session was read, and what still lacks its vectors.
+
+In: a store, session marks and traces. Out: an index that holds every turn as it is now. Reading goes page by page and
+notes how far it came after each page, so that stopping or failing in between loses nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import NamedTuple
+
+from ricordo.ports import Store
+from ricordo.recall.index import OwnerIndex
+from ricordo.recall.rows import rows_of
+from ricordo.recall.vectors import blob_size
+from ricordo.records import Owner, SessionMark, Trace, Turn
+
+PAGE = 256  # turns read at once
+
+TurnKey = tuple[str, int]
+
+
+class Unsettled(NamedTuple):
+    """A turn that may still change or be replaced, as the index knows it."""
+
+    turn_id: str
+    checksum: str
+    is_open: bool
+
+
+@dataclass
+class Seen:
+    """What of a session is in the index, and the session's mark when it was last looked at.
+
+    `unsettled` are its open turns and the newest one: a session that was emptied and filled again shows there.
+    """
+
+    mark: SessionMark
+    tags: frozenset[str] = frozenset()
+    through: int = 0
+    unsettled: dict[int, Unsettled] = field(default_factory=dict)
+
+    def is_up_to(self, mark: SessionMark) -> bool:
+        """Whether nothing has happened since, and nothing was left unread."""
+        return self.mark == mark and self.through >= mark.last_turn
+
+    def lost_any(self, mark: SessionMark) -> bool:
+        """Whether the new mark tells that turns were removed, or put in somewhere else than at the end."""
+        longer, more = mark.last_turn - self.mark.last_turn, mark.turn_count - self.mark.turn_count
+        return longer < 0 or longer != more or mark.revision < self.mark.revision
+
+    def note(self, turn: Turn) -> None:
+        """Remember a turn that was taken in, as long as it may change."""
+        self.unsettled = {
+            number: each for number, each in self.unsettled.items() if each.is_open or number > turn.turn_number
+        }
+        if turn.is_open or turn.turn_number >= max(self.unsettled, default=0):
+            self.unsettled[turn.turn_number] = Unsettled(turn.id, turn.checksum, turn.is_open)
+        else:
+            self.unsettled.pop(turn.turn_number, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an index has come: turns that are not read yet, turns that are not embedded yet."""
+
+    unread: int
+    unembedded: int
+
+    @property
+    def done(self) -> bool:
+        """Everything said is in the index, with its vector."""
+        return not (self.unread or self.unembedded)
+
+
+@dataclass
+class OwnerShelf:
+    """An index and how far it has come.
+
+    `unembedded` are turns without vectors, with the checksum they have in the index; `damaged` says which turns have no
+    words, and why. `lock` is held for moments; `embedding` while vectors are made, so that whoever must have them
+    waits for them and nobody else does.
+    """
+
+    owner: Owner
+    embedder: str
+    index: OwnerIndex
+    lock: RLock = field(default_factory=RLock)
+    embedding: RLock = field(default_factory=RLock)
+    sessions: dict[str, Seen] = field(default_factory=dict)
+    unembedded: dict[TurnKey, str] = field(default_factory=dict)
+    damaged: dict[TurnKey, str] = field(default_factory=dict)
+    traces: dict[TurnKey, Trace] | None = None
+
+    def read(self, store: Store, most: int | None) -> Progress:
+        """Take in what is new, at most about `most` turns; all of it without a bound. The caller holds the lock."""
+        marks = store.marks(self.owner)
+        if any(name not in marks or seen.lost_any(marks[name]) for name, seen in self.sessions.items()):
+            self._renew()
+        if not self._read_on(store, marks, most):
+            self._renew()
+            self._read_on(store, marks, most)
+        return self.progress(marks)
+
+    def _read_on(self, store: Store, marks: Mapping[str, SessionMark], most: int | None) -> bool:
+        """Read on in every session that has news; False if one of them is another session under the same name."""
+        left = most
+        for session_id, mark in marks.items():
+            seen = self.sessions.get(session_id) or Seen(mark)
+            if seen.is_up_to(mark):
+                self.sessions.setdefault(session_id, seen)
+                continue
+            if left is not None and left <= 0:
+                break
+            changed = self._changed(store, session_id, seen)
+            if changed is None:
+                return False
+            taken = self._read_session(store, session_id, seen, mark, changed, left)
+            left = None if left is None else left - taken
+        return True
+
+    def progress(self, marks: Mapping[str, SessionMark]) -> Progress:
+        """How far it has come against the marks of now."""
+        behind = (
+            max(mark.last_turn - self.sessions[name].through, 0) if name in self.sessions else mark.turn_count
+            for name, mark in marks.items()
+        )
+        return Progress(sum(behind), len(self.unembedded))
+
+    def awaits_answer(self, key: TurnKey) -> bool:
+        """Whether a turn is open and the newest of its session: it is worth embedding once, with its answer."""
+        seen = self.sessions.get(key[0])
+        known = seen.unsettled.get(key[1]) if seen and seen.through == key[1] else None
+        return known is not None and known.is_open
+
+    def _renew(self) -> None:
+        """Something was removed or changed under us: begin again, traces make it quick."""
+        self.index = OwnerIndex(self.index.dimensions)
+        self.sessions, self.unembedded, self.damaged, self.traces = {}, {}, {}, None
+
+    def _read_session(
+        self, store: Store, session_id: str, seen: Seen, mark: SessionMark, changed: list[Turn], most: int | None
+    ) -> int:
+        """Take what has changed in a session and read on, at most about `most` turns; how many."""
+        self.sessions[session_id] = seen
+        self._note_tags(store, session_id, seen)
+        self._take(store, seen, changed)
+        taken = len(changed)
+        while seen.through < mark.last_turn and (most is None or taken < most):
+            size = PAGE if most is None else min(PAGE, most - taken)
+            reach = seen.through + size + 1
+            turns = store.turns(self.owner, session_id, after=seen.through, before=reach)
+            self._take(store, seen, turns)
+            seen.through = max([min(reach - 1, mark.last_turn), *(turn.turn_number for turn in turns)])
+            taken += max(len(turns), 1)
+        seen.mark = mark
+        return taken
+
+    def _changed(self, store: Store, session_id: str, seen: Seen) -> list[Turn] | None:
+        """The turns that are not any more what the index holds; None if one of them is another turn now."""
+        changed = []
+        for number, known in sorted(seen.unsettled.items()):
+            found = store.turns(self.owner, session_id, after=number - 1, before=number + 1)
+            if not found or found[0].id != known.turn_id:
+                return None
+            changed += [turn for turn in found if turn.checksum != known.checksum]
+        return changed
+
+    def _note_tags(self, store: Store, session_id: str, seen: Seen) -> None:
+        session = store.session(self.owner, session_id)
+        tags = frozenset(session.tags if session else ())
+        if tags != seen.tags:
+            self.index.set_tags(session_id, tags)
+            seen.tags = tags
+
+    def _take(self, store: Store, seen: Seen, turns: Iterable[Turn]) -> None:
+        """Put turns into the index, with the vectors that their traces hold."""
+        for turn in turns:
+            key = turn.session_id, turn.turn_number
+            trace = self._traces(store).pop(key, None)
+            vectors = split_trace(trace, turn, self.index.dimensions) if trace else None
+            rows = rows_of(turn, vectors=vectors or {}, topics=_topics(turn), tags=seen.tags)
+            self.index.add(rows)
+            if turn.damage:
+                self.damaged[key] = turn.damage
+            if vectors is None and rows:
+                self.unembedded[key] = turn.checksum
+            seen.note(turn)
+
+    def _traces(self, store: Store) -> dict[TurnKey, Trace]:
+        """What was embedded before, read once per index."""
+        if self.traces is None:
+            found = store.traces(self.owner, self.embedder)
+            self.traces = {(trace.session_id, trace.turn_number): trace for trace in found}
+        return self.traces
+
+
+def split_trace(trace: Trace, turn: Turn, dimensions: int) -> dict[str, bytes] | None:
+    """The vectors of a turn's messages by message id; None if the turn has changed since, or they are another size."""
+    size = blob_size(dimensions)
+    if trace.checksum != turn.checksum or len(trace.body) != size * len(turn.messages):
+        return None
+    return {message.id: trace.body[at * size : (at + 1) * size] for at, message in enumerate(turn.messages)}
+
+
+def _topics(turn: Turn) -> dict[str, str]:
+    return {message.id: turn.topic_id for message in turn.messages} if turn.topic_id else {}
