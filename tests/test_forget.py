@@ -131,7 +131,7 @@ def test_a_failure_with_one_user_is_noted_and_the_rest_is_done(caplog: pytest.Lo
     _, store = written([[50], [50]])
     retention = ricordo.Retention(turn_ttl=24 * HOUR)
     steps: list[tuple[int, int]] = []
-    broken = ricordo.Memory(Stubborn(store, user_id="user0"), clock=FakeClock())  # type: ignore[arg-type]
+    broken = ricordo.Memory(Stubborn(store, user_id="user0"), clock=FakeClock())
     result = broken.cleanup(retention=retention, progress=lambda done, total: steps.append((done, total)))
     assert (result.sessions_deleted, result.errors) == (1, ("user 'user0': busy",))
     assert steps == [(1, 2), (2, 2)]
@@ -147,7 +147,7 @@ def test_a_failure_with_one_user_is_noted_and_the_rest_is_done(caplog: pytest.Lo
 def test_a_store_that_cannot_list_its_users_is_noted() -> None:
     """Cleanup returns with the error instead of raising it."""
     _, store = written([[50]])
-    broken = ricordo.Memory(Stubborn(store, user_id=None), clock=FakeClock())  # type: ignore[arg-type]
+    broken = ricordo.Memory(Stubborn(store, user_id=None), clock=FakeClock())
     result = broken.cleanup(retention=ricordo.Retention(turn_ttl=HOUR))
     assert (result.turns_deleted, result.errors) == (0, ("the users cannot be listed: away",))
 
