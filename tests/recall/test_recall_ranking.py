@@ -166,6 +166,18 @@ def test_a_date_in_the_question_counts() -> None:
         assert any(reason.startswith("time: ") for reason in best.reasons)
 
 
+def test_a_month_without_a_year_is_the_latest_one_with_messages() -> None:
+    """Asked years later, "in May" still finds the May that was talked about."""
+    talks = [
+        message(
+            n, "We went for a walk in the park and talked", session=str(n), at=datetime(2021, m, 8, tzinfo=START.tzinfo)
+        )
+        for n, m in enumerate((4, 5, 6))
+    ]
+    assert ask(index_of(*talks), "Where did we walk in May?")[0].message_id == "1"
+    assert ask(index_of(*talks), "walk last May")[0].message_id == "2"
+
+
 def test_persons_tip_the_scales() -> None:
     """ "I" prefers what the user said, "you" what the assistant said."""
     index = index_of(
