@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.errors import NotFoundError, StoreUnavailable
+from ricordo.errors import NotFoundError, StoreUnavailable, ValidationError
 from ricordo.presets import settings_from
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.clock import START
@@ -104,6 +104,14 @@ def test_a_time_longer_than_the_calendar_keeps_everything() -> None:
     forever = ricordo.Retention(turn_ttl=timedelta.max, session_idle=timedelta(days=10**6))
     assert kept.cleanup(retention=forever).turns_deleted == 0
     assert left(kept, [[5, 50]]) == [["5 ore fa", "50 ore fa"]]
+
+
+def test_a_retention_of_another_type_is_refused() -> None:
+    """A number of hours or a text is no retention, and removes nothing."""
+    kept, _ = written([[50]])
+    with pytest.raises(ValidationError, match="retention: expected a Retention"):
+        kept.cleanup(retention="24h")  # type: ignore[arg-type]
+    assert left(kept, [[50]]) == [["50 ore fa"]]
 
 
 class Stubborn:
