@@ -17,12 +17,18 @@ from bench.systems import OURS, PLAIN, Entry
 
 
 def measure(setup: Setup) -> Iterator[Row]:
-    """Window, context and append, on one store of sessions per system; then the window of the longest session."""
+    """Window, context and append, on one store of sessions per system; then the window of the longest session.
+
+    Appends begin when a write-ahead log has grown to its full length and is written over from its start, which is
+    the state it is in ever after, and twice as fast as growing.
+    """
     with _children(setup, setup.systems, setup.scale.sessions) as children:
         for size in setup.scale.window:
             yield from window(setup, children, size)
         for size in setup.scale.context:
             yield from context(setup, children, size)
+        for child in children:
+            child.ask("append", session="warm", start=0, count=setup.scale.warm_turns)
         for size in setup.scale.append:
             yield from append(setup, children, size)
         yield from append_explained(setup, children)

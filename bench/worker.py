@@ -5,7 +5,6 @@ Texts are made before the clock starts. Usage: python -m bench.worker SYSTEM FOL
 """
 
 import asyncio
-import gc
 import importlib
 import json
 import os
@@ -158,7 +157,6 @@ async def serve(name: str, folder: Path) -> None:
     for line in sys.stdin:
         order: dict[str, Any] = json.loads(line)
         verb = order.pop("do")
-        gc.collect()
         try:
             answer = await getattr(worker, verb)(**order)
         except Exception as error:
