@@ -124,7 +124,7 @@ class Worker:
                 self._system.append(*call)
                 kept.append(text.mark(call[1]))
             except Exception as error:
-                errors[f"{type(error).__name__}: {error}"[:120]] += 1
+                errors[_said(error)] += 1
 
     async def _write_task(self, calls: list[tuple[str, str, str]], kept: list[str], errors: Counter[str]) -> None:
         for call in calls:
@@ -132,7 +132,7 @@ class Worker:
                 await self._system.append(*call)
                 kept.append(text.mark(call[1]))
             except Exception as error:
-                errors[f"{type(error).__name__}: {error}"[:120]] += 1
+                errors[_said(error)] += 1
 
 
 def write_paced(
@@ -149,6 +149,10 @@ def write_paced(
     return seconds
 
 
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:120]
+
+
 async def serve(name: str, folder: Path) -> None:
     """Answer orders until told to close. Whatever a system prints goes to standard error."""
     answers = os.fdopen(os.dup(1), "w")
@@ -160,7 +164,7 @@ async def serve(name: str, folder: Path) -> None:
         try:
             answer = await getattr(worker, verb)(**order)
         except Exception as error:
-            answer = {"failed": f"{type(error).__name__}: {error}"}
+            answer = {"failed": _said(error)}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
         if verb == "close":
