@@ -8,12 +8,11 @@ from bench.scale import Setup
 from bench.systems import OURS, Entry
 
 TURNS = 50
-SESSIONS = {"full": 20, "quick": 10, "tiny": 1}
 
 
 def measure(setup: Setup) -> Iterator[Row]:
     """Every system with plain turns; Ricordo also with a receipt of an eight-chunk context beside every turn."""
-    names = [f"d{number}" for number in range(SESSIONS[setup.scale.name])]
+    names = [f"d{number}" for number in range(setup.scale.disk_sessions)]
     said = sum(len(message.encode()) for name in names for turn in text.turns(name, TURNS) for message in turn)
     yield Row("disk", "100 messages", "text", {"kb": _kilobytes(said, names)})
     for entry in setup.systems:

@@ -17,12 +17,18 @@ from bench.systems import OURS, PLAIN, Entry
 
 
 def measure(setup: Setup) -> Iterator[Row]:
-    """Window, context and append, on one store of sessions per system; then the window of the longest session."""
+    """Window, context and append, on one store of sessions per system; then the window of the longest session.
+
+    Appends begin when a write-ahead log has grown to its full length and is written over from its start, which is
+    the state it is in ever after, and twice as fast as growing.
+    """
     with _children(setup, setup.systems, setup.scale.sessions) as children:
         for size in setup.scale.window:
             yield from window(setup, children, size)
         for size in setup.scale.context:
             yield from context(setup, children, size)
+        for child in children:
+            child.ask("append", session="warm", start=0, count=setup.scale.warm_turns)
         for size in setup.scale.append:
             yield from append(setup, children, size)
         yield from append_explained(setup, children)
@@ -89,11 +95,25 @@ def append_explained(setup: Setup, children: list[Child]) -> Iterator[Row]:
 
 
 class _Samples:
-    """Seconds that count, and how many calls were made in all."""
+    """Times that count, and how many calls were made in all."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
+        self.processor = 0.0
         self.done = 0
+
+    def add(self, answer: dict[str, Any], *, counts: bool) -> None:
+        """Take an answer in."""
+        self.done += len(answer["seconds"])
+        if counts:
+            self.seconds += answer["seconds"]
+            self.processor += answer["processor"]
+
+    def figures(self) -> dict[str, float]:
+        """Median, 99th percentile and processor time, in milliseconds; nothing if no call succeeded."""
+        if not self.seconds:
+            return {}
+        return {**latency(self.seconds), "cpu_ms": self.processor / len(self.seconds) * 1e3}
 
 
 def _interleaved(
@@ -115,8 +135,7 @@ def _interleaved(
             except WorkerError as error:
                 errors[name] = str(error)
                 continue
-            samples[name].done += len(last[name]["seconds"])
-            samples[name].seconds += last[name]["seconds"] if turn else []
+            samples[name].add(last[name], counts=turn > 0)
     return samples, last, errors
 
 
@@ -145,5 +164,4 @@ def _graded(got: list[list[str]], session: str, count: int, most: int = 3) -> st
 
 
 def _row(workload: str, size: int, entry: Entry, samples: dict[str, _Samples], check: str) -> Row:
-    seconds = samples[entry.name].seconds
-    return Row(workload, f"{size:,}", entry.name, latency(seconds) if seconds else {}, check)
+    return Row(workload, f"{size:,}", entry.name, samples[entry.name].figures(), check)

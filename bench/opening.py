@@ -1,5 +1,6 @@
 """The cost of beginning: the import, opening a large file in a fresh process, the first window, the memory."""
 
+import os
 import subprocess
 import sys
 import time
@@ -10,7 +11,6 @@ from bench.rows import Row, medians
 from bench.scale import Setup
 from bench.systems import CAREFUL, OURS, PLAIN, Entry
 
-RUNS = 5
 WEB = ("fastapi", "starlette", "django", "flask", "uvicorn", "httpx", "aiohttp")
 
 
@@ -18,7 +18,7 @@ def measure(setup: Setup) -> Iterator[Row]:
     """Fresh processes, the systems taking turns; then the bare import."""
     seen: dict[Entry, list[dict[str, float]]] = {}
     systems = [entry for entry in setup.systems if entry != CAREFUL]
-    for turn in range(RUNS + 1):
+    for turn in range(setup.scale.openings + 1):
         for entry in systems:
             setup.say(f"open: {entry.title}")
             figures = _once(setup, entry)
@@ -26,7 +26,7 @@ def measure(setup: Setup) -> Iterator[Row]:
                 seen.setdefault(entry, []).append(figures)
     for entry, runs in seen.items():
         yield Row("open", f"{_size(setup, entry):,}", entry.name, medians(runs))
-    yield from _imports()
+    yield from _imports(setup)
 
 
 def _once(setup: Setup, entry: Entry) -> dict[str, float]:
@@ -50,15 +50,22 @@ def _size(setup: Setup, entry: Entry) -> int:
     return setup.scale.longest if entry in (OURS, PLAIN) else max(s for s in setup.scale.sessions if s <= entry.largest)
 
 
-def _imports() -> Iterator[Row]:
+def _children_time() -> float:
+    """Processor seconds of all processes that were started and have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _imports(setup: Setup) -> Iterator[Row]:
     lines = {"ours": "import ricordo", "plain": "import sqlite3", "nothing": "pass"}
     seen: dict[str, list[dict[str, float]]] = {name: [] for name in lines}
-    for turn in range(2 * RUNS + 1):
+    for turn in range(2 * setup.scale.openings + 1):
         for name, line in lines.items():
-            begun = time.perf_counter()
+            begun, processor = time.perf_counter(), _children_time()
             subprocess.run([sys.executable, "-c", line], check=True)
+            whole, used = time.perf_counter() - begun, _children_time() - processor
             if turn:
-                seen[name].append({"process_ms": (time.perf_counter() - begun) * 1e3})
+                seen[name].append({"process_ms": whole * 1e3, "cpu_ms": used * 1e3})
     loaded = subprocess.run(
         [sys.executable, "-c", "import ricordo, sys; print(*sys.modules)"], check=True, capture_output=True, text=True
     ).stdout.split()

@@ -1,7 +1,9 @@
 """What was measured, on screen, as Markdown and as JSON: ratios to Ricordo first, then the figures themselves."""
 
 import json
+import re
 from dataclasses import asdict
+from io import StringIO
 from typing import Any
 
 from rich import box
@@ -40,6 +42,14 @@ def show(console: Console, rows: Rows, verdicts: list[Verdict], machine: dict[st
             console.print(_table(rows, found, style))
 
 
+def as_markdown(rows: Rows, verdicts: list[Verdict], machine: dict[str, Any]) -> str:
+    """The same tables for a page, without the padding that a terminal needs."""
+    page = StringIO()
+    show(Console(file=page, width=4_000), rows, verdicts, machine, markdown=True)
+    lines = (re.sub(r"-{3,}", "---", re.sub(r" {2,}", " ", line)).rstrip() for line in page.getvalue().splitlines())
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
 def as_json(rows: Rows, verdicts: list[Verdict], machine: dict[str, Any]) -> str:
     """Everything, for programs."""
     listed = [{**asdict(row), "ratio": rows.ratio(row, main_figure(row.workload))} for row in rows]
@@ -71,7 +81,7 @@ def _table(rows: Rows, found: Rows, style: box.Box) -> Table:
 
 def _cell(rows: Rows, row: Row) -> str:
     ratio = rows.ratio(row, main_figure(row.workload))
-    said = [f"{ratio:.2f}×"] if ratio else []
+    said = [f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.2f}×"] if ratio else []
     said += [_figure(name, value) for name, value in row.figures.items() if name != "n"]
     if row.check != "ok":
         said.append(f"[{row.check}]".replace("[", r"\["))

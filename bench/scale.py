@@ -22,6 +22,9 @@ class Scale:
     rounds: int
     batch: int
     repeats: int
+    openings: int
+    disk_sessions: int
+    warm_turns: int = 600
     writers: int = 16
     writer_turns: int = 50
 
@@ -41,6 +44,8 @@ FULL = Scale(
     rounds=15,
     batch=20,
     repeats=3,
+    openings=5,
+    disk_sessions=20,
 )
 QUICK = Scale(
     "quick",
@@ -52,6 +57,8 @@ QUICK = Scale(
     rounds=6,
     batch=15,
     repeats=1,
+    openings=3,
+    disk_sessions=10,
     writer_turns=20,
 )
 TINY = Scale(
@@ -64,6 +71,9 @@ TINY = Scale(
     rounds=2,
     batch=3,
     repeats=1,
+    openings=1,
+    disk_sessions=1,
+    warm_turns=3,
     writers=4,
     writer_turns=5,
 )

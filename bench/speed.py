@@ -15,11 +15,13 @@ from rich.status import Status
 
 import ricordo
 from bench import cleaning, disk, latencies, opening, writers
-from bench.report import as_json, show
+from bench.report import as_json, as_markdown, show
 from bench.rows import Row, Rows
 from bench.scale import FULL, QUICK, TINY, Setup
 from bench.systems import CAREFUL, OURS, PEERS, PLAIN
 from bench.verdicts import judge
+
+MARK = "<!-- figures -->\n"
 
 WORKLOADS: dict[str, Callable[[Setup], Iterator[Row]]] = {
     "latencies": latencies.measure,
@@ -38,7 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="measure other libraries beside it (installs them)")
     parser.add_argument("--only", choices=WORKLOADS, action="append", help="this workload; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as Markdown")
+    parser.add_argument(
+        "--markdown",
+        type=Path,
+        metavar="FILE",
+        help="write the tables as Markdown, below the mark <!-- figures --> if the file has it",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,11 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
     verdicts = judge(rows)
     show(console, rows, verdicts, machine, markdown=False)
     if arguments.markdown:
-        with arguments.markdown.open("w") as file:
-            show(Console(file=file, width=4_000), rows, verdicts, machine, markdown=True)
+        _write_page(arguments.markdown, as_markdown(rows, verdicts, machine))
     if arguments.json:
         arguments.json.write_text(as_json(rows, verdicts, machine))
     return int(any(row.check != "ok" for row in rows if row.system == OURS.name))
+
+
+def _write_page(page: Path, figures: str) -> None:
+    """A page keeps its words and gets new figures below its mark."""
+    words, mark, _ = page.read_text().partition(MARK) if page.exists() else ("", "", "")
+    page.write_text(f"{words}{mark}\n{figures}" if mark else figures)
 
 
 def describe_machine() -> dict[str, Any]:

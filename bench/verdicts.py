@@ -20,8 +20,8 @@ class Verdict:
 
 
 def judge(rows: Rows) -> list[Verdict]:
-    """A verdict for every figure."""
-    return [
+    """A verdict for every figure that something was measured for."""
+    verdicts = [
         *_append(rows),
         *_window(rows),
         *_context(rows),
@@ -30,6 +30,7 @@ def judge(rows: Rows) -> list[Verdict]:
         *_disk(rows),
         *_writers(rows),
     ]
+    return [verdict for verdict in verdicts if verdict.measured]
 
 
 def _append(rows: Rows) -> Iterator[Verdict]:
@@ -72,7 +73,9 @@ def _cleanup(rows: Rows) -> Iterator[Verdict]:
         judged = _at_most(
             f"cleanup: a writer in another {who} waits at most 50 ms", ours.figure(f"{who}_wait_ms"), 50, "ms"
         )
-        yield Verdict(judged.what, judged.reached, f"{judged.measured} (without cleanup {quiet} ms)")
+        yield Verdict(
+            judged.what, judged.reached, judged.measured and f"{judged.measured} (without cleanup {quiet} ms)"
+        )
     yield Verdict("cleanup: exactly what is past its time", _all(row.check == "ok" for row in ours), _checks(ours))
 
 
@@ -98,7 +101,11 @@ def _against_peers(rows: Rows, workload: str, what: str) -> Verdict:
         mine, best = ours.figures["p50_ms"], fastest.figures["p50_ms"]
         held.append(mine <= best)
         said.append(f"{mine:.3f} against {best:.3f} ms ({ALL[fastest.system].title}) at {ours.size}")
-    return Verdict(what, _all(iter(held)), "; ".join(said) or "peers were not measured: add --peers")
+    return Verdict(what, _all(iter(held)), "; ".join(said) or _without_peers(rows, workload))
+
+
+def _without_peers(rows: Rows, workload: str) -> str:
+    return "peers were not measured: add --peers" if rows.of(workload) else ""
 
 
 def _flat(rows: Rows, workload: str) -> Verdict:
@@ -106,14 +113,14 @@ def _flat(rows: Rows, workload: str) -> Verdict:
     medians = [row.figures["p50_ms"] for row in ours]
     what = f"{workload}: flat from {ours[0].size} to {ours[-1].size} turns" if ours else f"{workload}: flat"
     if len(medians) < 2:
-        return Verdict(what, None, "not measured")
+        return Verdict(what, None, "")
     spread = max(medians) / min(medians)
     return Verdict(what, spread <= FLAT, f"slowest ÷ fastest median {spread:.2f} (allowed {FLAT})")
 
 
 def _at_most(what: str, found: list[float], most: float, unit: str) -> Verdict:
     if not found:
-        return Verdict(what, None, "not measured")
+        return Verdict(what, None, "")
     return Verdict(what, max(found) <= most, f"{max(found):.3g} {unit}")
 
 
@@ -123,7 +130,7 @@ def _all(held: Iterator[bool]) -> bool | None:
 
 
 def _checks(rows: Rows) -> str:
-    return "; ".join(sorted({row.check for row in rows})) or "not measured"
+    return "; ".join(sorted({row.check for row in rows})) or ""
 
 
 def _is_peer(row: Row) -> bool:

@@ -5,7 +5,6 @@ Texts are made before the clock starts. Usage: python -m bench.worker SYSTEM FOL
 """
 
 import asyncio
-import gc
 import importlib
 import json
 import os
@@ -44,22 +43,22 @@ class Worker:
         """Append turns one by one; session `new` stands for a fresh session for every turn."""
         names = [f"new-{start + n}" if session == "new" else session for n in range(count)]
         calls = [(name, *text.turn(name, start + n)) for n, name in enumerate(names)]
-        return {"seconds": await self._timed(self._system.append, calls)}
+        return await self._timed(self._system.append, calls)
 
     async def append_explained(self, session: str, start: int, count: int) -> dict[str, Any]:
         """Append turns with the receipts of their contexts."""
         calls = [(session, *text.turn(session, n), text.chunks(n)) for n in range(start, start + count)]
-        return {"seconds": await self._timed(self._system.append_explained, calls)}
+        return await self._timed(self._system.append_explained, calls)
 
     async def window(self, session: str, count: int) -> dict[str, Any]:
         """Build the window again and again."""
-        seconds = await self._timed(self._system.window, [(session,)] * count)
-        return {"seconds": seconds, "window": await self._settled(self._system.window(session))}
+        timed = await self._timed(self._system.window, [(session,)] * count)
+        return {**timed, "window": await self._settled(self._system.window(session))}
 
     async def context(self, session: str, start: int, count: int) -> dict[str, Any]:
         """Build whole contexts, each for another question with eight other chunks."""
         calls = [(session, text.turn("ask", n)[0], text.chunks(n)) for n in range(start, start + count)]
-        return {"seconds": await self._timed(self._system.context, calls)}
+        return await self._timed(self._system.context, calls)
 
     async def load(self, session: str, count: int) -> dict[str, Any]:
         """Bring a session of `count` turns in."""
@@ -100,8 +99,10 @@ class Worker:
         await self._settled(self._system.close())
         return {}
 
-    async def _timed(self, call: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> list[float]:
+    async def _timed(self, call: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+        """Seconds of every call, and the processor time of all: what other programs on the machine change least."""
         seconds: list[float] = []
+        processor = time.process_time()
         clock, asynchronous, end = time.perf_counter, self._asynchronous, time.perf_counter() + CAP
         for arguments in calls:
             begun = clock()
@@ -112,7 +113,7 @@ class Worker:
             seconds.append(ended - begun)
             if ended > end:
                 break
-        return seconds
+        return {"seconds": seconds, "processor": time.process_time() - processor}
 
     async def _settled(self, result: Any) -> Any:
         return await result if isinstance(result, Awaitable) else result
@@ -123,7 +124,7 @@ class Worker:
                 self._system.append(*call)
                 kept.append(text.mark(call[1]))
             except Exception as error:
-                errors[f"{type(error).__name__}: {error}"[:120]] += 1
+                errors[_said(error)] += 1
 
     async def _write_task(self, calls: list[tuple[str, str, str]], kept: list[str], errors: Counter[str]) -> None:
         for call in calls:
@@ -131,7 +132,7 @@ class Worker:
                 await self._system.append(*call)
                 kept.append(text.mark(call[1]))
             except Exception as error:
-                errors[f"{type(error).__name__}: {error}"[:120]] += 1
+                errors[_said(error)] += 1
 
 
 def write_paced(
@@ -148,6 +149,10 @@ def write_paced(
     return seconds
 
 
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:120]
+
+
 async def serve(name: str, folder: Path) -> None:
     """Answer orders until told to close. Whatever a system prints goes to standard error."""
     answers = os.fdopen(os.dup(1), "w")
@@ -156,11 +161,10 @@ async def serve(name: str, folder: Path) -> None:
     for line in sys.stdin:
         order: dict[str, Any] = json.loads(line)
         verb = order.pop("do")
-        gc.collect()
         try:
             answer = await getattr(worker, verb)(**order)
         except Exception as error:
-            answer = {"failed": f"{type(error).__name__}: {error}"}
+            answer = {"failed": _said(error)}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
         if verb == "close":

@@ -111,6 +111,13 @@ def test_memory_and_material_keep_a_quarter(room: int, demands: dict[Section, in
     assert got > min(wanted, room // 4) - len(REST)
 
 
+def test_prompt_and_question_leave_a_quarter_and_no_more() -> None:
+    """When both sides want everything, three quarters go to prompt, question and format."""
+    demands = {Section.SYSTEM: 5_000, Section.QUESTION: 5_000, Section.HISTORY: 5_000}
+    shares = allot(1_000, demands, BudgetSettings())
+    assert (shares[Section.SYSTEM], shares[Section.QUESTION], shares[Section.HISTORY]) == (600, 150, 250)
+
+
 def test_the_shares_of_a_4096_token_prompt() -> None:
     """With all of the five classic sections in want, each gets at least what it was designed for."""
     designed = {"system": 800, "history": 1500, "chunks": 1500, "question": 200, "format": 100}

@@ -75,13 +75,16 @@ def test_tools_system_and_speakers_have_their_lines() -> None:
     ]
 
 
-@given(texts(400), st.integers(1, 200))
+WORDS = st.text("ab \n\t\u2028\x1c", min_size=1, max_size=40)
+
+
+@given(texts(400) | WORDS, st.integers(1, 12) | st.integers(1, 200))
 def test_a_compact_text_is_a_marked_beginning_on_one_line(text: str, characters: int) -> None:
     """White space becomes single spaces; up to the given length the text is whole, beyond it cut and marked."""
     line = " ".join(text.split())
     compact = compact_text(text, characters)
     assert compact == (line if len(line) <= characters else line[:characters] + "...")
-    assert compact.splitlines() == [compact]
+    assert compact.splitlines() == ([compact] if line else [])
 
 
 @given(

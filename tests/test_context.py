@@ -22,7 +22,18 @@ from ricordo.tokens import ApproximateCounter, recounted
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 EXACT = counter_for("o200k")
-COUNTERS = st.sampled_from([EXACT, ApproximateCounter(3)])
+
+
+class Grudging:
+    """A counter by words for which joining texts costs far more than the texts do: no estimate of a sum is right."""
+
+    name, exact, message_overhead = "grudging", True, 4
+
+    def count(self, text: str) -> int:
+        return len(text.split()) + 3 * text.count("\n\n") + text.count("\n") ** 2 // 8
+
+
+COUNTERS = st.sampled_from([EXACT, ApproximateCounter(3), Grudging()])
 CALL = {"id": "c1", "function": {"name": "search", "arguments": {"passage": "x"}}}
 
 # Endings and beginnings that tokenizers join with a line break in odd ways.
@@ -133,6 +144,18 @@ def test_a_larger_limit_keeps_a_superset(material: Material, limit: int, more: i
         assert before.shortened or not (before.kept and after.shortened)
 
 
+@given(MATERIALS, st.integers(-3, 3), COUNTERS)
+def test_the_limit_holds_to_the_token(material: Material, off: int, counter: TokenCounter) -> None:
+    """Where everything just fits it is all kept, and one token less is one token less."""
+    everything = build(material, 10**6, counter)
+    for name in ("total_tokens", "prompt_tokens"):
+        limit = getattr(everything.receipt, name) + off
+        if safety_fits(material, limit, counter):
+            context = build(material, limit, counter)
+            assert recount(context.messages, counter) <= limit
+            assert counter.count(context.prompt) <= limit
+
+
 @given(MATERIALS, LIMITS, COUNTERS)
 def test_nothing_of_lower_rank_survives_something_dropped(
     material: Material, limit: int, counter: TokenCounter
@@ -236,6 +259,31 @@ def test_a_context_whose_messages_are_gone_or_changed_is_refused(
                 stored[address] = replace(message, content=f"{message.content}!")
     with pytest.raises(ReceiptError):
         rebuild(context.receipt, stored.get)
+
+
+def test_a_change_past_the_compact_line_is_noticed() -> None:
+    """The end of a long message stands in the messages alone; changed, it is refused all the same."""
+    turn = _exchange(1, "parole " * 50, "breve", None, tools=False)
+    context = build(Material("E poi?", history=(turn,)), 1000, EXACT)
+    stored = {message.id: message for message in turn.messages}
+    stored["t1:query"] = replace(stored["t1:query"], content=f"{stored['t1:query'].content}!")
+    with pytest.raises(ReceiptError, match="changed"):
+        rebuild(context.receipt, stored.get)
+
+
+def test_a_receipt_copies_tool_calls_that_look_like_its_own_marks() -> None:
+    """A cut turn is copied into the receipt, calls and all, and calls may hold any words as keys."""
+    call = {"name": "f", "arguments": {"passage": "x"}, "more": {"literal": {"passage": "y" * 200}}}
+    steps = (
+        Message("t1:1", "assistant", "", NOW, tool_calls=(call,)),
+        Message("t1:2", "tool", "parole " * 500, NOW, tool_call_id="1"),
+    )
+    turn = Turn("t1", Owner("acme", "anna"), "tutor", "s", 1, NOW, None, None, steps)
+    context = build(Material("E poi?", history=(turn,)), 400, EXACT)
+    assert context.messages[0]["tool_calls"] == [call]
+    assert context.messages[1]["content"].endswith("parole ...")
+    receipt = from_stored(to_stored(context.receipt, "s", 2))
+    assert rebuild(receipt, {step.id: step for step in steps}.get) == (context.messages, context.prompt)
 
 
 def test_a_damaged_receipt_is_refused() -> None:

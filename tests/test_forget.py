@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.errors import NotFoundError, StoreUnavailable
+from ricordo.errors import NotFoundError, StoreUnavailable, ValidationError
 from ricordo.presets import settings_from
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.clock import START
@@ -106,6 +106,14 @@ def test_a_time_longer_than_the_calendar_keeps_everything() -> None:
     assert left(kept, [[5, 50]]) == [["5 ore fa", "50 ore fa"]]
 
 
+def test_a_retention_of_another_type_is_refused() -> None:
+    """A number of hours or a text is no retention, and removes nothing."""
+    kept, _ = written([[50]])
+    with pytest.raises(ValidationError, match="retention: expected a Retention"):
+        kept.cleanup(retention="24h")  # type: ignore[arg-type]
+    assert left(kept, [[50]]) == [["50 ore fa"]]
+
+
 class Stubborn:
     """A store that fails to expire one user, or to list users at all."""
 
@@ -131,7 +139,7 @@ def test_a_failure_with_one_user_is_noted_and_the_rest_is_done(caplog: pytest.Lo
     _, store = written([[50], [50]])
     retention = ricordo.Retention(turn_ttl=24 * HOUR)
     steps: list[tuple[int, int]] = []
-    broken = ricordo.Memory(Stubborn(store, user_id="user0"), clock=FakeClock())  # type: ignore[arg-type]
+    broken = ricordo.Memory(Stubborn(store, user_id="user0"), clock=FakeClock())
     result = broken.cleanup(retention=retention, progress=lambda done, total: steps.append((done, total)))
     assert (result.sessions_deleted, result.errors) == (1, ("user 'user0': busy",))
     assert steps == [(1, 2), (2, 2)]
@@ -147,7 +155,7 @@ def test_a_failure_with_one_user_is_noted_and_the_rest_is_done(caplog: pytest.Lo
 def test_a_store_that_cannot_list_its_users_is_noted() -> None:
     """Cleanup returns with the error instead of raising it."""
     _, store = written([[50]])
-    broken = ricordo.Memory(Stubborn(store, user_id=None), clock=FakeClock())  # type: ignore[arg-type]
+    broken = ricordo.Memory(Stubborn(store, user_id=None), clock=FakeClock())
     result = broken.cleanup(retention=ricordo.Retention(turn_ttl=HOUR))
     assert (result.turns_deleted, result.errors) == (0, ("the users cannot be listed: away",))
 

@@ -129,7 +129,7 @@ def spelled(function: object) -> list[str]:
     """A signature in short: a star for keyword-only, the default where there is one."""
     result = []
     for parameter in inspect.signature(function).parameters.values():  # type: ignore[arg-type]
-        star = {parameter.KEYWORD_ONLY: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        star = {"KEYWORD_ONLY": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
         default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
         if parameter.name != "self":
             result.append(f"{star}{parameter.name}{default}")

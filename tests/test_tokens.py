@@ -194,6 +194,13 @@ def test_the_longest_prefix_is_found(text: str, limit: int, rate: int) -> None:
         assert counter.count(text[: kept + 1] + CUT_MARK) > limit
 
 
+def test_where_no_word_fits_the_mark_stands_alone() -> None:
+    """A word larger than the room leaves the mark; without room for the mark nothing is left."""
+    assert cut("precipitevolissimevolmente", 1, EXACT) == CUT_MARK
+    assert cut("🧑🏽‍🚀", 1, EXACT) == CUT_MARK
+    assert cut("precipitevolissimevolmente", 0, EXACT) == ""
+
+
 @pytest.mark.parametrize("unit", ["a", " ", "parola ", "😀", "漢", ".", "\n", "x1 "])
 @pytest.mark.parametrize("limit", [1, 50, 2000])
 def test_cutting_a_huge_text_reads_little_of_it(unit: str, limit: int) -> None:

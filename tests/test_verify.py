@@ -25,7 +25,7 @@ class Tampered:
         self.gone: set[int] = set()
         self.unreadable: set[int] = set()
         self.bad_receipts: set[int] = set()
-        self.session_fields: dict[str, int] = {}
+        self.session_fields: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -34,7 +34,7 @@ class Tampered:
         found = [turn for turn in self.inner.turns(*where, **which) if turn.turn_number not in self.gone]
         if bad := self.unreadable & {turn.turn_number for turn in found}:
             raise DamageError(f"turn {min(bad)} is not JSON")
-        return [self.changed.get(turn.turn_number, lambda same: same)(turn) for turn in found]
+        return [self.changed[turn.turn_number](turn) if turn.turn_number in self.changed else turn for turn in found]
 
     def receipts(self, *where: Any, **which: Any) -> Any:
         found = self.inner.receipts(*where, **which)
@@ -47,7 +47,7 @@ class Tampered:
 def written(count: int = 3) -> tuple[ricordo.Memory, Tampered]:
     """A memory of one session, and the store in which it can be tampered with."""
     store = Tampered()
-    kept = ricordo.Memory(store, clock=FakeClock())  # type: ignore[arg-type]
+    kept = ricordo.Memory(store, clock=FakeClock())
     session = kept.session("s", user_id="anna")
     for number in range(1, count + 1):
         session.context(f"Domanda {number}")

@@ -82,6 +82,20 @@ def test_the_window_never_exceeds_its_bounds(history: tuple[list[Turn], TokenCou
     assert window.total_tokens == recount(window, counter) <= bounds.max_tokens
 
 
+@given(histories(), st.integers(0, 6), st.integers(-2, 2))
+def test_the_bound_holds_to_the_token(history: tuple[list[Turn], TokenCounter], count: int, off: int) -> None:
+    """A bound of exactly what some turns cost keeps those turns; one token less drops the oldest of them."""
+    newest_first, counter = history
+    some = newest_first[:count]
+    limit = sum(4 + message.tokens + bool(message.name) for turn in some for message in turn.messages) + off
+    window = fit_window(newest_first, WindowSettings(max_turns=None, max_tokens=max(limit, 0)), counter)
+    assert window.total_tokens <= max(limit, 0)
+    if off >= 0:
+        assert len(window.turns) >= len(some)
+    elif len(some) > 1:
+        assert len(window.turns) == len(some) - 1
+
+
 @given(histories(), BOUNDS)
 def test_whole_turns_from_the_newest_back(history: tuple[list[Turn], TokenCounter], bounds: WindowSettings) -> None:
     """The window is the end of the talk, in order; only a newest turn that stands alone may be shortened."""
@@ -98,7 +112,10 @@ def test_whole_turns_from_the_newest_back(history: tuple[list[Turn], TokenCounte
 
 @given(histories(), BOUNDS)
 def test_a_shortened_turn_is_marked(history: tuple[list[Turn], TokenCounter], bounds: WindowSettings) -> None:
-    """Each message of a shortened turn is as it was said or a marked beginning of it, and something did change."""
+    """Each message of a shortened turn is as it was said or a marked beginning of it, and something did change.
+
+    Tool traffic goes before any word of the question or the answer.
+    """
     newest_first, counter = history
     window = fit_window(newest_first, bounds, counter)
     if not window.shortened:
@@ -111,6 +128,7 @@ def test_a_shortened_turn_is_marked(history: tuple[list[Turn], TokenCounter], bo
             assert message.content.endswith(CUT_MARK)
             assert original.content.startswith(message.content.removesuffix(CUT_MARK))
         assert replace(message, content=original.content, tokens=original.tokens) == original
+    assert short.steps == () or not (short.question or short.answer)
 
 
 @given(histories(), BOUNDS)

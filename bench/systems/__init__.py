@@ -19,7 +19,6 @@ class Entry:
     requirements: tuple[str, ...] = ()
     asynchronous: bool = False
     largest: int = LONGEST  # turns; a longer session takes minutes to build or to read
-    exact_window: bool = True
 
 
 OURS = Entry("ours", "Ricordo", "WAL, FULL")

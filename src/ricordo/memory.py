@@ -203,6 +203,8 @@ class Memory:
         self, *, retention: Retention | None = None, progress: Callable[[int, int], None] | None = None
     ) -> CleanupResult:
         """Remove what is past its time by the settings' retention, or by the one given."""
+        if retention is not None and not isinstance(retention, Retention):
+            raise ValidationError("retention", f"expected a Retention, got {type(retention).__name__}")
         return forget.cleanup(self._tools, self.settings.tenant_id, retention or self.settings.retention, progress)
 
     def erase(self, user_id: str) -> EraseReceipt:

@@ -1,5 +1,6 @@
 """Ranking: the laws that hold for any messages and questions, then what people expect of a memory."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from math import isfinite
 
@@ -166,6 +167,18 @@ def test_a_date_in_the_question_counts() -> None:
         assert any(reason.startswith("time: ") for reason in best.reasons)
 
 
+def test_a_month_without_a_year_is_the_latest_one_with_messages() -> None:
+    """Asked years later, "in May" still finds the May that was talked about."""
+    talks = [
+        message(
+            n, "We went for a walk in the park and talked", session=str(n), at=datetime(2021, m, 8, tzinfo=START.tzinfo)
+        )
+        for n, m in enumerate((4, 5, 6))
+    ]
+    assert ask(index_of(*talks), "Where did we walk in May?")[0].message_id == "1"
+    assert ask(index_of(*talks), "walk last May")[0].message_id == "2"
+
+
 def test_persons_tip_the_scales() -> None:
     """ "I" prefers what the user said, "you" what the assistant said."""
     index = index_of(
@@ -239,3 +252,23 @@ def test_owners_share_nothing() -> None:
     before = ask(mine, "garden")
     index_of(*(message(n, "garden garden garden") for n in range(50)))
     assert ask(mine, "garden") == before
+
+
+def test_asking_while_messages_arrive_is_safe() -> None:
+    """Threads that add and threads that ask do not disturb each other, and nothing that was added is lost."""
+    index = index_of(message(0, "the first thing that was ever said here"))
+
+    def add(first: int) -> None:
+        for number in range(first, first + 60):
+            index.add([message(number, f"thing number{number} about the garden", session=str(first))])
+
+    def ask_often(_: int) -> list[list[Hit]]:
+        return [ask(index, "garden thing") for _ in range(40)]
+
+    with ThreadPoolExecutor(4) as pool:
+        adding = [pool.submit(add, first) for first in (100, 200)]
+        asking = [pool.submit(ask_often, n) for n in range(2)]
+        assert all(hits for each in asking for hits in each.result())
+        assert [each.result() for each in adding] == [None, None]
+    assert len(index) == 121
+    assert ask(index, "number159")[0].message_id == "159"

@@ -23,6 +23,8 @@ _MOST_WORDS = 32  # a longer question is judged by its rarest words
 _NEIGHBOUR_MEANING = 0.1
 _LIKELY_WORDS = 0.5  # share of the best words from which on a message is compared in meaning whatever its bits say
 _DAY = 86_400.0
+_YEAR = 365.2425 * _DAY
+_YEARS_BACK = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +59,24 @@ def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Wo
     found = sorted((each for each in found if len(each[1])), key=lambda each: len(each[1]))[:_MOST_WORDS]
     links = index.links
     lengths = links.window_lengths
-    norm = _REPETITION * (1 - _LENGTH + _LENGTH * lengths / max(float(lengths.mean()), 1.0))
-    total = np.zeros(count, dtype=np.float32)
+    norm = _REPETITION * (1 - _LENGTH + _LENGTH * np.append(lengths, 1) / max(float(lengths.mean()), 1.0))
+    total = np.zeros(count + 1, dtype=np.float32)  # the last place takes what falls off the ends of sessions
+    said = np.zeros(count + 1, dtype=np.float32)
     for _, rows, times in found:
         rarity = np.log(1 + (count - len(rows) + 0.5) / (len(rows) + 0.5))
-        said = np.zeros(count + 1, dtype=np.float32)  # the last place takes what falls off the ends of sessions
-        said[rows] = times
         lent = links.nearness[rows] * times
-        for neighbour in (links.after, links.two_after, links.before):
-            said[neighbour[rows]] += lent
-        heard = np.flatnonzero(said[:count])
-        times = said[heard]
-        total[heard] += np.float32(rarity * (_REPETITION + 1)) * times / (times + norm[heard])
-    best = float(total[allowed].max(initial=0))
+        near = (links.after[rows], links.two_after[rows], links.before[rows])
+        said[rows] = times
+        for neighbours in near:
+            said[neighbours] += lent
+        # A row may be touched several times; writing the same value again does no harm.
+        touched = np.concatenate([rows, *near])
+        heard = said[touched]
+        gain = np.float32(rarity * (_REPETITION + 1)) * heard / (heard + norm[touched])
+        total[touched] = total[touched] + gain
+        said[touched] = 0
+    total = total[:count]
+    best = float(total.max(initial=0, where=allowed))
     share = total / np.float32(best) if best > 0 else total
     return Words(np.minimum(share, np.float32(1)), tuple((word, rows) for word, rows, _ in found))
 
@@ -87,18 +94,16 @@ def meaning_evidence(
     if query is None or not query.any() or not known.any():
         return None
     rows = index.near(query, np.flatnonzero(words > _LIKELY_WORDS))
-    raw = np.zeros(len(index), dtype=np.float32)
-    raw[rows] = similarities(index.codes.take(rows), query)
+    alone = similarities(index.codes.take(rows), query)
     # A little of the neighbours' meaning: an answer is near to its question's topic even when it does not name it.
-    compared = np.zeros(len(index), dtype=np.float32)
-    compared[rows] = np.float32(_NEIGHBOUR_MEANING) * index.links.nearness[rows]
-    raw = (raw + index.links.around(compared * raw)) / (1 + index.links.around(compared))
+    weight = np.float32(_NEIGHBOUR_MEANING) * index.links.nearness[rows]
+    raw = (alone + index.links.around(rows, weight * alone)) / (1 + index.links.around(rows, weight))
     mean, spread = index.typical(query, known)
-    low, high = mean - 3 * spread, float(raw[rows][allowed[rows]].max(initial=mean))
+    low, high = mean - 3 * spread, float(raw.max(initial=mean, where=allowed[rows]))
     if high - low < 1e-6:
         return np.where(index.has_vector, np.float32(1), words)
     meaning = np.where(index.has_vector, np.float32(0), words).astype(np.float32)
-    meaning[rows] = ((raw[rows] - np.float32(low)) / np.float32(high - low)).clip(0, 1)
+    meaning[rows] = ((raw - np.float32(low)) / np.float32(high - low)).clip(0, 1)
     return meaning
 
 
@@ -112,8 +117,7 @@ def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
     times, count = index.times, len(index)
     total: Vectors | None = None
     for period in named:
-        start, end = period.start.timestamp(), period.end.timestamp()
-        inside = int(((times >= start) & (times < end + _DAY)).sum())
+        start, end, inside = _told_in(times, period)
         if not inside or count < 2:
             continue
         rarity = min(1.0, np.log(count / inside) / np.log(20))
@@ -122,6 +126,20 @@ def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
         nearness = (rarity * np.exp(-gap)).astype(np.float32)
         total = nearness if total is None else np.maximum(total, nearness)
     return total
+
+
+def _told_in(times: NDArray[np.float64], period: Period) -> tuple[float, float, int]:
+    """Beginning and end of a period and how many messages are from then or the day after.
+
+    One that recurs every year is looked for in earlier years until there are messages.
+    """
+    start, end = period.start.timestamp(), period.end.timestamp()
+    for years in range(_YEARS_BACK if period.recurs else 1):
+        first, last = start - years * _YEAR, end - years * _YEAR
+        inside = int(((times >= first) & (times < last + _DAY)).sum())
+        if inside:
+            return first, last, inside
+    return start, end, 0
 
 
 def speaker_evidence(index: OwnerIndex, question: str) -> Vectors | None:

@@ -210,10 +210,11 @@ class Links:
         self.before, self.after = np.append(before, np.int32(-1)), np.append(after, np.int32(-1))
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
-        self.window_lengths = lengths + self.around(self.nearness * lengths)
+        self.window_lengths = lengths + self.around(np.arange(len(lengths)), self.nearness * lengths)
 
-    def around(self, values: Vectors) -> Vectors:
-        """For each row the sum of the values of its neighbours."""
-        padded = np.append(values, np.float32(0))
-        total: Vectors = padded[self.before] + padded[self.two_before] + padded[self.after]
-        return total[:-1]
+    def around(self, rows: Rows, values: Vectors) -> Vectors:
+        """For each of some rows the sum of its neighbours' values, as far as they are among these rows too."""
+        spread = np.zeros(len(self.before), dtype=np.float32)
+        spread[rows] = values
+        total: Vectors = spread[self.before[rows]] + spread[self.two_before[rows]] + spread[self.after[rows]]
+        return total

@@ -192,10 +192,10 @@ def _best(index: OwnerIndex, scores: Vectors, limit: int) -> list[int]:
     """The rows of the highest finite scores, in a total order."""
     if limit < 1:
         return []
-    rows = np.flatnonzero(np.isfinite(scores))
-    if len(rows) > limit:
-        # Keep every row that ties with the last place, so that the order of ties does not depend on chance.
-        bar = np.partition(scores[rows], len(rows) - limit)[len(rows) - limit]
-        rows = rows[scores[rows] >= bar]
+    bar = -np.inf
+    if limit < len(scores):
+        # Every row that ties with the last place is kept, so that the order of ties does not depend on chance.
+        bar = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+    rows = np.flatnonzero((scores >= bar) & (scores > -np.inf))
     key = sorted(rows.tolist(), key=lambda row: (-float(scores[row]), -float(index.times[row]), index.message_ids[row]))
     return key[:limit]

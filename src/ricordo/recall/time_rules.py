@@ -148,6 +148,11 @@ def _back(first: int, last: int) -> Reading:
     return lambda _, today, __: (today - first * DAY, today - last * DAY + DAY)
 
 
+def recurs(match: re.Match[str], reading: Reading) -> bool:
+    """Whether an expression names a time of every year: "in June", "on 8 May", and neither "last June" nor a year."""
+    return reading in (_written, _month, _season) and not _group(match, "year") and not _points_back(match)
+
+
 def _any(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 

@@ -9,17 +9,21 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from ricordo.recall.calendar_words import NUMBERS, UNITS
-from ricordo.recall.time_rules import DAY, RULES, Days
+from ricordo.recall.time_rules import DAY, RULES, Days, recurs
 from ricordo.recall.words import fold, guess_language
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of time that a question names: from `start` up to and without `end`, in `now`'s time zone."""
+    """A stretch of time that a question names: from `start` up to and without `end`, in `now`'s time zone.
+
+    One that `recurs` was named without a year: it is the latest before now, but may mean that of an earlier year.
+    """
 
     start: datetime
     end: datetime
     text: str
+    recurs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class _Mention:
     start: int
     end: int
     days: Days
+    recurs: bool = False
 
 
 _ARTICLE = r"\s*(?:the |il |lo |la |l')?$"
@@ -57,7 +62,8 @@ def periods(question: str, now: datetime) -> tuple[Period, ...]:
             if any(match.start() < other.end and other.start < match.end() for other in found):
                 continue
             try:
-                found.append(_Mention(match.start(), match.end(), reading(match, today, month_first)))
+                days = reading(match, today, month_first)
+                found.append(_Mention(match.start(), match.end(), days, recurs(match, reading)))
             except (ValueError, OverflowError):
                 continue  # 31 February, the year 0: it looks like a date and is none
     found.sort(key=lambda mention: mention.start)
@@ -80,7 +86,8 @@ def _joined(found: list[_Mention], folded: str, today: date) -> list[_Mention]:
         counted = _UNIT_BEFORE.search(before)
         if counted and joined and joined[-1].end > counted.start():
             joined.pop()  # "the last weekend before 10 April" names one period, not two
-        joined.append(_Mention(mention.start, mention.end, _shifted(mention.days, before, counted, today)))
+        days = _shifted(mention.days, before, counted, today)
+        joined.append(_Mention(mention.start, mention.end, days, mention.recurs and days == mention.days))
     return joined
 
 
@@ -108,4 +115,4 @@ def _shifted(days: Days, before: str, counted: re.Match[str] | None, today: date
 
 def _period(mention: _Mention, folded: str, now: datetime) -> Period:
     first, last = (datetime(day.year, day.month, day.day, tzinfo=now.tzinfo) for day in mention.days)
-    return Period(first, last, folded[mention.start : mention.end].strip())
+    return Period(first, last, folded[mention.start : mention.end].strip(), mention.recurs)

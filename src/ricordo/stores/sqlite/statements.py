@@ -67,13 +67,13 @@ SELECT
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
-# The counter row is the only source of turn numbers: whoever updates it holds the write lock.
-NEXT_NUMBER = """
+# The counter row is the only source of turn numbers. It is read and raised inside one write transaction, so nobody
+# comes between; two plain statements are quicker than one with RETURNING.
+COUNT_TURN = """
 UPDATE sessions
 SET last_turn = last_turn + 1, turn_count = turn_count + 1, revision = revision + 1,
     last_active_at = max(last_active_at, ?), ended_at = NULL
 WHERE owner = ? AND session_id = ?
-RETURNING last_turn
 """
 
 ADD_OWNER = "INSERT INTO owners (owner, tenant_id, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"

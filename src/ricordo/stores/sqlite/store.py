@@ -133,13 +133,6 @@ class SqliteStore:
                 yield Owner(tenant_id, user_id)
             reached = page[-1][0]
 
-    def everyone(self) -> Iterator[Owner]:
-        """Every owner in the file, of every tenant: for tools that look at the whole of it."""
-        with self._reading() as reader:
-            tenants = reader.execute("SELECT DISTINCT tenant_id FROM owners").fetchall()
-        for (tenant_id,) in tenants:
-            yield from self.owners(tenant_id)
-
     def receipts(
         self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
     ) -> Sequence[StoredReceipt]:

@@ -25,14 +25,14 @@ class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has
 def append_new(writer: sqlite3.Connection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
     """Number and keep a turn that is new; the unique key tells when it is not, at no cost otherwise."""
     owner, session_id = turn.owner.key.bytes, turn.session_id
-    active = _last_said(turn)
-    found = writer.execute(sql.NEXT_NUMBER, (active, owner, session_id)).fetchall()
-    number: int = found[0][0] if found else 1
+    counted = writer.execute(sql.LAST_TURN_OF_SESSION, (owner, session_id)).fetchone()
+    number: int = counted[0] + 1 if counted else 1
     if expected is not None and number != expected:
         raise TurnIdTaken
-    if not found:
-        begun = merging.touched(merging.new_session(turn), replace(turn, turn_number=1), turn_count=1)
-        add_session(writer, begun)
+    if counted:
+        writer.execute(sql.COUNT_TURN, (_last_said(turn), owner, session_id))
+    else:
+        add_session(writer, merging.touched(merging.new_session(turn), replace(turn, turn_number=1), turn_count=1))
     numbered = _numbered(turn, number)
     try:
         writer.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
