@@ -18,6 +18,7 @@ from ricordo.verbs.tools import Scope, Tools
 
 if TYPE_CHECKING:
     from ricordo.followups.clarify import ClarificationStates
+    from ricordo.recall.embedder import Embedder
     from ricordo.remembering import Remembering
     from ricordo.verbs.understand import FindTurns, Understanding
 
@@ -29,8 +30,9 @@ Due = tuple[Owner, str]
 class Beyond:
     """Understands, recalls and organises for one memory. Thread-safe."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Tools, embedder: "Embedder | None" = None) -> None:
         self._tools = tools
+        self._embedder = embedder
         self._recall = tools.settings.recall
         self._wanted = self._recall.recall_messages > 0 or self._recall.organise == "on"
         self._remembering: Remembering | None = None
@@ -81,7 +83,7 @@ class Beyond:
             if self._remembering is None:
                 from ricordo.remembering import Remembering
 
-                self._remembering = Remembering(self._tools)
+                self._remembering = Remembering(self._tools, self._embedder)
             return self._remembering
 
     @property

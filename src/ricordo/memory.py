@@ -29,6 +29,7 @@ from ricordo.verbs.verify import verify
 log = logging.getLogger("ricordo")
 
 if TYPE_CHECKING:
+    from ricordo.recall.embedder import Embedder
     from ricordo.verbs.recall import Hits
 
 DEFAULT_AGENT = "default"
@@ -76,6 +77,7 @@ class Memory:
         *,
         clock: Clock | None = None,
         counter: TokenCounter | None = None,
+        embedder: "Embedder | None" = None,
     ) -> None:
         chosen = settings or Settings()
         check_id("tenant_id", chosen.tenant_id)
@@ -85,7 +87,7 @@ class Memory:
             clock=clock or SystemClock(),
             settings=chosen,
         )
-        self._beyond = Beyond(plain)
+        self._beyond = Beyond(plain, embedder)
         self._tools = replace(plain, beyond=self._beyond)
 
     def __enter__(self) -> Self:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from ricordo.context import Remembered
 from ricordo.embedders import choose
-from ricordo.recall.embedder import Choice
+from ricordo.recall.embedder import Choice, Embedder
 from ricordo.recall.ranking import Filters
 from ricordo.records import Owner, Turn, turn_id_of
 from ricordo.verbs import recall
@@ -22,15 +22,17 @@ from ricordo.verbs.tools import Scope, Tools
 _choices: dict[str, Choice] = {}  # an embedder takes seconds to load and serves every memory of the process
 _choosing = threading.Lock()
 
+SLICE = 64  # turns read in one slice of the work beside the chat
 QUOTED = 3  # past turns looked at when a question quotes something said
 
 
 class Remembering:
     """Recall and topics over one store."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Tools, embedder: Embedder | None = None) -> None:
         self._tools = tools
-        self.indexes = Indexes(tools.store, _shared(tools.settings.recall.embedder))
+        choice = Choice(embedder, "given by the program") if embedder else _shared(tools.settings.recall.embedder)
+        self.indexes = Indexes(tools.store, choice)
 
     def search(self, owner: Owner, wanted: Search, patience: float = recall.PATIENCE) -> Hits:
         """Past messages for a question, from a complete index."""
@@ -45,7 +47,7 @@ class Remembering:
 
     def quoted(self, scope: Scope, words: str) -> Sequence[Turn]:
         """Turns of the session whose answers may have said these words."""
-        self.indexes.read(scope.owner, most=recall.IN_PASSING)
+        recall.read_in_passing(self.indexes, scope.owner)
         filters = Filters(session_id=scope.session_id, role="assistant")
         hits = recall.ranked(self._tools, self.indexes, scope.owner, Search(words, QUOTED, filters), ())
         found = [self._tools.store.turn(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
@@ -63,13 +65,12 @@ class Remembering:
         """
         for topic_id in late:
             recount(self._tools, owner, session_id, topic_id)
-        if self._tools.settings.recall.recall_messages:
-            progress = self.indexes.read(owner, most=recall.IN_PASSING)
-            if progress.unread or self.indexes.embed(owner):
-                return True
-        if self._tools.settings.recall.organise == "on":
-            return organise(self._tools, self.indexes, owner, session_id)
-        return False
+        if self._tools.settings.recall.organise == "on" and organise(self._tools, self.indexes, owner, session_id):
+            return True
+        if not self._tools.settings.recall.recall_messages:
+            return False
+        progress = self.indexes.read(owner, most=SLICE)
+        return bool(progress.unread or self.indexes.embed(owner))
 
 
 def _shared(setting: str) -> Choice:

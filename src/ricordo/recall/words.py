@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import snowballstemmer  # type: ignore[import-untyped]
+import snowballstemmer
 from numpy.typing import NDArray
 
 from ricordo.recall.forms import ENGLISH_FORMS, ITALIAN_FORMS

@@ -41,7 +41,7 @@ def micros(moment: datetime) -> int:
 
 def moment(value: int) -> datetime:
     """The moment that `micros` came from."""
-    return _EPOCH + timedelta(microseconds=value)
+    return _EPOCH + _MICROSECOND * value
 
 
 def turn_to_row(turn: Turn) -> tuple[Any, ...]:

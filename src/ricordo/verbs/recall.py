@@ -25,7 +25,7 @@ from ricordo.verbs.tools import Scope, Tools
 log = logging.getLogger("ricordo")
 
 PATIENCE = 120.0  # seconds that a search waits for its index
-IN_PASSING = 64  # turns that a context reads on its way
+IN_PASSING = 512  # turns that a context reads on its way; a longer backlog is left to the work beside the chat
 LEAST_SCORE = 0.3  # below this a message has too little to do with the question to take room in a prompt
 
 
@@ -84,7 +84,7 @@ def recall_in_passing(
     tools: Tools, indexes: Indexes, scope: Scope, question: str, standalone: str, known: Iterable[Turn], limit: int
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
     """What the context of a chat gets: messages beyond the turns it has anyway, and notes on what is missing."""
-    progress = indexes.read(scope.owner, most=IN_PASSING)
+    progress = read_in_passing(indexes, scope.owner)
     shown = {turn.id for turn in known}
     wanted = Search(standalone or question, limit + 4 * (len(shown) + 1))
     hits = ranked(tools, indexes, scope.owner, wanted, ())
@@ -92,6 +92,12 @@ def recall_in_passing(
     others = [hit for hit in chosen if not _is_asked_now(hit, scope, question, tools)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
     return tuple(_remembered(hit, tools) for hit in others[:limit]), unread + hits.degraded
+
+
+def read_in_passing(indexes: Indexes, owner: Owner) -> Progress:
+    """Take in what is new where it is little: a chat must not wait for an index that has far to go."""
+    progress = indexes.read(owner, most=0)
+    return indexes.read(owner) if progress.unread <= IN_PASSING else progress
 
 
 def ranked(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, notes: tuple[str, ...]) -> Hits:

@@ -1,0 +1,90 @@
+"""What the tests beyond the window share: memories with a clock that stands still, embedders that count, wait or fail."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ricordo
+from ricordo.embedders.deterministic import DeterministicEmbedder
+from ricordo.presets import settings_from
+from ricordo.recall.vectors import Vectors
+from ricordo.stores.sqlite import SqliteStore
+from ricordo.testing import FakeClock, MemoryStore
+
+
+class CountingEmbedder(DeterministicEmbedder):
+    """Words as directions, and a list of everything that was embedded."""
+
+    def __init__(self, dimensions: int = 64) -> None:
+        super().__init__(dimensions)
+        self.passages: list[str] = []
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.passages += texts
+        return super().embed_passages(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        return super().embed_passages([text])[0]
+
+
+class GatedEmbedder(DeterministicEmbedder):
+    """Embeds passages only while its gate is open; `waiting` tells that somebody stands before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.waiting = threading.Event()
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.waiting.set()
+        assert self.gate.wait(30)
+        return super().embed_passages(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        return DeterministicEmbedder().embed_passages([text])[0]
+
+
+class FailingEmbedder(DeterministicEmbedder):
+    """Fails as long as it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failing = True
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        if self.failing:
+            raise ConnectionError("no route to the embeddings of «segreto»")
+        return super().embed_passages(texts)
+
+
+def memory(
+    store: Any = None, *, clock: FakeClock | None = None, embedder: Any = None, **settings: Any
+) -> ricordo.Memory:
+    """A memory in the process, with the deterministic embedder."""
+    chosen = settings_from({"embedder": "deterministic", **settings}, {})
+    return ricordo.Memory(store or MemoryStore(), chosen, clock=clock or FakeClock(), embedder=embedder)
+
+
+@contextmanager
+def on_file(
+    path: Path, *, clock: FakeClock | None = None, embedder: Any = None, **settings: Any
+) -> Iterator[ricordo.Memory]:
+    """A memory on a SQLite file, closed in the end."""
+    opened = memory(SqliteStore(path), clock=clock, embedder=embedder, **settings)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def fill(session: ricordo.Session, count: int, about: str = "argomento") -> None:
+    """Turns that say little."""
+    for number in range(count):
+        session.add_turn(f"{about} domanda {number}", f"{about} risposta {number}")
+
+
+def texts(hits: Any) -> list[str]:
+    """The words of hits."""
+    return [hit.text for hit in hits]
