@@ -103,7 +103,7 @@ def test_a_damaged_block_is_named_and_the_others_are_served(
 
 @damaging
 def test_damage_does_not_spread(store: SqliteStore, other: sqlite3.Connection, harm: Harm) -> None:
-    """Lost turns are neither overwritten nor brought back empty, the only copy of words is never let go, talk goes on."""
+    """Lost turns are not overwritten nor brought back empty, the only copy of words is never let go, talk goes on."""
     owner = an_owner()
     before = archived(store, owner)
     harm(store, other)
