@@ -162,7 +162,7 @@ class TurnStore(Protocol):
         """Bring in a session with its turns as they are, numbers kept (imports); returns (added, known).
 
         All or nothing. A turn that is already there unchanged is known; ConflictError if a number or an id is
-        taken by other content. Numbers must be contiguous once loaded. An existing session keeps its own fields.
+        taken by other content. Numbers may have gaps. An existing session keeps its own fields.
         """
         ...
 
