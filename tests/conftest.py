@@ -7,3 +7,6 @@ from hypothesis import settings
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, database=None)
 settings.register_profile("explore", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# Tests that are not about an embedder take the one that needs no weights.
+os.environ.setdefault("RICORDO_EMBEDDER", "light")

@@ -8,7 +8,7 @@ digest. Rebuilding follows the recipe and compares digests, so it is exact or re
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 from ricordo.compact import compact_text, said
@@ -104,13 +104,16 @@ def _address(segment: Segment) -> Any:
     return segment
 
 
+_UNSAID = (None, "", (), [])
+
+
 def to_stored(receipt: Receipt, session_id: str, turn_number: int) -> StoredReceipt:
     """The receipt as JSON for the store, longer literals moved out to passages."""
     passages: dict[str, str] = {}
 
     def moved(value: Any) -> Any:
         if isinstance(value, str) and len(value) > INLINE_CHARACTERS:
-            key = hashlib.sha256(value.encode()).hexdigest()[:32]
+            key = hashlib.sha256(value.encode()).hexdigest()[:24]
             passages[key] = value
             return {"passage": key}
         if isinstance(value, dict):
@@ -120,7 +123,8 @@ def to_stored(receipt: Receipt, session_id: str, turn_number: int) -> StoredRece
             return [moved(inner) for inner in value]
         return value
 
-    body = {**asdict(receipt), "turn_number": turn_number}
+    body = {key: value for key, value in asdict(receipt).items() if value not in _UNSAID}
+    body["items"] = [astuple(item) for item in receipt.items]
     body["recipe"] = moved(receipt.recipe)
     body["question"] = moved(receipt.question)
     return StoredReceipt(session_id, turn_number, canonical(body), passages)
@@ -141,7 +145,7 @@ def from_stored(stored: StoredReceipt) -> Receipt:
 
     try:
         body = back(json.loads(stored.body))
-        items = tuple(ReceiptItem(**item) for item in body.pop("items"))
+        items = tuple(ReceiptItem(*item) for item in body.pop("items"))
         receipt = Receipt(items=items, **body)
         return replace(receipt, degraded=tuple(receipt.degraded), turn_number=stored.turn_number)
     except (KeyError, TypeError, ValueError) as error:
