@@ -48,7 +48,7 @@ def hub() -> Iterator[str]:
 
 def test_missing_weights_name_the_remedy(tmp_path: Path) -> None:
     """Without the file the error says which one is missing and how to get it."""
-    with pytest.raises(EmbedderUnavailable, match=r"model\.bin is missing.*fetch-weights"):
+    with pytest.raises(EmbedderUnavailable, match=r"model\.bin is missing.*weights --fetch"):
         verified(a_set(), tmp_path)
     assert not present(a_set(), tmp_path)
 
@@ -92,8 +92,8 @@ def test_without_weights_auto_still_recalls_and_says_so(tmp_path: Path, monkeypa
     monkeypatch.setenv("RICORDO_WEIGHTS", str(tmp_path))
     choice = choose("auto")
     assert choice.embedder.name.startswith("light")
-    assert "fetch-weights" in choice.why
-    with pytest.raises(EmbedderUnavailable, match="fetch-weights"):
+    assert "weights --fetch" in choice.why
+    with pytest.raises(EmbedderUnavailable, match="weights --fetch"):
         choose("arctic")
 
 

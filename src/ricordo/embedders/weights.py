@@ -119,7 +119,7 @@ def verified(weights: WeightSet, folder: Path | None = None) -> dict[str, Path]:
         if not path.is_file():
             raise EmbedderUnavailable(
                 f"weights {weights.name!r} are not here ({path} is missing): "
-                "run scripts/fetch-weights once, or set RICORDO_WEIGHTS to a folder that holds them"
+                "run `ricordo weights --fetch` once, or set RICORDO_WEIGHTS to a folder that holds them"
             )
         _refuse_unless_promised(path, file)
         paths[file.name] = path
@@ -169,7 +169,7 @@ def _refuse_unless_promised(path: Path, file: WeightFile) -> None:
     if found != file.sha256:
         raise WeightsRefused(
             f"{path} has sha256 {found[:16]}… and not {file.sha256[:16]}…: it was not loaded; "
-            "delete it and run scripts/fetch-weights"
+            "delete it and run `ricordo weights --fetch`"
         )
 
 

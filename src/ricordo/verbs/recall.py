@@ -26,7 +26,10 @@ log = logging.getLogger("ricordo")
 
 PATIENCE = 120.0  # seconds that a search waits for its index
 IN_PASSING = 512  # turns that a context reads on its way; a longer backlog is left to the work beside the chat
-LEAST_SCORE = 0.3  # below this a message has too little to do with the question to take room in a prompt
+# Below these a message has too little to do with the question to take room in a prompt: where its words speak for
+# it, and where its meaning alone does, which always finds something nearest.
+LEAST_SCORE = 0.3
+LEAST_BY_MEANING = 0.45
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +91,16 @@ def recall_in_passing(
     shown = {turn.id for turn in known}
     wanted = Search(standalone or question, limit + 4 * (len(shown) + 1))
     hits = ranked(tools, indexes, scope.owner, wanted, ())
-    chosen = [hit for hit in hits if hit.score >= LEAST_SCORE and turn_id_of(hit.message_id) not in shown]
+    chosen = [hit for hit in hits if _speaks(hit) and turn_id_of(hit.message_id) not in shown]
     others = [hit for hit in chosen if not _is_asked_now(hit, scope, question, tools)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
     return tuple(_remembered(hit, tools) for hit in others[:limit]), unread + hits.degraded
+
+
+def _speaks(hit: Hit) -> bool:
+    """Whether a hit says enough about the question for a prompt nobody asked to be filled."""
+    by_words = any(reason.startswith("words:") for reason in hit.reasons)
+    return hit.score >= (LEAST_SCORE if by_words else LEAST_BY_MEANING)
 
 
 def read_in_passing(indexes: Indexes, owner: Owner) -> Progress:
