@@ -60,11 +60,6 @@ def returned(topic: Topic, turn: Turn) -> Topic:
     )
 
 
-def packed(turns: Sequence[Turn]) -> bytes:
-    """Turns as the bytes of a block."""
-    return pack([message for turn in turns for message in turn.messages])
-
-
 def unpacked(block_id: str, body: bytes) -> dict[str, list[Message]]:
     """The messages of a block by turn id; DamagedBlock if it cannot be read."""
     found: dict[str, list[Message]] = {}
