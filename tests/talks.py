@@ -1,4 +1,4 @@
-"""What the tests beyond the window share: memories with a clock that stands still, embedders that count, wait or fail."""
+"""What the tests beyond the window share: memories whose clock stands still, embedders that count, wait or fail."""
 
 import threading
 from collections.abc import Iterator, Sequence

@@ -131,7 +131,7 @@ class Background:
                 changed.wait_for(lambda: not self._unfinished or self._failed_slices > before, timeout)
                 return not self._unfinished
             finally:
-                self._hurried -= 1
+                self._hurried = max(self._hurried - 1, 0)
 
     def close(self) -> None:
         """Finish the slice at hand and begin no other. Safe to repeat."""
@@ -162,7 +162,9 @@ class Background:
         with self._worker.changed:
             self.failure = failure
             self._failures = self._failures + 1 if failure else 0
-            self._failed_slices += failure is not None
+            if failure:
+                self._failed_slices += 1
+                self._hurried = 0  # whoever settles is told, and does not hammer on what is broken
             self.busy = False
             if more and not self._closed:
                 self._worker.add(self)

@@ -106,13 +106,17 @@ class Beyond:
                     self._states = ProcessClarifications()
             return self._states
 
+    def removed(self, owner: Owner | None = None) -> None:
+        """Sessions of an owner were removed, or of anybody: one that is made anew must not be taken for the old one."""
+        if self._remembering:
+            self._remembering.indexes.forget(owner)
+
     def forget(self, owner: Owner) -> int:
         """Drop what is in memory of an owner; how many clarifications were pending."""
         with self._due_lock:
             for due in [due for due in self._due if due[0] == owner]:
                 del self._due[due]
-        if self._remembering:
-            self._remembering.indexes.forget(owner)
+        self.removed(owner)
         return self.states.forget(owner.tenant_id, owner.user_id) if self._clarifies else 0
 
     def close(self) -> None:

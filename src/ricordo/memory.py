@@ -148,6 +148,7 @@ class Memory:
         gone = self.store.delete_session(self._owner(user_id), check_id("session_id", session_id))
         if gone is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}")
+        self._beyond.removed(self._owner(user_id))
         return gone
 
     # Recalling
@@ -207,7 +208,10 @@ class Memory:
         """Remove what is past its time by the settings' retention, or by the one given."""
         if retention is not None and not isinstance(retention, Retention):
             raise ValidationError("retention", f"expected a Retention, got {type(retention).__name__}")
-        return forget.cleanup(self._tools, self.settings.tenant_id, retention or self.settings.retention, progress)
+        result = forget.cleanup(self._tools, self.settings.tenant_id, retention or self.settings.retention, progress)
+        if result.sessions_deleted:
+            self._beyond.removed()
+        return result
 
     def erase(self, user_id: str) -> EraseReceipt:
         """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""

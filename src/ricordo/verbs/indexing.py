@@ -52,10 +52,11 @@ class Indexes:
             self._shelves.move_to_end(owner.key)
             return shelf
 
-    def forget(self, owner: Owner) -> None:
-        """Drop an owner's index; what is stored is not touched."""
+    def forget(self, owner: Owner | None = None) -> None:
+        """Drop an owner's index, or everybody's; what is stored is not touched."""
         with self._lock:
-            self._shelves.pop(owner.key, None)
+            for key in [owner.key] if owner else list(self._shelves):
+                self._shelves.pop(key, None)
             self._recent.clear()
 
     def read(self, owner: Owner, *, most: int | None = None) -> Progress:
@@ -128,10 +129,13 @@ class Indexes:
         if not turns:
             return {}
         index = shelf.index
-        texts = [text_to_index(message) for turn in turns for message in turn.messages]
-        made = iter(vectors_to_blobs(self.embedder.embed_passages(texts)))
-        blobs = {message.id: next(made) for turn in turns for message in turn.messages}
-        self._store.keep_traces(shelf.owner, [self._trace(turn, blobs) for turn in turns])
+        blobs = self._at_hand(shelf.owner, turns)
+        fresh = self._lacking(turns, blobs)
+        if fresh:
+            texts = [text_to_index(message) for turn in fresh for message in turn.messages]
+            made = iter(vectors_to_blobs(self.embedder.embed_passages(texts)))
+            blobs |= {message.id: next(made) for turn in fresh for message in turn.messages}
+            self._store.keep_traces(shelf.owner, [self._trace(turn, blobs) for turn in fresh])
         with shelf.lock:
             if shelf.index is index:
                 index.set_vectors(blobs)
@@ -139,7 +143,7 @@ class Indexes:
                     key: TurnKey = turn.session_id, turn.turn_number
                     if shelf.unembedded.get(key) == turn.checksum:
                         del shelf.unembedded[key]
-        self._remember(shelf.owner, turns, blobs)
+        self._remember(shelf.owner, fresh, blobs)
         return blobs
 
     def _trace(self, turn: Turn, blobs: Mapping[str, bytes]) -> Trace:
