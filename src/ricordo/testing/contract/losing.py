@@ -25,8 +25,9 @@ hour = timedelta(hours=1)
 def a_whole_receipt(text: str) -> StoredReceipt:
     """A receipt that can be read back, with one passage."""
     receipt = Receipt(
-        question="", limit=0, answer_reserve=0, total_tokens=0, prompt_tokens=0, shares={}, sections={}, items=(),
-        counter="", counter_exact=False, messages_digest="", prompt_digest="", recipe={"system": f"{text:x<200}"},
+        question="question", limit=9, answer_reserve=1, total_tokens=1, prompt_tokens=1, shares={"system": 1},
+        sections={"system": 1}, items=(), counter="counter", counter_exact=True, messages_digest="digest",
+        prompt_digest="digest", recipe={"system": f"{text:x<200}"},
     )  # fmt: skip
     return to_stored(receipt, "", 0)
 
