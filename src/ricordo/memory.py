@@ -188,6 +188,8 @@ class Memory:
             tags=frozenset(check_ids("tags", tags)),
         )
         wanted = Search(query, check_number("limit", limit), filters)
+        if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0:
+            raise ValidationError("patience", f"expected seconds, 0 or more, got {patience!r}")
         return self._beyond.remembering().search(owner, wanted, patience)
 
     def embed_again(self, *, progress: Callable[[int, int], None] | None = None) -> int:
