@@ -16,6 +16,7 @@ from ricordo.settings import (
     BudgetSettings,
     CondensationSettings,
     ProfileSettings,
+    RecallSettings,
     Retention,
     Settings,
     TopicSettings,
@@ -69,7 +70,16 @@ CHOICES = st.sampled_from(sorted(NAMES)).flatmap(lambda name: st.tuples(st.just(
 
 def test_every_field_of_every_group_has_one_flat_name() -> None:
     """No two groups share a name, and no field is out of reach."""
-    groups = (WindowSettings, BudgetSettings, Retention, CondensationSettings, TopicSettings, ProfileSettings, Limits)
+    groups = (
+        WindowSettings,
+        BudgetSettings,
+        Retention,
+        CondensationSettings,
+        TopicSettings,
+        RecallSettings,
+        ProfileSettings,
+        Limits,
+    )
     grouped = [each.name for group in groups for each in fields(group)]
     alone = [each.name for each in fields(Settings) if not is_dataclass(each.type) or each.type is Locale]
     assert sorted(NAMES) == sorted(grouped + alone)

@@ -17,17 +17,16 @@ from hypothesis import given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from ricordo.ports import Store
-from ricordo.records import Block, Message, Owner, StoredReceipt, Turn
+from ricordo.records import Message, Owner, StoredReceipt, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.postgres.health import TABLES
-from ricordo.stores.shelving import packed
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import strategies
 from ricordo.testing.clock import START
 from ricordo.testing.contract import ConstraintContract, StoreContract
 from ricordo.testing.contract.base import law
-from ricordo.testing.examples import a_turn, an_owner
+from ricordo.testing.examples import a_block, a_turn, an_owner
 from ricordo.testing.machine import stores_agree
 from ricordo.topics.shelf import TopicChange
 
@@ -267,7 +266,7 @@ def test_a_read_is_one_round_trip_and_a_write_two(postgres_url: str) -> None:
             late = Message("", "assistant", "later", START)
             assert tap.questions(lambda asked=asked, late=late: store.answer(owner, asked.id, late, {}, None)) == 2
             said = store.append(a_turn(owner, session_id="s"))
-            block = Block(said.id, "t", (said.turn_number,), START, packed([said]))
+            block = a_block([said], topic_id="t", block_id=said.id)
             assert tap.questions(lambda block=block: store.archive(owner, "s", block)) == 2
             assert tap.questions(lambda: store.turns(owner, "s")) == 1
             assert tap.questions(lambda said=said: store.turn(owner, said.id)) == 1

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from psycopg import sql
 
 from ricordo.errors import StoreError
-from ricordo.records import Block, Message, Owner, StoredReceipt, Trace, Turn, message_id
+from ricordo.records import Message, Owner, StoredReceipt, Trace, Turn, message_id
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.postgres.health import TABLES
 from ricordo.stores.postgres.wall import Standing, Wall, quoted, raise_wall
-from ricordo.stores.shelving import packed
 from ricordo.testing import strategies
+from ricordo.testing.examples import a_block
 from ricordo.testing.postgres import PostgresForTests
 from ricordo.topics.shelf import TopicChange
 from ricordo.topics.topic import Topic
@@ -44,7 +44,7 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
         turn = postgres_store.append(a_turn(owner), receipt=receipt)
         topic = Topic("topic", "Secrets", b"", NOW, NOW)
         postgres_store.put_topics(owner, "chat", TopicChange(0, put=(topic,)))
-        postgres_store.archive(owner, "chat", Block("block", "topic", (1,), NOW, packed([turn])))
+        postgres_store.archive(owner, "chat", a_block([turn], topic_id="topic", block_id="block", created_at=NOW))
         postgres_store.keep_traces(owner, [Trace("chat", 1, "words", turn.checksum, b"")])
     return postgres_store
 
