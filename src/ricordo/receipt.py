@@ -104,7 +104,7 @@ def _address(segment: Segment) -> Any:
     return segment
 
 
-_UNSAID = (None, "", (), [])
+_UNSAID: tuple[object, ...] = (None, "", (), [])
 
 
 def to_stored(receipt: Receipt, session_id: str, turn_number: int) -> StoredReceipt:
