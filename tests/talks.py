@@ -1,10 +1,13 @@
 """What the tests beyond the window share: memories whose clock stands still, embedders that count, wait or fail."""
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import ricordo
 from ricordo.embedders.deterministic import DeterministicEmbedder
@@ -27,6 +30,24 @@ class CountingEmbedder(DeterministicEmbedder):
 
     def embed_query(self, text: str) -> Vectors:
         return super().embed_passages([text])[0]
+
+
+class ThemedEmbedder(CountingEmbedder):
+    """A text points where its theme does: the same theme is the same, two themes have nothing in common."""
+
+    themes = re.compile(r"(?:gatto|motore|vela|cosa\d+)")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._axes: dict[str, int] = {}
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.passages += texts
+        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            theme = (self.themes.findall(text) or ["anything else"])[0]
+            row[self._axes.setdefault(theme, len(self._axes))] = 1
+        return rows
 
 
 class GatedEmbedder(DeterministicEmbedder):

@@ -7,7 +7,6 @@ good by the next.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from uuid import uuid4
 
 from ricordo.archive import pack
 from ricordo.errors import StoreUnavailable
@@ -19,6 +18,7 @@ from ricordo.topics.decay import Fading
 from ricordo.topics.gist import gist
 from ricordo.topics.shelf import TopicChange
 from ricordo.topics.topic import Topic
+from ricordo.verbs.ids import new_id
 from ricordo.verbs.tools import Tools
 
 STAYS_PLAIN = 8  # the newest turns of a session, whatever their topic
@@ -129,7 +129,8 @@ def _put_away(tools: Tools, owner: Owner, session_id: str, topic_id: str, cold: 
     for group in _groups([turn for turn in cold if not turn.block_id]):
         numbers = tuple(turn.turn_number for turn in group)
         body = pack([message for turn in group for message in turn.messages])
-        tools.store.archive(owner, session_id, Block(str(uuid4()), topic_id, numbers, tools.clock.now(), body))
+        now = tools.clock.now()
+        tools.store.archive(owner, session_id, Block(new_id(now), topic_id, numbers, now, body))
     numbers_gone = {turn.turn_number for turn in cold}
 
     def lighter(topic: Topic) -> Topic:
@@ -142,15 +143,16 @@ def _put_away(tools: Tools, owner: Owner, session_id: str, topic_id: str, cold: 
 
 
 def _groups(turns: Sequence[Turn]) -> list[list[Turn]]:
-    """Turns in groups of about twenty messages: one block each."""
+    """Turns in groups of twenty messages or more, as even as whole turns allow: one block each."""
+    total = sum(len(turn.messages) for turn in turns)
+    size = total / max(total // BLOCK_MESSAGES, 1)
     groups: list[list[Turn]] = []
-    size = BLOCK_MESSAGES
+    reached = 0
     for turn in turns:
-        if size >= BLOCK_MESSAGES:
+        if reached >= size * len(groups):
             groups.append([])
-            size = 0
         groups[-1].append(turn)
-        size += len(turn.messages)
+        reached += len(turn.messages)
     return groups
 
 

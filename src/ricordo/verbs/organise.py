@@ -7,7 +7,6 @@ only if nobody else has written meanwhile; if somebody has, the next pass decide
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from uuid import uuid4
 
 from ricordo.followups.parse import parse
 from ricordo.recall.vectors import Vectors
@@ -37,6 +36,7 @@ from ricordo.verbs.compaction import (
     recount,
     turns_numbered,
 )
+from ricordo.verbs.ids import new_id
 from ricordo.verbs.indexing import Indexes
 from ricordo.verbs.tools import Tools
 
@@ -49,6 +49,7 @@ BEFORE = 16  # turns read back to know what is being talked about
 class _Pass:
     """One walk over new turns: the shelf as it becomes, and the talk so far."""
 
+    now: datetime
     scale: Scale
     embedder: str
     vectors: Mapping[str, Vectors]
@@ -129,7 +130,7 @@ def _begin(
         scale = scale.at(wished)
     before = tools.store.turns(owner, session_id, before=shelf.through + 1, last=BEFORE)
     vectors = indexes.vectors(owner, [*before, *new])
-    walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
+    walk = _Pass(tools.clock.now(), scale, name, vectors, {topic.id: topic for topic in shelf.topics})
     _recentre(walk, indexes)
     for turn in before:
         for message in walk.spoken(turn):
@@ -158,7 +159,8 @@ def _assign(walk: _Pass, turn: Turn) -> None:
     decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, following=leans)
     if decision.topic_id is None:
         topic = Topic(
-            id=str(uuid4()),
+            # Topics that began at the same moment stand in the order of their turns.
+            id=new_id(walk.now + timedelta(milliseconds=turn.turn_number)),
             title=title_of(first.text),
             centre=first_centre(first.vector),
             created_at=turn.created_at,
