@@ -8,6 +8,7 @@ Derived and never stored twice: the same answer always gives the same items.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ricordo.followups.marks import LIST_RANK, ItemKind, Mark, find_marks
 
@@ -35,6 +36,12 @@ class Item:
 
 def derive_items(answer: str, chunk_ids: Sequence[str] = ()) -> tuple[Item, ...]:
     """The items of an answer; `chunk_ids` are the ids it was given, found wherever they stand literally."""
+    return _derived(answer, tuple(chunk_ids))
+
+
+@lru_cache(maxsize=512)
+def _derived(answer: str, chunk_ids: tuple[str, ...]) -> tuple[Item, ...]:
+    """The same answers are looked at with every question of a talk, so what was derived of them is kept at hand."""
     marks = find_marks(answer, _MOST_ITEMS)
     known = _known_ids(chunk_ids)
     items: list[Item] = []

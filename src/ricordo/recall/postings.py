@@ -38,6 +38,8 @@ class Postings:
 
     def find(self, variants: tuple[int, ...], count: int) -> tuple[Rows, NDArray[np.float32]]:
         """Of the first `count` rows those that say a word in any variant, in rising order, and how often each does."""
+        if len(self._tail) > 1:  # one long scan is quicker than many short ones
+            self._tail = [(np.concatenate([w for w, _ in self._tail]), np.concatenate([r for _, r in self._tail]))]
         found: list[NDArray[np.int32]] = []
         for variant in variants:
             word = np.uint32(variant)

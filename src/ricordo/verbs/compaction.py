@@ -21,7 +21,7 @@ from ricordo.topics.topic import Topic
 from ricordo.verbs.ids import new_id
 from ricordo.verbs.tools import Tools
 
-STAYS_PLAIN = 8  # the newest turns of a session, whatever their topic
+STAYS_PLAIN = 13  # the newest turns of a session, whatever their topic: what windows and follow-ups look at
 BLOCK_MESSAGES = 20
 TRIES = 20
 

@@ -6,7 +6,7 @@ fails takes the meaning away, never the words.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,6 +15,7 @@ import numpy as np
 from ricordo.context import Remembered
 from ricordo.errors import RicordoError, StoreError
 from ricordo.recall.ranking import Filters, Question, rank
+from ricordo.recall.ranking import Hit as Ranked
 from ricordo.recall.vectors import Vectors
 from ricordo.records import Message, Owner, Turn, turn_id_of
 from ricordo.sections import Excerpt
@@ -90,14 +91,17 @@ def recall_in_passing(
     progress = read_in_passing(indexes, scope.owner)
     shown = {turn.id for turn in known}
     wanted = Search(standalone or question, limit + 4 * (len(shown) + 1))
-    hits = ranked(tools, indexes, scope.owner, wanted, ())
-    chosen = [hit for hit in hits if _speaks(hit) and turn_id_of(hit.message_id) not in shown]
-    others = [hit for hit in chosen if not _is_asked_now(hit, scope, question, tools)]
+
+    def worth_reading(found: Ranked) -> bool:
+        return _speaks(found) and turn_id_of(found.message_id) not in shown
+
+    hits = ranked(tools, indexes, scope.owner, wanted, (), worth_reading, enough=limit + 1)
+    others = [hit for hit in hits if not _is_asked_now(hit, scope, question, tools)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
     return tuple(_remembered(hit, tools) for hit in others[:limit]), unread + hits.degraded
 
 
-def _speaks(hit: Hit) -> bool:
+def _speaks(hit: Ranked) -> bool:
     """Whether a hit says enough about the question for a prompt nobody asked to be filled."""
     by_words = any(reason.startswith("words:") for reason in hit.reasons)
     return hit.score >= (LEAST_SCORE if by_words else LEAST_BY_MEANING)
@@ -109,8 +113,20 @@ def read_in_passing(indexes: Indexes, owner: Owner) -> Progress:
     return indexes.read(owner) if progress.unread <= IN_PASSING else progress
 
 
-def ranked(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, notes: tuple[str, ...]) -> Hits:
-    """What the index holds now, ranked for a question, with the words that were found."""
+def ranked(
+    tools: Tools,
+    indexes: Indexes,
+    owner: Owner,
+    wanted: Search,
+    notes: tuple[str, ...],
+    worth_reading: Callable[[Ranked], bool] = lambda _: True,
+    *,
+    enough: int | None = None,
+) -> Hits:
+    """What the index holds now, ranked for a question, with the words that were found.
+
+    Only what is `worth_reading` is read from the store, and no more than `enough` of it.
+    """
     index = indexes.shelf(owner).index
     vector, failure = _question_vector(indexes, owner, wanted.query) if index.has_vector.any() else (None, ())
     question = Question(wanted.query, tools.clock.now(), vector)
@@ -118,7 +134,9 @@ def ranked(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, notes: 
     hits: list[Hit] = []
     damaged: list[str] = []
     turns: dict[str, Turn | None] = {}
-    for each in found:
+    for each in filter(worth_reading, found):
+        if enough is not None and len(hits) >= enough:
+            break
         turn_id = turn_id_of(each.message_id)
         if turn_id not in turns:
             turns[turn_id] = tools.store.turn(owner, turn_id)

@@ -4,17 +4,16 @@ Looks at the database's own structure, at each session's numbering and counts, a
 counts, at receipts, archive blocks and topics. It changes nothing, and one damage does not hide the next.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ricordo.archive.block import unpack
 from ricordo.errors import DamageError, RicordoError
 from ricordo.receipt import from_stored
 from ricordo.records import Owner, SessionInfo, Turn, checksum
 from ricordo.reports import Damage, Verification
 from ricordo.tokens import recounted
 from ricordo.verbs.tools import Tools
+from ricordo.verbs.verify_topics import Place, bad_blocks, bad_shelves, place_of
 
 PAGE = 500
 
@@ -48,13 +47,13 @@ def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage
     where = f"user {session.owner.user_id!r}, session {session.id!r}"
     damages: list[Damage] = []
     numbers: list[int] = []
-    in_topics: Counter[str] = Counter()
+    places: list[Place] = []
     for turn in _turns(tools, session):
         if isinstance(turn, Damage):
             damages.append(Damage(f"{where}, {turn.where}", turn.problem))
             continue
         numbers.append(turn.turn_number)
-        in_topics[turn.topic_id or ""] += 1
+        places.append(place_of(turn))
         if turn.damage:
             damages.append(Damage(f"{where}, turn {turn.turn_number}", turn.damage))
         elif checksum(turn) != turn.checksum:
@@ -73,8 +72,11 @@ def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage
         damages.append(Damage(where, f"holds {len(numbers)} turns but counts {session.turn_count}{detail}"))
     if numbers and max(numbers) > session.last_turn:
         damages.append(Damage(where, f"numbers up to {session.last_turn} but holds turn {max(numbers)}"))
-    damages += [*_bad_receipts(tools, session, where), *_bad_blocks(tools, session, where)]
-    return len(numbers), [*damages, *_bad_topics(tools, session, where, in_topics)]
+    whole = len(places) == session.turn_count
+    damages += [*_bad_receipts(tools, session, where), *bad_blocks(tools, session, where)]
+    if whole:  # what topics count follows from the turns: where some are lost, that is said already
+        damages += [Damage(where, problem) for problem in bad_shelves(tools, session, places)]
+    return len(numbers), damages
 
 
 def _bad_receipts(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
@@ -86,29 +88,6 @@ def _bad_receipts(tools: Tools, session: SessionInfo, where: str) -> Iterator[Da
                 yield Damage(f"{where}, turn {stored.turn_number}", str(error))
     except RicordoError as error:
         yield Damage(where, f"its receipts cannot be read: {error}")
-
-
-def _bad_blocks(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
-    """Blocks that cannot be unpacked, also where the words are still there in plain."""
-    try:
-        for block in tools.store.blocks(session.owner, session.id):
-            try:
-                unpack(block.body, block.id)
-            except DamageError as error:
-                yield Damage(where, str(error))
-    except RicordoError as error:
-        yield Damage(where, f"its archive cannot be read: {error}")
-
-
-def _bad_topics(tools: Tools, session: SessionInfo, where: str, in_topics: Mapping[str, int]) -> Iterator[Damage]:
-    """Turns of topics that are not there."""
-    try:
-        known = {topic.id for topic in tools.store.topics(session.owner, session.id).topics}
-    except RicordoError as error:
-        yield Damage(where, f"its topics cannot be read: {error}")
-        return
-    for topic_id in sorted(in_topics.keys() - known - {""}):
-        yield Damage(where, f"{in_topics[topic_id]} turns belong to topic {topic_id!r}, which is not there")
 
 
 def _turns(tools: Tools, session: SessionInfo) -> Iterator[Turn | Damage]:
