@@ -121,6 +121,31 @@ def test_one_that_fails_does_not_hold_up_another(worker: Worker) -> None:
     broken.close()
 
 
+def test_whoever_is_waited_for_comes_first(worker: Worker) -> None:
+    """Settling one memory does not wait for the work of all the others."""
+    go_on = threading.Event()
+    first = Background(lambda: not go_on.wait(10), EAGER, worker)
+    others = [Pile(50) for _ in range(5)]
+    waiting = [Background(pile.work, EAGER, worker) for pile in others]
+    pile = Pile(3)
+    background = Background(pile.work, PATIENT, worker)
+    for each in (first, *waiting, background):
+        each.call()
+    settled: list[tuple[bool, int]] = []
+    thread = threading.Thread(
+        target=lambda: settled.append((background.settle(10), sum(each.tried for each in others)))
+    )
+    thread.start()
+    while not background._hurried:
+        pass
+    go_on.set()
+    thread.join(10)
+    assert settled[0][0]
+    assert pile.left == 0
+    assert settled[0][1] < 250
+    assert all(each.settle(10) for each in waiting)
+
+
 def test_closing_finishes_the_slice_at_hand(worker: Worker) -> None:
     """Closing waits for the slice that has begun and begins no other; later calls change nothing."""
     begun, go_on = threading.Event(), threading.Event()

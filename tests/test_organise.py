@@ -19,6 +19,7 @@ from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.topics.shelf import TopicChange
 from ricordo.topics.topic import Topic, TopicStats
+from ricordo.verbs.compaction import STAYS_PLAIN
 from talks import CountingEmbedder, ThemedEmbedder, fill, on_file
 from talks import memory as any_memory
 
@@ -146,7 +147,7 @@ def test_eighty_days_at_twenty_uses() -> None:
         assert handle.priority() == pytest.approx(0.5)
         clock.advance(days=days - 16)
         assert handle.priority() == pytest.approx(0.5 ** (days / 16))
-        say(session, CARS, *range(9))
+        say(session, CARS, *range(STAYS_PLAIN))
         states = {topic.title: topic.state for topic in session.topics()}
         assert states == {"gatto pelo fusa 0": "archived" if leaves else "working", "motore pistone olio 0": "working"}
         kept.close()
@@ -180,21 +181,21 @@ def test_over_the_limit_the_faded_leave(forget: str) -> None:
     kept, session, clock = many_topics(max_topics=3, forget=forget)
     words = {turn.turn_number: turn.query for turn in session.history()}
     clock.advance(days=30)
-    say(session, CATS, *range(9))
+    say(session, CATS, *range(STAYS_PLAIN + 1))
     after = session.topics()
     assert after[-1].title == "gatto pelo fusa 0"
     assert after[-1].state == "working"
     assert kept.verify().damages == ()
     if forget == "delete":
         assert len(after) == 1
-        assert [turn.query for turn in session.history()] == [f"gatto pelo fusa {n}" for n in range(9)]
+        assert [turn.query for turn in session.history()] == [f"gatto pelo fusa {n}" for n in range(STAYS_PLAIN + 1)]
         assert not [hit for hit in kept.search("cosa1 tema1", user_id="anna", limit=100) if "cosa1" in hit.text]
         return
     assert [topic.state for topic in after] == ["archived"] * 6 + ["working"]
     history = session.history()
     assert {turn.turn_number: turn.query for turn in history if turn.turn_number <= 18} == words
     assert {turn.archived for turn in history[:18]} == {True}
-    assert not any(turn.archived for turn in history[-8:])
+    assert not any(turn.archived for turn in history[-STAYS_PLAIN:])
     assert "cosa2 parola2 tema2 1" in [hit.text for hit in kept.search("parola2 tema2", user_id="anna")]
     say(session, ("cosa2 parola2 tema2", "cosa2 detta2 tema2"), 7)
     back = next(topic for topic in session.topics() if topic.title.startswith("cosa2"))
@@ -204,13 +205,13 @@ def test_over_the_limit_the_faded_leave(forget: str) -> None:
 
 
 def test_what_stayed_plain_for_the_window_follows_later() -> None:
-    """Turns of a topic that left while they were among the newest eight are packed when the talk has moved on."""
+    """Turns of a topic that left while they were among the newest are packed when the talk has moved on."""
     kept, session, clock = many_topics(max_topics=1)
     clock.advance(days=30)
     say(session, CATS, 0)
     session.topics()
-    assert sum(turn.archived for turn in session.history()) == 19 - 8
-    say(session, CATS, *range(1, 9))
+    assert sum(turn.archived for turn in session.history()) == 19 - STAYS_PLAIN
+    say(session, CATS, *range(1, STAYS_PLAIN))
     session.topics()
     assert sum(turn.archived for turn in session.history()) == 18
     assert kept.verify().damages == ()
@@ -222,7 +223,7 @@ def test_what_stayed_plain_for_the_window_follows_later() -> None:
 
 @ON_BOTH
 def test_a_long_topic_is_compacted_and_nothing_changes(kind: str, tmp_path: Path) -> None:
-    """Over twelve cold messages all but four are archived; the newest eight turns stay plain; history is the same."""
+    """Over twelve cold messages all but four are archived; the newest turns stay plain; history is the same."""
     with opened(kind, tmp_path, max_turns=8, max_tokens=100_000) as kept:
         session = kept.session("s", user_id="anna")
         for number in range(30):
@@ -233,11 +234,11 @@ def test_a_long_topic_is_compacted_and_nothing_changes(kind: str, tmp_path: Path
             history = session.history()
             assert [(turn.id, turn.query, turn.response, turn.checksum) for turn in history] == before
             assert [turn.id for turn in session.window().turns] == window
-            assert not any(turn.archived for turn in history[-8:])
+            assert not any(turn.archived for turn in history[-STAYS_PLAIN:])
             archived = [turn for turn in history if turn.archived]
             assert topic.archived_count == 2 * len(archived)
             assert topic.hot == tuple(turn.turn_number for turn in history if not turn.archived)
-            assert len(topic.hot) <= 8 + 6
+            assert len(topic.hot) <= STAYS_PLAIN + 6
         assert archived
         assert topic.summary is not None
         assert kept.verify().damages == ()
@@ -263,7 +264,7 @@ def test_coming_back_restores_without_thrashing(kind: str, tmp_path: Path, monke
     with opened(kind, tmp_path) as kept:
         session = kept.session("s", user_id="anna")
         say(session, CATS, *range(14))
-        say(session, CARS, *range(14))
+        say(session, CARS, *range(STAYS_PLAIN + 1))
         session.topics()
         cats = session.topics()[0]
         assert cats.archived_count > 0
@@ -296,7 +297,7 @@ def test_a_crash_between_packing_and_counting_is_made_good(monkeypatch: pytest.M
     """If the process ends after a block is kept and before the topic knows, the next pass counts right."""
     kept = memory()
     session = kept.session("s", user_id="anna")
-    say(session, CATS, *range(15))
+    say(session, CATS, *range(STAYS_PLAIN + 7))
     real = kept.store.put_topics
     failing = {"on": True}
 
@@ -310,7 +311,7 @@ def test_a_crash_between_packing_and_counting_is_made_good(monkeypatch: pytest.M
         session.topics()
     failing["on"] = False
     assert [turn.archived for turn in session.history()].count(True) > 0
-    say(session, CATS, *range(15, 30))
+    say(session, CATS, *range(50, 65))
     session.topics()
     assert kept.verify().damages == ()
     kept.close()
@@ -352,7 +353,7 @@ def test_merged_topics_have_everything_of_both(kind: str, tmp_path: Path) -> Non
         session = kept.session("s", user_id="anna")
         say(session, CATS, *range(14))
         say(session, CARS, *range(14))
-        say(session, SEA, *range(10))
+        say(session, SEA, *range(STAYS_PLAIN))
         cats, cars, sea = (topic.id for topic in session.topics())
         session.topic(cars).tag("auto")
         before = session.topic(cats).read(), session.topic(cars).read()
@@ -392,12 +393,12 @@ def test_a_topic_is_exported_whole() -> None:
     """Every message of the topic in order, archived ones included, as base64 of gzip of JSON."""
     kept = memory()
     session = kept.session("s", user_id="anna")
-    say(session, CATS, *range(20))
+    say(session, CATS, *range(25))
     (topic,) = session.topics()
     assert topic.archived_count
     messages = import_messages(session.topic(topic.id).export())
     assert [message.content for message in messages] == [
-        text for n in range(20) for text in (f"gatto pelo fusa {n}", f"gatto pelo coccole {n}")
+        text for n in range(25) for text in (f"gatto pelo fusa {n}", f"gatto pelo coccole {n}")
     ]
     kept.close()
 

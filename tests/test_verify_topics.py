@@ -44,7 +44,7 @@ TAMPERING = {
     "a block is gone": ("DELETE FROM blocks", "archive block"),
     "a block is cut": ("UPDATE blocks SET body = substr(body, 1, length(body) - 1)", "archive block"),
     "a block is changed": (
-        "UPDATE blocks SET body = substr(body, 1, 40) || x'00' || substr(body, 42)",
+        "UPDATE blocks SET body = CAST(substr(body, 1, 40) || x'00' || substr(body, 42) AS BLOB)",
         "archive block",
     ),
     "a turn is of another topic": (

@@ -146,7 +146,7 @@ class Background:
     def good_moment(self, since: float) -> float:
         """When the next slice may begin, for work that has waited since then."""
         if self._hurried:
-            return since
+            return 0.0  # somebody waits: before everybody else
         quiet = min(self._touched + self._pace.quiet, since + self._pace.starved)
         if not self._failures:
             return quiet

@@ -110,8 +110,7 @@ def organise(tools: Tools, indexes: Indexes, owner: Owner, session_id: str) -> b
     for topic_id in walk.returned:
         bring_back(tools, owner, session_id, topic_id)
     _let_go(tools, owner, session_id, walk.active)
-    for topic_id in walk.changed:
-        compact(tools, owner, session_id, topic_id)
+    _pack_the_cold(tools, owner, session_id, through)
     return not waiting and through < session.last_turn
 
 
@@ -218,6 +217,15 @@ def _let_go(tools: Tools, owner: Owner, session_id: str, active: str | None) -> 
         # What the window might still show stayed plain; it follows when the talk has moved on.
         if session and topic.state == "archived" and any(n <= session.last_turn - STAYS_PLAIN for n in topic.hot):
             pack_all(tools, owner, session_id, topic.id)
+
+
+def _pack_the_cold(tools: Tools, owner: Owner, session_id: str, through: int) -> None:
+    """Compact every topic that may have grown over its limit; one that was left has while the talk moved on."""
+    most = tools.settings.topics.max_messages_per_topic
+    for topic in tools.store.topics(owner, session_id).topics:
+        cold = sum(number <= through - STAYS_PLAIN for number in topic.hot)
+        if 2 * cold - topic.restored_count > most:
+            compact(tools, owner, session_id, topic.id)
 
 
 def _delete(tools: Tools, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:

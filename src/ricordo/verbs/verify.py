@@ -13,7 +13,7 @@ from ricordo.records import Owner, SessionInfo, Turn, checksum
 from ricordo.reports import Damage, Verification
 from ricordo.tokens import recounted
 from ricordo.verbs.tools import Tools
-from ricordo.verbs.verify_topics import Place, bad_blocks, bad_shelves, place_of
+from ricordo.verbs.verify_topics import LOOKS, Place, bad_blocks, bad_shelves, place_of
 
 PAGE = 500
 
@@ -28,7 +28,7 @@ def verify(tools: Tools, tenant_id: str, progress: Progress | None = None) -> Ve
     for done, owner in enumerate(owners, start=1):
         for session in _sessions(tools, owner):
             sessions += 1
-            counted, found = _check_session(tools, session)
+            counted, found = _check_again(tools, session)
             turns += counted
             damages += found
         if progress:
@@ -41,6 +41,19 @@ def _sessions(tools: Tools, owner: Owner) -> Iterator[SessionInfo]:
     while page:
         yield from page
         page = tools.store.sessions(owner, limit=PAGE, before=page[-1])
+
+
+def _check_again(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage]]:
+    """Check a session; once more if somebody wrote in it meanwhile, which would look like damage."""
+    for _ in range(LOOKS):
+        counted, found = _check_session(tools, session)
+        now = tools.store.session(session.owner, session.id) if found else session
+        if now is None:
+            return counted, []
+        if now.revision == session.revision:
+            break
+        session = now
+    return counted, found
 
 
 def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage]]:
