@@ -124,26 +124,25 @@ def test_one_that_fails_does_not_hold_up_another(worker: Worker) -> None:
 def test_whoever_is_waited_for_comes_first(worker: Worker) -> None:
     """Settling one memory does not wait for the work of all the others."""
     go_on = threading.Event()
+    order: list[str] = []
+
+    def slices(name: str, count: int) -> Callable[[], bool]:
+        def work() -> bool:
+            order.append(name)
+            return order.count(name) < count
+
+        return work
+
     first = Background(lambda: not go_on.wait(10), EAGER, worker)
-    others = [Pile(50) for _ in range(5)]
-    waiting = [Background(pile.work, EAGER, worker) for pile in others]
-    pile = Pile(3)
-    background = Background(pile.work, PATIENT, worker)
+    waiting = [Background(slices(name, 50), EAGER, worker) for name in "abcde"]
+    background = Background(slices("waited for", 3), PATIENT, worker)
     for each in (first, *waiting, background):
         each.call()
-    settled: list[tuple[bool, int]] = []
-    thread = threading.Thread(
-        target=lambda: settled.append((background.settle(10), sum(each.tried for each in others)))
-    )
-    thread.start()
-    while not background._hurried:
-        pass
-    go_on.set()
-    thread.join(10)
-    assert settled[0][0]
-    assert pile.left == 0
-    assert settled[0][1] < 250
+    threading.Timer(0.05, go_on.set).start()
+    assert background.settle(10)
+    assert order[:3] == ["waited for"] * 3
     assert all(each.settle(10) for each in waiting)
+    assert len(order) == 253
 
 
 def test_closing_finishes_the_slice_at_hand(worker: Worker) -> None:
