@@ -185,11 +185,15 @@ ACTS = st.lists(
 )
 
 
-@given(ACTS)
-def test_what_is_found_is_what_is_kept(acts: list[tuple[str, str, str]]) -> None:
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@given(acts=ACTS)
+def test_what_is_found_is_what_is_kept(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, str, str]]
+) -> None:
     """After any sequence of writing and forgetting a search finds exactly the messages that are there, of one user."""
     clock = FakeClock()
-    kept = memory(clock=clock)
+    store = MemoryStore() if kind == "memory" else SqliteStore(tmp_path_factory.mktemp("store") / "r.db")
+    kept = memory(store, clock=clock)
     for number, (act, name, user) in enumerate(acts):
         clock.advance(minutes=10)
         session = kept.session(name, user_id=user)

@@ -526,11 +526,16 @@ ACTS = st.lists(
 )
 
 
-@given(ACTS, st.sampled_from(["archive", "delete"]))
-def test_a_store_stays_sound_whatever_is_done(acts: list[tuple[str, int]], forget: str) -> None:
+@ON_BOTH
+@given(acts=ACTS, forget=st.sampled_from(["archive", "delete"]))
+def test_a_store_stays_sound_whatever_is_done(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, int]], forget: str
+) -> None:
     """After any writing, organising, archiving, expiring and merging: nothing is damaged and nothing else is gone."""
     clock = FakeClock()
-    kept = memory(clock=clock, forget=forget, max_topics=2, max_messages_per_topic=4, recent_message_keep=2)
+    folder = tmp_path_factory.mktemp("store")
+    few = {"max_topics": 2, "max_messages_per_topic": 4, "recent_message_keep": 2}
+    kept = opened(kind, folder, clock=clock, forget=forget, **few)
     session = kept.session("s", user_id="anna")
     expected: dict[int, str] = {}
     for act, count in acts:
