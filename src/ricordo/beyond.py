@@ -71,10 +71,14 @@ class Beyond:
     ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
         """Past messages for a context, what could not be done, and the embedder; nothing where nothing is older."""
         self.background.touch()
-        if not self._recall.recall_messages or not self._anything_older(scope, question, len(known)):
+        if not self._recall.recall_messages:
+            return (), (), ""
+        marks = self._tools.store.marks(scope.owner)
+        older = sum(mark.turn_count for mark in marks.values()) - len(known)
+        if older <= 0 or (older == 1 and self._asked_already(scope, question)):
             return (), (), ""
         remembering = self.remembering()
-        found, notes = remembering.in_passing(scope, question, standalone, known)
+        found, notes = remembering.in_passing(scope, question, standalone, known, marks)
         return found, notes, remembering.indexes.embedder.name
 
     def remembering(self) -> "Remembering":
@@ -144,14 +148,10 @@ class Beyond:
     def _find(self, scope: Scope) -> "FindTurns":
         return lambda words: self.remembering().quoted(scope, words)
 
-    def _anything_older(self, scope: Scope, question: str, known: int) -> bool:
-        """Whether anything was said that the context does not have; the question itself, if written already, is not."""
-        marks = self._tools.store.marks(scope.owner)
-        more = sum(mark.turn_count for mark in marks.values()) - known
-        if more != 1:
-            return more > 1
+    def _asked_already(self, scope: Scope, question: str) -> bool:
+        """Whether the question is kept already and waits for its answer: it is nothing that was said before."""
         newest = self._tools.store.turns(scope.owner, scope.session_id, last=1)
-        return not (newest and newest[0].is_open and newest[0].query == question)
+        return any(turn.is_open and turn.query == question for turn in newest)
 
     def _work(self) -> bool:
         """One slice for whoever spoke last; what is left goes behind the others, and so does what fails."""

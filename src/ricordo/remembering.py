@@ -5,13 +5,13 @@ and reads windows never pays for it.
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ricordo.context import Remembered
 from ricordo.embedders import choose
 from ricordo.recall.embedder import Choice, Embedder
 from ricordo.recall.ranking import Filters
-from ricordo.records import Owner, Turn, turn_id_of
+from ricordo.records import Owner, SessionMark, Turn, turn_id_of
 from ricordo.verbs import recall
 from ricordo.verbs.compaction import recount
 from ricordo.verbs.indexing import Indexes
@@ -39,15 +39,16 @@ class Remembering:
         return recall.search(self._tools, self.indexes, owner, wanted, patience=patience)
 
     def in_passing(
-        self, scope: Scope, question: str, standalone: str, known: Iterable[Turn]
+        self, scope: Scope, question: str, standalone: str, known: Sequence[Turn], marks: Mapping[str, SessionMark]
     ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
         """Past messages for a context, from what the index holds now."""
+        asked = recall.Passing(question, standalone, known, marks)
         limit = self._tools.settings.recall.recall_messages
-        return recall.recall_in_passing(self._tools, self.indexes, scope, question, standalone, known, limit)
+        return recall.recall_in_passing(self._tools, self.indexes, scope, asked, limit)
 
     def quoted(self, scope: Scope, words: str) -> Sequence[Turn]:
         """Turns of the session whose answers may have said these words."""
-        recall.read_in_passing(self.indexes, scope.owner)
+        self.indexes.catch_up(scope.owner, self._tools.store.marks(scope.owner), most=recall.IN_PASSING)
         filters = Filters(session_id=scope.session_id, role="assistant")
         hits = recall.ranked(self._tools, self.indexes, scope.owner, Search(words, QUOTED, filters), ())
         found = [self._tools.store.turn(scope.owner, turn_id_of(hit.message_id)) for hit in hits]

@@ -16,7 +16,7 @@ from ricordo.recall.embedder import Choice, Embedder
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.rows import text_to_index
 from ricordo.recall.vectors import Vectors, vectors_from_blobs, vectors_to_blobs
-from ricordo.records import Owner, Trace, Turn
+from ricordo.records import Owner, SessionMark, Trace, Turn
 from ricordo.verbs.owner_shelf import OwnerShelf, Progress, TurnKey, split_trace
 
 BATCH = 32  # messages embedded at once
@@ -63,7 +63,14 @@ class Indexes:
         """Take new turns in, at most about `most` of them; all of them without a bound."""
         shelf = self.shelf(owner)
         with shelf.lock:
-            return shelf.read(self._store, most)
+            return shelf.read(self._store, self._store.marks(owner), most)
+
+    def catch_up(self, owner: Owner, marks: Mapping[str, SessionMark], *, most: int) -> Progress:
+        """Take everything new in if it is at most `most` turns; of a longer backlog nothing."""
+        shelf = self.shelf(owner)
+        with shelf.lock:
+            progress = shelf.progress(marks)
+            return shelf.read(self._store, marks) if progress.unread <= most else progress
 
     def embed(self, owner: Owner, *, most: int = BATCH, unanswered: bool = False) -> int:
         """Embed about `most` messages that have no vector, and keep their traces; how many turns are left.

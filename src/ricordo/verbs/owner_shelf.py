@@ -92,9 +92,8 @@ class OwnerShelf:
     damaged: dict[TurnKey, str] = field(default_factory=dict)
     traces: dict[TurnKey, Trace] | None = None
 
-    def read(self, store: Store, most: int | None) -> Progress:
+    def read(self, store: Store, marks: Mapping[str, SessionMark], most: int | None = None) -> Progress:
         """Take in what is new, at most about `most` turns; all of it without a bound. The caller holds the lock."""
-        marks = store.marks(self.owner)
         if any(name not in marks or seen.lost_any(marks[name]) for name, seen in self.sessions.items()):
             self._renew()
         if not self._read_on(store, marks, most):

@@ -6,7 +6,7 @@ fails takes the meaning away, never the words.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from ricordo.errors import RicordoError, StoreError
 from ricordo.recall.ranking import Filters, Question, rank
 from ricordo.recall.ranking import Hit as Ranked
 from ricordo.recall.vectors import Vectors
-from ricordo.records import Message, Owner, Turn, turn_id_of
+from ricordo.records import Message, Owner, SessionMark, Turn, turn_id_of
 from ricordo.sections import Excerpt
 from ricordo.verbs.indexing import Indexes
 from ricordo.verbs.owner_shelf import Progress
@@ -84,19 +84,30 @@ def search(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, *, pati
     return ranked(tools, indexes, owner, wanted, notes)
 
 
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A question in passing: as it was asked, as it reads alone, and the turns that the context has anyway."""
+
+    question: str
+    standalone: str
+    known: Sequence[Turn]
+    marks: Mapping[str, SessionMark]
+
+
 def recall_in_passing(
-    tools: Tools, indexes: Indexes, scope: Scope, question: str, standalone: str, known: Iterable[Turn], limit: int
+    tools: Tools, indexes: Indexes, scope: Scope, asked: Passing, limit: int
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
     """What the context of a chat gets: messages beyond the turns it has anyway, and notes on what is missing."""
-    progress = read_in_passing(indexes, scope.owner)
-    shown = {turn.id for turn in known}
-    wanted = Search(standalone or question, limit + 4 * (len(shown) + 1))
+    progress = indexes.catch_up(scope.owner, asked.marks, most=IN_PASSING)
+    shown = {turn.id for turn in asked.known}
+    room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
+    wanted = Search(asked.standalone or asked.question, room)
 
     def worth_reading(found: Ranked) -> bool:
         return _speaks(found) and turn_id_of(found.message_id) not in shown
 
     hits = ranked(tools, indexes, scope.owner, wanted, (), worth_reading, enough=limit + 1)
-    others = [hit for hit in hits if not _is_asked_now(hit, scope, question, tools)]
+    others = [hit for hit in hits if not _is_asked_now(hit, scope, asked.question, tools)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
     return tuple(_remembered(hit, tools) for hit in others[:limit]), unread + hits.degraded
 
@@ -105,12 +116,6 @@ def _speaks(hit: Ranked) -> bool:
     """Whether a hit says enough about the question for a prompt nobody asked to be filled."""
     by_words = any(reason.startswith("words:") for reason in hit.reasons)
     return hit.score >= (LEAST_SCORE if by_words else LEAST_BY_MEANING)
-
-
-def read_in_passing(indexes: Indexes, owner: Owner) -> Progress:
-    """Take in what is new where it is little: a chat must not wait for an index that has far to go."""
-    progress = indexes.read(owner, most=0)
-    return indexes.read(owner) if progress.unread <= IN_PASSING else progress
 
 
 def ranked(
