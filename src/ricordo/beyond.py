@@ -37,7 +37,7 @@ class Beyond:
         self._wanted = self._recall.recall_messages > 0 or self._recall.organise == "on"
         self._remembering: Remembering | None = None
         self._states: ClarificationStates | None = None
-        # Who spoke last is served first; with the topics that count again, because a turn of theirs was answered late.
+        # Who spoke last is served first; with the topics that could not count again when a turn was answered late.
         self._due: OrderedDict[Due, set[str]] = OrderedDict()
         self._due_lock = threading.Lock()
         self._states_lock = threading.Lock()
@@ -48,7 +48,7 @@ class Beyond:
         """Something was said: there is work beside the chat, and an answered question settles what was pending."""
         if kept and not kept.is_open and self._clarifies:
             self._settle(scope, kept.query)
-        late = {kept.topic_id} if kept and kept.topic_id else set()
+        late = {kept.topic_id} if kept and kept.topic_id and not self._recounted(scope, kept.topic_id) else set()
         if self._wanted or late:
             due = scope.owner, scope.session_id
             with self._due_lock:
@@ -144,6 +144,17 @@ class Beyond:
             settle_clarification(scope, query, self.states, self._tools)
         except Exception as error:  # the turn is on disk: whatever happens to the short-lived state, that stands
             self._log("clarification", "a clarification cannot be settled", scope.owner, scope.session_id, error)
+
+    def _recounted(self, scope: Scope, topic_id: str) -> bool:
+        """A turn was answered after it had found its topic, which is rare: the topic counts again."""
+        from ricordo.verbs.compaction import recount
+
+        try:
+            recount(self._tools, scope.owner, scope.session_id, topic_id)
+        except Exception as error:
+            self._log("topics", "a topic cannot count again", scope.owner, scope.session_id, error)
+            return False
+        return True
 
     def _find(self, scope: Scope) -> "FindTurns":
         return lambda words: self.remembering().quoted(scope, words)

@@ -24,7 +24,6 @@ from ricordo.tokens import ApproximateCounter
 from ricordo.verbs import forget, transfer
 from ricordo.verbs.ids import new_id
 from ricordo.verbs.tools import Scope, Tools
-from ricordo.verbs.verify import verify
 
 log = logging.getLogger("ricordo")
 
@@ -145,7 +144,8 @@ class Memory:
 
     def delete_session(self, session_id: str, *, user_id: str) -> int:
         """Remove a session with everything in it; how many turns went."""
-        gone = self.store.delete_session(self._owner(user_id), check_id("session_id", session_id))
+        owner = self._owner(user_id)
+        gone = self.store.delete_session(owner, session_id) if _readable(session_id) else None
         if gone is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}")
         self._beyond.removed(self._owner(user_id))
@@ -254,6 +254,8 @@ class Memory:
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         """Re-derive counts, checksums and numbering; report every difference."""
+        from ricordo.verbs.verify import verify  # the archive comes with it
+
         return verify(self._tools, self.settings.tenant_id, progress)
 
     def backup(self, path: str | Path, progress: Callable[[int, int], None] | None = None) -> None:

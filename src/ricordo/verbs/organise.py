@@ -6,7 +6,8 @@ only if nobody else has written meanwhile; if somebody has, the next pass decide
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 from ricordo.followups.parse import parse
 from ricordo.recall.vectors import Vectors
@@ -36,12 +37,12 @@ from ricordo.verbs.compaction import (
     recount,
     turns_numbered,
 )
-from ricordo.verbs.ids import new_id
 from ricordo.verbs.indexing import Indexes
 from ricordo.verbs.tools import Tools
 
 PASS = 32  # turns assigned in one pass
 ANSWERED_WITHIN = timedelta(hours=1)  # a question waits so long for its answer, then it finds its topic alone
+LATEST = datetime.max.replace(tzinfo=UTC)
 BEFORE = 16  # turns read back to know what is being talked about
 
 
@@ -49,7 +50,6 @@ BEFORE = 16  # turns read back to know what is being talked about
 class _Pass:
     """One walk over new turns: the shelf as it becomes, and the talk so far."""
 
-    now: datetime
     scale: Scale
     embedder: str
     vectors: Mapping[str, Vectors]
@@ -75,6 +75,13 @@ class _Pass:
         if topic_id is not None:
             self.active = topic_id
             self.said.setdefault(topic_id, []).append(message)
+
+    def free_moment(self, moment: datetime) -> datetime:
+        """The moment, or the next one at which no topic began: topics stand in the order they began."""
+        taken = {topic.created_at for topic in self.topics.values()}
+        while moment in taken and moment < LATEST:
+            moment += timedelta(microseconds=1)
+        return moment
 
     def talk(self) -> Talk | None:
         """What is being talked about, for the next decision."""
@@ -129,7 +136,7 @@ def _begin(
         scale = scale.at(wished)
     before = tools.store.turns(owner, session_id, before=shelf.through + 1, last=BEFORE)
     vectors = indexes.vectors(owner, [*before, *new])
-    walk = _Pass(tools.clock.now(), scale, name, vectors, {topic.id: topic for topic in shelf.topics})
+    walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
     _recentre(walk, indexes)
     for turn in before:
         for message in walk.spoken(turn):
@@ -157,13 +164,13 @@ def _assign(walk: _Pass, turn: Turn) -> None:
     leans = following(turn.query, parse(turn.query)) if turn.question else "no"
     decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, following=leans)
     if decision.topic_id is None:
+        began = walk.free_moment(turn.created_at)
         topic = Topic(
-            # Topics that began at the same moment stand in the order of their turns.
-            id=new_id(walk.now + timedelta(milliseconds=turn.turn_number)),
+            id=str(uuid4()),  # not by time: people name a topic by the beginning of its id
             title=title_of(first.text),
             centre=first_centre(first.vector),
-            created_at=turn.created_at,
-            last_active_at=turn.created_at,
+            created_at=began,
+            last_active_at=began,
             embedder=walk.embedder,
         )
     else:
