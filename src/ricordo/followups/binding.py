@@ -49,6 +49,13 @@ def list_nouns(history: Sequence[PastTurn], language: Language) -> Words:
     return frozenset(found)
 
 
+def list_labels(history: Sequence[PastTurn]) -> Words:
+    """What the items of the newest lists are called: printed labels and places."""
+    newest = next((turn for turn in reversed(history[-LISTS_AT_HAND:]) if len(items_of(turn)) > 1), None)
+    items = items_of(newest) if newest is not None else ()
+    return frozenset(name for item in items for name in (item.label, str(item.position)) if name)
+
+
 def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Language) -> tuple[Choice, ...]:
     """The choices that fit a place: none, one, or several when the place is ambiguous."""
     # A noun first looks for a list about it; only a noun that any list could bear falls back on the newest list.
@@ -82,6 +89,10 @@ def _fitting(turn: PastTurn, items: Sequence[Item], pick: Pick) -> Iterator[Choi
 def _chosen(listed: Sequence[Item], pick: Pick) -> tuple[Item, ...]:
     if pick.every:
         return tuple(listed) if len(listed) >= 2 and pick.count in (0, len(listed)) else ()
+    if pick.rest:
+        known = {place - 1 if place > 0 else len(listed) + place for place in pick.positions}
+        others = tuple(item for at, item in enumerate(listed) if at not in known)
+        return others if known and len(others) < len(listed) and pick.count in (0, len(others)) else ()
     if pick.label:
         labelled = [item for item in listed if item.label == pick.label]
         if labelled:

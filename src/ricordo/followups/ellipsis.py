@@ -84,8 +84,23 @@ def _waits_for_topic(line: Line, language: Language) -> bool:
     relational = [i for i, token in enumerate(line.tokens) if token.word in language.relational]
     if not relational:
         return line.text.endswith("?") and any(word in language.verbs for word in words) and len(words) >= 2
+    if any(_is_complement(line, language, i) for i in relational[1:]):
+        return False
     # "What is a symptom?" asks for a definition and is complete.
     return not any(line.word(i - 1) in language.indefinite for i in relational)
+
+
+def _is_complement(line: Line, language: Language, at: int) -> bool:
+    """ "the stages of the process", "le fasi della vita": what a noun is said to be of is itself the topic.
+
+    Without an article it is half of a compound that still waits ("the cause of death", "i fattori di rischio").
+    """
+    at -= 1
+    if line.word(at) not in language.articles:
+        return False
+    while line.word(at) in language.articles and line.word(at) not in language.links:
+        at -= 1
+    return line.word(at) in language.links and line.word(at - 1) in language.relational
 
 
 def _unsorted(line: Line, language: Language) -> Reference | None:

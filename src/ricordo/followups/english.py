@@ -31,7 +31,7 @@ _VERBS = """accept accepts add adds affect affects allow allows apply applies as
     matters mean means meant meet met mix move moved moves need needed needs open operate pay pick plan plant
     play played plays prepare prevent prevents produce produced proof provide provides published put read reduce
     remain remove removes require required requires rise rose run runs said save saw say says see seen sell
-    sells send serve served set share show showed shows sign sit skip sleep solve speak spread spreads start
+    sells send serve served set share show showed shows sign seem seems sit skip sleep solve sound sounds appear appears speak spread spreads start
     started starts stay stop stopped stops study suffer suggest survive survived take taken takes taking taste
     teach tell think told took travel treat treated treats tried try turn turned turning understand undo use
     used uses using visit want wanted wants was wash watch wear went win wins won work worked works working
@@ -75,6 +75,11 @@ _RELATIONAL = """ability abilities accident accomplishments achievement achievem
     technique techniques temperature term terms theme themes theory time tip tips title tour tradition
     traditions traits treatment treatments trend trends type types uses value values variety version versions
     view views war warnings way ways weakness weaknesses wealth weather weight wife winner work works year years"""
+
+_REPORTED = (
+    r"(?:said|believed|thought|known|claimed|argued|estimated|reported|assumed|supposed|rumou?red|expected|agreed"
+    r"|understood|recommended|suggested|accepted|considered|feared|hoped|stated|written)"
+)
 
 ENGLISH = Language(
     code="en",
@@ -133,6 +138,16 @@ ENGLISH = Language(
     none=words("none neither"),
     none_alone=words("neither"),
     not_alone=frozenset(),
+    label_articles=frozenset(),
+    label_article_needed=False,
+    requests=words(
+        """elaborate expand explain detail details describe clarify develop discuss unpack repeat summarise summarize
+        show tell me give say more on about into go deeper further the info information please only just and ok
+        okay yes so then let s take i want would like d need to know hear see can could you first what how
+        regarding for start with"""
+    ),
+    rests=words("rest others other remaining"),
+    partitives=frozenset(),
     number_words=words("number numbers no nr n"),
     measures=r"(?!)",
     group_pronouns=words("them these those"),
@@ -150,7 +165,16 @@ ENGLISH = Language(
     replaceable=words("it they them he she him"),
     owned=words("its their his her"),
     person_words=words("who whose whom"),
+    comparatives=frozenset(),
+    announced={},
+    own_subject=r"(?!)",
     pleonastic=(
+        r"\bit (?:is|was|s|has been|had been)(?: not| \w+ly| often| once| still| now| also| sometimes){0,2} "
+        + _REPORTED
+        + r"(?: \w+){0,2} that\b"
+        r"|\b(?:is|was) it(?: not| \w+ly| often| still| now)? "
+        + _REPORTED
+        + r" (?:that|who|what|how|why|when|where|which|if|whether)\b|"
         r"\b(?:is|was|isn t|be|it s|it is|it was|makes?|would|find) (?:it )?(?:be )?(?:really |also |ever "
         r"|always )?"
         r"(?:safe|possible|impossible|true|false|better|best|necessary|legal|illegal|normal|easy|hard"
@@ -199,7 +223,7 @@ ENGLISH = Language(
         r"|how so|meaning|what do you mean|in what (?:sense|way))"
     ),
     going_on_tails=(
-        r"(?:it|this|that|yourself|again|better|further|more|more clearly|more simply|in (?:more |greater "
+        r"(?:the last (?:thing|bit|sentence|part)|it|this|that|yourself|again|better|further|more|more clearly|more simply|in (?:more |greater "
         r"|further |some )?"
         r"(?:detail|depth)|in (?:simple|simpler|plain|other|easier) (?:words|terms|english)|simply|clearly"
         r"|differently"

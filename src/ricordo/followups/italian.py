@@ -70,7 +70,7 @@ _RELATIONAL = """alternativa alternative ambito ambiti anno anni applicazione ap
     dimensioni documenti dosaggio dose durata eccezione eccezioni economia effetti effetto elementi elemento
     epoca esempi esempio esito età eventi evento evoluzione fase fasi fattore fattori figli figlio figlia fine
     fini fondatore fondatori fonte fonti forma forme formula frequenza funzione funzioni futuro genere generi
-    genitori gradi grado gravità idea idee importanza importo impatto indicazioni influenza influenze
+    genitori gradi grado gravità idea idee importanza importo impatto indicazioni influenze
     ingrediente ingredienti inizio interpretazione inventore ispirazione limite limiti lingua lunghezza luogo
     luoghi madre marito materiale materiali meccanismo membri metodo metodi misura misure modalità modello
     modelli moglie morte motivo motivi nascita natura nome nomi norma numero nazionalità obiettivi obiettivo
@@ -85,6 +85,12 @@ _RELATIONAL = """alternativa alternative ambito ambiti anno anni applicazione ap
     terapie termini tipi tipo tipologia tipologie titolo tradizioni trama trattamenti trattamento uso utilizzi
     utilizzo valore valori vantaggi vantaggio variante varianti velocità versione versioni vita volta volte
     dettagli dettaglio informazioni informazione personaggi personaggio"""
+
+# "come prima" refers back where the phrase ends; in "come prima cosa" it does not.
+_CLAUSE_END = (
+    r"(?= ?$| [^\w\s]| (?:ma|e|o|però|anche|solo|invece|ora|adesso|per|con|senza|in|su|da|al|alla|ai|alle|nel"
+    r"|nella|nei|sul|sulla|sui)\b)"
+)
 
 ITALIAN = Language(
     code="it",
@@ -152,6 +158,16 @@ ITALIAN = Language(
     none=words("nessuno nessuna"),
     none_alone=frozenset(),
     not_alone=words("prima"),
+    label_articles=words("il la l del della dell sul sulla sull al alla all"),
+    label_article_needed=True,
+    requests=words(
+        """elabora dettaglia sviluppa approfondisci approfondire espandi chiarisci chiariscimi spiega spiegami spiegare
+        descrivi descrivimi ripeti ripetimi riassumi illustra commenta analizza mostra mostrami fammi vedere dimmi
+        parlami parla raccontami dammi voglio vorrei puoi potresti sapere mi interessa interessano di più su per
+        meglio solo soltanto e ok sì allora prima anche qualcosa dettagli sul sulla sui favore i le gli punti"""
+    ),
+    rests=words("altri altre resto restanti rimanenti"),
+    partitives=words("ne"),
     number_words=words("numero numeri n nr"),
     measures=r"\b(?:metri|m|km|chilometri|bit|byte|fotogrammi|frame|giri|volte|litri|battiti|cicli) al secondo\b",
     group_pronouns=words("questi queste quelli quelle loro essi esse"),
@@ -185,6 +201,9 @@ ITALIAN = Language(
     replaceable=frozenset(),
     owned=frozenset(),
     person_words=words("chi"),
+    comparatives=words("più meno prima dopo meglio peggio maggiore minore"),
+    announced={"lo": "il lo l un uno", "la": "la l una", "l": "il lo la l un una", "li": "i gli", "le": "le"},
+    own_subject=r"\w+(?:o|i|mo|te|no)",
     pleonastic=(
         r"\bquesto punto\b|\bin questo momento\b|\bne vale la pena\b|\b(?:che )?ne (?:pensi|dici)\b"
         r"|\bquest anno\b"
@@ -228,7 +247,7 @@ ITALIAN = Language(
         r"|finisci|completa)"
     ),
     going_on_tails=(
-        r"(?:meglio|bene|di più|più a fondo|a fondo|ancora|di nuovo|nuovamente|un po|un po di più|specifico"
+        r"(?:l ultima (?:cosa|frase|parte)|meglio|bene|di più|più a fondo|a fondo|ancora|di nuovo|nuovamente|un po|un po di più|specifico"
         r"|preciso"
         r"|(?:più )?(?:in|nel) dettaglio|nei dettagli|più(?: (?:chiaro|chiara|chiaramente|semplice"
         r"|semplicemente|specifico"
@@ -287,7 +306,7 @@ ITALIAN = Language(
         r"|nominato|elencato"
         r"|indicato|proposto|descritto|spiegato|detto|dato|raccomandato)\b"
         r"|\b(?:hai|avevi) (?:appena |prima |già )?(?:citato|menzionato|nominato|accennato (?:a|al|alla|ai))\b"
-        r"|\bcome (?:prima|sopra|in precedenza)\b|\b(?:detto|visto|citato|citata|menzionato"
+        r"|\bcome (?:prima|sopra|in precedenza)" + _CLAUSE_END + r"|\b(?:detto|visto|citato|citata|menzionato"
         r"|menzionata) (?:prima|sopra|in precedenza)\b"
         r"|\bprima (?:hai|avevi) parlato\b|\babbiamo (?:parlato|discusso|visto)\b|\bdi prima\b"
         r"|\bsopra citat[oaie]\b"
@@ -297,7 +316,7 @@ ITALIAN = Language(
         r"| sopra)?\b"
         r"|\bl ultima risposta\b|\b(?:elenco|lista|tabella|riassunto|testo|codice) (?:sopra|precedente"
         r"|di prima|qui sopra)\b"
-        r"|\bhai appena (?:detto|scritto|spiegato)\b|\b(?:di cui|qui) sopra\b|\bcome prima\b"
+        r"|\bhai appena (?:detto|scritto|spiegato)\b|\b(?:di cui|qui) sopra\b|\bcome prima" + _CLAUSE_END
     ),
     comparison=(
         r"\brispetto a(?:l|llo|lla|ll|i|gli|lle)?\b|\bin confronto\b|\bconfront\w+\b|\bdifferenz[ae]\b"

@@ -74,6 +74,13 @@ class Language:
     group_pronouns: Words
     number_words: Words
     measures: str
+    # Labels said on their own: articles that introduce one, whether a letter needs one, words that only ask for it.
+    label_articles: Words
+    label_article_needed: bool
+    requests: Words
+    # "the rest", "gli altri": every item but those named.
+    rests: Words
+    partitives: Words
     set_articles: Words
     # Pronouns.
     personal: Words
@@ -90,6 +97,11 @@ class Language:
     owned: Words
     person_words: Words
     pleonastic: str
+    # What a word of comparison may be followed by to mean the thing named before ("più di quella fredda").
+    comparatives: Words
+    # The articles that a clitic announces when its noun comes later ("lo ha scritto il …"), and verbs with a subject.
+    announced: Mapping[str, str]
+    own_subject: str
     # Whole-message and cue patterns.
     fillers: Words
     polite_endings: Words
@@ -122,7 +134,7 @@ class Language:
         """Every pattern of the table, compiled once."""
         whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
         names = (
-            "measures enclitic pleonastic openers bare_question zero_subject statement back last_answer "
+            "measures enclitic pleonastic own_subject openers bare_question zero_subject statement back last_answer "
             "comparison bare_comparison headless plural_of presupposing introduction"
         )
         return whole | {name: re.compile(getattr(self, name)) for name in names.split()}

@@ -21,7 +21,33 @@ _LARGEST = 99
 
 
 def places(line: Line, language: Language, nouns: Words = frozenset()) -> Iterator[Reference]:
-    """Every place of a list that the line names, in the order of the words."""
+    """Every place of a list that the line names, in the order of the words; "the rest" is all but the others."""
+    found = tuple(_named(line, language, nouns))
+    rest = next((_rest(line, language, at) for at in range(len(line.tokens)) if _rest(line, language, at)), None)
+    if rest is None:
+        yield from found
+        return
+    first, last, count = rest
+    start, end = line.span(first, last)
+    known = tuple(place for each in found if each.pick is not None for place in each.pick.positions)
+    pick = Pick(positions=known, rest=True, count=count)
+    yield Reference("ordinal", 0.75, start, end, line.original[start:end], pick=pick)
+
+
+def _rest(line: Line, language: Language, index: int) -> tuple[int, int, int] | None:
+    """ "the rest", "gli altri due": where it stands, and how many when that is said."""
+    if line.word(index) not in language.rests or line.word(index - 1) not in language.articles:
+        return None
+    at = index + 1
+    count = language.cardinals.get(line.word(at)) or _digits(line.word(at)) or 0
+    at += bool(count)
+    if line.word(at) in language.ones and not count:
+        return None
+    ends = not line.is_word(at) or (line.word(at) in language.links and _points_back(line, language, at + 1))
+    return (index - 1, at - 1, count) if ends else None
+
+
+def _named(line: Line, language: Language, nouns: Words) -> Iterator[Reference]:
     taken = -1
     for index in range(len(line.tokens)):
         if index <= taken:
@@ -79,7 +105,7 @@ def _labelled(line: Line, language: Language, nouns: Words, index: int) -> _Foun
     """ "point 2", "steps 2 and 3", "opzione b", "punto tre"."""
     noun = line.word(index)
     of_the_talk = stem(noun) in nouns and line.word(index - 1) in language.articles and _digits(line.word(index + 1))
-    if noun not in language.list_nouns and not of_the_talk:
+    if (noun not in language.list_nouns and not of_the_talk) or line.word(index - 1) in language.partitives:
         return None
     at = index + 1
     while line.word(at) in _NUMBER_SIGNS or line.word(at) in language.number_words:
@@ -246,7 +272,9 @@ def _free(line: Line, language: Language, at: int, bare: bool = False) -> bool:
     if word in language.links:
         return _points_back(line, language, at + 1)
     if bare and word in language.ordinal_stoppers:
-        return False
+        # "L'ultimo a cosa serve?": the question itself begins here.
+        asked = line.word(at + 1)
+        return asked in language.sorting_words or asked in language.person_words
     return not bare or not language.is_content(word)
 
 
@@ -257,7 +285,9 @@ def _standing(line: Line, language: Language, at: int) -> bool:
 
 def _predicate(line: Line, language: Language, first: int, at: int) -> bool:
     """Whether the place is the subject of a yes-or-no question ("Are the last two suitable…?")."""
-    if first == 0 or line.word(first - 1) not in language.auxiliaries or not line.is_word(at):
+    if line.word(first - 1) in language.links:
+        first -= 2  # "Are both of the last two cheap?"
+    if first <= 0 or line.word(first - 1) not in language.auxiliaries or not line.is_word(at):
         return False
     ends = not line.is_word(at + 1)
     return ends or (line.word(at) in language.modifiers and not _has_noun(line, language, at + 1))

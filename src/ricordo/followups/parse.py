@@ -8,6 +8,7 @@ a missed one, because it drags an old topic into a new question.
 from ricordo.followups import cue
 from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.language import Language, Words
+from ricordo.followups.labels import label_sequence
 from ricordo.followups.languages import language_of
 from ricordo.followups.line import Line, read
 from ricordo.followups.ordinal import places, whole_message
@@ -18,21 +19,28 @@ from ricordo.followups.reference import Reference
 LONGEST_FOLLOW_UP = 400
 
 
-def parse(question: str, *, nouns: Words = frozenset(), language: Language | None = None) -> tuple[Reference, ...]:
-    """The references of a question; `nouns` are stems of the nouns that lists in the talk are about."""
+def parse(
+    question: str, *, nouns: Words = frozenset(), labels: Words = frozenset(), language: Language | None = None
+) -> tuple[Reference, ...]:
+    """The references of a question; `nouns` are stems of what lists in the talk are about, `labels` those in sight."""
     if len(question) > LONGEST_FOLLOW_UP:
         return ()
     line = read(question)
     if not line.words:
         return ()
-    return traces(line, language or language_of(question), nouns)
+    return traces(line, language or language_of(question), nouns, labels)
 
 
-def traces(line: Line, language: Language, nouns: Words = frozenset()) -> tuple[Reference, ...]:
+def traces(
+    line: Line, language: Language, nouns: Words = frozenset(), labels: Words = frozenset()
+) -> tuple[Reference, ...]:
     """The references of a line already read, in a known language."""
+    named = label_sequence(line, language, labels)
     alone = whole_message(line, language)
     if alone is not None:
-        return (alone,)
+        # "la a e la d" is two places, though all its other words are fillers.
+        several = named is not None and named.pick is not None and len(named.pick.positions) > 1
+        return (named,) if named is not None and several else (alone,)
     said = cue.statement(line, language)
     if said is not None:
         return (said,)
@@ -40,6 +48,8 @@ def traces(line: Line, language: Language, nouns: Words = frozenset()) -> tuple[
     if going_on is not None:
         return (going_on,)
     found = tuple(places(line, language, nouns))
+    if named is not None and not found:
+        found = (named,)
     compared = cue.comparison(line, language, found)
     if compared is not None:
         return (compared,)

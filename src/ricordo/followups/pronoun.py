@@ -23,7 +23,9 @@ def pronouns(line: Line, language: Language) -> Iterator[Reference]:
         noun_at = _pointing(line, language, index)
         if noun_at is None or any(start <= token.start < end for start, end in empty):
             continue
-        if _answered_within(line, language, index):
+        if _answered_within(line, language, index) or _answered_after(line, language, index):
+            continue
+        if noun_at > index and _compared_within(line, language, index):
             continue
         word = token.word
         last = noun_at if noun_at > index else index
@@ -142,6 +144,34 @@ def _answered_within(line: Line, language: Language, index: int) -> bool:
     return any(
         _names(line, language, at) and (not people or (at > 0 and line.tokens[at].capital)) for at in range(boundary)
     )
+
+
+def _answered_after(line: Line, language: Language, index: int) -> bool:
+    """Whether the noun comes later: "Chi lo ha scritto il Nome della rosa?", "Who painted it, the Mona Lisa?"."""
+    end = max(at for at, token in enumerate(line.tokens) if token.is_word)
+    for at in range(index + 1, end):
+        if not _names(line, language, at + 1) or line.word(at) in language.prepositions:
+            continue
+        tail = range(at, end + 1)
+        if any(not line.is_word(i) or line.word(i) in language.auxiliaries for i in tail):
+            continue
+        if line.word(at - 1) == "," and line.word(at) in language.articles:
+            return True
+        if any(line.word(i) in _MARKS or line.word(i) in language.clause_words for i in range(index, at)):
+            continue
+        asks_who = any(line.word(i) in language.person_words for i in range(index))
+        subject = asks_who or language.patterns["own_subject"].fullmatch(line.word(index + 1)) is not None
+        if subject and line.word(at) in language.announced.get(line.word(index), "").split():
+            return True
+    return False
+
+
+def _compared_within(line: Line, language: Language, index: int) -> bool:
+    """ "L'acqua calda congela prima di quella fredda": a demonstrative and an adjective repeat the noun compared."""
+    if line.word(index - 1) not in language.links and line.word(index - 1) not in language.relatives:
+        return False
+    before = next((at for at in range(index - 1) if line.word(at) in language.comparatives), 0)
+    return any(_names(line, language, at) for at in range(before))
 
 
 def _opens_clause(line: Line, language: Language, at: int) -> bool:

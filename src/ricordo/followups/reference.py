@@ -31,6 +31,8 @@ class Pick:
     count: int = 0
     negated: bool = False
     step: int = 0
+    # All but `positions`; without any, all but the item last talked about.
+    rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

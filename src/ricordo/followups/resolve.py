@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ricordo.followups.alternatives import alternatives
-from ricordo.followups.binding import LISTS_AT_HAND, Choice, choices, items_of, list_nouns, next_choice, with_items
+from ricordo.followups.binding import LISTS_AT_HAND, Choice, choices, items_of, list_labels, list_nouns, next_choice, with_items
 from ricordo.followups.focus import Focus, Mention, PastTurn, follow
-from ricordo.followups.items import Item
+from ricordo.followups.items import Item, lists_of
 from ricordo.followups.language import Language
 from ricordo.followups.languages import language_of
-from ricordo.followups.line import read, stem
+from ricordo.followups.line import read, stem, stems
 from ricordo.followups.parse import parse
+from ricordo.followups.phrases import content_words
 from ricordo.followups.reference import Pick, Reference
 from ricordo.followups.resolution import Candidate, Resolution, Resolved
 from ricordo.followups.search import best_item, find_in
@@ -63,8 +64,14 @@ def resolve(
     last_query = history[-1].query if history else ""
     language = language_of(question, default=language_of(last_query) if last_query else None)
     talk = _Talk(history, language, find_answer)
-    references = parse(question, nouns=list_nouns(history, language), language=language) if history else ()
+    references = (
+        parse(question, nouns=list_nouns(history, language), labels=list_labels(history), language=language)
+        if history
+        else ()
+    )
     bound = _bind(references, talk)
+    if not bound.resolved and references and references[0].kind == "statement":
+        references = ()  # Nobody said it here: "You said hello to my dog" is not about an answer.
     additions = fit_additions(question, bound.offered)
     standalone = write_standalone(question, additions, references, language) if additions else question
     rewritten_by = "rules"
@@ -116,15 +123,21 @@ def _bind_places(references: Sequence[Reference], talk: _Talk) -> _Bound:
     if not resolved and references[0].pick is not None and references[0].pick.step > 0:
         # "What's the next step?" without an item to count from asks to go on.
         return _bind_last_answer(references[0], talk, certainty=0.6)
+    if not resolved and references[0].pick is not None and references[0].pick.rest:
+        return _bind_topic(references, talk)
     if resolved or references[0].pick is None:
         return _Bound(tuple(dict.fromkeys(resolved)), (), tuple(offered))
     return _bind_sides(references[0], talk)
 
 
 def _choices(pick: Pick, noun: str, talk: _Talk) -> tuple[Choice, ...]:
-    if not pick.step:
+    if not pick.step and (pick.positions or not pick.rest):
         return choices(pick, noun, talk.history, talk.language)
     last = _last_choice(talk)
+    if pick.rest:
+        others = tuple(item for item in last.listed if item not in last.items) if last is not None else ()
+        fits = last is not None and others and pick.count in (0, len(others))
+        return (Choice(last.turn, others, last.listed),) if last is not None and fits else ()
     following = next_choice(last, pick.step) if last is not None else None
     return (following,) if following is not None else ()
 
@@ -145,6 +158,21 @@ def _last_choice(talk: _Talk) -> Choice | None:
             if len(found) != 1:
                 return None
             return next_choice(found[0], steps) if steps else found[0]
+        named = _named_choice(talk.history[at].query, before, talk.language)
+        if named is not None:
+            return named
+    return None
+
+
+def _named_choice(query: str, history: Sequence[PastTurn], language: Language) -> Choice | None:
+    """The one item of the newest list that a question called by its name ("Con cosa abbino il Barolo?")."""
+    said = stems(content_words(read(query), language))
+    turn = next((t for t in reversed(history[-LISTS_AT_HAND:]) if items_of(t)), None)
+    for listed in lists_of(items_of(turn)) if turn is not None else ():
+        names = [stems(content_words(read(headline(item.text)), language)) for item in listed]
+        named = [item for item, name in zip(listed, names, strict=True) if name and name <= said]
+        if turn is not None and len(named) == 1 and len(listed) > 1:
+            return Choice(turn, tuple(named), listed)
     return None
 
 
@@ -183,7 +211,10 @@ def _bind_said(reference: Reference, talk: _Talk) -> _Bound:
         pool = (*(turn for turn in elsewhere if turn.turn_number not in at_hand), *talk.history)
         found = find_in(reference.content, pool, talk.language)
     if not found:
-        return _bind_last_answer(reference, talk, certainty=0.4 if reference.content else 1.0)
+        described = bool(content_words(read(reference.content), talk.language))
+        if described and reference.kind == "statement":
+            return _Bound()
+        return _bind_last_answer(reference, talk, certainty=0.4 if described else 1.0)
     turn = found[0]
     item = best_item(reference.content, turn, talk.language)
     text = item.text if item is not None else turn.response or turn.query
