@@ -35,11 +35,27 @@ _LEANING = (
     "there",
 )  # fmt: skip
 
+_JOINING = (
+    # Italian
+    "e", "ed", "ma", "però", "quindi", "allora", "oppure",
+    # English
+    "and", "but", "so", "or", "what about", "how about",
+)  # fmt: skip
+
+_ADDING = (
+    # Italian
+    "anche", "invece", "altro", "altri", "altre", "gli", "più", "meno",
+    # English
+    "also", "too", "instead", "else", "more", "less",
+)  # fmt: skip
+
 
 def _any_of(phrases: tuple[str, ...]) -> str:
     return "(?:" + "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True)) + r")\b"
 
 
 OPENING = re.compile(r"\W*" + _any_of(_OPENING), re.IGNORECASE)  # at the very beginning: use match
+# A conjunction at the very beginning, or a word that adds to what was said: use search.
+CONTINUING = re.compile(r"\A\W*" + _any_of(_JOINING) + r"(?!')|\b" + _any_of(_ADDING), re.IGNORECASE)
 CLOSING = re.compile(r"\b" + _any_of(_CLOSING), re.IGNORECASE)
 LEANING = re.compile(r"\b" + _any_of(_LEANING), re.IGNORECASE)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ricordo.recall.words import stems
 from ricordo.records import Role
-from ricordo.topics.cues import CLOSING, LEANING, OPENING
+from ricordo.topics.cues import CLOSING, CONTINUING, LEANING, OPENING
 from ricordo.topics.following import Following
 from ricordo.topics.thresholds import Scale
 from ricordo.topics.topic import Topic
@@ -25,7 +25,6 @@ from ricordo.topics.vectors import Vector, bytes_of, unit, vector_of
 TITLE_CHARACTERS = 80
 RECENT_MESSAGES = 4
 _CENTRE_MEMORY = 16  # a centre follows its topic: the last sixteen messages or so decide where it lies
-_ASKED_AMONG_PEOPLE, _ASKED_OF_AN_ASSISTANT = 1.0, 1.5
 _TYPICAL_WORDS = 8
 _MOST_WORDS = 16
 _TITLES_READ = 5
@@ -53,6 +52,8 @@ class Weights:
     overlap: float = -0.85
     young: float = -1.37
     title: float = -1.0
+    put_to_assistant: float = -0.75
+    continues: float = -1.0
 
 
 WEIGHTS = Weights()
@@ -132,7 +133,19 @@ def decide(
     if active is not None and following == "talk":
         return Decision(active.topic_id, "follow-up")
     others = [topic for topic in topics if active is None or topic.id != active.topic_id]
-    choices = [choice for choice in (_stay(message, active, scale), _back(message, others, scale)) if choice]
+    if active is not None and following == "past":
+        named = _named(message, active, topics)
+        if named and (back := _back(message, named, scale)):
+            return back if back.margin >= 0 else replace(back, reason="follow-up")
+    stay, back = _stay(message, active, scale), _back(message, others, scale)
+    if active and active.recent[-1].role == "assistant" and stay and back and min(stay.margin, back.margin) >= 0:
+        # Both would do. How people talk spoke for staying alone, so where the words name the other topic the two are
+        # compared by one measure.
+        two = [topic for topic in topics if topic.id in (stay.topic_id, back.topic_id)]
+        here = _back(message, [topic for topic in two if topic.id == stay.topic_id], scale)
+        if here and back.similarity > here.similarity and _named(message, active, two):
+            return back
+    choices = [choice for choice in (stay, back) if choice]
     best = max(choices, key=lambda choice: choice.margin, default=None)
     if best is None:
         return Decision(None, "first")
@@ -141,6 +154,15 @@ def decide(
     if following == "past":  # it was said in one of these, and the likeliest is better than a topic of its own
         return replace(best, reason="follow-up")
     return replace(choices[0], topic_id=None, reason="new")
+
+
+def _named(message: Said, talk: Talk, topics: Sequence[Topic]) -> list[Topic]:
+    """The topics that were left and share more words with the message than what is being talked about does."""
+    told = _content(message.text)
+    shared = {topic.id: len(told & _content(" ".join((topic.title, *topic.tags)))) for topic in topics}
+    here = len(told & set().union(*(_content(said.text) for said in talk.recent)))
+    least = max(here, shared.pop(talk.topic_id, 0))
+    return [topic for topic in topics if shared.get(topic.id, 0) > least]
 
 
 def _stay(message: Said, talk: Talk | None, scale: Scale) -> Decision | None:
@@ -159,13 +181,19 @@ def similarity(message: Said, talk: Talk, scale: Scale, weights: Weights = WEIGH
     closest = float(cosines.max())
     cosine = weights.previous_share * float(cosines[-1]) + (1 - weights.previous_share) * closest
     before = recent[-1].text
-    # Between people a question is an event; put to an assistant it is the rule, and says less about leaving.
-    habit = _ASKED_OF_AN_ASSISTANT if recent[-1].role == "assistant" else _ASKED_AMONG_PEOPLE
+    shift = talk.closeness.shift(scale)
+    if recent[-1].role == "assistant":
+        # Whatever is put to an assistant asks, with a question mark or without, so the mark tells nothing. And many
+        # changes of subject must not make the session look like one that is loose by nature: its line only rises.
+        asks = weights.put_to_assistant + weights.continues * bool(CONTINUING.search(message.text))
+        shift = max(shift, -scale.give * scale.spread)
+    else:
+        asks = weights.asks * (("?" in message.text) - 1)
     told = _content(message.text)
     known: set[str] = set().union(*(_content(said.text) for said in recent))
     words = min(sum(1 for _ in _WORD.finditer(message.text)), _MOST_WORDS)
     leaving = (
-        weights.asks * (("?" in message.text) - habit)
+        asks
         + weights.answers * before.rstrip().endswith("?")
         + weights.length * (math.log1p(words) - math.log1p(_TYPICAL_WORDS))
         + weights.closed * bool(CLOSING.search(before))
@@ -175,7 +203,7 @@ def similarity(message: Said, talk: Talk, scale: Scale, weights: Weights = WEIGH
         + weights.young * (talk.message_count == 1)
     )
     # What the session has shown so far moves the line; it is put on this side so that the threshold stays one number.
-    return cosine - talk.closeness.shift(scale) - scale.spread * leaving
+    return cosine - shift - scale.spread * leaving
 
 
 def _back(message: Said, topics: Sequence[Topic], scale: Scale) -> Decision | None:

@@ -5,6 +5,7 @@ scale keeps what was measured on consecutive messages, and every weight of the d
 two numbers differ from one embedder to the next, and they need no labels to be measured.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ class Scale:
     """How an embedder's cosines lie: mean and spread between consecutive messages, and the two lines drawn there.
 
     `trust` is how many cosines of a session weigh as much as `mean`: a session may be unlike what was measured.
+    `give` is by how many spreads at most a chat with an assistant may lower its own line.
     """
 
     mean: float
@@ -30,6 +32,7 @@ class Scale:
     threshold: float
     return_threshold: float
     trust: int = 10
+    give: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.spread > 0:
@@ -57,7 +60,7 @@ _MEASURED: dict[str, Scale] = {
 }
 
 # An embedder nobody measured: its line lies at 0.7 until the session's own cosines have moved it, which they do soon.
-_UNKNOWN = replace(scale(DEFAULT_THRESHOLD - _JOIN_AT * 0.1, 0.1), trust=2)
+_UNKNOWN = replace(scale(DEFAULT_THRESHOLD - _JOIN_AT * 0.1, 0.1), trust=2, give=math.inf)
 
 
 def scale_for(embedder: str) -> Scale:
