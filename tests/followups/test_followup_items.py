@@ -56,7 +56,7 @@ def test_cited_chunks_stand_in_the_text(answer: str, ids: tuple[str, ...]) -> No
         ("• one\n• two", ["", ""], ["one", "two"]),
         ("| a | b |\n|---|---|\n| one | 1 |\n| two | 2 |", ["", ""], ["one | 1", "two | 2"]),
         ("Tre punti: 1) Uno. 2) Due. 3) Tre.", ["1", "2", "3"], ["Uno.", "Due.", "Tre."]),
-        ("Either a) this, or b) that.", ["a", "b"], ["this, or", "that."]),
+        ("Either a) this, or b) that.", ["a", "b"], ["this", "that."]),
         ("First, one. Second, two. Finally, three.", ["First", "Second", "Finally"], ["one.", "two.", "three."]),
         ("In primo luogo uno. In secondo luogo due.", ["In primo luogo", "In secondo luogo"], ["uno.", "due."]),
         ("Passo 1: apri\nPasso 2: chiudi", ["1", "2"], ["Passo 1: apri", "Passo 2: chiudi"]),

@@ -34,17 +34,39 @@ def _joins(line: Line, language: Language, at: int) -> bool:
 def _side(line: Line, language: Language, joiner: int, step: int) -> str:
     """The words on one side of the joiner, up to a verb, a question word or a mark."""
     end = joiner + step
-    while line.is_word(end) and abs(end - joiner) <= _LONGEST and not _stops(line, language, end):
+    while abs(end - joiner) <= _LONGEST and (
+        (line.is_word(end) and not _stops(line, language, end)) or _hyphen(line, end)
+    ):
         end += step
     first, last = sorted((joiner + step, end - step))
     while first <= last and not language.is_content(line.word(first)):
         first += 1
     while last >= first and not language.is_content(line.word(last)):
         last -= 1
+    if step > 0 and last > first and line.word(0) in language.auxiliaries and _said_of(line, language, last):
+        last -= 1
     if first > last:
         return ""
     start, stop = line.span(first, last)
     return line.original[start:stop]
+
+
+def _hyphen(line: Line, at: int) -> bool:
+    """Whether a hyphen holds two words together ("cast-iron")."""
+    if line.word(at) != "-" or not (line.is_word(at - 1) and line.is_word(at + 1)):
+        return False
+    return line.tokens[at - 1].end == line.tokens[at].start and line.tokens[at].end == line.tokens[at + 1].start
+
+
+def _said_of(line: Line, language: Language, at: int) -> bool:
+    """ "Is bread or focaccia easier?": the last word is asked of both sides and belongs to neither."""
+    token = line.tokens[at]
+    ends = not line.is_word(at + 1)
+    return ends and not token.capital and (token.word in language.modifiers or _graded(token.word, language))
+
+
+def _graded(word: str, language: Language) -> bool:
+    return language.graded != "" and len(word) > 5 and word.endswith(language.graded)
 
 
 def _stops(line: Line, language: Language, at: int) -> bool:

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from typing import Literal, Protocol
 
-from ricordo.followups.language import Language
+from ricordo.followups.labels import label_sequence
+from ricordo.followups.language import Language, Words
 from ricordo.followups.languages import LANGUAGES, language_of
 from ricordo.followups.line import Line, read, stem
 from ricordo.followups.ordinal import places, whole_message
@@ -127,10 +128,10 @@ def answer(pending: Pending, message: str, *, now: datetime) -> Outcome:
     if not line.words or len(line.words) > _LONGEST_ANSWER:
         return Outcome("cancelled")
     for language in _languages(pending, message):
-        pick = _picked(line, language)
+        pick = _picked(line, language, frozenset(str(place) for place in range(1, len(pending.options) + 1)))
         if pick is not None:
             return _by_pick(pending, pick)
-    named = _named(pending, line) or _nearly_named(pending, line)
+    named = _named(pending, line) or _mentioned(pending, line) or _nearly_named(pending, line)
     if len(named) == 1:
         return _answered(pending, named)
     if named:
@@ -151,7 +152,10 @@ def handle(states: ClarificationStates, key: ClarificationKey, message: str, *, 
     return outcome if states.delete(key) else None
 
 
-def _picked(line: Line, language: Language) -> Pick | None:
+def _picked(line: Line, language: Language, labels: Words) -> Pick | None:
+    named = label_sequence(line, language, labels)
+    if named is not None:
+        return named.pick
     alone = whole_message(line, language)
     if alone is not None:
         return alone.pick
@@ -181,12 +185,36 @@ def _named(pending: Pending, line: Line) -> tuple[Option, ...]:
     return exact or tuple(option for option in pending.options if said <= _meaning(read(option.name)))
 
 
-def _nearly_named(pending: Pending, line: Line) -> tuple[Option, ...]:
-    """The options that the message spells nearly right, whole or by one of their words."""
-    said = " ".join(sorted(_meaning(line)))
-    if len(said) < _SHORTEST_NEAR:
+def _mentioned(pending: Pending, line: Line) -> tuple[Option, ...]:
+    """ "Intendo l'aereo", "I mean the train": the one option whose own words are all said in a short statement."""
+    if line.text.endswith("?") or any(_asks(word) for word in line.words):
         return ()
-    scores = [_nearness(said, _meaning(read(option.name))) for option in pending.options]
+    said = _meaning(line)
+    names = [_meaning(read(option.name)) for option in pending.options]
+    found = []
+    for at, name in enumerate(names):
+        own = name.difference(*(other for i, other in enumerate(names) if i != at))
+        # Beside the name stands at most the verb that chooses it; more would be a question of its own.
+        if own and own <= said and len(said - name) <= 1:
+            found.append(pending.options[at])
+    return tuple(found) if len(found) == 1 else ()
+
+
+def _asks(word: str) -> bool:
+    return any(
+        word in language.manner_words or word in language.sorting_words or word in language.person_words
+        for language in LANGUAGES
+    )
+
+
+def _nearly_named(pending: Pending, line: Line) -> tuple[Option, ...]:
+    """The options that the message spells nearly right, whole or by one of their words, with or without endings."""
+    scores = [0.0] * len(pending.options)
+    for read_words in (_meaning, _spelled):
+        said = " ".join(sorted(read_words(line)))
+        if len(said) >= _SHORTEST_NEAR:
+            near = [_nearness(said, read_words(read(option.name))) for option in pending.options]
+            scores = [max(pair) for pair in zip(scores, near, strict=True)]
     best = max(scores, default=0.0)
     if best < _NEAR:
         return ()
@@ -199,13 +227,17 @@ def _nearness(said: str, name: frozenset[str]) -> float:
 
 
 def _meaning(line: Line) -> frozenset[str]:
-    """Stems of the words that could belong to a name; a name may be made of words that are grammar elsewhere."""
-    words = [
+    """Stems of the words that could belong to a name."""
+    return frozenset(stem(word) for word in _spelled(line))
+
+
+def _spelled(line: Line) -> frozenset[str]:
+    """The words that could belong to a name, as they are written."""
+    return frozenset(
         word
         for word in line.words
         if not any(word in lang.function_words or word in lang.fillers for lang in LANGUAGES)
-    ]
-    return frozenset(stem(word) for word in words)
+    )
 
 
 def _answered(pending: Pending, chosen: tuple[Option, ...]) -> Outcome:

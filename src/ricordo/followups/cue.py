@@ -6,8 +6,8 @@ because those words are what the resolver searches for.
 
 import re
 
-from ricordo.followups.language import Language
-from ricordo.followups.line import Line
+from ricordo.followups.language import Language, Words
+from ricordo.followups.line import Line, stem
 from ricordo.followups.reference import Pick, Reference
 
 _MARKS = frozenset(",.;:!?…")
@@ -66,19 +66,44 @@ def statement(line: Line, language: Language) -> Reference | None:
     if not content:
         return None
     start, end = line.match_span(match)
-    return Reference("statement", 0.9, start, end, line.original[start:end], content=content)
+    return Reference("statement", 0.9, start, end, line.original[start:end], content=content, must_match=True)
 
 
 def back(line: Line, language: Language) -> Reference | None:
     """A return to something said before, with the words that tell what."""
     previous = language.patterns["last_answer"].search(line.text)
     match = language.patterns["back"].search(line.text) or previous
+    recalled = language.patterns["recalled"].search(line.text) if match is None else None
+    match = match or recalled
     if match is None:
         return None
     start, end = line.match_span(match)
     rest = line.text[: match.start()] + " " + line.text[match.end() :]
     content = "" if previous is not None else " ".join(re.findall(r"\w+", rest))
-    return Reference("back", 0.85, start, end, line.original[start:end], content=content)
+    must_match = recalled is not None
+    return Reference("back", 0.85, start, end, line.original[start:end], content=content, must_match=must_match)
+
+
+def described(line: Line, language: Language, nouns: Words) -> Reference | None:
+    """ "The one about windows", "quella manuale": an item called by words that a list of the talk is made of."""
+    for match in language.patterns["the_one"].finditer(line.text) if nouns else ():
+        said = next(filter(None, match.groups()), "").split()
+        verb = next((at for at, word in enumerate(said) if _ends_description(word, language)), len(said))
+        content = [word for word in said[:verb] if language.is_content(word)]
+        if content and all(stem(word) in nouns for word in content):
+            start, end = line.match_span(match)
+            text = line.original[start:end]
+            return Reference("back", 0.8, start, end, text, content=" ".join(content), must_match=True, one=True)
+    return None
+
+
+def _ends_description(word: str, language: Language) -> bool:
+    return (
+        word in language.verbs
+        or word in language.auxiliaries
+        or word in language.manner_words
+        or word in language.sorting_words
+    )
 
 
 def comparison(line: Line, language: Language, places: tuple[Reference, ...]) -> Reference | None:

@@ -51,7 +51,7 @@ def ellipsis(line: Line, language: Language) -> Reference | None:
 
 
 def _opened(line: Line, language: Language, groups: dict[str, str | None]) -> Reference | None:
-    rest, condition = groups.get("rest"), groups.get("condition")
+    rest, condition = groups.get("rest"), groups.get("condition") or groups.get("supposed")
     if condition and len(condition.split()) <= _CONDITION_WORDS:
         return _whole(line, 0.65)
     if not rest:

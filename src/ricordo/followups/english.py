@@ -237,8 +237,8 @@ ENGLISH = Language(
     ),
     openers=(
         r"^(?:ok |okay |so |yes |well )?(?:and|but|or)? ?(?:(?:what|how) about|what of|and|but|or maybe"
-        r"|or) (?P<rest>.+)$"
-        r"|^(?:and |but )?what if (?P<condition>.+)$"
+        r"|or) (?!if )(?P<rest>.+)$"
+        r"|^(?:and |but )?what if (?P<condition>.+)$|^(?:and|but) if (?P<supposed>[^,;]+)$"
     ),
     bare_question=(
         r"^(?:and |but )?(?:why|how|when|where|who|which|which ones?|whose|what(?: kinds?| types?)?"
@@ -282,6 +282,14 @@ ENGLISH = Language(
         r"|spoken|discussing|covered)"
         r"(?: about)?\b|\bmentioned (?:above|earlier|before)\b|\babove mentioned\b"
         r"|\bearlier (?:in (?:this|our) (?:conversation|chat)|you)\b"
+    ),
+    recalled=(
+        r"\byou were (?:just )?(?:saying|talking|telling me|mentioning)(?: something)?(?: about)?\b"
+        r"|\bwhat (?:did|do) you mean (?:by|with)\b"
+    ),
+    the_one=(
+        r"\bthe ones? (?:about|with|on|for|from|in|by|using|where) (\w+(?: \w+){0,3})"
+        r"|\bthe (\w+(?: \w+){0,2}) (?:one|option|idea|method|approach|row|tip|suggestion|step|point)\b"
     ),
     last_answer=(
         r"\b(?:your|the|that|this) (?:previous|last|earlier|above|first) (?:answer|response|reply|message"
@@ -344,5 +352,6 @@ ENGLISH = Language(
         **dict.fromkeys(("finally", "lastly"), 0),
     },
     gerund="ing",
+    graded="er",
     do_support=words("do does did can could will would should must may might don doesn didn"),
 )

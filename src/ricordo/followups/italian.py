@@ -86,6 +86,10 @@ _RELATIONAL = """alternativa alternative ambito ambiti anno anni applicazione ap
     utilizzo valore valori vantaggi vantaggio variante varianti velocità versione versioni vita volta volte
     dettagli dettaglio informazioni informazione personaggi personaggio"""
 
+_ABOUT = (
+    r"(?:di|del|dello|della|dell|dei|degli|delle|a|ad|al|allo|alla|all|ai|agli|alle|su|sul|sullo|sulla|sull|sui|sugli"
+    r"|sulle|riguardo|circa|a proposito)"
+)
 # "come prima" refers back where the phrase ends; in "come prima cosa" it does not.
 _CLAUSE_END = (
     r"(?= ?$| [^\w\s]| (?:ma|e|o|però|anche|solo|invece|ora|adesso|per|con|senza|in|su|da|al|alla|ai|alle|nel"
@@ -264,8 +268,8 @@ ITALIAN = Language(
     openers=(
         r"^(?:ok |allora |sì |bene )?(?:e|ed|ma|o|oppure|invece|e invece) (?:per quanto riguarda "
         r"|riguardo (?:a|al|alla|ai|alle) |invece )?"
-        r"(?!se )(?P<rest>.+)$"
-        r"|^(?:e|ma) se (?P<condition>.+)$"
+        r"(?!se |per chi )(?P<rest>.+)$"
+        r"|^(?:e|ma) (?:se|per chi) (?P<condition>.+)$"
     ),
     bare_question=(
         r"^(?:e |ma )?(?:perché|perche|come mai|come|quando|dove|chi|quale|quali|quanto|quanta|quanti|quante"
@@ -310,6 +314,17 @@ ITALIAN = Language(
         r"|menzionata) (?:prima|sopra|in precedenza)\b"
         r"|\bprima (?:hai|avevi) parlato\b|\babbiamo (?:parlato|discusso|visto)\b|\bdi prima\b"
         r"|\bsopra citat[oaie]\b"
+    ),
+    recalled=(
+        r"\b(?:cosa|che) (?:mi |ci )?(?:dicevi|raccontavi)(?: prima)? " + _ABOUT + r"\b"
+        r"|\b(?:accennavi|parlavi|menzionavi|citavi)(?: prima| poco fa)? " + _ABOUT + r"\b"
+        r"|\b(?:hai|avevi) (?:appena |prima |già )?parlato " + _ABOUT + r"\b"
+        r"|\bcome (?:accennato|spiegato|anticipato|detto)\b"
+    ),
+    the_one=(
+        r"\bquell[oaie] " + _ABOUT + r" (\w+(?: \w+){0,3})"
+        r"|\bquell[oaie] (?:con|per|in|da|dal|dalla|dall|dai) (\w+(?: \w+){0,3})"
+        r"|\b(?:quell[oae]|quelli) (\w{4,})(?= ?$| [^\w\s]| (?:com|quanto|quando|dove|perché|è|ha|costa|va)\b)"
     ),
     last_answer=(
         r"\b(?:tua|la|nella|della|dalla|alla) (?:ultima |precedente )?risposta(?: precedente| di prima"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ricordo.followups.languages import LANGUAGES
 from ricordo.followups.marks import LIST_RANK, ItemKind, Mark, find_marks
 
 _CITATION = re.compile(r"\[(?P<inside>[^\[\]\n]{1,200})\](?!\()")
@@ -17,6 +18,10 @@ _SOURCES = re.compile(r"^\s*(?:fonti|fonte|sources|source|cit|ref|refs|chunks?)\
 _ID = re.compile(r"(?=[^\s]*[A-Za-z])(?=[^\s]*[\d\-_:.#/])[\w.:#/\-]{2,100}")
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n(?=[^\s])")
 _MOST_ITEMS = 500
+_LONGEST_JOINER = 8
+_JOINED = re.compile(
+    r"[,;]?\s+(?:" + "|".join(sorted(word for lang in LANGUAGES for word in lang.coordinators)) + r")$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +93,12 @@ def _bounds(answer: str, mark: Mark, following: Sequence[Mark]) -> tuple[int, in
         held = [other.line for other in following if mark.rank < other.rank and other.line < end]
         closing = next((m.start() for m in _PARAGRAPH.finditer(answer, mark.start, end) if m.end() not in held), None)
         end = end if closing is None else closing
-    text = answer[mark.start : max(mark.start, end)]
-    return mark.start, mark.start + len(text.rstrip())
+    text = answer[mark.start : max(mark.start, end)].rstrip()
+    if mark.kind == "inline" and after is not None:
+        # "c) … and d) …": the word that joins the items belongs to none of them.
+        joined = _JOINED.search(text, max(0, len(text) - _LONGEST_JOINER))
+        text = text[: joined.start()] if joined is not None and joined.start() else text
+    return mark.start, mark.start + len(text)
 
 
 def _position(mark: Mark, last: tuple[int, int, int] | None) -> int:

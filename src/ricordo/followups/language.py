@@ -113,6 +113,9 @@ class Language:
     zero_subject: str
     statement: str
     back: str
+    # Weaker returns, believed when the talk holds what they name; and one item told by what it says.
+    recalled: str
+    the_one: str
     last_answer: str
     comparison: str
     bare_comparison: str
@@ -127,6 +130,7 @@ class Language:
     sequence: Mapping[str, int] = field(default_factory=dict)
     do_support: Words = frozenset()
     gerund: str = ""
+    graded: str = ""
     onset_article: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -134,7 +138,7 @@ class Language:
         """Every pattern of the table, compiled once."""
         whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
         names = (
-            "measures enclitic pleonastic own_subject openers bare_question zero_subject statement back last_answer "
+            "measures enclitic pleonastic own_subject openers bare_question zero_subject statement back recalled the_one last_answer "
             "comparison bare_comparison headless plural_of presupposing introduction"
         )
         return whole | {name: re.compile(getattr(self, name)) for name in names.split()}

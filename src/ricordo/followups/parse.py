@@ -55,6 +55,9 @@ def traces(
         return (compared,)
     if found:
         return found
+    described = cue.described(line, language, nouns)
+    if described is not None:
+        return (described,)
     returned = cue.back(line, language)
     if returned is not None:
         return (returned,)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from ricordo.followups.alternatives import alternatives
 from ricordo.followups.binding import LISTS_AT_HAND, Choice, choices, items_of, list_labels, list_nouns, next_choice, with_items
 from ricordo.followups.focus import Focus, Mention, PastTurn, follow
-from ricordo.followups.items import Item, lists_of
+from ricordo.followups.items import Item
 from ricordo.followups.language import Language
 from ricordo.followups.languages import language_of
-from ricordo.followups.line import read, stem, stems
+from ricordo.followups.line import read, stem
+from ricordo.followups.naming import described_items, named_choice
 from ricordo.followups.parse import parse
 from ricordo.followups.phrases import content_words
 from ricordo.followups.reference import Pick, Reference
@@ -70,7 +71,7 @@ def resolve(
         else ()
     )
     bound = _bind(references, talk)
-    if not bound.resolved and references and references[0].kind == "statement":
+    if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # Nobody said it here: "You said hello to my dog" is not about an answer.
     additions = fit_additions(question, bound.offered)
     standalone = write_standalone(question, additions, references, language) if additions else question
@@ -98,6 +99,8 @@ def _bind(references: Sequence[Reference], talk: _Talk) -> _Bound:
     first = references[0]
     if first.kind in ("ordinal", "comparison"):
         return _bind_places(references, talk)
+    if first.kind == "back" and first.one:
+        return _bind_described(first, talk)
     if first.kind in ("statement", "back"):
         return _bind_said(first, talk)
     if first.kind == "continuation":
@@ -158,21 +161,9 @@ def _last_choice(talk: _Talk) -> Choice | None:
             if len(found) != 1:
                 return None
             return next_choice(found[0], steps) if steps else found[0]
-        named = _named_choice(talk.history[at].query, before, talk.language)
+        named = named_choice(talk.history[at].query, before, talk.language)
         if named is not None:
             return named
-    return None
-
-
-def _named_choice(query: str, history: Sequence[PastTurn], language: Language) -> Choice | None:
-    """The one item of the newest list that a question called by its name ("Con cosa abbino il Barolo?")."""
-    said = stems(content_words(read(query), language))
-    turn = next((t for t in reversed(history[-LISTS_AT_HAND:]) if items_of(t)), None)
-    for listed in lists_of(items_of(turn)) if turn is not None else ():
-        names = [stems(content_words(read(headline(item.text)), language)) for item in listed]
-        named = [item for item, name in zip(listed, names, strict=True) if name and name <= said]
-        if turn is not None and len(named) == 1 and len(listed) > 1:
-            return Choice(turn, tuple(named), listed)
     return None
 
 
@@ -212,7 +203,7 @@ def _bind_said(reference: Reference, talk: _Talk) -> _Bound:
         found = find_in(reference.content, pool, talk.language)
     if not found:
         described = bool(content_words(read(reference.content), talk.language))
-        if described and reference.kind == "statement":
+        if described and reference.must_match:
             return _Bound()
         return _bind_last_answer(reference, talk, certainty=0.4 if described else 1.0)
     turn = found[0]
@@ -222,6 +213,18 @@ def _bind_said(reference: Reference, talk: _Talk) -> _Bound:
     resolved = Resolved(reference.kind, turn.turn_number, item, text, ids, reference.confidence)
     offered = [] if item is None else [Addition(headline(item.text), turn.turn_number, "item")]
     return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk)))
+
+
+def _bind_described(reference: Reference, talk: _Talk) -> _Bound:
+    """ "The one about windows": the item that says so, or the choice between those that do."""
+    choice = described_items(reference.content, talk.history, talk.language)
+    if choice is None:
+        return _Bound()
+    if len(choice.items) > 1:
+        return _Bound(candidates=tuple(_candidate(choice.turn, item) for item in choice.items[:_MOST_CANDIDATES]))
+    named = Addition(headline(choice.items[0].text), choice.turn.turn_number, "item")
+    resolved = _resolved_choice(reference, Pick(), choice, talk)
+    return _Bound(tuple(resolved), (), (named, *_topic_of(choice.turn, talk)))
 
 
 def _bind_last_answer(reference: Reference, talk: _Talk, certainty: float = 1.0) -> _Bound:

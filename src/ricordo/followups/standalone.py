@@ -44,7 +44,7 @@ def headline(text: str, most_words: int = 10) -> str:
     """How an item names itself: its first clause, without markup and citations."""
     plain = " ".join(_MARKUP.sub(" ", text.split("\n", 1)[0]).split()) or " ".join(_MARKUP.sub(" ", text).split())
     first = _HEADLINE_END.split(plain, maxsplit=1)[0].strip() or plain
-    return " ".join(first.split()[:most_words])
+    return " ".join(first.split()[:most_words]).rstrip(" ,;")
 
 
 def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_ADDED_WORDS) -> tuple[Addition, ...]:
