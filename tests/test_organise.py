@@ -19,12 +19,12 @@ from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.topics.shelf import TopicChange
 from ricordo.topics.topic import Topic, TopicStats
-from ricordo.verbs.compaction import STAYS_PLAIN
 from talks import CountingEmbedder, ThemedEmbedder, fill, on_file
 from talks import memory as any_memory
 
 ON_BOTH = pytest.mark.parametrize("kind", ["memory", "sqlite"])
 ANNA = Owner("default", "anna")
+MANY = 13  # turns: enough for a topic to be compacted
 
 CATS = ("gatto pelo fusa", "gatto pelo coccole")
 CARS = ("motore pistone olio", "motore benzina olio")
@@ -147,7 +147,7 @@ def test_eighty_days_at_twenty_uses() -> None:
         assert handle.priority() == pytest.approx(0.5)
         clock.advance(days=days - 16)
         assert handle.priority() == pytest.approx(0.5 ** (days / 16))
-        say(session, CARS, *range(STAYS_PLAIN))
+        say(session, CARS, *range(MANY))
         states = {topic.title: topic.state for topic in session.topics()}
         assert states == {"gatto pelo fusa 0": "archived" if leaves else "working", "motore pistone olio 0": "working"}
         kept.close()
@@ -181,21 +181,21 @@ def test_over_the_limit_the_faded_leave(forget: str) -> None:
     kept, session, clock = many_topics(max_topics=3, forget=forget)
     words = {turn.turn_number: turn.query for turn in session.history()}
     clock.advance(days=30)
-    say(session, CATS, *range(STAYS_PLAIN + 1))
+    say(session, CATS, *range(MANY + 1))
     after = session.topics()
     assert after[-1].title == "gatto pelo fusa 0"
     assert after[-1].state == "working"
     assert kept.verify().damages == ()
     if forget == "delete":
         assert len(after) == 1
-        assert [turn.query for turn in session.history()] == [f"gatto pelo fusa {n}" for n in range(STAYS_PLAIN + 1)]
+        assert [turn.query for turn in session.history()] == [f"gatto pelo fusa {n}" for n in range(MANY + 1)]
         assert not [hit for hit in kept.search("cosa1 tema1", user_id="anna", limit=100) if "cosa1" in hit.text]
         return
     assert [topic.state for topic in after] == ["archived"] * 6 + ["working"]
     history = session.history()
     assert {turn.turn_number: turn.query for turn in history if turn.turn_number <= 18} == words
     assert {turn.archived for turn in history[:18]} == {True}
-    assert not any(turn.archived for turn in history[-STAYS_PLAIN:])
+    assert [turn.archived for turn in history[18:]] == [True] * (MANY - 1) + [False, False]
     assert "cosa2 parola2 tema2 1" in [hit.text for hit in kept.search("parola2 tema2", user_id="anna")]
     say(session, ("cosa2 parola2 tema2", "cosa2 detta2 tema2"), 7)
     back = next(topic for topic in session.topics() if topic.title.startswith("cosa2"))
@@ -204,16 +204,19 @@ def test_over_the_limit_the_faded_leave(forget: str) -> None:
     kept.close()
 
 
-def test_what_stayed_plain_for_the_window_follows_later() -> None:
-    """Turns of a topic that left while they were among the newest are packed when the talk has moved on."""
+def test_an_open_question_of_a_topic_that_left_follows_with_its_answer() -> None:
+    """A topic that leaves is packed whole but for a question that waits; once answered, that is packed as well."""
     kept, session, clock = many_topics(max_topics=1)
+    asked = session.ask("cosa5 parola5 tema5 aperta")
     clock.advance(days=30)
     say(session, CATS, 0)
     session.topics()
-    assert sum(turn.archived for turn in session.history()) == 19 - STAYS_PLAIN
-    say(session, CATS, *range(1, STAYS_PLAIN))
+    assert [turn.archived for turn in session.history()] == [True] * 18 + [False, False]
+    assert kept.verify().damages == ()
+    asked.answer("cosa5 detta5 tema5")
+    say(session, CATS, 1)
     session.topics()
-    assert sum(turn.archived for turn in session.history()) == 18
+    assert [turn.archived for turn in session.history()] == [True] * 19 + [False, False]
     assert kept.verify().damages == ()
     kept.close()
 
@@ -223,26 +226,41 @@ def test_what_stayed_plain_for_the_window_follows_later() -> None:
 
 @ON_BOTH
 def test_a_long_topic_is_compacted_and_nothing_changes(kind: str, tmp_path: Path) -> None:
-    """Over twelve cold messages all but four are archived; the newest turns stay plain; history is the same."""
+    """Over twelve messages all but the last four are archived and summarised; history and window stay the same."""
     with opened(kind, tmp_path, max_turns=8, max_tokens=100_000) as kept:
         session = kept.session("s", user_id="anna")
+        active = 0
         for number in range(30):
             say(session, CATS, number)
             before = [(turn.id, turn.query, turn.response, turn.checksum) for turn in session.history()]
-            window = [turn.id for turn in session.window().turns]
+            window = [(turn.id, turn.query, turn.response) for turn in session.window().turns]
             (topic,) = session.topics()
             history = session.history()
             assert [(turn.id, turn.query, turn.response, turn.checksum) for turn in history] == before
-            assert [turn.id for turn in session.window().turns] == window
-            assert not any(turn.archived for turn in history[-STAYS_PLAIN:])
-            archived = [turn for turn in history if turn.archived]
-            assert topic.archived_count == 2 * len(archived)
-            assert topic.hot == tuple(turn.turn_number for turn in history if not turn.archived)
-            assert len(topic.hot) <= STAYS_PLAIN + 6
-        assert archived
-        assert topic.summary is not None
+            assert [(turn.id, turn.query, turn.response) for turn in session.window().turns] == window
+            active = active + 2 if active + 2 <= 12 else 4
+            stats = session.topic(topic.id).stats()
+            assert (stats.active_messages, stats.total_messages) == (active, 2 * number + 2)
+            assert stats.has_summary is (stats.compressed_messages > 0)
+            assert topic.hot == tuple(turn.turn_number for turn in history[-active // 2 :])
+            assert [turn.turn_number for turn in history if not turn.archived] == list(topic.hot)
         assert kept.verify().damages == ()
         assert Counter(n for b in kept.store.blocks(ANNA, "s") for n in b.turn_numbers).most_common(1)[0][1] == 1
+
+
+def test_the_thirteenth_message_leaves_four_at_hand() -> None:
+    """Six turns are left alone; the seventh, in one pass with them or in its own, leaves four messages active."""
+    for at_once in (True, False):
+        kept = memory()
+        session = kept.session("s", user_id="anna")
+        say(session, CATS, *range(6))
+        if not at_once:
+            assert session.topics()[0].archived_count == 0
+        say(session, CATS, 6)
+        (topic,) = session.topics()
+        assert (topic.message_count, topic.archived_count, topic.hot) == (14, 10, (6, 7))
+        assert "gatto pelo fusa 0" in (topic.summary or "")
+        kept.close()
 
 
 def packs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -264,7 +282,7 @@ def test_coming_back_restores_without_thrashing(kind: str, tmp_path: Path, monke
     with opened(kind, tmp_path) as kept:
         session = kept.session("s", user_id="anna")
         say(session, CATS, *range(14))
-        say(session, CARS, *range(STAYS_PLAIN + 1))
+        say(session, CARS, *range(MANY + 1))
         session.topics()
         cats = session.topics()[0]
         assert cats.archived_count > 0
@@ -297,7 +315,7 @@ def test_a_crash_between_packing_and_counting_is_made_good(monkeypatch: pytest.M
     """If the process ends after a block is kept and before the topic knows, the next pass counts right."""
     kept = memory()
     session = kept.session("s", user_id="anna")
-    say(session, CATS, *range(STAYS_PLAIN + 7))
+    say(session, CATS, *range(MANY + 7))
     real = kept.store.put_topics
     failing = {"on": True}
 
@@ -353,7 +371,7 @@ def test_merged_topics_have_everything_of_both(kind: str, tmp_path: Path) -> Non
         session = kept.session("s", user_id="anna")
         say(session, CATS, *range(14))
         say(session, CARS, *range(14))
-        say(session, SEA, *range(STAYS_PLAIN))
+        say(session, SEA, *range(MANY))
         cats, cars, sea = (topic.id for topic in session.topics())
         session.topic(cars).tag("auto")
         before = session.topic(cats).read(), session.topic(cars).read()

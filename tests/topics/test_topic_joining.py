@@ -158,6 +158,87 @@ def test_questions_to_an_assistant_leave_less_easily() -> None:
     assert similarity(question, assistant, SCALE) > similarity(question, person, SCALE)
 
 
+@given(said, talks)
+def test_a_question_mark_tells_nothing_to_an_assistant(message: Said, talk: Talk) -> None:
+    """After an assistant's message the same words leave as easily with a question mark as without."""
+    talk = replace(talk, recent=(*talk.recent, Said("Done.", talk.recent[0].vector, "assistant")))
+    bare = replace(message, text=message.text.replace("?", ""))
+    asked = replace(bare, text=bare.text + "?")
+    assert similarity(bare, talk, SCALE) == similarity(asked, talk, SCALE)
+
+
+@given(said, talks, st.floats(min_value=-50, max_value=0))
+def test_changes_of_subject_do_not_hide_the_next(message: Said, talk: Talk, total: float) -> None:
+    """However far apart the messages of a chat with an assistant have been, staying gets no easier by it."""
+    known = scale_for("light-256")
+    talk = replace(talk, recent=(*talk.recent, Said("Done.", talk.recent[0].vector, "assistant")))
+    fresh = similarity(message, replace(talk, closeness=Closeness()), known)
+    assert similarity(message, replace(talk, closeness=Closeness(total, 40)), known) == fresh
+
+
+def test_words_that_add_to_what_was_said_stay_longer() -> None:
+    """Put to an assistant, "and for dinner" belongs more than "for dinner", in both languages."""
+    vectors = np.eye(4, dtype=np.float32)
+    talk = Talk("t0", (Said("It has two phases.", vectors[0], "assistant"),), 4)
+    for adding, plain in (("and for dinner", "now for dinner"), ("e per cena", "ora per cena")):
+        adds, opens = Said(adding, vectors[1]), Said(plain, vectors[1])
+        assert similarity(adds, talk, SCALE) > similarity(opens, talk, SCALE)
+
+
+@pytest.mark.parametrize("mark", ["?", ""])
+def test_unrelated_requests_to_an_assistant_do_not_pile_up(mark: str) -> None:
+    """Requests about different things open topics all along a chat, with question marks and without."""
+    chat = [
+        ("Come si fa la pizza napoletana", "Impasta farina, acqua, sale e lievito."),
+        ("Quali pianeti hanno anelli attorno", "Saturno, Giove, Urano e Nettuno."),
+        ("Scrivi una lettera al condominio", "Gentili vicini, con la presente vi informo."),
+        ("Riassumi il contratto d'affitto allegato", "Dura quattro anni, con disdetta di sei mesi."),
+        ("Chi vinse la battaglia di Canne", "Annibale, contro i consoli romani."),
+        ("Traduci buonasera in giapponese", "Konbanwa."),
+        ("Quanto costa cambiare le gomme invernali", "Circa trecento euro."),
+        ("Consigliami un romanzo giallo svedese", "Uomini che odiano le donne."),
+    ]
+    embedder = LightEmbedder()
+    known = scale_for(embedder.name)
+    talk: Talk | None = None
+    closeness = Closeness()
+    opened = 0
+    for question, answer in chat:
+        asked, told = embedder.embed_passages([question + mark, answer])
+        decision = decide(Said(question + mark, asked), talk, [], known)
+        opened += decision.topic_id is None
+        if talk is not None:
+            closeness = closeness.after(talk.recent[-1].vector, asked)
+        recent = talk.recent if talk is not None and decision.topic_id else ()
+        both = (*recent, Said(question + mark, asked), Said(answer, told, "assistant"))
+        talk = Talk(question, both[-4:], len(both), closeness)
+    assert opened >= len(chat) - 2
+
+
+def test_an_explicit_return_leaves_what_is_talked_about() -> None:
+    """A message that points into the past goes to the left topic it names, though the active one is closer."""
+    vectors = np.eye(4, dtype=np.float32)
+    left = a_topic("left", direction=2, title="How do I bake sourdough bread?")
+    active = a_topic("t0", direction=0, title="How do I change a flat tyre?")
+    talk = Talk("t0", (Said("Tighten the wheel nuts.", vectors[0], "assistant"),), 6)
+    message = Said("Let's go back to the sourdough", vectors[0])
+    decision = decide(message, talk, [active, left], SCALE, following="past")
+    assert decision.topic_id == "left"
+    about_this = replace(message, text="You said the nuts must be tight")
+    assert decide(about_this, talk, [active, left], SCALE, following="past").topic_id == "t0"
+
+
+def test_a_left_topic_that_is_named_and_nearer_wins_over_a_habit_of_staying() -> None:
+    """Where both staying and coming back would do, the topic whose centre is nearer and whose title is named wins."""
+    vectors = np.eye(4, dtype=np.float32)
+    left = a_topic("left", direction=2, title="Come si prepara il ragù?")
+    active = a_topic("t0", direction=0, title="Un viaggio a Lisbona")
+    talk = Talk("t0", (Said("Vuoi altro per il viaggio?", vectors[0], "assistant"),), 6)
+    vector = 0.55 * vectors[0] + 0.835 * vectors[2]
+    assert similarity(Said("Per il ragù, che pasta metto?", vector), talk, SCALE) >= SCALE.threshold
+    assert decide(Said("Per il ragù, che pasta metto?", vector), talk, [active, left], SCALE).topic_id == "left"
+
+
 def test_a_named_topic_is_returned_to() -> None:
     """A message with a topic's centre and its title's word goes back to it, archived or not, not to the active one."""
     vectors = np.eye(4, dtype=np.float32)

@@ -1,7 +1,6 @@
 """Moving a topic's turns between plain text and the archive.
 
-What the window may show stays plain. A turn is packed once in its life: after it came back, letting it go again costs
-no compression. Counts on the topic are taken from the turns themselves, so that a pass that was cut short is made
+A turn is packed once in its life: after it came back, letting it go again costs no compression. Counts on the topic are taken from the turns themselves, so that a pass that was cut short is made
 good by the next.
 """
 
@@ -21,7 +20,6 @@ from ricordo.topics.topic import Topic
 from ricordo.verbs.ids import new_id
 from ricordo.verbs.tools import Tools
 
-STAYS_PLAIN = 13  # the newest turns of a session, whatever their topic: what windows and follow-ups look at
 BLOCK_MESSAGES = 20
 TRIES = 20
 
@@ -46,14 +44,17 @@ def compact(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
 
 
 def pack_all(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
-    """Pack everything of a topic that leaves working memory, but for what the window may show."""
+    """Pack everything of a topic that leaves working memory, but for a question that still waits."""
     topic = tools.store.topics(owner, session_id).topic(topic_id)
     if topic is not None:
         _put_away(tools, owner, session_id, topic_id, _may_go(tools, owner, session_id, topic))
 
 
-def bring_back(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
-    """Give a topic that is talked about again its turns back, in order."""
+def bring_back(tools: Tools, owner: Owner, session_id: str, topic_id: str, new_from: int) -> None:
+    """Give a topic that is talked about again its turns back, in order.
+
+    Whatever it has from before turn `new_from` counts as restored: only what is said since may bring the next compaction.
+    """
     topic = tools.store.topics(owner, session_id).topic(topic_id)
     if topic is None:
         return
@@ -61,9 +62,8 @@ def bring_back(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> No
     tools.store.rehydrate(owner, session_id, away)
 
     def back(topic: Topic) -> Topic:
-        came = [turn for turn in turns_numbered(tools, owner, session_id, away) if not turn.archived]
-        restored = topic.restored_count + sum(messages_in(turn) for turn in came if turn.turn_number not in topic.hot)
         hot = turns_numbered(tools, owner, session_id, {*topic.hot, *away})
+        restored = sum(messages_in(turn) for turn in hot if turn.turn_number < new_from and not turn.archived)
         return with_hot(replace(topic, restored_count=restored, state="working"), hot)
 
     change_topic(tools, owner, session_id, topic_id, back)
@@ -116,11 +116,9 @@ def fading_of(settings: TopicSettings) -> Fading:
 
 
 def _may_go(tools: Tools, owner: Owner, session_id: str, topic: Topic) -> list[Turn]:
-    """A topic's turns in working memory, oldest first; open ones and the session's newest must stay."""
-    session = tools.store.session(owner, session_id)
-    plain_from = session.last_turn - STAYS_PLAIN + 1 if session else 0
-    older = [number for number in topic.hot if number < plain_from]
-    return [turn for turn in turns_numbered(tools, owner, session_id, older) if not turn.is_open and not turn.archived]
+    """A topic's turns in working memory, oldest first; open ones must stay."""
+    hot = turns_numbered(tools, owner, session_id, topic.hot)
+    return [turn for turn in hot if not turn.is_open and not turn.archived]
 
 
 def _put_away(tools: Tools, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:

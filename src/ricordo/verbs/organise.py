@@ -28,7 +28,6 @@ from ricordo.topics.shelf import TopicChange, TopicShelf
 from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, scale_for
 from ricordo.topics.topic import Topic
 from ricordo.verbs.compaction import (
-    STAYS_PLAIN,
     bring_back,
     change_topic,
     compact,
@@ -115,9 +114,9 @@ def organise(tools: Tools, indexes: Indexes, owner: Owner, session_id: str) -> b
         return True
     _count_again(tools, owner, session_id, walk, new)
     for topic_id in walk.returned:
-        bring_back(tools, owner, session_id, topic_id)
+        bring_back(tools, owner, session_id, topic_id, shelf.through + 1)
     _let_go(tools, owner, session_id, walk.active)
-    _pack_the_cold(tools, owner, session_id, through)
+    _pack_the_cold(tools, owner, session_id)
     return not waiting and through < session.last_turn
 
 
@@ -219,19 +218,16 @@ def _let_go(tools: Tools, owner: Owner, session_id: str, active: str | None) -> 
 
     for topic_id in gone:
         change_topic(tools, owner, session_id, topic_id, faded)
-    session = tools.store.session(owner, session_id)
     for topic in tools.store.topics(owner, session_id).topics:
-        # What the window might still show stayed plain; it follows when the talk has moved on.
-        if session and topic.state == "archived" and any(n <= session.last_turn - STAYS_PLAIN for n in topic.hot):
+        if topic.state == "archived" and topic.hot:  # also what was open, and is answered now
             pack_all(tools, owner, session_id, topic.id)
 
 
-def _pack_the_cold(tools: Tools, owner: Owner, session_id: str, through: int) -> None:
-    """Compact every topic that may have grown over its limit; one that was left has while the talk moved on."""
+def _pack_the_cold(tools: Tools, owner: Owner, session_id: str) -> None:
+    """Compact every topic that has grown over its limit."""
     most = tools.settings.topics.max_messages_per_topic
     for topic in tools.store.topics(owner, session_id).topics:
-        cold = sum(number <= through - STAYS_PLAIN for number in topic.hot)
-        if 2 * cold - topic.restored_count > most:
+        if topic.message_count - topic.archived_count - topic.restored_count > most:
             compact(tools, owner, session_id, topic.id)
 
 
