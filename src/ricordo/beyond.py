@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ricordo.background import Background
 from ricordo.context import Remembered
+from ricordo.errors import RicordoError, SettingsError, StoreError
 from ricordo.records import Owner, Turn
 from ricordo.verbs.tools import Scope, Tools
 
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("ricordo")
 
 Due = tuple[Owner, str]
+
+
+EMBEDDERS = ("auto", "bilingual", "arctic", "multilingual", "light", "deterministic")
+
+
+def check_embedder(setting: str) -> str:
+    """The setting, if it names an embedder; whether that one can work here shows when it is needed."""
+    url, _, model = setting.partition("#")
+    if url.startswith(("http://", "https://")):
+        if not model.strip():
+            raise SettingsError("embedder", f"{url!r} needs a model name: write URL#MODEL")
+    elif setting not in EMBEDDERS:
+        raise SettingsError("embedder", f"expected one of {', '.join(EMBEDDERS)}, or URL#MODEL, got {setting!r}")
+    return setting
 
 
 class Beyond:
@@ -81,6 +96,18 @@ class Beyond:
         found, notes = remembering.in_passing(scope, question, standalone, known, marks)
         return found, notes, remembering.indexes.embedder.name
 
+    def organise(self, scope: Scope) -> tuple[str, ...]:
+        """Bring a session's topics up to date now; what kept us from it, unless it is the store."""
+        try:
+            self.remembering().organise(scope.owner, scope.session_id)
+        except StoreError:
+            raise
+        except Exception as error:  # the embedder: the topics that are there can be looked at all the same
+            cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
+            self._log("topics", "topics are not up to date", scope.owner, scope.session_id, error)
+            return (f"topics are not up to date: {cause}",)
+        return ()
+
     def remembering(self) -> "Remembering":
         """Recall and topics, loaded with the first call."""
         with self._loading:
@@ -114,6 +141,16 @@ class Beyond:
         """Sessions of an owner were removed, or of anybody: one that is made anew must not be taken for the old one."""
         if self._remembering:
             self._remembering.indexes.forget(owner)
+
+    def emptied(self, owner: Owner, session_id: str) -> None:
+        """A session's words were removed: what was asked back about them goes too."""
+        if self._clarifies:
+            from ricordo.followups.clarify import ClarificationKey
+
+            try:
+                self.states.delete(ClarificationKey(owner.tenant_id, owner.user_id, session_id))
+            except OSError as error:  # the words are gone from the store; a file that stays is read as stale
+                self._log("clarification", "a clarification cannot be removed", owner, session_id, error)
 
     def forget(self, owner: Owner) -> int:
         """Drop what is in memory of an owner; how many clarifications were pending."""

@@ -74,8 +74,28 @@ def from_document(
     listed = document.get("turns")
     if not isinstance(listed, list):
         raise ValidationError("turns", "expected a list")
-    turns = [_turn_from_json(f"turns[{index}]", each, session, limits) for index, each in enumerate(listed)]
+    turns = [
+        _turn_from_json(f"turns[{index}]", each, session, limits)
+        for index, each in enumerate(listed)
+        if not _is_lost(each)
+    ]
     return session, turns
+
+
+def lost_turns(document: Mapping[str, Any]) -> list[str]:
+    """A sentence for each turn of a document that `from_document` read whose words were lost before it was written."""
+    return [
+        f"turn {each.get('turn_number')!r} has no words: {' '.join(each['damage'].split())}"
+        for each in document["turns"]
+        if _is_lost(each)
+    ]
+
+
+def _is_lost(turn: Any) -> bool:
+    """Whether a turn was damaged when it was exported, so that it tells its damage instead of its words."""
+    if not isinstance(turn, Mapping) or not isinstance(turn.get("damage"), str) or not turn["damage"].strip():
+        return False
+    return not (turn.get("question") or turn.get("answer") or turn.get("steps"))
 
 
 def to_markdown(session: SessionInfo, turns: Sequence[Turn], locale: Locale) -> str:
@@ -83,6 +103,8 @@ def to_markdown(session: SessionInfo, turns: Sequence[Turn], locale: Locale) -> 
     lines = [f"# {' '.join((session.title or session.id).split())}", "", f"*{_minute(session.created_at)} UTC*", ""]
     for turn in turns:
         lines += [f"## {turn.turn_number}", ""]
+        if turn.damage:
+            lines += [f"> {' '.join(turn.damage.split())}", ""]
         for message in turn.messages:
             who = label(message, locale).rstrip(": ")
             lines += [f"**{who}** ({_minute(message.created_at)})", "", said(message), ""]
@@ -107,6 +129,7 @@ def _turn_to_json(turn: Turn) -> dict[str, Any]:
         "metadata": turn.metadata,
         "origin": turn.origin,
         "counter": turn.counter,
+        **({"damage": turn.damage} if turn.damage else {}),
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ricordo.beyond import Beyond
+from ricordo.beyond import Beyond, check_embedder
 from ricordo.clock import SystemClock
 from ricordo.counters import counter_for
 from ricordo.errors import NotFoundError, SettingsError, StoreError, ValidationError
@@ -44,6 +44,7 @@ def open(url_or_path: str | Path | None = None, **settings: Any) -> "Memory":
     place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
     chosen = settings_from(settings, os.environ)
     check_id("tenant_id", chosen.tenant_id)  # before a store is opened that nobody would close
+    check_embedder(chosen.recall.embedder)
     return Memory(store_for(place), chosen)
 
 
@@ -80,6 +81,7 @@ class Memory:
     ) -> None:
         chosen = settings or Settings()
         check_id("tenant_id", chosen.tenant_id)
+        check_embedder(chosen.recall.embedder)
         plain = Tools(
             store=store,
             counter=counter or counter_for(chosen.model, chosen.locale.code),
@@ -148,6 +150,7 @@ class Memory:
         gone = self.store.delete_session(owner, session_id) if _readable(session_id) else None
         if gone is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}")
+        self._beyond.emptied(self._owner(user_id), session_id)
         self._beyond.removed(self._owner(user_id))
         return gone
 

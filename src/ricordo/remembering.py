@@ -4,11 +4,13 @@ It is made when it is first needed, because it brings numpy and an embedder with
 and reads windows never pays for it.
 """
 
+import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic
 
 from ricordo.context import Remembered
-from ricordo.embedders import choose
+from ricordo.embedders import AbsentEmbedder, EmbedderError, choose
 from ricordo.recall.embedder import Choice, Embedder
 from ricordo.recall.ranking import Filters
 from ricordo.records import Owner, SessionMark, Turn, turn_id_of
@@ -19,9 +21,12 @@ from ricordo.verbs.organise import organise
 from ricordo.verbs.recall import Hits, Search
 from ricordo.verbs.tools import Scope, Tools
 
+log = logging.getLogger("ricordo")
+
 _choices: dict[str, Choice] = {}  # an embedder takes seconds to load and serves every memory of the process
 _choosing = threading.Lock()
 
+TRY_AGAIN = 30.0  # seconds after which an embedder that could not be made is tried again
 SLICE = 64  # turns read in one slice of the work beside the chat
 QUOTED = 3  # past turns looked at when a question quotes something said
 
@@ -31,11 +36,14 @@ class Remembering:
 
     def __init__(self, tools: Tools, embedder: Embedder | None = None) -> None:
         self._tools = tools
-        choice = Choice(embedder, "given by the program") if embedder else _shared(tools.settings.recall.embedder)
+        self._setting = tools.settings.recall.embedder
+        choice = Choice(embedder, "given by the program") if embedder else _shared(self._setting)
         self.indexes = Indexes(tools.store, choice)
+        self._try_again_at = monotonic() + TRY_AGAIN
 
     def search(self, owner: Owner, wanted: Search, patience: float = recall.PATIENCE) -> Hits:
         """Past messages for a question, from a complete index."""
+        self._try_again()
         return recall.search(self._tools, self.indexes, owner, wanted, patience=patience)
 
     def in_passing(
@@ -50,12 +58,14 @@ class Remembering:
         """Turns of the session whose answers may have said these words."""
         self.indexes.catch_up(scope.owner, self._tools.store.marks(scope.owner), most=recall.IN_PASSING)
         filters = Filters(session_id=scope.session_id, role="assistant")
-        hits = recall.ranked(self._tools, self.indexes, scope.owner, Search(words, QUOTED, filters), ())
+        wanted = Search(words, QUOTED, filters)
+        hits = recall.ranked(self._tools, self.indexes, scope.owner, wanted, (), hurry=True)
         found = [self._tools.store.turn(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
         return [turn for turn in found if turn]
 
     def organise(self, owner: Owner, session_id: str) -> None:
         """Bring a session's topics up to date, now."""
+        self._try_again()
         while organise(self._tools, self.indexes, owner, session_id):
             pass
 
@@ -64,6 +74,7 @@ class Remembering:
 
         `late` are topics of which a turn was answered after it had found its topic.
         """
+        self._try_again()
         for topic_id in late:
             recount(self._tools, owner, session_id, topic_id)
         if self._tools.settings.recall.organise == "on" and organise(self._tools, self.indexes, owner, session_id):
@@ -73,10 +84,23 @@ class Remembering:
         progress = self.indexes.read(owner, most=SLICE)
         return bool(progress.unread or self.indexes.embed(owner))
 
+    def _try_again(self) -> None:
+        """An embedder that could not be made may be there by now: its weights were fetched, its library installed."""
+        if not isinstance(self.indexes.embedder, AbsentEmbedder) or monotonic() < self._try_again_at:
+            return
+        self._try_again_at = monotonic() + TRY_AGAIN
+        choice = _shared(self._setting)
+        if not isinstance(choice.embedder, AbsentEmbedder):
+            self.indexes.choose(choice)
+
 
 def _shared(setting: str) -> Choice:
-    """The embedder of a setting, made once; one that could not be made is tried again."""
+    """The embedder of a setting, made once; one that cannot be made leaves the words, and says why."""
     with _choosing:
         if setting not in _choices:
-            _choices[setting] = choose(setting)
+            try:
+                _choices[setting] = choose(setting)
+            except EmbedderError as error:
+                log.warning("found by words only: %s", error, extra={"operation": "embedder"})
+                return Choice(AbsentEmbedder(setting, str(error)), f"words only: {error}")
         return _choices[setting]

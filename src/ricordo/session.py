@@ -22,8 +22,7 @@ from ricordo.verbs.tools import Scope, Tools
 from ricordo.window import Window
 
 if TYPE_CHECKING:
-    from ricordo.session_topic import SessionTopic
-    from ricordo.topics.topic import Topic
+    from ricordo.session_topic import SessionTopic, Topics
 
 AnyChunk = Chunk | str | Mapping[str, Any] | tuple[str, str]
 
@@ -107,6 +106,7 @@ class Session:
             turn_id=turn_id,
             receipt=receipt or self._receipt_for(query),
         )
+        self._last_receipt = None
         return OpenTurn(self, turn)
 
     def answer(
@@ -196,10 +196,15 @@ class Session:
         self._last_receipt = context.receipt
         return context
 
-    def topics(self) -> "list[Topic]":
-        """What this session has been about, in the order the topics began; brought up to date first."""
-        self._beyond.remembering().organise(self._scope.owner, self.id)
-        return list(self._tools.store.topics(self._scope.owner, self.id).topics)
+    def topics(self) -> "Topics":
+        """What this session has been about, in the order the topics began; brought up to date first.
+
+        If they cannot be brought up to date, they come as they are, and `degraded` says why.
+        """
+        from ricordo.session_topic import Topics
+
+        notes = self._beyond.organise(self._scope)
+        return Topics(self._tools.store.topics(self._scope.owner, self.id).topics, degraded=notes)
 
     def topic(self, topic_id: str) -> "SessionTopic":
         """One topic, to look into, tag, weigh, merge or export; NotFoundError if there is none."""
@@ -259,6 +264,7 @@ class Session:
     def clear(self) -> int:
         """Remove the history, keep the session; how many turns went."""
         gone = self._tools.store.clear(self._scope.owner, self.id)
+        self._beyond.emptied(self._scope.owner, self.id)
         if gone is None:
             transfer.found_session(self._tools, self._scope)
         self._last_receipt = None

@@ -1,9 +1,9 @@
 """One topic of a session, as its user holds it: look into it, tag it, weigh it, merge it, take it out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ricordo.archive.export import export_messages
-from ricordo.errors import NotFoundError, StoreUnavailable, ValidationError
+from ricordo.errors import DamageError, NotFoundError, StoreUnavailable, ValidationError
 from ricordo.limits import check_id, check_ids
 from ricordo.records import Turn
 from ricordo.topics.merging import learned, merged, near_topics
@@ -12,6 +12,14 @@ from ricordo.topics.thresholds import scale_for
 from ricordo.topics.topic import Topic, TopicStats
 from ricordo.verbs.compaction import TRIES, change_topic, fading_of, turns_numbered
 from ricordo.verbs.tools import Scope, Tools
+
+
+class Topics(list[Topic]):
+    """A session's topics, and why they may not be up to date, if so."""
+
+    def __init__(self, topics: Iterable[Topic] = (), *, degraded: tuple[str, ...] = ()) -> None:
+        super().__init__(topics)
+        self.degraded = degraded
 
 
 class SessionTopic:
@@ -85,8 +93,12 @@ class SessionTopic:
         raise StoreUnavailable(f"topic {self.id!r} is being changed by others all the time; try again")
 
     def export(self) -> str:
-        """Its messages as base64 of gzip of JSON: role, content, timestamp."""
-        return export_messages([message for turn in self.history() for message in turn.messages])
+        """Its messages as base64 of gzip of JSON: role, content, timestamp; DamageError if any of them is lost."""
+        turns = self.history()
+        damages = dict.fromkeys(turn.damage for turn in turns if turn.damage)
+        if damages:  # the form has no room to say so, and a part must not pass for the whole
+            raise DamageError(f"topic {self.id!r} cannot be exported whole: {'; '.join(damages)}")
+        return export_messages([message for turn in turns for message in turn.messages])
 
     def _on(self, shelf: TopicShelf, topic_id: str) -> Topic:
         topic = shelf.topic(topic_id)

@@ -73,8 +73,10 @@ def test_texts_go_in_batches_and_come_back_in_order(server: Server) -> None:
 
 
 def test_dimensions_are_learned_once_and_then_held(server: Server) -> None:
-    """A server whose model changes size is refused instead of mixed in."""
+    """Nobody is asked for dimensions alone; a server whose model changes size is refused instead of mixed in."""
     remote = embedder(server)
+    assert (remote.dimensions, server.asked) == (0, [])
+    remote.embed_query("hello")
     assert remote.dimensions == 4
     server.dimensions = 5
     with pytest.raises(EmbedderError, match="5 dimensions where 4 were expected"):

@@ -140,6 +140,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder that holds recall/*.jsonl")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args(argv)
+    if not any((options.data / "recall").glob("*.jsonl")):
+        parser.error(f"no recall/*.jsonl in {options.data}: name a folder that holds them")
     figures = run(options.data)
     if options.json:
         print(json.dumps([asdict(row) for row in figures], indent=2))

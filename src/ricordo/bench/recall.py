@@ -225,6 +225,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--speed", type=int, default=100_000, help="messages in the speed test; 0 leaves it out")
     parser.add_argument("--save", type=Path, help="file for the raw results")
     asked = parser.parse_args(argv)
+    if not asked.data.is_dir():
+        parser.error(f"no folder {asked.data}: name one that holds recall/*.jsonl, or *recall*.jsonl itself")
     console = Console()
     folder = asked.data / "recall" if (asked.data / "recall").is_dir() else asked.data
     embedders: dict[str, Embedder] = {}

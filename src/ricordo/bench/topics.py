@@ -229,6 +229,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, help="only the first N dialogues of each file")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(argv)
+    if not any((options.data / "segment").glob("*.jsonl")):
+        parser.error(f"no segment/*.jsonl in {options.data}: name a folder that holds them")
     report = run(options.data, choose(options.embedder).embedder, limit=options.limit, quiet=options.json)
     if options.json:
         print(json.dumps(asdict(report), indent=2))

@@ -4,6 +4,7 @@
 is imported by `import ricordo`: numpy and the models are loaded when recall is first used.
 """
 
+from ricordo.embedders.absent import AbsentEmbedder
 from ricordo.embedders.choose import choose, embedder_for
 from ricordo.embedders.deterministic import DeterministicEmbedder
 from ricordo.embedders.light import LightEmbedder
@@ -12,6 +13,7 @@ from ricordo.embedders.remote import Endpoint, RemoteEmbedder
 from ricordo.recall.embedder import Choice
 
 __all__ = [
+    "AbsentEmbedder",
     "Choice",
     "DeterministicEmbedder",
     "Embedder",

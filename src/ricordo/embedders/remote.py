@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Endpoint:
 
 
 class RemoteEmbedder:
-    """An embeddings endpoint; its dimensions are the given ones, or those of its first answer."""
+    """An embeddings endpoint; its dimensions are the given ones, or those of its first answer and 0 before."""
 
     def __init__(
         self,
@@ -59,10 +59,7 @@ class RemoteEmbedder:
 
     @property
     def dimensions(self) -> int:
-        if self._dimensions is None:
-            self._ask(["dimensions"])
-        assert self._dimensions is not None
-        return self._dimensions
+        return self._dimensions or 0
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         if not texts:
@@ -74,10 +71,17 @@ class RemoteEmbedder:
         row: Vectors = self._ask([text])[0]
         return row
 
-    def _ask(self, texts: list[str]) -> Vectors:
+    def embed_query_within(self, text: str, seconds: float) -> Vectors:
+        """One attempt with a short limit: for a chat that must not wait."""
+        hurried = replace(self._endpoint, attempts=1, timeout_seconds=min(seconds, self._endpoint.timeout_seconds))
+        row: Vectors = self._ask([text], hurried)[0]
+        return row
+
+    def _ask(self, texts: list[str], endpoint: Endpoint | None = None) -> Vectors:
         # Endpoints refuse empty strings; a space has the same (lack of) meaning.
         asked = [text if text.strip() else " " for text in texts]
-        answer = self._post({"model": self._endpoint.model, "input": asked, "encoding_format": "float"})
+        body = {"model": self._endpoint.model, "input": asked, "encoding_format": "float"}
+        answer = self._post(body, endpoint or self._endpoint)
         try:
             items = sorted(answer["data"], key=lambda item: int(item["index"]))
             rows = np.asarray([item["embedding"] for item in items], dtype=np.float32)
@@ -94,16 +98,16 @@ class RemoteEmbedder:
             )
         return unit_rows(rows)
 
-    def _post(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _post(self, body: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
         headers = {"Content-Type": "application/json"}
-        if self._endpoint.key:
-            headers["Authorization"] = f"Bearer {self._endpoint.key}"
+        if endpoint.key:
+            headers["Authorization"] = f"Bearer {endpoint.key}"
         data = json.dumps(body).encode("utf-8", "replace")
-        url = self._endpoint.url.rstrip("/") + "/embeddings"
-        for attempt in range(1, self._endpoint.attempts + 1):
+        url = endpoint.url.rstrip("/") + "/embeddings"
+        for attempt in range(1, endpoint.attempts + 1):
             request = urllib.request.Request(url, data=data, headers=headers)
             try:
-                with urllib.request.urlopen(request, timeout=self._endpoint.timeout_seconds) as answer:
+                with urllib.request.urlopen(request, timeout=endpoint.timeout_seconds) as answer:
                     parsed: dict[str, Any] = json.loads(answer.read())
                     return parsed
             except urllib.error.HTTPError as cause:
@@ -113,7 +117,7 @@ class RemoteEmbedder:
                     break
             except (OSError, ValueError) as cause:
                 failure = cause
-            if attempt < self._endpoint.attempts:
+            if attempt < endpoint.attempts:
                 self._sleep(0.5 * 2 ** (attempt - 1))
         raise EmbedderError(
             f"{self._where()} did not answer ({failure}): check the URL, the key and the network"

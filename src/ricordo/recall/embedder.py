@@ -25,13 +25,21 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """Length of every vector this embedder gives."""
+        """Length of every vector this embedder gives; 0 as long as it is unknown, before the first vector."""
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """One row of unit length for each text to be found later."""
 
     def embed_query(self, text: str) -> Vectors:
         """One vector of unit length for a question asked of the passages."""
+
+
+@runtime_checkable
+class Hurried(Protocol):
+    """An embedder that may keep somebody waiting, and can be told how long."""
+
+    def embed_query_within(self, text: str, seconds: float) -> Vectors:
+        """Like `embed_query`, tried once and given up after so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)

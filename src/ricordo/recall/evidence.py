@@ -19,6 +19,7 @@ from ricordo.recall.words import question_words
 
 # BM25: how soon repetition stops helping, and how much length is held against a message.
 _REPETITION, _LENGTH = 1.2, 0.75
+_ELSEWHERE = 50  # messages imagined beside those there are: among a handful, no word is rare or common yet
 _MOST_WORDS = 32  # a longer question is judged by its rarest words
 _NEIGHBOUR_MEANING = 0.1
 _LIKELY_WORDS = 0.5  # share of the best words from which on a message is compared in meaning whatever its bits say
@@ -29,10 +30,21 @@ _YEARS_BACK = 10
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How much of the question's words each message and its neighbours say, and which rows say which word."""
+    """How much of the question's words each message and its neighbours say, and which rows say which word.
+
+    `worths` tells what each of these words is worth, `asked` what all of the question's words are, said or not.
+    """
 
     share: Vectors
     rows: tuple[tuple[str, Rows], ...]
+    worths: tuple[float, ...] = ()
+    asked: float = 0.0
+
+    def covered_by(self, rows: Sequence[int]) -> float:
+        """How much of what is asked some rows say between them, from 0 to 1: a rare word is more of it."""
+        said = zip(self.rows, self.worths, strict=True)
+        heard = sum(worth for (_, holders), worth in said if any(_has(holders, row) for row in rows))
+        return heard / self.asked if self.asked > 0 else 0.0
 
     def said_by(self, index: OwnerIndex, row: int) -> tuple[list[str], list[str]]:
         """The question's words that a message says itself, and those that only its neighbours say."""
@@ -51,11 +63,12 @@ def _has(rows: Rows, row: int) -> bool:
 def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Words:
     """BM25 over each message together with its neighbours, as a share of the best that the filters allow.
 
-    A neighbour's words count as if said here, but a long neighbour's each count less: a page of advice
+    A neighbour's words count nearly as if said here, but a long neighbour's each count less: a page of advice
     must not lend its whole vocabulary to the short thanks that follow it.
     """
     count = len(index)
     found = [(word, *index.postings.find(variants, count)) for word, variants in question_words(question)]
+    unheard = sum(not len(rows) for _, rows, _ in found)
     found = sorted((each for each in found if len(each[1])), key=lambda each: len(each[1]))[:_MOST_WORDS]
     links = index.links
     lengths = links.window_lengths
@@ -63,8 +76,8 @@ def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Wo
     total = np.zeros(count + 1, dtype=np.float32)  # the last place takes what falls off the ends of sessions
     said = np.zeros(count + 1, dtype=np.float32)
     for _, rows, times in found:
-        rarity = np.log(1 + (count - len(rows) + 0.5) / (len(rows) + 0.5))
-        lent = links.nearness[rows] * times
+        rarity = _rarity(count, len(rows))
+        lent = links.lending[rows] * times
         near = (links.after[rows], links.two_after[rows], links.before[rows])
         said[rows] = times
         for neighbours in near:
@@ -78,7 +91,18 @@ def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Wo
     total = total[:count]
     best = float(total.max(initial=0, where=allowed))
     share = total / np.float32(best) if best > 0 else total
-    return Words(np.minimum(share, np.float32(1)), tuple((word, rows) for word, rows, _ in found))
+    worths = tuple(_rarity(count + _ELSEWHERE, len(rows)) for _, rows, _ in found)
+    return Words(
+        np.minimum(share, np.float32(1)),
+        tuple((word, rows) for word, rows, _ in found),
+        worths,
+        sum(worths) + unheard * _rarity(count + _ELSEWHERE, 0),
+    )
+
+
+def _rarity(count: int, holders: int) -> float:
+    """What a word is worth that so many of all messages say."""
+    return float(np.log(1 + (count - holders + 0.5) / (holders + 0.5)))
 
 
 def meaning_evidence(

@@ -24,7 +24,8 @@ EXACT_UP_TO = 50_000  # rows; up to here every vector is compared
 _LIKELIEST = 4_096
 _SAMPLE = 1_024
 # A message is understood with the two before it and the one after it: what it answers, and what is said of it.
-_NEAR = 20  # words of a neighbour that count in full; of a longer one each word counts accordingly less
+_NEAR = 20  # words of a neighbour that count; of a longer one each word counts accordingly less,
+_LENT = 0.8  # and never as much as one that a message says itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,28 @@ class OwnerIndex:
         else:
             self._newest[session] = number
 
+    def cosines(self, rows: Sequence[int], query: Vectors | None) -> list[float | None]:
+        """How near some rows are to a question's vector; None where either has none."""
+        if query is None:
+            return [None] * len(rows)
+        values, scales = self._vectors.array, self._scales.array
+        # One by one, because a product of many rows may differ in its last bit with how many they are.
+        return [
+            float(np.dot(values[row].astype(np.float32), query) * scales[row]) if self.has_vector[row] else None
+            for row in rows
+        ]
+
+    def same_turn(self, row: int) -> list[int]:
+        """The rows of a row's turn, its own included."""
+        session, place = self.sessions.codes[row], self._places[row][0]
+        rows = [row]
+        for onward in (self._before, self._after):
+            other = onward[row]
+            while other >= 0 and self._places[other][0] == place and self.sessions.codes[other] == session:
+                rows.append(other)
+                other = onward[other]
+        return rows
+
     def vectors_of(self, message_ids: Sequence[str]) -> Vectors:
         """The vectors of some messages as floats; zeros where there is none."""
         with self.lock:
@@ -210,7 +233,8 @@ class Links:
         self.before, self.after = np.append(before, np.int32(-1)), np.append(after, np.int32(-1))
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
-        self.window_lengths = lengths + self.around(np.arange(len(lengths)), self.nearness * lengths)
+        self.lending = np.minimum(np.float32(_LENT), self.nearness)
+        self.window_lengths = lengths + self.around(np.arange(len(lengths)), self.lending * lengths)
 
     def around(self, rows: Rows, values: Vectors) -> Vectors:
         """For each of some rows the sum of its neighbours' values, as far as they are among these rows too."""

@@ -5,7 +5,7 @@ Each kind of evidence is a number between 0 and 1 for every message, so that the
 they are few, and were chosen by leaving one conversation out at a time (docs/recall.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -30,7 +30,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a hit must satisfy; None lets everything pass. `after` is included, `before` is not."""
+    """What a hit must satisfy; None lets everything pass. `after` is included, `before` is not.
+
+    A message has the tags of its session and those of its topic; `topic_tags` says what those are now.
+    """
 
     session_id: str | None = None
     agent_id: str | None = None
@@ -39,6 +42,7 @@ class Filters:
     after: datetime | None = None
     before: datetime | None = None
     tags: frozenset[str] = frozenset()
+    topic_tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,17 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message found: how sure we are (0 to 1) and why."""
+    """A message found: how sure we are (0 to 1) and why.
+
+    The score says how it stands among the others. Two measures stand for themselves: `said` is how much of the
+    question its turn says (0 to 1), `cosine` how near it is in meaning, on the embedder's scale; None if unknown.
+    """
 
     message_id: str
     score: float
     reasons: tuple[str, ...]
+    said: float = 0.0
+    cosine: float | None = None
 
 
 DEFAULT_WEIGHTS = Weights()
@@ -88,9 +98,17 @@ def rank(
         if scored is None:
             return []
         scores, evidence = scored
+        rows = _best(index, scores, limit)
+        cosines = index.cosines(rows, question.vector)
         return [
-            Hit(index.message_ids[row], float(scores[row] / weights.total), evidence.reasons(index, row))
-            for row in _best(index, scores, limit)
+            Hit(
+                index.message_ids[row],
+                float(scores[row] / weights.total),
+                evidence.reasons(index, row),
+                evidence.words.covered_by(index.same_turn(row)),
+                cosine,
+            )
+            for row, cosine in zip(rows, cosines, strict=True)
         ]
 
 
@@ -184,8 +202,19 @@ def _allowed(index: OwnerIndex, filters: Filters) -> NDArray[np.bool_]:
     if filters.before is not None:
         allowed &= index.times < filters.before.timestamp()
     if filters.tags:
-        allowed &= np.fromiter((filters.tags <= tags for tags in index.tags), dtype=np.bool_, count=len(index))
+        allowed &= np.fromiter((filters.tags <= tags for tags in _tags(index, filters)), np.bool_, count=len(index))
     return allowed
+
+
+def _tags(index: OwnerIndex, filters: Filters) -> Iterator[frozenset[str]]:
+    """The tags of each row: its session's, and its topic's where that has any."""
+    if not filters.topic_tags:
+        yield from index.tags
+        return
+    # Messages without a topic have the code -1 and find the empty set in the last place.
+    of_topic = [*(filters.topic_tags.get(name, frozenset()) for name in index.topics.names), frozenset[str]()]
+    for own, topic in zip(index.tags, index.topics.codes.tolist(), strict=True):
+        yield own | of_topic[topic]
 
 
 def _best(index: OwnerIndex, scores: Vectors, limit: int) -> list[int]:

@@ -20,15 +20,15 @@ yeah yes yet you your yours yourself yourselves
 _ITALIAN = """
 a abbia abbiamo abbiano abbiate ad adesso agli ai al alla alle allo allora altra altre altri altro anche
 ancora avendo aver avere avesse avessi avete aveva avevamo avevano avevi avevo avra avrai avranno avrebbe
-avrebbero avrei avremo avrete avro avuta avute avuti avuto bene c che chi chiunque ci cio cioe coi col come
-con contro cosa cosi cui d da dagli dai dal dall dalla dalle dallo degli dei del dell della delle dello
-dentro di dopo dove dovunque e ebbe ebbero ebbi ecco ed era erano eravamo eri ero essa esse essendo essere
+avrebbero avrei avremo avrete avro avuta avute avuti avuto bene c che chi chiunque ci cio cioe coi col com come
+con contro cos cosa cosi cui d da dagli dai dal dall dalla dalle dallo degli dei del dell della delle dello
+dentro di dopo dov dove dovunque e ebbe ebbero ebbi ecco ed era erano eravamo eri ero essa esse essendo essere
 essi esso faccia facciamo facendo facesse faceva facevano fai fanno far fara fare fatto fece feci fin finche
 fino fo fosse fossero fossi foste fosti fra fu fui fummo furono gia gli grazie ha hai hanno ho i il in
 infatti io l la le lei li lo loro lui ma magari mai me mi mia mie miei mio molta molte molti molto ne
 neanche negli nei nel nell nella nelle nello nemmeno no noi non nostra nostre nostri nostro o oppure ora
-ovvero parecchi per perche percio pero piu poco poi poiche qua qualche qualcosa qualcuno quale quali quando
-quanta quante quanti quanto quasi quei quel quell quella quelle quelli quello questa queste questi questo
+ovvero parecchi per perche percio pero piu poco poi poiche qua qual qualche qualcosa qualcuno quale quali quando
+quanta quant quante quanti quanto quasi quei quel quell quella quelle quelli quello questa queste questi questo
 qui quindi sara saranno sarebbe sarebbero sarei saremo saro se sei senza si sia siamo siano siate siete solo
 sono sopra sotto sta stai stanno stare stata state stati stato stava stavo stessa stesse stessi stesso sto
 su sua sue sugli sui sul sull sulla sulle sullo suo suoi t ti tra troppo tu tua tue tuo tuoi tutta tutte

@@ -7,6 +7,7 @@ kept as traces so that they are made once.
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import RLock
 from time import monotonic
 from uuid import UUID
@@ -22,7 +23,29 @@ from ricordo.verbs.owner_shelf import OwnerShelf, Progress, TurnKey, split_trace
 BATCH = 32  # messages embedded at once
 OWNERS = 1_024  # indexes kept in memory,
 MESSAGES = 500_000  # and messages in all of them together
+PAUSE = 30.0  # seconds that a chat does without an embedder that failed
 RECENT = 2_048  # turns whose vectors are at hand for topics
+
+
+@dataclass
+class Pause:
+    """After a failure the embedder is left alone for a while by whoever must not wait; `why` is the sentence for it."""
+
+    until: float = 0.0
+    why: str = ""
+
+    def begin(self, why: str) -> None:
+        """It failed just now."""
+        self.until, self.why = monotonic() + PAUSE, why
+
+    def end(self) -> None:
+        """It works again."""
+        self.until, self.why = 0.0, ""
+
+    @property
+    def now(self) -> str:
+        """Why it is left alone now; empty when it may be asked."""
+        return self.why if monotonic() < self.until else ""
 
 
 class Indexes:
@@ -35,17 +58,31 @@ class Indexes:
         self._shelves: OrderedDict[UUID, OwnerShelf] = OrderedDict()
         self._recent: OrderedDict[tuple[UUID, str], dict[str, bytes]] = OrderedDict()
         self._lock = RLock()
+        self.pause = Pause()
 
     @property
     def embedder(self) -> Embedder:
         """What turns text into vectors here."""
         return self.choice.embedder
 
+    def choose(self, choice: Choice) -> None:
+        """Take another embedder from now on; what is in memory was made for the old one and goes."""
+        with self._lock:
+            self.choice = choice
+            self.forget()
+
+    def learn_dimensions(self) -> None:
+        """Make sure that the embedder knows how long its vectors are; it may have to be asked for one, and fail."""
+        if not self.embedder.dimensions:
+            self.embedder.embed_query("dimensions")
+
     def shelf(self, owner: Owner) -> OwnerShelf:
         """The owner's index as far as it was read."""
         with self._lock:
             shelf = self._shelves.get(owner.key)
-            if shelf is None:
+            # An embedder may tell its dimensions late: what was read before that has words only, and is read again.
+            if shelf is None or shelf.index.dimensions != self.embedder.dimensions:
+                self._shelves.pop(owner.key, None)
                 self._make_room()
                 shelf = OwnerShelf(owner, self.embedder.name, OwnerIndex(self.embedder.dimensions))
                 self._shelves[owner.key] = shelf
@@ -77,6 +114,7 @@ class Indexes:
 
         A question that waits for its answer is left alone unless `unanswered` is set: both are embedded together then.
         """
+        self.learn_dimensions()
         shelf = self.shelf(owner)
         with shelf.embedding:
             with shelf.lock:
@@ -88,6 +126,7 @@ class Indexes:
     def complete(self, owner: Owner, patience: float) -> Progress:
         """Read and embed until all that was said before this call is in, or `patience` seconds have passed."""
         give_up = monotonic() + patience
+        self.learn_dimensions()
         progress = self.read(owner)
         missing = self._unembedded(owner)
         while missing and monotonic() < give_up:
@@ -98,6 +137,8 @@ class Indexes:
 
     def vectors(self, owner: Owner, turns: Sequence[Turn]) -> Mapping[str, Vectors]:
         """The vectors of all messages of some turns of one session, by message id; those that lack one are embedded."""
+        if any(turn.messages for turn in turns):
+            self.learn_dimensions()
         shelf = self.shelf(owner)
         with shelf.embedding:
             found = self._at_hand(owner, turns)
@@ -144,7 +185,7 @@ class Indexes:
             blobs |= {message.id: next(made) for turn in fresh for message in turn.messages}
             self._store.keep_traces(shelf.owner, [self._trace(turn, blobs) for turn in fresh])
         with shelf.lock:
-            if shelf.index is index:
+            if shelf.index is index and index.dimensions == self.embedder.dimensions:
                 index.set_vectors(blobs)
                 for turn in turns:
                     key: TurnKey = turn.session_id, turn.turn_number
@@ -205,6 +246,8 @@ def embed_again(
     turns. How many turns were embedded.
     """
     owners = list(store.owners(tenant_id))
+    if owners:
+        indexes.learn_dimensions()
     total = sum(mark.turn_count for owner in owners for mark in store.marks(owner).values())
     looked_at = embedded = 0
     for owner in owners:

@@ -7,15 +7,17 @@ fails takes the meaning away, never the words.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
 
 from ricordo.context import Remembered
 from ricordo.errors import RicordoError, StoreError
+from ricordo.recall.embedder import Hurried
 from ricordo.recall.ranking import Filters, Question, rank
 from ricordo.recall.ranking import Hit as Ranked
+from ricordo.recall.speaking import speaks
 from ricordo.recall.vectors import Vectors
 from ricordo.records import Message, Owner, SessionMark, Turn, turn_id_of
 from ricordo.sections import Excerpt
@@ -27,10 +29,7 @@ log = logging.getLogger("ricordo")
 
 PATIENCE = 120.0  # seconds that a search waits for its index
 IN_PASSING = 512  # turns that a context reads on its way; a longer backlog is left to the work beside the chat
-# Below these a message has too little to do with the question to take room in a prompt: where its words speak for
-# it, and where its meaning alone does, which always finds something nearest.
-LEAST_SCORE = 0.3
-LEAST_BY_MEANING = 0.45
+HURRY = 1.0  # seconds that a chat waits for the vector of its question
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def search(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, *, pati
     except Exception as error:  # the embedder: words are there all the same
         progress = indexes.read(owner)
         notes = (_failed(indexes, owner, error),)
-    _refresh_topics(tools, indexes, owner, wanted.filters)
+    wanted = replace(wanted, filters=_with_topics_of_now(tools, indexes, owner, wanted.filters))
     notes += _behind(indexes, progress) + _damaged(indexes, owner, wanted.filters)
     return ranked(tools, indexes, owner, wanted, notes)
 
@@ -98,24 +97,22 @@ def recall_in_passing(
     tools: Tools, indexes: Indexes, scope: Scope, asked: Passing, limit: int
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
     """What the context of a chat gets: messages beyond the turns it has anyway, and notes on what is missing."""
+    wanted_text = asked.standalone or asked.question
+    failure: tuple[str, ...] = ()
+    if not indexes.embedder.dimensions:  # nothing can be compared before the first vector has come
+        _, failure = _question_vector(indexes, scope.owner, wanted_text, hurry=True)
     progress = indexes.catch_up(scope.owner, asked.marks, most=IN_PASSING)
     shown = {turn.id for turn in asked.known}
     room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
-    wanted = Search(asked.standalone or asked.question, room)
+    wanted = Search(wanted_text, room)
 
     def worth_reading(found: Ranked) -> bool:
-        return _speaks(found) and turn_id_of(found.message_id) not in shown
+        return speaks(found, indexes.embedder.name) and turn_id_of(found.message_id) not in shown
 
-    hits = ranked(tools, indexes, scope.owner, wanted, (), worth_reading, enough=limit + 1)
+    hits = ranked(tools, indexes, scope.owner, wanted, failure, worth_reading, enough=limit + 1, hurry=True)
     others = [hit for hit in hits if not _is_asked_now(hit, scope, asked.question, tools)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
     return tuple(_remembered(hit, tools) for hit in others[:limit]), unread + hits.degraded
-
-
-def _speaks(hit: Ranked) -> bool:
-    """Whether a hit says enough about the question for a prompt nobody asked to be filled."""
-    by_words = any(reason.startswith("words:") for reason in hit.reasons)
-    return hit.score >= (LEAST_SCORE if by_words else LEAST_BY_MEANING)
 
 
 def ranked(
@@ -127,13 +124,18 @@ def ranked(
     worth_reading: Callable[[Ranked], bool] = lambda _: True,
     *,
     enough: int | None = None,
+    hurry: bool = False,
 ) -> Hits:
     """What the index holds now, ranked for a question, with the words that were found.
 
-    Only what is `worth_reading` is read from the store, and no more than `enough` of it.
+    Only what is `worth_reading` is read from the store, and no more than `enough` of it. In a `hurry` the embedder gets
+    a moment and no second chance.
     """
     index = indexes.shelf(owner).index
-    vector, failure = _question_vector(indexes, owner, wanted.query) if index.has_vector.any() else (None, ())
+    vector: Vectors | None = None
+    failure: tuple[str, ...] = ()
+    if index.has_vector.any():
+        vector, failure = _question_vector(indexes, owner, wanted.query, hurry=hurry)
     question = Question(wanted.query, tools.clock.now(), vector)
     found = rank(index, question, filters=wanted.filters, limit=wanted.limit)
     hits: list[Hit] = []
@@ -159,37 +161,64 @@ def ranked(
     return Hits(hits, embedder=indexes.embedder.name, degraded=tuple(said))
 
 
-def _question_vector(indexes: Indexes, owner: Owner, question: str) -> tuple[Vectors | None, tuple[str, ...]]:
+def _question_vector(
+    indexes: Indexes, owner: Owner, question: str, *, hurry: bool
+) -> tuple[Vectors | None, tuple[str, ...]]:
     """The question's vector, or a sentence that says why there is none."""
+    if hurry and indexes.pause.now:
+        return None, (indexes.pause.now,)
+    embedder = indexes.embedder
     try:
-        return indexes.embedder.embed_query(question), ()
+        if hurry and isinstance(embedder, Hurried):
+            vector = embedder.embed_query_within(question, HURRY)
+        else:
+            vector = embedder.embed_query(question)
     except Exception as error:
         return None, (_failed(indexes, owner, error),)
+    indexes.pause.end()
+    return vector, ()
 
 
 def _failed(indexes: Indexes, owner: Owner, error: Exception) -> str:
-    """Log that the embedder failed, and return the sentence; never with the text of a message."""
+    """Log that the embedder failed, leave it alone for a while, and return the sentence; never a message's text."""
     cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
     note = f"found by words only: the embedder {indexes.embedder.name} failed ({cause})"
     details = {"operation": "recall", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
     log.warning(note, extra=details)
+    indexes.pause.begin(note)
     return note
 
 
-def _refresh_topics(tools: Tools, indexes: Indexes, owner: Owner, filters: Filters) -> None:
-    """Tell the index which messages belong to the topic that is asked for: topics change without a new turn."""
-    if filters.topic_id is None:
-        return
+def _with_topics_of_now(tools: Tools, indexes: Indexes, owner: Owner, filters: Filters) -> Filters:
+    """Filters that know the tags of topics, and an index that knows the messages of the topics that are asked for.
+
+    Topics and their tags change without a new turn, so they are looked up when somebody asks.
+    """
+    if filters.topic_id is None and not filters.tags:
+        return filters
+    sessions = [filters.session_id] if filters.session_id else list(tools.store.marks(owner))
+    tagged: dict[str, frozenset[str]] = {}
+    for session_id in sessions if filters.tags else ():
+        topics = tools.store.topics(owner, session_id).topics
+        tagged |= {topic.id: frozenset(topic.tags) for topic in topics if filters.tags & set(topic.tags)}
+    asked = list(tagged) if filters.topic_id is None else [filters.topic_id]
     index = indexes.shelf(owner).index
     with index.lock:
-        before = [index.message_ids[row] for row in np.flatnonzero(index.topics.among([filters.topic_id]))]
+        before = [index.message_ids[row] for row in np.flatnonzero(index.topics.among(asked))]
     index.set_topics(dict.fromkeys(before))
-    for session_id in [filters.session_id] if filters.session_id else list(tools.store.marks(owner)):
-        numbers = set(tools.store.turns_of(owner, session_id, filters.topic_id))
-        if numbers:
-            turns = tools.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
-            of_topic = [m.id for turn in turns if turn.turn_number in numbers for m in turn.messages]
-            index.set_topics(dict.fromkeys(of_topic, filters.topic_id))
+    for session_id in sessions:
+        for topic_id in asked:
+            index.set_topics(dict.fromkeys(_messages_of(tools, owner, session_id, topic_id), topic_id))
+    return replace(filters, topic_tags=tagged)
+
+
+def _messages_of(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> list[str]:
+    """The ids of a topic's messages in one session."""
+    numbers = set(tools.store.turns_of(owner, session_id, topic_id))
+    if not numbers:
+        return []
+    turns = tools.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    return [message.id for turn in turns if turn.turn_number in numbers for message in turn.messages]
 
 
 def _behind(indexes: Indexes, progress: Progress) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
-from ricordo.export import from_document, to_document, to_markdown
+from ricordo.export import from_document, lost_turns, to_document, to_markdown
 from ricordo.ports import TokenCounter
 from ricordo.records import Owner, SessionInfo, Turn
 from ricordo.reports import ImportResult
@@ -59,6 +59,7 @@ def import_documents(
             fresh, repeated = tools.store.load(session, [_believed(turn, tools.counter) for turn in turns])
             if fresh and tools.beyond:
                 tools.beyond.note(Scope(session.owner, session.id, session.agent_id))
+            errors += [f"document {done}: {lost}" for lost in lost_turns(document)]
             sessions += new
             added += fresh
             known += repeated

@@ -42,6 +42,9 @@ def understand(
     """Read a question against the pending clarification, if there is one, and against the talk."""
     now = tools.clock.now()
     pending = states.get(key_of(scope), now)
+    if pending and not _is_about_what_is_kept(tools, scope, pending):
+        states.delete(key_of(scope))
+        pending = None
     if pending and pending.question != question:
         outcome = answer(pending, question, now=now)
         if outcome.kind == "answered":
@@ -71,6 +74,15 @@ def settle_clarification(scope: Scope, query: str, states: ClarificationStates, 
     pending = states.get(key_of(scope), now)
     if pending and pending.question != query and answer(pending, query, now=now).kind != "unclear":
         states.delete(key_of(scope))
+
+
+def _is_about_what_is_kept(tools: Tools, scope: Scope, pending: Pending) -> bool:
+    """Whether every turn that was asked about is still there: words that were removed must not come back."""
+    numbers = {option.turn_number for option in pending.options}
+    if not numbers:
+        return True
+    turns = tools.store.turns(scope.owner, scope.session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    return numbers <= {turn.turn_number for turn in turns if not turn.damage}
 
 
 def key_of(scope: Scope) -> ClarificationKey:
