@@ -26,9 +26,13 @@ def _joins(line: Line, language: Language, at: int) -> bool:
     word = line.word(at)
     if word in language.choice_words:
         return True
-    return word in language.coordinators and any(
-        line.word(back) in language.between_words for back in range(max(0, at - _LONGEST), at)
-    )
+    if word not in language.coordinators:
+        return False
+    if any(line.word(back) in language.between_words for back in range(max(0, at - _LONGEST), at)):
+        return True
+    # "Compare SQLite and PostgreSQL"
+    compares = language.patterns["comparison"].match(line.text)
+    return compares is not None and line.token_at(compares.end() - 1) < at
 
 
 def _side(line: Line, language: Language, joiner: int, step: int) -> str:

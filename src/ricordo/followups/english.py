@@ -31,11 +31,11 @@ _VERBS = """accept accepts add adds affect affects allow allows apply applies as
     matters mean means meant meet met mix move moved moves need needed needs open operate pay pick plan plant
     play played plays prepare prevent prevents produce produced proof provide provides published put read reduce
     remain remove removes require required requires rise rose run runs said save saw say says see seen sell
-    sells send serve served set share show showed shows sign seem seems sit skip sleep solve sound sounds appear appears speak spread spreads start
+    sells send serve served set share show showed shows sign sit skip sleep solve speak spread spreads start
     started starts stay stop stopped stops study suffer suggest survive survived take taken takes taking taste
     teach tell think told took travel treat treated treats tried try turn turned turning understand undo use
     used uses using visit want wanted wants was wash watch wear went win wins won work worked works working
-    worry write wrote written born calculated received"""
+    worry write wrote written born calculated received appear appears seem seems sound sounds"""
 # Adjectives that rank or count and never belong to a name.
 _EMPTY = """main major key best better worst biggest largest smallest important possible typical usual different
     certain various specific latest famous notable other similar first second third last next previous highest
@@ -152,6 +152,12 @@ ENGLISH = Language(
     measures=r"(?!)",
     group_pronouns=words("them these those"),
     set_articles=words("the"),
+    infinitive=r"(?!)",
+    first_person=r"(?!)",
+    action_askers=frozenset(),
+    feminine=frozenset(),
+    masculine=frozenset(),
+    of_two=words("former latter"),
     personal=words("it they them he she him itself themselves"),
     plural_pronouns=words("they them their theirs these those themselves ones"),
     person_pronouns=words("he she him his her hers"),
@@ -169,7 +175,8 @@ ENGLISH = Language(
     announced={},
     own_subject=r"(?!)",
     pleonastic=(
-        r"\bit (?:is|was|s|has been|had been)(?: not| \w+ly| often| once| still| now| also| sometimes){0,2} "
+        r"\bwhy is (?:that|this) ?\?"
+        r"|\bit (?:is|was|s|has been|had been)(?: not| \w+ly| often| once| still| now| also| sometimes){0,2} "
         + _REPORTED
         + r"(?: \w+){0,2} that\b"
         r"|\b(?:is|was) it(?: not| \w+ly| often| still| now)? "
@@ -223,7 +230,8 @@ ENGLISH = Language(
         r"|how so|meaning|what do you mean|in what (?:sense|way))"
     ),
     going_on_tails=(
-        r"(?:the last (?:thing|bit|sentence|part)|it|this|that|yourself|again|better|further|more|more clearly|more simply|in (?:more |greater "
+        r"(?:the last (?:thing|bit|sentence|part)"
+        r"|it|this|that|yourself|again|better|further|more|more clearly|more simply|in (?:more |greater "
         r"|further |some )?"
         r"(?:detail|depth)|in (?:simple|simpler|plain|other|easier) (?:words|terms|english)|simply|clearly"
         r"|differently"

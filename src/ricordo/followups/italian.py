@@ -176,6 +176,12 @@ ITALIAN = Language(
     measures=r"\b(?:metri|m|km|chilometri|bit|byte|fotogrammi|frame|giri|volte|litri|battiti|cicli) al secondo\b",
     group_pronouns=words("questi queste quelli quelle loro essi esse"),
     set_articles=words("i dei tra fra ai delle tutti tutte"),
+    infinitive=r"\w{2,}(?:are|ere|ire|rre)",
+    first_person=r"\w{4,}o",
+    action_askers=words("cosa"),
+    feminine=words("la una della dalla alla nella sulla"),
+    masculine=words("il lo un uno del dello dal dallo al allo nel nello sul sullo"),
+    of_two=frozenset(),
     personal=words("lui lei esso essa essi esse loro ciò"),
     plural_pronouns=words("loro essi esse questi queste quelli quelle li"),
     person_pronouns=words("lui lei"),
@@ -251,7 +257,8 @@ ITALIAN = Language(
         r"|finisci|completa)"
     ),
     going_on_tails=(
-        r"(?:l ultima (?:cosa|frase|parte)|meglio|bene|di più|più a fondo|a fondo|ancora|di nuovo|nuovamente|un po|un po di più|specifico"
+        r"(?:l ultima (?:cosa|frase|parte)"
+        r"|meglio|bene|di più|più a fondo|a fondo|ancora|di nuovo|nuovamente|un po|un po di più|specifico"
         r"|preciso"
         r"|(?:più )?(?:in|nel) dettaglio|nei dettagli|più(?: (?:chiaro|chiara|chiaramente|semplice"
         r"|semplicemente|specifico"

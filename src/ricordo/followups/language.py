@@ -82,7 +82,15 @@ class Language:
     rests: Words
     partitives: Words
     set_articles: Words
-    # Pronouns.
+    # What gives away a verb that no table holds: its ending after a modal, or after a question word.
+    infinitive: str
+    first_person: str
+    action_askers: Words
+    # Pronouns; determiners tell the gender of what they may stand for.
+    feminine: Words
+    masculine: Words
+    # "the latter": one of the two sides of a choice, before it is a place in a list.
+    of_two: Words
     personal: Words
     plural_pronouns: Words
     person_pronouns: Words
@@ -138,7 +146,8 @@ class Language:
         """Every pattern of the table, compiled once."""
         whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
         names = (
-            "measures enclitic pleonastic own_subject openers bare_question zero_subject statement back recalled the_one last_answer "
+            "measures infinitive first_person enclitic pleonastic own_subject openers bare_question zero_subject "
+            "statement back recalled the_one last_answer "
             "comparison bare_comparison headless plural_of presupposing introduction"
         )
         return whole | {name: re.compile(getattr(self, name)) for name in names.split()}

@@ -7,8 +7,8 @@ a missed one, because it drags an old topic into a new question.
 
 from ricordo.followups import cue
 from ricordo.followups.ellipsis import ellipsis
-from ricordo.followups.language import Language, Words
 from ricordo.followups.labels import label_sequence
+from ricordo.followups.language import Language, Words
 from ricordo.followups.languages import language_of
 from ricordo.followups.line import Line, read
 from ricordo.followups.ordinal import places, whole_message

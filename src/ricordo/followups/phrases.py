@@ -22,6 +22,7 @@ class Phrase:
     proper: bool
     definite: bool
     plural: bool
+    determiner: str = ""
 
     @property
     def stems(self) -> frozenset[str]:
@@ -77,6 +78,8 @@ def _belongs(line: Line, language: Language, at: int, inside: bool) -> bool:
         return False  # "How reliable is…": a measure, not a topic.
     if language.gerund and token.word.endswith(language.gerund) and _object_at(line, language, at + 1):
         return False  # "signing a mortgage": a verb, its object is the topic.
+    if not token.capital and _acts(line, language, at):
+        return False
     if token.word == "s" and inside:
         # "Darwin's theory" is one phrase.
         owned = at > 0 and token.start == line.tokens[at - 1].end + 1
@@ -86,6 +89,15 @@ def _belongs(line: Line, language: Language, at: int, inside: bool) -> bool:
     if token.capital and inside and len(token.word) > 1 and token.word not in language.auxiliaries:
         return True
     return language.is_content(token.word)
+
+
+def _acts(line: Line, language: Language, at: int) -> bool:
+    """ "devo portare", "dove compro": a word in the place of a verb names no topic."""
+    before, word = line.word(at - 1), line.word(at)
+    if before in language.auxiliaries:
+        return language.patterns["infinitive"].fullmatch(word) is not None
+    asks = before in language.manner_words or before in language.action_askers
+    return asks and language.patterns["first_person"].fullmatch(word) is not None
 
 
 def _object_at(line: Line, language: Language, at: int) -> bool:
@@ -158,4 +170,5 @@ def _phrase(line: Line, language: Language, first: int, last: int) -> Phrase:
         proper=any(_proper_at(line, at) for at in range(first, last + 1)),
         definite=before in language.articles or before in language.demonstrative,
         plural=head.endswith("s") and not head.endswith("ss"),
+        determiner=before if before in language.articles or before in language.indefinite else "",
     )

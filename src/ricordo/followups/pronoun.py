@@ -37,9 +37,25 @@ def pronouns(line: Line, language: Language) -> Iterator[Reference]:
             end,
             line.original[start:end],
             noun=line.word(noun_at) if noun_at > index else "",
-            plural=word in language.plural_pronouns,
+            plural=word in language.plural_pronouns or _ends_plural(word, language),
             person=word in language.person_pronouns,
+            gender=_gender(line, language, index),
         )
+
+
+def _ends_plural(word: str, language: Language) -> bool:
+    """ "riassumerli", "confrontale"."""
+    return word.endswith(("li", "le")) and language.patterns["enclitic"].fullmatch(word) is not None
+
+
+def _gender(line: Line, language: Language, index: int) -> str:
+    """What a clitic, or the participle that agrees with it, tells of the noun: "l'ha inventata"."""
+    word, after = line.word(index), line.word(index + 2)
+    if word not in language.clitics:
+        return ""
+    if line.word(index + 1) in language.auxiliaries and after.endswith(("a", "o")) and len(after) > 3:
+        word = after
+    return {"a": "f", "o": "m"}.get(word[-1], "")
 
 
 def general_nouns(line: Line, language: Language) -> Iterator[Reference]:

@@ -49,6 +49,7 @@ class Reference:
     content: str = ""
     plural: bool = False
     person: bool = False
+    gender: str = ""
     # Believed only when its content is found in the talk; `one`: the content describes one item of a list.
     must_match: bool = False
     one: bool = False

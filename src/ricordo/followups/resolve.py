@@ -8,8 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ricordo.followups.alternatives import alternatives
-from ricordo.followups.binding import LISTS_AT_HAND, Choice, choices, items_of, list_labels, list_nouns, next_choice, with_items
-from ricordo.followups.focus import Focus, Mention, PastTurn, follow
+from ricordo.followups.antecedents import antecedents
+from ricordo.followups.binding import (
+    LISTS_AT_HAND,
+    Choice,
+    choices,
+    items_of,
+    list_labels,
+    list_nouns,
+    next_choice,
+    with_items,
+)
+from ricordo.followups.focus import Mention, PastTurn, follow
 from ricordo.followups.items import Item
 from ricordo.followups.language import Language
 from ricordo.followups.languages import language_of
@@ -32,6 +42,7 @@ from ricordo.followups.standalone import (
 FindAnswer = Callable[[str], Sequence[PastTurn]]
 _DISTANT = 0.9  # Each turn further back makes a list a little less likely to be the one meant.
 _MOST_CANDIDATES = 6
+_MOST_ITEMS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,9 @@ def resolve(
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # Nobody said it here: "You said hello to my dog" is not about an answer.
     additions = fit_additions(question, bound.offered)
-    standalone = write_standalone(question, additions, references, language) if additions else question
+    # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
+    in_place = not (history and items_of(history[-1]))
+    standalone = write_standalone(question, additions, references, language, in_place) if additions else question
     rewritten_by = "rules"
     if rewriter is not None and references and not bound.candidates:
         rewritten = _ask(rewriter, question, talk)
@@ -111,6 +124,14 @@ def _bind(references: Sequence[Reference], talk: _Talk) -> _Bound:
 def _bind_places(references: Sequence[Reference], talk: _Talk) -> _Bound:
     resolved: list[Resolved] = []
     offered: list[Addition] = []
+    if references[0].text.split()[-1].lower() in talk.language.of_two:
+        side = _one_side(references[0], talk)
+        if side is not None:
+            return side
+    # "Which is faster?" after "Compare A and B" means A and B, not the rows of the table that compared them.
+    compares_all = references[0].kind == "comparison" and references[0].pick == Pick(every=True)
+    if compares_all and alternatives(read(talk.history[-1].query), talk.language):
+        return _bind_sides(references[0], talk)
     for reference in references:
         pick = reference.pick or Pick(every=True)
         found = _choices(pick, reference.noun, talk)
@@ -193,6 +214,18 @@ def _bind_sides(reference: Reference, talk: _Talk) -> _Bound:
     return _bind_topic((reference,), talk) if reference.kind == "comparison" else _Bound()
 
 
+def _one_side(reference: Reference, talk: _Talk) -> _Bound | None:
+    """ "The latter" after a question that put two things side by side."""
+    last = talk.history[-1]
+    sides = alternatives(read(last.query), talk.language)
+    if len(sides) != 2 or reference.pick is None or reference.pick.positions not in ((1,), (-1,)):
+        return None
+    name = sides[0] if reference.pick.positions == (1,) else sides[1]
+    text, ids = last.response or last.query, last.chunk_ids
+    whole = Resolved(reference.kind, last.turn_number, None, text, ids, reference.confidence)
+    return _Bound((whole,), (), (Addition(name, last.turn_number, "question"),))
+
+
 def _bind_said(reference: Reference, talk: _Talk) -> _Bound:
     """The answer that said it: the caller's search over all answers first, then the turns at hand."""
     found: Sequence[PastTurn] = ()
@@ -222,9 +255,13 @@ def _bind_described(reference: Reference, talk: _Talk) -> _Bound:
         return _Bound()
     if len(choice.items) > 1:
         return _Bound(candidates=tuple(_candidate(choice.turn, item) for item in choice.items[:_MOST_CANDIDATES]))
-    named = Addition(headline(choice.items[0].text), choice.turn.turn_number, "item")
-    resolved = _resolved_choice(reference, Pick(), choice, talk)
-    return _Bound(tuple(resolved), (), (named, *_topic_of(choice.turn, talk)))
+    return _bind_choice(reference, Pick(), choice, talk)
+
+
+def _bind_choice(reference: Reference, pick: Pick, choice: Choice, talk: _Talk) -> _Bound:
+    named = [Addition(headline(item.text), choice.turn.turn_number, "item") for item in choice.items[:4]]
+    resolved = _resolved_choice(reference, pick, choice, talk)
+    return _Bound(tuple(resolved), (), (*named, *_topic_of(choice.turn, talk)))
 
 
 def _bind_last_answer(reference: Reference, talk: _Talk, certainty: float = 1.0) -> _Bound:
@@ -240,8 +277,13 @@ def _bind_topic(references: Sequence[Reference], talk: _Talk) -> _Bound:
     competing = _competing(reference, talk)
     if competing:
         return _Bound(candidates=competing)
+    beside = alternatives(read(talk.history[-1].query), talk.language)
+    if reference.kind == "pronoun" and reference.plural and not reference.noun and not beside:
+        listed = choices(Pick(every=True), "", talk.history[-1:], talk.language)
+        if len(listed) == 1 and len(listed[0].items) <= _MOST_ITEMS:
+            return _bind_choice(reference, Pick(every=True), listed[0], talk)
     focus = follow(talk.history, talk.language)
-    mentions = _antecedents(references, focus)
+    mentions = antecedents(references, focus, talk.language)
     if not mentions:
         return _Bound()
     offered = tuple(_addition(mention) for mention in mentions)
@@ -250,23 +292,6 @@ def _bind_topic(references: Sequence[Reference], talk: _Talk) -> _Bound:
         reference.kind, turn.turn_number, None, turn.response or turn.query, turn.chunk_ids, reference.confidence
     )
     return _Bound((whole,), (), offered)
-
-
-def _antecedents(references: Sequence[Reference], focus: Focus) -> list[Mention]:
-    """The phrases that the references stand for, the surest first."""
-    found: list[Mention] = []
-    for reference in references:
-        if reference.person and focus.person is not None:
-            found.append(focus.person)
-        elif reference.noun:
-            same = [m for m in reversed(focus.seen) if stem(reference.noun) in m.phrase.stems]
-            found.extend(same[:1] or focus.centre[:1])
-        else:
-            found.extend(focus.centre[:1])
-    # A topic that slipped in along the way is still about what the talk opened with.
-    if focus.lasting is not None:
-        found.append(focus.lasting)
-    return list(dict.fromkeys(found))
 
 
 def _competing(reference: Reference, talk: _Talk) -> tuple[Candidate, ...]:
@@ -301,4 +326,5 @@ def _topic_of(turn: PastTurn, talk: _Talk, asked: bool = False) -> tuple[Additio
 
 
 def _addition(mention: Mention) -> Addition:
-    return Addition(mention.phrase.text, mention.turn_number, mention.origin)
+    article = mention.phrase.determiner if mention.phrase.definite else ""
+    return Addition(mention.phrase.text, mention.turn_number, mention.origin, article)

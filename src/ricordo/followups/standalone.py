@@ -7,7 +7,7 @@ mark, which is enough for retrieval and leaves the user's own words as they were
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ricordo.followups.focus import Origin, PastTurn
@@ -38,6 +38,8 @@ class Addition:
     text: str
     turn_number: int
     origin: Origin
+    # What stood before the words in the talk; needed only where they take the place of a pronoun.
+    article: str = field(default="", compare=False)
 
 
 def headline(text: str, most_words: int = 10) -> str:
@@ -59,19 +61,25 @@ def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_A
         pieces = addition.text.split()[:left]
         left -= len(pieces)
         known.update(words)
-        kept.append(Addition(" ".join(pieces), addition.turn_number, addition.origin))
+        kept.append(replace(addition, text=" ".join(pieces)))
     return tuple(kept)
 
 
 def write_standalone(
-    question: str, additions: Sequence[Addition], references: Sequence[Reference], language: Language
+    question: str,
+    additions: Sequence[Addition],
+    references: Sequence[Reference],
+    language: Language,
+    in_place: bool = True,
 ) -> str:
-    """The question with its additions: the first in place of an English pronoun, the others in brackets."""
+    """The question with its additions: the first in place of an English pronoun if `in_place`, others in brackets."""
     rest = [addition.text for addition in additions]
     text = question
-    pronoun = _replaceable(question, references, language)
+    pronoun = _replaceable(question, references, language) if in_place else None
     if rest and pronoun is not None:
-        phrase = rest.pop(0)
+        phrase = f"{additions[0].article} {rest.pop(0)}".strip()
+        if question[pronoun.start].isupper():
+            phrase = phrase[0].upper() + phrase[1:]
         owned = question[pronoun.start : pronoun.end].lower() in language.owned
         text = f"{question[: pronoun.start]}{phrase}{_possessive(phrase) if owned else ''}{question[pronoun.end :]}"
     if not rest:
