@@ -35,7 +35,7 @@ class CountingEmbedder(DeterministicEmbedder):
 class ThemedEmbedder(CountingEmbedder):
     """A text points where its theme does: the same theme is the same, two themes have nothing in common."""
 
-    themes = re.compile(r"(?:gatto|motore|vela|cosa\d+)")
+    themes = re.compile(r"gatto|motore|vela|cosa\d+|stenosi|lombalgia|cucina|kitchen")
 
     def __init__(self) -> None:
         super().__init__()

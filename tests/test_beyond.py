@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import ricordo
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
-from talks import CountingEmbedder, FailingEmbedder, GatedEmbedder, fill, memory, on_file
+from talks import CountingEmbedder, FailingEmbedder, GatedEmbedder, ThemedEmbedder, fill, memory, on_file
 
 LIST_ANSWER = (
     "Sono tre punti: 1) Definizione: dolore lombare che cambia con il movimento [k-1] "
@@ -129,10 +129,12 @@ def test_a_past_context_is_rebuilt_with_what_was_remembered(kind: str, tmp_path:
     """Byte for byte, recalled and referenced texts included, also after all of it went to the archive."""
     clock = FakeClock()
     store = MemoryStore() if kind == "memory" else SqliteStore(tmp_path / "r.db")
-    kept = memory(store, clock=clock, locale="it")
+    kept = memory(store, clock=clock, locale="it", embedder=ThemedEmbedder())
     session = kept.session("s", user_id="anna")
     other = kept.session("t", user_id="anna")
-    other.add_turn("La lombalgia mi blocca", "Le cause della lombalgia vanno cercate con calma")
+    other.add_turn(
+        "Le cause della lombalgia meccanica, punto per punto?", "Le cause della lombalgia meccanica sono tante"
+    )
     session.add_turn("Parliamo di lombalgia meccanica", LIST_ANSWER, chunk_ids=["k-1", "k-2", "k-3"])
     built = session.context("Approfondisci il punto 2")
     turn = session.add_turn("Approfondisci il punto 2", "Le cause, nel dettaglio, sono queste.")

@@ -538,9 +538,9 @@ ACTS = st.lists(
         st.sampled_from(
             ["cats", "cars", "sea", "ask", "answer", "topics", "expire", "clear", "months", "merge", "tools"]
         ),
-        st.integers(1, 9),
+        st.integers(1, 6),
     ),
-    max_size=14,
+    max_size=10,
 )
 
 

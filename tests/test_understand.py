@@ -13,7 +13,7 @@ import ricordo
 from ricordo.followups.clarify import ClarificationKey
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
-from talks import fill, memory, on_file
+from talks import ThemedEmbedder, fill, memory, on_file
 
 KEY = ClarificationKey("default", "anna", "s")
 
@@ -106,7 +106,7 @@ def test_something_said_long_ago_and_archived(language: str, kind: str, tmp_path
     """The answer that said it is found beyond the window and the last turns, though only the archive has it."""
     first, answer, more, question, elsewhere = STENOSIS[language]
     store = MemoryStore() if kind == "memory" else SqliteStore(tmp_path / "r.db")
-    with memory(store, locale=language) as kept:
+    with memory(store, locale=language, embedder=ThemedEmbedder()) as kept:
         session = kept.session("s", user_id="anna")
         session.add_turn(first, answer, chunk_ids=["st-1"])
         fill(session, 9, more)
