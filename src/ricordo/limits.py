@@ -15,6 +15,7 @@ from ricordo.errors import ValidationError
 from ricordo.records import Json
 
 ID_LENGTH = 255
+DEEPEST = 100  # levels of values inside values
 LARGEST = 2**53 - 1  # the largest whole number that JSON carries exactly everywhere
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
@@ -71,10 +72,10 @@ def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) 
     if not isinstance(value, Mapping):
         raise ValidationError(field, f"expected a mapping of JSON values, got {type(value).__name__}")
     try:
+        _check_inside(field, value)
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         copy: Json = json.loads(text)
         _check_characters(field, text)
-        _check_inside(field, value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValidationError(field, f"is not JSON ({error}); use text, numbers, lists and mappings") from error
     if len(text.encode()) > limits.metadata_bytes:
@@ -124,20 +125,25 @@ def _check_characters(field: str, value: str) -> None:
         raise ValidationError(field, "contains a lone surrogate; give valid Unicode text") from error
 
 
-def _check_inside(field: str, value: object) -> None:
-    """What JSON would change without a word: a NUL behind an escape, a number too large, a key that is not text."""
+def _check_inside(field: str, value: object, depth: int = 0) -> None:
+    """What JSON would change without a word: a NUL behind an escape, a number too large, a key that is not text.
+
+    And what it would choke on later: values inside values without end.
+    """
+    if depth > DEEPEST:
+        raise ValidationError(field, f"is nested more than {DEEPEST} levels deep; store it flatter")
     if isinstance(value, str):
         if "\x00" in value:
             raise ValidationError(field, "contains a NUL character; remove it")
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise ValidationError(field, "contains a number that is not finite")
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise ValidationError(field, f"has a key that is not text ({type(key).__name__}); use text keys")
-            _check_inside(field, key)
-            _check_inside(field, inner)
+            _check_inside(field, key, depth + 1)
+            _check_inside(field, inner, depth + 1)
     elif isinstance(value, list | tuple):
         for inner in value:
-            _check_inside(field, inner)
+            _check_inside(field, inner, depth + 1)

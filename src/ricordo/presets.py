@@ -3,6 +3,7 @@
 `settings_from` joins preset, environment and keywords; the later one wins.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -99,5 +100,8 @@ def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
     for variable, (name, unit) in INHERITED_VARIABLES.items():
         value = environment.get(variable, "").strip()
         if value:
+            if re.fullmatch(r"\d+(?:\.\d+)?" if unit else r"\d+", value) is None:
+                expected = "a number of hours" if unit else "a whole number"
+                raise SettingsError(variable, f"expected {expected}, got {value!r}")
             found[name] = value + unit
     return found

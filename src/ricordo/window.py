@@ -57,7 +57,9 @@ def fit_window(newest_first: Iterable[Turn], bounds: WindowSettings, counter: To
 
 def _only_the_newest(turn: Turn, limit: int, counter: TokenCounter) -> Window:
     short = shorten_turn(turn, limit, counter)
-    return Window((short,), turn_cost(short, counter), shortened=True) if short else Window()
+    if short is None:
+        return Window(degraded=(f"the newest turn does not fit {limit} tokens, not even shortened",))
+    return Window((short,), turn_cost(short, counter), shortened=True)
 
 
 def shorten_turn(turn: Turn, limit: int, counter: TokenCounter) -> Turn | None:

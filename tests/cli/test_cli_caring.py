@@ -52,7 +52,9 @@ def test_stats(cli: Cli, db: Path, talk: str) -> None:
     assert plain["counter_exact"] is True
     assert plain["embedder"] == "light-256@1 (chosen by setting)"
     assert "light-256@1" in cli("stats").out
-    assert "unknown embedder" in cli("stats", "--set", "embedder=none", "--json").document["embedder"]
+    refused = cli("stats", "--set", "embedder=none")
+    assert refused.code == 2
+    assert "embedder" in refused.err
     words = " ".join(cli("stats", "--set", "model=unheard-of").out.split())
     assert "(approximate)" in words
     assert "no tokenizer is known" in words

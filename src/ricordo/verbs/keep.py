@@ -81,6 +81,7 @@ def keep_answer(
         raise NotFoundError(f"turn {turn.id!r} is not of session {scope.session_id!r}; answer it in its own session")
     message = _message(tools, "response", message_id(turn.id, "response"), answer, tools.clock.now())
     checked = check_metadata("metadata", metadata, tools.settings.limits)
+    check_metadata("metadata", {**turn.metadata, **checked}, tools.settings.limits)
     kept = tools.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
     _note(tools, scope, kept)
     return kept

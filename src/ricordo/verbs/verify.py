@@ -6,6 +6,7 @@ counts, at receipts, archive blocks and topics. It changes nothing, and one dama
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from ricordo.errors import DamageError, RicordoError
 from ricordo.receipt import from_stored
@@ -61,12 +62,14 @@ def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage
     damages: list[Damage] = []
     numbers: list[int] = []
     places: list[Place] = []
+    newest = session.created_at
     for turn in _turns(tools, session):
         if isinstance(turn, Damage):
             damages.append(Damage(f"{where}, {turn.where}", turn.problem))
             continue
         numbers.append(turn.turn_number)
         places.append(place_of(turn))
+        newest = max([newest, turn.created_at, *(message.created_at for message in turn.messages)])
         if turn.damage:
             damages.append(Damage(f"{where}, turn {turn.turn_number}", turn.damage))
         elif checksum(turn) != turn.checksum:
@@ -80,11 +83,14 @@ def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage
     if len(numbers) + unreadable != session.turn_count:
         present = set(numbers)
         first = min(numbers, default=session.last_turn + 1)
-        missing = [str(n) for n in range(first, session.last_turn + 1) if n not in present]
-        detail = f"; missing: {', '.join(missing[:10])}" if missing else ""
+        absent = (str(n) for n in range(first, session.last_turn + 1) if n not in present)
+        missing = ", ".join(islice(absent, 10))
+        detail = f"; missing: {missing}" if missing else ""
         damages.append(Damage(where, f"holds {len(numbers)} turns but counts {session.turn_count}{detail}"))
     if numbers and max(numbers) > session.last_turn:
         damages.append(Damage(where, f"numbers up to {session.last_turn} but holds turn {max(numbers)}"))
+    if not damages and session.last_active_at < newest:
+        damages.append(Damage(where, "was active after the time it says, so it may be forgotten too early"))
     whole = len(places) == session.turn_count
     damages += [*_bad_receipts(tools, session, where), *bad_blocks(tools, session, where)]
     if whole:  # what topics count follows from the turns: where some are lost, that is said already

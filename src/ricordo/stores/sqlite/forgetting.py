@@ -1,16 +1,14 @@
 """Clear, delete, expire, erase: what leaves the file, and how its bytes leave it too.
 
-In: a connection that is inside a write transaction (`scrub` wants one that is not). Out: how much went.
+In: a connection that is inside a write transaction (rebuilding the file wants one that is not). Out: how much went.
 A batch of a cleanup is one short transaction, so that writers barely wait.
 """
 
 import json
 import sqlite3
 from collections.abc import Sequence
-from time import monotonic, sleep
 from typing import Any
 
-from ricordo.errors import StoreUnavailable
 from ricordo.records import Owner
 from ricordo.reports import Expired
 from ricordo.stores.sqlite import shelves
@@ -65,18 +63,22 @@ def scrub_is_due(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("PRAGMA user_version").fetchone()[0] == SCRUB_DUE)
 
 
-def scrub(writer: sqlite3.Connection, wait: float) -> None:
-    """Rebuild the file without its free space and empty the write-ahead log, so that no old byte remains."""
+def rebuild_file(writer: sqlite3.Connection) -> None:
+    """Write the file anew without its free space, so that no old byte remains in it."""
     writer.execute("VACUUM")
-    give_up = monotonic() + wait
-    while writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        if monotonic() > give_up:
-            raise StoreUnavailable(
-                "the data is deleted, but a long read or backup still holds the write-ahead log that has its "
-                "bytes; end that read and erase again"
-            )
-        sleep(0.01)
-    writer.execute("PRAGMA user_version = 0")
+
+
+def empty_log(writer: sqlite3.Connection) -> bool:
+    """Empty the write-ahead log, if no reader is in the way; one attempt that waits for nobody."""
+    (waited,) = writer.execute("PRAGMA busy_timeout").fetchone()
+    writer.execute("PRAGMA busy_timeout = 0").fetchall()
+    try:
+        if writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            return False
+        writer.execute("PRAGMA user_version = 0")
+        return True
+    finally:
+        writer.execute(f"PRAGMA busy_timeout = {waited}").fetchall()
 
 
 def _drop_content(writer: sqlite3.Connection, key: tuple[bytes, str]) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from time import monotonic, sleep
 
 from ricordo.errors import StoreUnavailable
 from ricordo.records import (
@@ -45,7 +46,7 @@ class SqliteStore:
             scrub_is_due = forgetting.scrub_is_due(reader)
         if scrub_is_due:
             with suppress(StoreUnavailable):  # somebody reads old pages: the next open or erase finishes it
-                self._scrub()
+                self._scrub(patience=0)
 
     @property
     def location(self) -> str:
@@ -156,7 +157,7 @@ class SqliteStore:
 
     def erase(self, owner: Owner) -> dict[str, int]:
         gone = self._connections.write(lambda writer: forgetting.erase(writer, owner))
-        self._scrub()
+        self._scrub(self._wait)
         return gone
 
     # Topics, archive, traces
@@ -223,8 +224,17 @@ class SqliteStore:
     def close(self) -> None:
         self._connections.close()
 
-    def _scrub(self) -> None:
-        self._connections.write_alone(lambda writer: forgetting.scrub(writer, self._wait))
+    def _scrub(self, patience: float) -> None:
+        """Let no erased byte remain; while a reader is in the way, others may write."""
+        self._connections.write_alone(forgetting.rebuild_file)
+        give_up = monotonic() + patience
+        while not self._connections.write_alone(forgetting.empty_log):
+            if monotonic() >= give_up:
+                raise StoreUnavailable(
+                    "the data is deleted, but a long read or backup still holds the write-ahead log that has its "
+                    "bytes; end that read and erase again"
+                )
+            sleep(0.02)
 
     def _read_turns(self, owner: Owner, statement: str, values: tuple[object, ...]) -> list[Turn]:
         # The hot path of every prompt: no context manager, no generator.
