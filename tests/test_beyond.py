@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
+from ricordo.embedders import LightEmbedder
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 from talks import CountingEmbedder, FailingEmbedder, GatedEmbedder, ThemedEmbedder, fill, memory, on_file
@@ -335,3 +336,18 @@ def test_expired_history_is_not_recalled() -> None:
     context = kept.session("s", user_id="anna").context("limone segreto")
     assert "verde" not in context.prompt
     assert "giallo" in context.prompt
+
+
+def test_a_question_about_something_else_brings_nothing_back() -> None:
+    """What lies nearest is not recalled for that: a talk about cats has nothing to say about France."""
+    with memory(embedder=LightEmbedder(), locale="it", max_turns=1) as kept:
+        other = kept.session("t", user_id="anna")
+        other.add_turn("Qual è il cibo migliore per il mio gatto Ettore?", "Le crocchette, poche e buone.")
+        other.add_turn("Domani ho il dentista alle nove", "Auguri per la visita!")
+        other.add_turn("Mi piace suonare la chitarra", "Bello, da quanto la suoni?")
+        kept.search("gatto", user_id="anna")  # everything has its vector
+        session = kept.session("s", user_id="anna")
+        assert recalled(session.context("Qual è la capitale della Francia?")) == []
+        found = session.context("A che ora ho il dentista?")
+        assert [reason for _, reason in recalled(found)] == ["recalled", "recalled"]
+        assert "chitarra" not in found.prompt

@@ -159,6 +159,7 @@ def test_what_is_forgotten_is_never_found(kind: str, tmp_path: Path) -> None:
     """Deleted, cleared, expired and erased messages are gone from the very next search."""
     clock = FakeClock()
     with opened(kind, tmp_path, clock=clock) as kept:
+
         def found() -> list[str]:
             return sorted(texts(kept.search("cosa", user_id="anna", limit=100)))
 
@@ -235,3 +236,56 @@ def test_what_a_search_refuses() -> None:
         with pytest.raises(ricordo.ValidationError) as refused:
             kept.search(**{"query": "gatto", "user_id": "anna", **wrong})  # type: ignore[arg-type]
         assert refused.value.field == field
+
+
+@ON_BOTH
+def test_tags_of_topics_are_searched_together_with_those_of_sessions(kind: str, tmp_path: Path) -> None:
+    """A message has its session's tags and its topic's, as they are now, from the moment a topic is tagged."""
+    with opened(kind, tmp_path) as kept:
+        session = kept.session("s", user_id="anna")
+        fill(session, 3, "gatto")
+        for number in range(3):
+            session.add_turn(f"motore pistone cilindro {number}?", f"motore benzina {number}")
+        fill(kept.session("t", user_id="anna"), 2, "gatto")
+        cats, engines = (topic.id for topic in session.topics())
+
+        def found(*tags: str, **more: str) -> set[str]:
+            hits = kept.search("gatto motore", user_id="anna", limit=50, tags=tags, **more)
+            return {hit.message_id for hit in hits}
+
+        assert found("musica") == set()
+        session.topic(engines).tag("musica")
+        of_engines = {m.id for turn in session.topic(engines).history() for m in turn.messages}
+        assert found("musica") == of_engines
+        assert found("musica", topic_id=engines) == of_engines
+        assert found("musica", session_id="t") == found("musica", topic_id=cats) == set()
+        assert found("musica", "casa") == set()
+        session.update(tags=["casa"])
+        assert found("musica", "casa") == of_engines
+        assert len(found("casa")) == 12
+        session.topic(engines).tag("altro")
+        assert found("musica") == set()
+
+
+def test_a_damaged_turn_leaves_the_house_with_its_damage(tmp_path: Path) -> None:
+    """Exports say which turns have no words and why, an import names them and takes the rest, a topic is refused."""
+    kept, session, _ = archived_talk(tmp_path)
+    lost = next(turn for turn in session.history() if turn.archived)
+    with sqlite3.connect(tmp_path / "r.db") as file:
+        file.execute("UPDATE blocks SET body = substr(body, 1, length(body) - 3) WHERE block_id = ?", [lost.block_id])
+    file.close()
+    assert lost.block_id is not None and lost.topic_id is not None
+    damaged = [turn.turn_number for turn in session.history() if turn.damage]
+    document = session.export()
+    told = [each["turn_number"] for each in document["turns"] if lost.block_id in each.get("damage", "")]
+    assert told == damaged
+    assert session.export("markdown").count(lost.block_id) == len(damaged)
+    with pytest.raises(ricordo.DamageError, match=lost.block_id):
+        session.topic(lost.topic_id).export()
+    kept.close()
+    with memory() as other:
+        result = other.import_documents([document])
+        assert all(f"turn {number} has" in note for number, note in zip(damaged, result.errors, strict=True))
+        assert all(lost.block_id in note for note in result.errors)
+        there = [turn.turn_number for turn in other.session("s", user_id="anna").history()]
+        assert there == [number for number in range(1, 31) if number not in damaged]

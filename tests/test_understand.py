@@ -441,3 +441,31 @@ def test_what_lies_in_memory_is_shared_with_nobody() -> None:
     other.add_turn("Ciao", "Ciao")
     assert other.context("2").references == ()
     assert session.context("2").references != ()
+
+
+@pytest.mark.parametrize("way", ["process", "shared"])
+@pytest.mark.parametrize("removal", ["clear", "delete", "elsewhere", "expiry"])
+def test_removed_words_do_not_come_back_through_a_clarification(way: str, removal: str, tmp_path: Path) -> None:
+    """Once a session's words are removed, by whomever, the answer to what was asked about them means nothing."""
+    clock = FakeClock()
+    query, response, question = TALK["it"]
+    path = tmp_path / "r.db"
+    with on_file(path, clock=clock, locale="it", clarifications=way, turn_ttl="1m") as kept:
+        session = kept.session("s", user_id="anna")
+        session.add_turn(query, response)
+        assert session.context(question).clarification is not None
+        if removal == "clear":
+            session.clear()
+        elif removal == "delete":
+            kept.delete_session("s", user_id="anna")
+        elif removal == "expiry":
+            clock.advance(minutes=2)
+            kept.cleanup()
+        else:
+            with on_file(path, clock=clock) as other:
+                other.session("s", user_id="anna").clear()
+        context = session.context("2")
+        assert (context.references, context.question, context.clarification) == ((), "2", None)
+        assert "Ponte" not in context.prompt
+        key = ClarificationKey("default", "anna", "s")
+        assert kept._beyond.states.get(key, clock.now()) is None
