@@ -67,11 +67,7 @@ def window(options: Options, output: Output) -> int:
     }
     most = "any number of" if bounds.max_turns is None else f"at most {bounds.max_turns}"
     facts = f"{len(fitted.turns)} turns, {fitted.total_tokens:,} tokens ({most} turns, {bounds.max_tokens:,} tokens)"
-    if options.json:
-        output.document(plain)
-    else:
-        output.raw(text)
-        output.aside(Text(facts, style="dim"))
+    output.document(plain, shown(text), "", Text(facts, style="dim"))
     return 0
 
 
