@@ -26,6 +26,7 @@ from ricordo.records import ROLES, Json, Message, Owner, Role, SessionInfo, Turn
 
 FORMAT = "ricordo-session"
 VERSION = 1
+MOST_TURNS = 10_000_000
 
 
 def to_document(session: SessionInfo, turns: Iterable[Turn]) -> dict[str, Any]:
@@ -166,7 +167,7 @@ def _turn_from_json(where: str, value: Any, session: SessionInfo, limits: Limits
         owner=session.owner,
         agent_id=check_id(f"{where}.agent_id", fields.get("agent_id")),
         session_id=session.id,
-        turn_number=check_number(f"{where}.turn_number", fields.get("turn_number")),
+        turn_number=_turn_number(f"{where}.turn_number", fields.get("turn_number")),
         created_at=_time(f"{where}.created_at", fields.get("created_at")),
         question=_spoken("user", f"{where}.question", question, message_id(turn_id, "query"), limits),
         answer=_spoken("assistant", f"{where}.answer", answer, message_id(turn_id, "response"), limits),
@@ -209,6 +210,14 @@ def _spoken(role: Role, where: str, value: Any, address: str, limits: Limits) ->
     if message.tool_calls:
         raise ValidationError(f"{where}.tool_calls", "a message that calls tools is a step of its turn")
     return message
+
+
+def _turn_number(where: str, value: Any) -> int:
+    """A number that a session can really have reached; what walks over numbers would never come to an end otherwise."""
+    number = check_number(where, value)
+    if number > MOST_TURNS:
+        raise ValidationError(where, f"expected at most {MOST_TURNS}, got {number}")
+    return number
 
 
 def _role(where: str, value: Any) -> Role:

@@ -117,4 +117,4 @@ def test_an_embedder_that_cannot_work_is_one_line(cli: Cli, past: list[str], mon
     cli("add", "I prefer rye flour", "Noted.", "-u", "anna")
     built = cli("context", "And my oven?", "-u", "anna", "--set", "embedder=arctic", "--json")
     assert built.code == 0
-    assert any("recall" in note for note in built.document["receipt"]["degraded"])
+    assert any("weights" in note for note in built.document["receipt"]["degraded"])
