@@ -17,7 +17,8 @@ PIECES = (
     "rispetto al primo", "which one is better", "1.", "2)", "(b)", "-", "##", "|", "|---|", "a)", "iv.", "\n", "\n\n",
     "```", "First,", "In primo luogo", "Infine", "[chunk-1]", "[fonti: a-1, b-2]", "ragù", "the Sony", "or", "tra",
     "?", "\u0130", "\ud800", "\x00", "½", "²", "١", "ﬁ", "👩‍👩‍👧", "e\u0301", " ", "'", "’", "il prossimo", "quello",
-    "altri",
+    "altri", "1 e 3", "la b", "gli altri due", "the rest", "quello sui", "the one about", "the latter", "either of",
+    "l'ha inventata", ", the", "devo portare",
 )  # fmt: skip
 any_text = st.one_of(
     st.text(max_size=200),

@@ -182,12 +182,15 @@ def _named(pending: Pending, line: Line) -> tuple[Option, ...]:
     if not said:
         return ()
     exact = tuple(option for option in pending.options if _meaning(read(option.name)) == said)
+    if _is_question(line):
+        # "How long does the train take?" is a question of its own, though it names an option.
+        return tuple(option for option in exact if read(option.name).words == line.words)
     return exact or tuple(option for option in pending.options if said <= _meaning(read(option.name)))
 
 
 def _mentioned(pending: Pending, line: Line) -> tuple[Option, ...]:
     """ "Intendo l'aereo", "I mean the train": the one option whose own words are all said in a short statement."""
-    if line.text.endswith("?") or any(_asks(word) for word in line.words):
+    if line.text.endswith("?") or _is_question(line):
         return ()
     said = _meaning(line)
     names = [_meaning(read(option.name)) for option in pending.options]
@@ -200,6 +203,11 @@ def _mentioned(pending: Pending, line: Line) -> tuple[Option, ...]:
     return tuple(found) if len(found) == 1 else ()
 
 
+def _is_question(line: Line) -> bool:
+    asking = [at for at, word in enumerate(line.words) if _asks(word)]
+    return bool(asking) and (asking[0] == 0 or line.text.endswith("?"))
+
+
 def _asks(word: str) -> bool:
     return any(
         word in language.manner_words or word in language.sorting_words or word in language.person_words
@@ -209,6 +217,8 @@ def _asks(word: str) -> bool:
 
 def _nearly_named(pending: Pending, line: Line) -> tuple[Option, ...]:
     """The options that the message spells nearly right, whole or by one of their words, with or without endings."""
+    if _is_question(line):
+        return ()
     scores = [0.0] * len(pending.options)
     for read_words in (_meaning, _spelled):
         said = " ".join(sorted(read_words(line)))

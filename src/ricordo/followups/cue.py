@@ -88,8 +88,7 @@ def described(line: Line, language: Language, nouns: Words) -> Reference | None:
     """ "The one about windows", "quella manuale": an item called by words that a list of the talk is made of."""
     for match in language.patterns["the_one"].finditer(line.text) if nouns else ():
         said = next(filter(None, match.groups()), "").split()
-        verb = next((at for at, word in enumerate(said) if _ends_description(word, language)), len(said))
-        content = [word for word in said[:verb] if language.is_content(word)]
+        content = _description(said, language)
         if content and all(stem(word) in nouns for word in content):
             start, end = line.match_span(match)
             text = line.original[start:end]
@@ -97,13 +96,15 @@ def described(line: Line, language: Language, nouns: Words) -> Reference | None:
     return None
 
 
-def _ends_description(word: str, language: Language) -> bool:
-    return (
-        word in language.verbs
-        or word in language.auxiliaries
-        or word in language.manner_words
-        or word in language.sorting_words
-    )
+def _description(said: list[str], language: Language) -> list[str]:
+    """The words that describe, up to the verb or pronoun with which the rest of the question begins."""
+    content: list[str] = []
+    for word in said:
+        if language.is_content(word):
+            content.append(word)
+        elif content and word not in language.articles and word not in language.prepositions:
+            break
+    return content
 
 
 def comparison(line: Line, language: Language, places: tuple[Reference, ...]) -> Reference | None:
@@ -111,6 +112,8 @@ def comparison(line: Line, language: Language, places: tuple[Reference, ...]) ->
     bare = language.patterns["bare_comparison"].search(_clause(line))
     if bare is not None:
         start, end = line.match_span(bare)
+        if any(token.capital and token.start == end + 1 for token in line.tokens):
+            return None  # "Which of the two World Wars…": they have a name of their own.
         count = max((p.pick.count for p in places if p.pick is not None), default=0)
         return Reference("comparison", 0.8, start, end, line.original[start:end], pick=Pick(every=True, count=count))
     cue = language.patterns["comparison"].search(line.text)

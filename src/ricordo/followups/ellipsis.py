@@ -54,6 +54,9 @@ def _opened(line: Line, language: Language, groups: dict[str, str | None]) -> Re
     rest, condition = groups.get("rest"), groups.get("condition") or groups.get("supposed")
     if condition and len(condition.split()) <= _CONDITION_WORDS:
         return _whole(line, 0.65)
+    whoever = groups.get("whoever")
+    if whoever and len(whoever.split()) <= _CONDITION_WORDS and not _names_someone(line):
+        return _whole(line, 0.65)
     if not rest:
         return None
     words = rest.split()

@@ -144,7 +144,8 @@ ENGLISH = Language(
         """elaborate expand explain detail details describe clarify develop discuss unpack repeat summarise summarize
         show tell me give say more on about into go deeper further the info information please only just and ok
         okay yes so then let s take i want would like d need to know hear see can could you first what how
-        regarding for start with"""
+        regarding for start with take walk run through break down skip drop an a example examples of in plain simple
+        simpler other words briefly again"""
     ),
     rests=words("rest others other remaining"),
     partitives=frozenset(),
@@ -175,7 +176,7 @@ ENGLISH = Language(
     announced={},
     own_subject=r"(?!)",
     pleonastic=(
-        r"\bwhy is (?:that|this) ?\?"
+        r"\bwhy is (?:that|this) ?\?|\b(?:who|what|when|where|why|how) (?:is|was) it (?:that|who)\b"
         r"|\bit (?:is|was|s|has been|had been)(?: not| \w+ly| often| once| still| now| also| sometimes){0,2} "
         + _REPORTED
         + r"(?: \w+){0,2} that\b"

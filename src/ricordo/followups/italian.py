@@ -168,7 +168,8 @@ ITALIAN = Language(
         """elabora dettaglia sviluppa approfondisci approfondire espandi chiarisci chiariscimi spiega spiegami spiegare
         descrivi descrivimi ripeti ripetimi riassumi illustra commenta analizza mostra mostrami fammi vedere dimmi
         parlami parla raccontami dammi voglio vorrei puoi potresti sapere mi interessa interessano di più su per
-        meglio solo soltanto e ok sì allora prima anche qualcosa dettagli sul sulla sui favore i le gli punti"""
+        meglio solo soltanto e ok sì allora prima anche qualcosa dettagli sul sulla sui favore i le gli punti
+        riprendi salta posso un esempio esempi con in parole semplici povere brevemente"""
     ),
     rests=words("altri altre resto restanti rimanenti"),
     partitives=words("ne"),
@@ -276,7 +277,7 @@ ITALIAN = Language(
         r"^(?:ok |allora |sì |bene )?(?:e|ed|ma|o|oppure|invece|e invece) (?:per quanto riguarda "
         r"|riguardo (?:a|al|alla|ai|alle) |invece )?"
         r"(?!se |per chi )(?P<rest>.+)$"
-        r"|^(?:e|ma) (?:se|per chi) (?P<condition>.+)$"
+        r"|^(?:e|ma) se (?P<condition>.+)$|^(?:e|ma) per chi (?P<whoever>.+)$"
     ),
     bare_question=(
         r"^(?:e |ma )?(?:perché|perche|come mai|come|quando|dove|chi|quale|quali|quanto|quanta|quanti|quante"
@@ -330,7 +331,7 @@ ITALIAN = Language(
     ),
     the_one=(
         r"\bquell[oaie] " + _ABOUT + r" (\w+(?: \w+){0,3})"
-        r"|\bquell[oaie] (?:con|per|in|da|dal|dalla|dall|dai) (\w+(?: \w+){0,3})"
+        r"|\bquell[oaie] (?:con|col|coi|per|in|nel|nella|da|dal|dalla|dall|dai) (\w+(?: \w+){0,3})"
         r"|\b(?:quell[oae]|quelli) (\w{4,})(?= ?$| [^\w\s]| (?:com|quanto|quando|dove|perché|è|ha|costa|va)\b)"
     ),
     last_answer=(

@@ -48,8 +48,9 @@ def _sequence(line: Line, language: Language, labels: Words, index: int) -> tupl
             break
         if not named:
             lone_letter = word in _LETTERS and word not in language.function_words
-            named_before = at > 0 and line.is_word(at - 1) and language.is_content(line.word(at - 1))
-            introduced = article or (lone_letter and not language.label_article_needed and not named_before)
+            introduced = article or (
+                lone_letter and not language.label_article_needed and not _part_of_name(line, language, at)
+            )
         named.append(word)
         ends = at
         at += 1
@@ -58,6 +59,12 @@ def _sequence(line: Line, language: Language, labels: Words, index: int) -> tupl
         if at == ends + 1:
             break
     return (ends, named, introduced) if named else None
+
+
+def _part_of_name(line: Line, language: Language, at: int) -> bool:
+    """ "vitamin c", "plan b": the word before a letter makes it part of a name."""
+    before = line.word(at - 1)
+    return line.is_word(at - 1) and (language.is_content(before) or before not in language.function_words)
 
 
 def _joined(line: Line, language: Language, labels: Words, at: int) -> bool:
@@ -73,7 +80,10 @@ def _stands_free(line: Line, language: Language, ends: int) -> bool:
     following = line.word(ends + 1)
     if not line.is_word(ends + 1):
         return following not in {"-", "/", "%", "°", "€", "$"} and not (following in ".,:" and line.is_word(ends + 2))
-    return not language.is_content(following) and following not in language.links
+    if following in language.prepositions:
+        # "la b in inglese" is a letter of its own, "il 4 a cosa serve?" asks about an item.
+        return line.word(ends + 2) in language.sorting_words or line.word(ends + 2) in language.person_words
+    return not language.is_content(following)
 
 
 def _only_requested(line: Line, language: Language, first: int, last: int, count: int) -> bool:
