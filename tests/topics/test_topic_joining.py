@@ -239,6 +239,20 @@ def test_a_left_topic_that_is_named_and_nearer_wins_over_a_habit_of_staying() ->
     assert decide(Said("Per il ragù, che pasta metto?", vector), talk, [active, left], SCALE).topic_id == "left"
 
 
+def test_what_leaves_comes_back_more_easily_to_a_topic_it_names() -> None:
+    """Between the two lines a message that leaves an assistant's talk returns where its words point, else opens."""
+    vectors = np.eye(4, dtype=np.float32)
+    left = a_topic("left", direction=2, title="Freni della macchina")
+    active = a_topic("t0", direction=0, title="Un viaggio a Lisbona")
+    talk = Talk("t0", (Said("Da maggio fa caldo.", vectors[0], "assistant"),), 6)
+    between = 0.72 * vectors[2] + 0.694 * vectors[3]
+    assert SCALE.threshold < 0.72 < SCALE.return_threshold
+    named = decide(Said("Il meccanico dice che adesso i freni vanno bene", between), talk, [active, left], SCALE)
+    assert (named.topic_id, named.reason) == ("left", "returns")
+    unnamed = decide(Said("Il dentista dice che adesso i molari vanno bene", between), talk, [active, left], SCALE)
+    assert unnamed.topic_id is None
+
+
 def test_a_named_topic_is_returned_to() -> None:
     """A message with a topic's centre and its title's word goes back to it, archived or not, not to the active one."""
     vectors = np.eye(4, dtype=np.float32)

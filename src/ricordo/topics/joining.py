@@ -153,6 +153,11 @@ def decide(
         return best
     if following == "past":  # it was said in one of these, and the likeliest is better than a topic of its own
         return replace(best, reason="follow-up")
+    if active and active.recent[-1].role == "assistant":
+        # It leaves; a topic that its words name is then held to no more than the line for staying.
+        back = _back(message, _named(message, active, _within_reach(message, topics, scale)), scale)
+        if back and back.similarity >= scale.threshold:
+            return replace(back, threshold=scale.threshold)
     return replace(choices[0], topic_id=None, reason="new")
 
 
@@ -163,6 +168,13 @@ def _named(message: Said, talk: Talk, topics: Sequence[Topic]) -> list[Topic]:
     here = len(told & set().union(*(_content(said.text) for said in talk.recent)))
     least = max(here, shared.pop(talk.topic_id, 0))
     return [topic for topic in topics if shared.get(topic.id, 0) > least]
+
+
+def _within_reach(message: Said, topics: Sequence[Topic], scale: Scale) -> list[Topic]:
+    """The topics that could pass the line for staying if their title helped; reading titles is the dear part."""
+    size = message.vector.size * 4
+    line = scale.threshold + scale.spread * WEIGHTS.title
+    return [topic for topic in topics if len(topic.centre) == size and vector_of(topic.centre) @ message.vector >= line]
 
 
 def _stay(message: Said, talk: Talk | None, scale: Scale) -> Decision | None:

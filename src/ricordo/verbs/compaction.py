@@ -1,7 +1,7 @@
 """Moving a topic's turns between plain text and the archive.
 
-A turn is packed once in its life: after it came back, letting it go again costs no compression. Counts on the topic are taken from the turns themselves, so that a pass that was cut short is made
-good by the next.
+A turn is packed once in its life: after it came back, letting it go again costs no compression. Counts on the topic
+are taken from the turns themselves, so that a pass that was cut short is made good by the next.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ def pack_all(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None
 def bring_back(tools: Tools, owner: Owner, session_id: str, topic_id: str, new_from: int) -> None:
     """Give a topic that is talked about again its turns back, in order.
 
-    Whatever it has from before turn `new_from` counts as restored: only what is said since may bring the next compaction.
+    Whatever it has from before turn `new_from` counts as restored: only what is said since may have it compacted.
     """
     topic = tools.store.topics(owner, session_id).topic(topic_id)
     if topic is None:
