@@ -166,9 +166,10 @@ def _answered_after(line: Line, language: Language, index: int) -> bool:
     """Whether the noun comes later: "Chi lo ha scritto il Nome della rosa?", "Who painted it, the Mona Lisa?"."""
     end = max(at for at, token in enumerate(line.tokens) if token.is_word)
     for at in range(index + 1, end):
-        if not _names(line, language, at + 1) or line.word(at) in language.prepositions:
-            continue
         tail = range(at, end + 1)
+        named = _content_at(line, language, at + 1) and any(_names(line, language, i) for i in tail)
+        if not named or line.word(at) in language.prepositions:
+            continue
         if any(not line.is_word(i) or line.word(i) in language.auxiliaries for i in tail):
             continue
         if line.word(at - 1) == "," and line.word(at) in language.articles:
