@@ -1,6 +1,7 @@
 """An embedder that is away: words answer, it is said, nobody waits for it twice, and it is used when it is back."""
 
 from collections.abc import Sequence
+from time import monotonic
 
 import pytest
 
@@ -35,10 +36,12 @@ class Away(CountingEmbedder):
         return self._made(texts, None)
 
     def embed_query(self, text: str) -> Vectors:
-        return self._made([text], None)[0]
+        row: Vectors = self._made([text], None)[0]
+        return row
 
     def embed_query_within(self, text: str, seconds: float) -> Vectors:
-        return self._made([text], seconds)[0]
+        row: Vectors = self._made([text], seconds)[0]
+        return row
 
     def _made(self, texts: Sequence[str], seconds: float | None) -> Vectors:
         self.attempts.append(seconds)
@@ -94,7 +97,7 @@ def test_a_chat_tries_once_and_then_leaves_the_embedder_alone(monkeypatch: pytes
         assert session.context("gatto domanda 2").receipt.degraded == first.receipt.degraded
         assert away.attempts == [1.0]
         away.down = False
-        now = indexing.monotonic()
+        now = monotonic()
         monkeypatch.setattr(indexing, "monotonic", lambda: now + indexing.PAUSE + 1)
         assert session.context("gatto domanda 2").receipt.degraded == ()
         assert away.attempts == [1.0, 1.0]
@@ -136,7 +139,7 @@ def test_an_embedder_that_cannot_be_made_is_tried_again(monkeypatch: pytest.Monk
         assert "run `ricordo weights --fetch`" in hits.degraded[0]
         assert "words only" in kept.stats().embedder
         missing = False
-        now = remembering.monotonic()
+        now = monotonic()
         monkeypatch.setattr(remembering, "monotonic", lambda: now + remembering.TRY_AGAIN + 1)
         assert kept.search("rondoni", user_id="anna").degraded == ()
         assert kept.stats().embedder.startswith("light")

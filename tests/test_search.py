@@ -274,7 +274,8 @@ def test_a_damaged_turn_leaves_the_house_with_its_damage(tmp_path: Path) -> None
     with sqlite3.connect(tmp_path / "r.db") as file:
         file.execute("UPDATE blocks SET body = substr(body, 1, length(body) - 3) WHERE block_id = ?", [lost.block_id])
     file.close()
-    assert lost.block_id is not None and lost.topic_id is not None
+    assert lost.block_id is not None
+    assert lost.topic_id is not None
     damaged = [turn.turn_number for turn in session.history() if turn.damage]
     document = session.export()
     told = [each["turn_number"] for each in document["turns"] if lost.block_id in each.get("damage", "")]
