@@ -118,7 +118,7 @@ def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> lis
     for turn in turns:
         if turn.archived:
             wanted.setdefault(turn.session_id, {})[turn.block_id or ""] = None
-    words: dict[tuple[str, str], dict[str, list[Message]] | DamagedBlock] = {}
+    words: dict[tuple[str, str], Mapping[str, list[Message]] | DamagedBlock] = {}
     for session_id, block_ids in wanted.items():
         found = bodies(session_id, list(block_ids))
         for block_id in block_ids:
@@ -126,7 +126,7 @@ def rows_to_turns(owner: Owner, rows: Iterable[Any], bodies: BlockBodies) -> lis
     return [_spoken(turn, words[turn.session_id, turn.block_id or ""]) if turn.archived else turn for turn in turns]
 
 
-def _words(block_id: str, body: bytes | None) -> dict[str, list[Message]] | DamagedBlock:
+def _words(block_id: str, body: bytes | None) -> Mapping[str, list[Message]] | DamagedBlock:
     try:
         if body is None:
             raise DamagedBlock(block_id, "it is gone")
@@ -135,7 +135,7 @@ def _words(block_id: str, body: bytes | None) -> dict[str, list[Message]] | Dama
         return error
 
 
-def _spoken(turn: Turn, words: dict[str, list[Message]] | DamagedBlock) -> Turn:
+def _spoken(turn: Turn, words: Mapping[str, list[Message]] | DamagedBlock) -> Turn:
     if isinstance(words, dict):
         if turn.id in words:
             return with_words(turn, words[turn.id])

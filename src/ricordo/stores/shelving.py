@@ -7,6 +7,7 @@ without them, and goes with its last one.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from ricordo.archive.block import DamagedBlock, pack, unpack
 from ricordo.records import Block, Message, Turn, checksum, message_id, turn_id_of
@@ -60,8 +61,12 @@ def returned(topic: Topic, turn: Turn) -> Topic:
     )
 
 
-def unpacked(block_id: str, body: bytes) -> dict[str, list[Message]]:
-    """The messages of a block by turn id; DamagedBlock if it cannot be read."""
+@lru_cache(maxsize=64)
+def unpacked(block_id: str, body: bytes) -> Mapping[str, list[Message]]:
+    """The messages of a block by turn id; DamagedBlock if it cannot be read.
+
+    The blocks of a running talk are read with every question, so the last ones stay at hand; erasing clears them.
+    """
     found: dict[str, list[Message]] = {}
     for message in unpack(body, block_id):
         found.setdefault(turn_id_of(message.id), []).append(message)

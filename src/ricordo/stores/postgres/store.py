@@ -28,6 +28,7 @@ from ricordo.stores.postgres.transaction import Cursor, Row, Transaction
 from ricordo.stores.postgres.wall import raise_wall
 from ricordo.stores.postgres.walled import LONG
 from ricordo.stores.rows import ENDLESS, micros, row_to_session
+from ricordo.stores.shelving import unpacked
 
 PAGE = 500  # owners listed per round trip
 _NOBODY = UUID(int=0)
@@ -177,6 +178,7 @@ class PostgresStore(PostgresTopics, PostgresTraces):
         return self._patiently(owner, lambda tx: forgetting.expire(tx, owner, aged, idle, max(1, batch)))
 
     def erase(self, owner: Owner) -> dict[str, int]:
+        unpacked.cache_clear()
         return self._patiently(owner, lambda tx: forgetting.erase(tx, owner))
 
     def stats(self, tenant_id: str) -> StoreStats:

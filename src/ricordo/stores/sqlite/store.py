@@ -26,6 +26,7 @@ from ricordo.records import (
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
 from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
+from ricordo.stores.shelving import unpacked
 from ricordo.stores.sqlite import forgetting, restoring, shelves, snapshots, writing
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.connections import Connections
@@ -156,6 +157,7 @@ class SqliteStore:
         return self._connections.write(lambda writer: forgetting.expire(writer, owner, bounds[0], bounds[1], batch))
 
     def erase(self, owner: Owner) -> dict[str, int]:
+        unpacked.cache_clear()
         gone = self._connections.write(lambda writer: forgetting.erase(writer, owner))
         self._scrub(self._wait)
         return gone
