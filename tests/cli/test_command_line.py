@@ -170,6 +170,7 @@ def test_ctrl_c_is_no_traceback(tmp_path: Path) -> None:
         [*RICORDO, "add", "Why?", "-", "-u", "anna", "--db", str(tmp_path / "p.db")],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a runner in the background ignores it
     )
     while not (tmp_path / "p.db").exists():  # the command is past its imports and waits for its input
         assert process.poll() is None
