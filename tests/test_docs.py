@@ -130,7 +130,7 @@ def tracked() -> list[Path]:
 
 def test_no_file_names_a_machine() -> None:
     """No document, script or module names a home folder, a checkout's place or a package index."""
-    telling = re.compile(rb"/(?:home|Users)/\w+/|/root/|/wor[k]/|index-url|https?://[^\s\"')]*/simple\b")
+    telling = re.compile(rb"/(?:home|Users)/\w+/|/roo[t]/|/wor[k]/|index[-]url|https?://[^\s\"')]*/simple\b")
     assert [str(file) for file in tracked() if telling.search(file.read_bytes())] == []
 
 
