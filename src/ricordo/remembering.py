@@ -29,6 +29,7 @@ _choosing = threading.Lock()
 TRY_AGAIN = 30.0  # seconds after which an embedder that could not be made is tried again
 SLICE = 64  # turns read in one slice of the work beside the chat
 QUOTED = 3  # past turns looked at when a question quotes something said
+STRIPES = 64  # sessions that can be organised side by side
 
 
 class Remembering:
@@ -40,6 +41,8 @@ class Remembering:
         choice = Choice(embedder, "given by the program") if embedder else _shared(self._setting)
         self.indexes = Indexes(tools.store, choice)
         self._try_again_at = monotonic() + TRY_AGAIN
+        # Two threads at one session would pack the same turns, and one of them for nothing.
+        self._organising = [threading.Lock() for _ in range(STRIPES)]
 
     def search(self, owner: Owner, wanted: Search, patience: float = recall.PATIENCE) -> Hits:
         """Past messages for a question, from a complete index."""
@@ -66,7 +69,7 @@ class Remembering:
     def organise(self, owner: Owner, session_id: str) -> None:
         """Bring a session's topics up to date, now."""
         self._try_again()
-        while organise(self._tools, self.indexes, owner, session_id):
+        while self._organise(owner, session_id):
             pass
 
     def slice(self, owner: Owner, session_id: str, late: Iterable[str] = ()) -> bool:
@@ -77,12 +80,16 @@ class Remembering:
         self._try_again()
         for topic_id in late:
             recount(self._tools, owner, session_id, topic_id)
-        if self._tools.settings.recall.organise == "on" and organise(self._tools, self.indexes, owner, session_id):
+        if self._tools.settings.recall.organise == "on" and self._organise(owner, session_id):
             return True
         if not self._tools.settings.recall.recall_messages:
             return False
         progress = self.indexes.read(owner, most=SLICE)
         return bool(progress.unread or self.indexes.embed(owner))
+
+    def _organise(self, owner: Owner, session_id: str) -> bool:
+        with self._organising[hash((owner, session_id)) % STRIPES]:
+            return organise(self._tools, self.indexes, owner, session_id)
 
     def _try_again(self) -> None:
         """An embedder that could not be made may be there by now: its weights were fetched, its library installed."""
