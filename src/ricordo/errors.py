@@ -10,6 +10,7 @@ tree to exit codes and HTTP statuses in one table each.
     ├── ConflictError        the same id already holds other content, or a number is taken
     ├── BudgetError          the limit cannot hold what must never be cut
     ├── ReceiptError         a past context cannot be rebuilt from what is still stored
+    ├── LLMError             a language model did not answer: everything has a way without it
     └── StoreError           the database said no
         ├── StoreUnavailable     away or busy: the same call may work later
         ├── SchemaError          the schema is newer than this version, or was edited
@@ -53,6 +54,10 @@ class BudgetError(RicordoError):
 
 class ReceiptError(RicordoError):
     """The context named by a receipt can no longer be rebuilt exactly."""
+
+
+class LLMError(RicordoError):
+    """A language model is away, refused, or said nothing usable; the message names the model and the remedy."""
 
 
 class StoreError(RicordoError):

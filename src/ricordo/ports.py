@@ -1,14 +1,16 @@
-"""The seams: what the rest of Ricordo asks of a store, a token counter and a clock.
+"""The seams: what the rest of Ricordo asks of a store, a token counter, a clock and a language model.
 
 The promises are in the docstrings; every store passes one contract suite (`ricordo.testing.contract`).
 All keys begin with the owner: a call that names an owner can only ever see and change that owner's data.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from ricordo.person import FactChange, Flag, FlagState, People, Summary, SummaryKind
 from ricordo.records import Block, Message, Owner, SessionChanges, SessionInfo, SessionMark, StoredReceipt, Trace, Turn
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.topics.shelf import TopicChange, TopicShelf
@@ -42,6 +44,44 @@ class TokenCounter(Protocol):
 
     def count(self, text: str) -> int:
         """Tokens of `text`; 0 for the empty text; never raises for valid Unicode."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model said, and what it cost. `tokens_exact` is False where the endpoint did not say and we counted."""
+
+    text: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    tokens_exact: bool = True
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    finish_reason: str = "stop"
+
+
+class LLM(Protocol):
+    """A chat model. Failures are `ricordo.errors.LLMError`, which names the model and the remedy."""
+
+    @property
+    def name(self) -> str:
+        """The model, as it is named in results, receipts and logs."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Completion:
+        """The whole answer. With a JSON schema the answer is asked to follow it; check it all the same."""
+        ...
+
+    def stream(
+        self, messages: Sequence[Mapping[str, Any]], *, max_tokens: int | None = None
+    ) -> Generator[str, None, Completion]:
+        """The answer piece by piece; the generator returns the whole. Closing it stops the model."""
         ...
 
 
@@ -248,5 +288,66 @@ class TurnStore(Protocol):
         ...
 
 
-class Store(TurnStore, TopicStore, TraceStore, Protocol):
+class PersonStore(Protocol):
+    """Where what is known of a person lives."""
+
+    def people(self, owner: Owner, agent_id: str) -> People:
+        """All facts that an agent has of an owner, also superseded and forgotten ones, in the order they were recorded.
+
+        Ties by id. Empty at revision 0 where nothing was ever learned.
+        """
+        ...
+
+    def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
+        """Write facts by id and move `learned_through` of sessions forward, in one transaction.
+
+        False, and nothing is written, if the facts are no longer at `change.revision`. A session that is gone is
+        passed over; `learned_through` never goes back. The revision rises by one with every change.
+        """
+        ...
+
+    def learned_through(self, owner: Owner, session_id: str) -> int:
+        """The last turn that facts were looked for in; 0 for none."""
+        ...
+
+    def summaries(
+        self,
+        owner: Owner,
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        kind: SummaryKind | None = None,
+        limit: int = 50,
+    ) -> Sequence[Summary]:
+        """Summaries, newest first (by `created_at`, then by `last_turn`, then by id)."""
+        ...
+
+    def put_summary(self, owner: Owner, summary: Summary) -> bool:
+        """Keep a summary. One per session, kind and `last_turn`: False if that is there already, or the session gone."""
+        ...
+
+    def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
+        """What was flagged, newest first, ties by id."""
+        ...
+
+    def put_flag(self, owner: Owner, flag: Flag) -> bool:
+        """Keep a flag. One per (subject, subject id): False if there is one already, which stays as it is.
+
+        False too if the session is gone.
+        """
+        ...
+
+    def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
+        """Release something, or put it back into quarantine; None if there is no such flag."""
+        ...
+
+    def forget_derived(self, owner: Owner, session_id: str) -> int:
+        """Undo what was derived from a session: its summaries, and facts with no source elsewhere; how many went.
+
+        Facts keep their sources from other sessions. What a removed fact had superseded is true again.
+        """
+        ...
+
+
+class Store(TurnStore, TopicStore, TraceStore, PersonStore, Protocol):
     """All of it, in one database."""
