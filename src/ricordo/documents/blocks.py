@@ -1,0 +1,155 @@
+"""The blocks of a document: headings, paragraphs, lists, tables and code, as spans of its text, in order.
+
+Markdown is read line by line, as far as needed to know what must not be torn apart and under which headings a passage
+stands; plain text (and that of a PDF) has only paragraphs and lists. Every line with a word belongs to one block.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ricordo.documents.sentences import trimmed
+
+BlockKind = Literal["heading", "paragraph", "list", "table", "code"]
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(?P<title>[^\n]*?))?[ \t]*#*[ \t]*\r?\n?$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*\r?\n?$")
+_POINT = re.compile(r"[ \t]*(?:[-*+•▪◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+\S")
+_INDENTED = re.compile(r"(?: {2,}|\t)\S")
+_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*\r?\n?$")
+_MARKUP = re.compile(r"[*_`]+|\[([^\[\]]*)\]\([^()]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`text[start:end]`, without the blanks around it; `level` and `title` are of headings only."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0
+    title: str = ""
+
+
+def blocks(text: str, *, markdown: bool) -> tuple[Block, ...]:
+    """The blocks of a text from its first word to its last."""
+    lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
+    found: list[Block] = []
+    at = 0
+    while at < len(lines):
+        kind, after = _next_block(text, lines, at, markdown=markdown)
+        start, end = trimmed(text, lines[at][0], lines[after - 1][1])
+        if start < end:
+            found.append(_described(text, kind, start, end))
+        at = after
+    return tuple(found)
+
+
+def points(text: str, block: Block) -> tuple[tuple[int, int], ...]:
+    """The outermost points of a list as spans; each holds the points under it."""
+    # The block begins after the blanks of its first line, which therefore counts as the outermost.
+    starts = [block.start] + [
+        line.start()
+        for line in _LINE.finditer(text, block.start, block.end)
+        if line.start() > block.start and _POINT.match(line.group()) and not _INDENTED.match(line.group())
+    ]
+    ends = [*starts[1:], block.end]
+    return tuple(trimmed(text, start, end) for start, end in zip(starts, ends, strict=True))
+
+
+def path_after(path: Sequence[tuple[int, str]], heading: Block) -> tuple[tuple[int, str], ...]:
+    """The way to what stands under a heading, given the way to what stood before it."""
+    kept = tuple((level, title) for level, title in path if level < heading.level)
+    return (*kept, (heading.level, heading.title)) if heading.title else kept
+
+
+def _next_block(text: str, lines: Sequence[tuple[int, int]], at: int, *, markdown: bool) -> tuple[BlockKind, int]:
+    """What begins at a line, and the line after it."""
+    line = text[slice(*lines[at])]
+    if not line.strip():
+        return "paragraph", at + 1
+    if markdown:
+        fence = _FENCE.match(line)
+        if fence is not None:
+            return "code", _after_fence(text, lines, at, fence.group(1))
+        if _HEADING.match(line):
+            return "heading", at + 1
+        if _ROW.match(line):
+            return "table", _while(text, lines, at, _ROW)
+        if at + 1 < len(lines) and not _POINT.match(line) and _UNDERLINE.match(text[slice(*lines[at + 1])]):
+            return "heading", at + 2
+    if _POINT.match(line):
+        return "list", _after_list(text, lines, at, markdown=markdown)
+    return "paragraph", _after_paragraph(text, lines, at, markdown=markdown)
+
+
+def _after_fence(text: str, lines: Sequence[tuple[int, int]], at: int, fence: str) -> int:
+    for after in range(at + 1, len(lines)):
+        closing = text[slice(*lines[after])].strip()
+        if len(closing) >= len(fence) and set(closing) == {fence[0]}:
+            return after + 1
+    return len(lines)
+
+
+def _while(text: str, lines: Sequence[tuple[int, int]], at: int, pattern: re.Pattern[str]) -> int:
+    after = at + 1
+    while after < len(lines) and pattern.match(text[slice(*lines[after])]):
+        after += 1
+    return after
+
+
+def _after_list(text: str, lines: Sequence[tuple[int, int]], at: int, *, markdown: bool) -> int:
+    """A list goes on over single blank lines as long as points or indented lines follow."""
+    after = at + 1
+    blank = False
+    while after < len(lines):
+        line = text[slice(*lines[after])]
+        if not line.strip():
+            if blank:
+                break
+            blank = True
+        elif _POINT.match(line) or _INDENTED.match(line):
+            blank = False
+        elif blank or (markdown and _opens_other(line)):
+            break
+        after += 1
+    return after
+
+
+def _after_paragraph(text: str, lines: Sequence[tuple[int, int]], at: int, *, markdown: bool) -> int:
+    for after in range(at + 1, len(lines)):
+        line = text[slice(*lines[after])]
+        if not line.strip() or _POINT.match(line) or (markdown and _opens_other(line)):
+            return after
+    return len(lines)
+
+
+def _opens_other(line: str) -> bool:
+    return any(pattern.match(line) for pattern in (_FENCE, _HEADING, _ROW))
+
+
+def _described(text: str, kind: BlockKind, start: int, end: int) -> Block:
+    if kind != "heading":
+        return Block(kind, start, end)
+    own = text[start:end]
+    hashes = _HEADING.match(own)
+    if hashes is not None:
+        return Block(kind, start, end, len(hashes.group(1)), _plain(hashes["title"] or ""))
+    title, _, underline = own.rpartition("\n")
+    return Block(kind, start, end, 1 if "=" in underline else 2, _plain(title))
+
+
+def _plain(title: str) -> str:
+    """A title without its markup, on one line."""
+    return " ".join(_MARKUP.sub(lambda match: match.group(1) or "", title).split())
+
+
+def lines_of(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The lines of a span that hold anything, without the blanks around them."""
+    for match in _LINE.finditer(text, start, end):
+        span = trimmed(text, match.start(), match.end())
+        if span[0] < span[1]:
+            yield span

@@ -1,0 +1,162 @@
+"""Which pieces answer a question: by the words they say, the words of their headings, and what they mean.
+
+A `PieceIndex` is made once for a set of pieces and asked many times; words are scored by BM25 over Italian and English
+stems, meaning by cosine, and both are brought to the same scale and added. Without vectors the words decide alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ricordo.documents.piece import Piece
+from ricordo.recall.vectors import Vectors
+from ricordo.recall.words import hashed, question_words, stems
+from ricordo.records import Chunk
+
+# BM25: how soon repetition stops helping, and how much length is held against a piece.
+_REPETITION, _LENGTH = 1.2, 0.6
+_HEADING = 0.8  # a word of the heading counts nearly as much as one said in the piece
+_ELSEWHERE = 20  # pieces imagined beside those there are: among a handful no word is rare or common yet
+_MEANING = 0.5  # of the whole score, where there are vectors
+_SPREAD = 2.0  # a piece this many standard deviations under the average means nothing of what is asked
+
+
+class Retriever(Protocol):
+    """Whatever finds chunks for a question: ours, or the application's own search."""
+
+    def retrieve(self, question: str, limit: int) -> Sequence[Chunk]:
+        """At most `limit` chunks, best first; empty when nothing speaks for any."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A piece with what speaks for it: a score from 0 to 1 and the reasons in words."""
+
+    piece: Piece
+    score: float
+    reasons: tuple[str, ...]
+
+
+class PieceIndex:
+    """The words (and vectors) of a set of pieces. It never changes: other pieces, another index.
+
+    `vectors` has one row for each piece, of unit length or all zeros where a piece has none yet.
+    """
+
+    def __init__(self, pieces: Sequence[Piece], vectors: Vectors | None = None) -> None:
+        if vectors is not None and len(vectors) != len(pieces):
+            raise ValueError(f"{len(pieces)} pieces need as many vectors, not {len(vectors)}")
+        self.pieces = tuple(pieces)
+        self._vectors = vectors
+        said: dict[int, dict[int, float]] = {}
+        lengths = np.ones(len(self.pieces), dtype=np.float32)
+        for row, piece in enumerate(self.pieces):
+            words = [hashed(stem) for stem in stems(piece.text)]
+            lengths[row] = max(1, len(words))
+            for word in words:
+                holders = said.setdefault(word, {})
+                holders[row] = holders.get(row, 0.0) + 1.0
+            # The piece's language is that of its text: a heading is too short to be guessed.
+            for word in {hashed(stem) for stem in stems(piece.heading)} - set(words):
+                said.setdefault(word, {})[row] = _HEADING
+        self._said = {word: _posting(holders) for word, holders in said.items()}
+        self._norm = _REPETITION * (1 - _LENGTH + _LENGTH * lengths / (float(lengths.mean()) if len(lengths) else 1.0))
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def rank(self, question: str, *, question_vector: Vectors | None = None, limit: int = 8) -> tuple[Found, ...]:
+        """The best pieces for a question, best first; one that shares neither word nor meaning is left out."""
+        if not self.pieces or limit < 1:
+            return ()
+        words, heard = self._by_words(question)
+        meaning = self._by_meaning(question_vector)
+        scores = words
+        if meaning is not None:
+            # A piece without a vector is taken to mean what its words say.
+            scaled = np.where(np.isnan(meaning), words, _scaled(meaning))
+            scores = np.float32(1 - _MEANING) * words + np.float32(_MEANING) * scaled
+        order = sorted(np.flatnonzero(scores > 0), key=lambda row: (-float(scores[row]), int(row)))
+        return tuple(
+            Found(self.pieces[row], round(float(scores[row]), 6), _reasons(int(row), heard, meaning))
+            for row in order[:limit]
+        )
+
+    def _by_words(self, question: str) -> tuple[Vectors, dict[str, NDArray[np.int64]]]:
+        """BM25 as a share of what a piece would have that says every word: half the question is half at most."""
+        total = np.zeros(len(self.pieces), dtype=np.float32)
+        heard: dict[str, NDArray[np.int64]] = {}
+        asked = 0.0
+        for word, variants in question_words(question):
+            rows, times = self._holders(variants)
+            worth = _rarity(len(self.pieces) + _ELSEWHERE, len(rows))
+            asked += worth
+            if len(rows):
+                heard[word] = rows
+                total[rows] += np.float32(worth * (_REPETITION + 1)) * times / (times + self._norm[rows])
+        return (np.minimum(total / np.float32(asked), np.float32(1)) if asked > 0 else total), heard
+
+    def _holders(self, variants: Sequence[int]) -> tuple[NDArray[np.int64], Vectors]:
+        found = [self._said[word] for word in variants if word in self._said]
+        if len(found) == 1:
+            return found[0]
+        merged: dict[int, float] = {}
+        for rows, times in found:
+            for row, count in zip(rows.tolist(), times.tolist(), strict=True):
+                merged[row] = max(merged.get(row, 0.0), count)
+        return _posting(merged)
+
+    def _by_meaning(self, question_vector: Vectors | None) -> Vectors | None:
+        """The cosine with each piece, NaN where a piece has no vector; None when there is nothing to compare."""
+        if self._vectors is None or question_vector is None or not np.any(question_vector):
+            return None
+        near: Vectors = self._vectors @ question_vector
+        return np.where(self._vectors.any(axis=1), near, np.float32(np.nan))
+
+
+def rank(
+    question: str,
+    pieces: Sequence[Piece],
+    *,
+    vectors: Vectors | None = None,
+    question_vector: Vectors | None = None,
+    limit: int = 8,
+) -> tuple[Found, ...]:
+    """Like `PieceIndex(pieces, vectors).rank(…)`, for a set of pieces that is asked once."""
+    return PieceIndex(pieces, vectors).rank(question, question_vector=question_vector, limit=limit)
+
+
+def _posting(holders: Mapping[int, float]) -> tuple[NDArray[np.int64], Vectors]:
+    return np.array(list(holders), dtype=np.int64), np.array(list(holders.values()), dtype=np.float32)
+
+
+def _rarity(count: int, holders: int) -> float:
+    """What a word is worth that so many of all pieces say."""
+    return float(np.log(1 + (count - holders + 0.5) / (holders + 0.5)))
+
+
+def _scaled(meaning: Vectors) -> Vectors:
+    """Nearness from well under the average (0) to the nearest (1); a lone piece is as near as its cosine."""
+    known = meaning[~np.isnan(meaning)]
+    if not len(known):
+        return np.zeros_like(meaning)
+    top = float(known.max())
+    low = float(known.mean()) - _SPREAD * float(known.std())
+    if len(known) < 3 or top - low < 1e-6:
+        return np.clip(meaning, 0, 1)
+    # The nearest is worth no more than it is near: far from everything, nothing means what is asked.
+    worth = min(1.0, max(0.0, top) * 1.5)
+    scaled: Vectors = (np.clip((meaning - low) / (top - low), 0, 1) * worth).astype(np.float32)
+    return scaled
+
+
+def _reasons(row: int, heard: Mapping[str, NDArray[np.int64]], near: Vectors | None) -> tuple[str, ...]:
+    said = [word for word, rows in heard.items() if row in rows]
+    reasons = [f"words: {', '.join(said)}"] if said else []
+    if near is not None and not np.isnan(near[row]):
+        reasons.append(f"meaning: {float(near[row]):.2f}")
+    return tuple(reasons)
