@@ -15,12 +15,13 @@ from ricordo.background import Background
 from ricordo.context import Remembered
 from ricordo.errors import RicordoError, SettingsError, StoreError
 from ricordo.records import Owner, Turn
-from ricordo.verbs.tools import Scope, Tools
+from ricordo.verbs.tools import Known, Scope, Tools
 
 if TYPE_CHECKING:
     from ricordo.followups.clarify import ClarificationStates
     from ricordo.recall.embedder import Embedder
     from ricordo.remembering import Remembering
+    from ricordo.safety.crisis import Crisis
     from ricordo.verbs.understand import FindTurns, Understanding
 
 log = logging.getLogger("ricordo")
@@ -70,6 +71,14 @@ class Beyond:
                 self._due.setdefault(due, set()).update(late)
                 self._due.move_to_end(due)
             self.background.call()
+
+    def known(self, scope: Scope) -> Known:
+        """What is known of the person and of condensed turns."""
+        return Known()
+
+    def crisis(self, question: str) -> "Crisis | None":
+        """The sign of a crisis in what the user says."""
+        return None
 
     def understand(self, scope: Scope, question: str) -> "Understanding | None":
         """What the question means in its talk; None when follow-ups are switched off."""

@@ -1,7 +1,8 @@
 """Everything for the next prompt, under one budget: messages for chat APIs, and one text.
 
 In: the material of every section, settings and a counter. Out: a `Context` with its receipt. Pure: the same
-inputs give the same bytes. Both forms are filled by the same rules, each within the limit by its own count.
+inputs give the same bytes. Both forms are filled by the same rules, each within the limit by its own count. Whatever
+was stored stands between two fences, as data: what is outside them comes from the program or is the question itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ricordo.budget import Section, allot, check_safety
 from ricordo.locales import Locale
 from ricordo.ports import TokenCounter
+from ricordo.prompt.words import MemoryWords, memory_words
 from ricordo.receipt import ChatMessage, Receipt, ReceiptItem, chat_message, digest, text_recipe
-from ricordo.records import Chunk, Turn
+from ricordo.records import Chunk, Message, Turn
+from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 from ricordo.sections import (
     SEPARATOR,
     Candidates,
@@ -24,6 +27,7 @@ from ricordo.sections import (
     compact_part,
     excerpt_part,
     fill,
+    piece_text,
     text_part,
     turn_part,
 )
@@ -32,12 +36,16 @@ from ricordo.settings import BudgetSettings
 if TYPE_CHECKING:
     from ricordo.followups.clarify import Pending
     from ricordo.followups.resolution import Resolved
+    from ricordo.safety.crisis import Crisis
 
 BREAK = "\n\n"
 PRIMING = 3  # what a chat API adds before the reply
 
 SYSTEM_SECTIONS = (Section.SAFETY, Section.SYSTEM, Section.PROFILE, Section.SUMMARY)
 USER_SECTIONS = (Section.RECALLED, Section.CHUNKS, Section.QUESTION, Section.FORMAT)
+DATA_SECTIONS = (Section.SUMMARY, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
+NO_HISTORY = "none"
+STANDALONE = "standalone"  # the part of the question that words of the talk went into
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,7 @@ class Remembered:
 class Material:
     """What every section could say. `history` is newest first; `chunks` and `recalled` best first.
 
+    `profile` is taken as it is: whoever writes it has defused its lines. Other stored text is defused here.
     `standalone` is the question as it reads without the talk, where that differs. `history_shortened` says that the
     window had to cut the one turn of the history to make it fit.
     """
@@ -80,7 +89,7 @@ class Context:
     """What to send to a model, and the account of it.
 
     `question` stands alone: it is what to search documents with. `references` are what it points at. With a
-    `clarification` it is better to ask that than to answer.
+    `clarification` it is better to ask that than to answer. With a `crisis` the notice comes before any model.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -89,6 +98,21 @@ class Context:
     references: tuple["Resolved", ...]
     receipt: Receipt
     clarification: "Pending | None" = None
+    crisis: "Crisis | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How a context is written: headings, and the fence of this one request."""
+
+    locale: Locale
+    memory: MemoryWords
+    opening: str
+    closing: str
+
+    def fenced(self, segments: Sequence[Segment]) -> list[Segment]:
+        """Segments as data."""
+        return [self.opening, SEPARATOR, *segments, SEPARATOR, self.closing]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +132,23 @@ def assemble(
     plain = _plain_candidates(material, locale, counter)
     as_messages = {**plain, Section.HISTORY: _history(material, counter)}
     as_prompt = {**plain, Section.HISTORY: _compact_history(material, locale, characters, counter)}
+    look = _look(as_prompt, locale)
 
     def cost_of_messages(kept: Mapping[Section, tuple[Part, ...]]) -> int:
-        return _messages_cost(kept, locale, counter)
+        return _messages_cost(kept, look, counter)
 
     def cost_of_prompt(kept: Mapping[Section, tuple[Part, ...]]) -> int:
-        return counter.count(_join(_prompt_segments(kept, locale)))
+        return counter.count(_join(_prompt_segments(kept, look)))
 
     around = PRIMING + counter.message_overhead
     if any(as_messages[section].demand for section in SYSTEM_SECTIONS):
         around += counter.message_overhead
-    chat = _fit(as_messages, limit, around, budget, counter, cost_of_messages)
-    text = _fit(as_prompt, limit, 0, budget, counter, cost_of_prompt)
+    fences = [_fences(sections, plain, look, counter) for sections in (SYSTEM_SECTIONS, USER_SECTIONS)]
+    chat = _fit(as_messages, limit, around + sum(fences), budget, counter, cost_of_messages)
+    text = _fit(as_prompt, limit, _fences(tuple(Section), as_prompt, look, counter), budget, counter, cost_of_prompt)
 
-    messages, messages_recipe = _render_messages(chat.kept, locale)
-    segments = _prompt_segments(text.kept, locale)
+    messages, messages_recipe = _render_messages(chat.kept, look)
+    segments = _prompt_segments(text.kept, look)
     prompt = _join(segments)
     receipt = Receipt(
         question=material.question,
@@ -143,6 +169,30 @@ def assemble(
         embedder=material.embedder,
     )
     return Context(messages, prompt, material.standalone or material.question, (), receipt)
+
+
+def _look(candidates: Mapping[Section, Candidates], locale: Locale) -> _Look:
+    """The fence of this request: its marker is made of what it fences and occurs nowhere in it."""
+    texts = [piece_text(part.piece) for section in Section for part in candidates[section].parts]
+    word = marker(texts)
+    return _Look(locale, memory_words(locale), open_fence(word, locale.code), close_fence(word, locale.code))
+
+
+def _fences(
+    sections: Sequence[Section], candidates: Mapping[Section, Candidates], look: _Look, counter: TokenCounter
+) -> int:
+    """What the fences around the data of these sections cost; decided by what there is, not by what fits."""
+    pair = counter.count(SEPARATOR.join((look.opening, "", look.closing, "")))
+    data = any(_is_data(candidates[section].parts) for section in sections if section in DATA_SECTIONS)
+    asked = any(part.id == STANDALONE for part in candidates[Section.QUESTION].parts) and Section.QUESTION in sections
+    profile = Section.PROFILE in sections and bool(candidates[Section.PROFILE].parts)
+    words = counter.count(SEPARATOR.join((look.memory.title, look.memory.instructions, "")))
+    return pair * (data or asked) + (pair + words) * profile
+
+
+def _is_data(parts: Sequence[Part]) -> bool:
+    """Whether parts hold anything stored: that there is no history yet is our own sentence."""
+    return bool(parts) and parts[0].id != NO_HISTORY
 
 
 def _fit(
@@ -186,20 +236,25 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
     recalled = tuple(
         excerpt_part(Section.RECALLED, each.id, each.reason, each.excerpt, counter)
         if each.excerpt and each.excerpt.text == each.text
-        else text_part(Section.RECALLED, each.id, each.reason, each.text, counter)
+        else text_part(Section.RECALLED, each.id, each.reason, defuse(each.text), counter)
         for each in material.recalled
     )
     chunks = tuple(
-        text_part(Section.CHUNKS, chunk.id, "cited", f"[{chunk.id}] {chunk.text}", counter) for chunk in material.chunks
+        text_part(Section.CHUNKS, chunk.id, "cited", f"[{defuse(chunk.id)}] {defuse(chunk.text)}", counter)
+        for chunk in material.chunks
     )
+    asked = [("question", material.question)]
+    if material.standalone and material.standalone != material.question:
+        asked.append((STANDALONE, locale.complete_question.format(question=defuse(material.standalone))))
+    questions = tuple(text_part(Section.QUESTION, name, "asked", text, counter) for name, text in asked if text.strip())
     return {
         Section.SAFETY: one(Section.SAFETY, "always", material.safety),
         Section.SYSTEM: one(Section.SYSTEM, "always", material.system),
         Section.PROFILE: one(Section.PROFILE, "fact", material.profile),
-        Section.SUMMARY: one(Section.SUMMARY, "summary", material.summary, locale.summary_header),
+        Section.SUMMARY: one(Section.SUMMARY, "summary", defuse(material.summary), locale.summary_header),
         Section.RECALLED: Candidates(Section.RECALLED, recalled, frame(locale.recalled_header)),
         Section.CHUNKS: Candidates(Section.CHUNKS, chunks, frame(locale.chunks_header)),
-        Section.QUESTION: one(Section.QUESTION, "asked", _question_text(material, locale), locale.question_header),
+        Section.QUESTION: Candidates(Section.QUESTION, questions, frame(locale.question_header)),
         Section.FORMAT: one(Section.FORMAT, "always", material.format_instructions),
     }
 
@@ -207,13 +262,6 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
 def _frame(text: str, counter: TokenCounter) -> int:
     """What stands around the parts of a section, and one token for the empty line between sections."""
     return counter.count(text) + 1
-
-
-def _question_text(material: Material, locale: Locale) -> str:
-    """What is asked, and below it what that means where the words alone do not say."""
-    if not material.standalone or material.standalone == material.question:
-        return material.question
-    return f"{material.question}\n{locale.complete_question.format(question=material.standalone)}"
 
 
 def _reason(turn: Turn, material: Material) -> Reason:
@@ -234,7 +282,7 @@ def _compact_history(material: Material, locale: Locale, characters: int, counte
         for turn in material.history
     )
     if not parts:
-        none = text_part(Section.HISTORY, "none", "recent", locale.no_history, counter)
+        none = text_part(Section.HISTORY, NO_HISTORY, "recent", locale.no_history, counter)
         return Candidates(Section.HISTORY, (none,), _frame("", counter))
     around = f"{locale.header(len(parts))}{SEPARATOR}{locale.history_footer}"
     return Candidates(Section.HISTORY, parts, _frame(around, counter))
@@ -257,8 +305,6 @@ def _block(section: Section, parts: Sequence[Part], locale: Locale) -> list[Segm
 
 
 def _history_block(parts: Sequence[Part], locale: Locale) -> list[Segment]:
-    if parts[0].turn is None:
-        return [parts[0].piece.text]
     segments: list[Segment] = [locale.header(len(parts)), SEPARATOR]
     for part in reversed(parts):
         for line in part.piece.lines or (part.piece.text,):
@@ -266,20 +312,46 @@ def _history_block(parts: Sequence[Part], locale: Locale) -> list[Segment]:
     return [*segments, locale.history_footer]
 
 
-def _text_of(sections: Sequence[Section], kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[Segment]:
-    """The blocks of the sections that kept anything, apart by an empty line."""
-    segments: list[Segment] = []
+def _text_of(sections: Sequence[Section], kept: Mapping[Section, tuple[Part, ...]], look: _Look) -> list[Segment]:
+    """The blocks of the sections that kept anything, apart by an empty line; data between fences."""
+    blocks: list[list[Segment]] = []
+    data: list[list[Segment]] = []
+
+    def end_data() -> None:
+        if data:
+            blocks.append(look.fenced(_apart(data)))
+            data.clear()
+
     for section in sections:
-        if not kept[section]:
+        parts = kept[section]
+        if not parts:
             continue
-        block = _history_block if section is Section.HISTORY else None
+        if section is Section.QUESTION:
+            data.extend([part.piece.segment] for part in parts if part.id == STANDALONE)
+            parts = tuple(part for part in parts if part.id != STANDALONE)
+        if section in DATA_SECTIONS and _is_data(parts):
+            history = section is Section.HISTORY
+            data.append(_history_block(parts, look.locale) if history else _block(section, parts, look.locale))
+            continue
+        end_data()
+        block = _block(section, parts, look.locale)
+        if section is Section.PROFILE:
+            block = [look.memory.title, SEPARATOR, *look.fenced(block), SEPARATOR, look.memory.instructions]
+        blocks.append(block)
+    end_data()
+    return _apart(blocks)
+
+
+def _apart(blocks: Sequence[Sequence[Segment]]) -> list[Segment]:
+    segments: list[Segment] = []
+    for block in blocks:
         segments += [BREAK] if segments else []
-        segments += block(kept[section], locale) if block else _block(section, kept[section], locale)
+        segments += block
     return segments
 
 
-def _prompt_segments(kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[Segment]:
-    return _text_of(tuple(Section), kept, locale)
+def _prompt_segments(kept: Mapping[Section, tuple[Part, ...]], look: _Look) -> list[Segment]:
+    return _text_of(tuple(Section), kept, look)
 
 
 def _join(segments: Sequence[Segment]) -> str:
@@ -287,7 +359,7 @@ def _join(segments: Sequence[Segment]) -> str:
 
 
 def _render_messages(
-    kept: Mapping[Section, tuple[Part, ...]], locale: Locale
+    kept: Mapping[Section, tuple[Part, ...]], look: _Look
 ) -> tuple[tuple[ChatMessage, ...], list[dict[str, Any]]]:
     """System message, history, user message; and the recipe that gives them again."""
     messages: list[ChatMessage] = []
@@ -298,28 +370,36 @@ def _render_messages(
             messages.append({"role": role, "content": _join(segments)})
             recipe.append({"role": role, "content": text_recipe(segments)})
 
-    add_text("system", _text_of(SYSTEM_SECTIONS, kept, locale))
+    add_text("system", _text_of(SYSTEM_SECTIONS, kept, look))
     for part in reversed(kept[Section.HISTORY]):
         for message in part.piece.messages:
-            chat = chat_message(message)
+            chat, entry = _past_message(message, shortened=part.shortened)
             messages.append(chat)
-            recipe.append({**chat, "content": [message.content]} if part.shortened else {"message": message.id})
-    add_text("user", _user_text(kept, locale))
+            recipe.append(entry)
+    add_text("user", _user_text(kept, look))
     return tuple(messages), recipe
 
 
-def _user_text(kept: Mapping[Section, tuple[Part, ...]], locale: Locale) -> list[Segment]:
+def _past_message(message: Message, *, shortened: bool) -> tuple[ChatMessage, dict[str, Any]]:
+    """A message of the history and its recipe. What was stored never speaks as the system: that is the program's."""
+    chat = chat_message(message)
+    if message.role == "system":
+        chat["role"] = "user"
+        return chat, {**chat, "content": text_recipe([message.content if shortened else Excerpt(message)])}
+    return chat, {**chat, "content": [message.content]} if shortened else {"message": message.id}
+
+
+def _user_text(kept: Mapping[Section, tuple[Part, ...]], look: _Look) -> list[Segment]:
     """The last message: a bare question stands alone; beside other blocks it gets its heading."""
-    if kept[Section.QUESTION] and not any(
-        kept[section] for section in USER_SECTIONS if section is not Section.QUESTION
-    ):
-        return [part.piece.segment for part in kept[Section.QUESTION]]
-    return _text_of(USER_SECTIONS, kept, locale)
+    questions = kept[Section.QUESTION]
+    if len(questions) == 1 and not any(kept[section] for section in USER_SECTIONS if section is not Section.QUESTION):
+        return [part.piece.segment for part in questions]
+    return _text_of(USER_SECTIONS, kept, look)
 
 
-def _messages_cost(kept: Mapping[Section, tuple[Part, ...]], locale: Locale, counter: TokenCounter) -> int:
+def _messages_cost(kept: Mapping[Section, tuple[Part, ...]], look: _Look, counter: TokenCounter) -> int:
     """What a chat API counts: stored counts for the history, a fresh count for the two texts around it."""
-    texts = [text for text in (_text_of(SYSTEM_SECTIONS, kept, locale), _user_text(kept, locale)) if text]
+    texts = [text for text in (_text_of(SYSTEM_SECTIONS, kept, look), _user_text(kept, look)) if text]
     history = sum(part.tokens for part in kept[Section.HISTORY])
     if not texts and not history:
         return 0

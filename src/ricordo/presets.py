@@ -23,6 +23,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "locale": "it",
         "organise": "off",
         "recall_messages": 0,
+        "remember_person": "off",
     },
     # A document assistant: the whole talk in a very long window, condensed when nearly full.
     "assistant": {
@@ -36,6 +37,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "session_idle": "30d",
         "organise": "off",
         "recall_messages": 0,
+        "remember_person": "off",
     },
     # A chat that remembers for a day.
     "chat24h": {
@@ -46,6 +48,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "clarification_timeout": "5m",
         "organise": "off",
         "recall_messages": 0,
+        "remember_person": "off",
     },
     # Topics that fade like human memory.
     "topics": {
@@ -57,6 +60,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "max_messages_per_topic": 12,
         "recent_message_keep": 4,
         "recall_messages": 0,
+        "remember_person": "off",
     },
     # A teacher who knows the pupil from earlier sessions.
     "maestro": {

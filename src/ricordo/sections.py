@@ -13,6 +13,7 @@ from ricordo.compact import cited, compact_text, label, said
 from ricordo.locales import Locale
 from ricordo.ports import TokenCounter
 from ricordo.records import Message, Turn
+from ricordo.safety.fence import defuse
 from ricordo.tokens import cut, turn_cost
 from ricordo.window import shorten_turn
 
@@ -34,6 +35,12 @@ class Line:
     def text(self) -> str:
         """The line as it stands in the prompt."""
         return self.label + compact_text(said(self.message), self.characters) + self.suffix
+
+    @property
+    def safe(self) -> str:
+        """The line with what was said in it defused, and a speaker's name too; other labels are ours."""
+        who = defuse(self.label) if self.message.name else self.label
+        return who + defuse(compact_text(said(self.message), self.characters)) + defuse(self.suffix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +144,9 @@ def text_part(section: Section, part_id: str, reason: Reason, text: str, counter
 
 
 def excerpt_part(section: Section, part_id: str, reason: Reason, excerpt: Excerpt, counter: TokenCounter) -> Part:
-    """A part that stands in a stored message."""
+    """A part that stands in a stored message; as plain text where that had to be defused."""
+    if (safe := defuse(excerpt.text)) != excerpt.text:
+        return text_part(section, part_id, reason, safe, counter)
     return Part(section, part_id, reason, Piece(excerpt=excerpt), _tokens(excerpt.text, counter))
 
 
@@ -150,18 +159,24 @@ def turn_part(turn: Turn, reason: Reason, counter: TokenCounter, *, shortened: b
 def compact_part(
     turn: Turn, reason: Reason, locale: Locale, characters: int, counter: TokenCounter, *, shortened: bool = False
 ) -> Part:
-    """A turn of the history as compact lines; as plain text where its messages are not as they are stored."""
+    """A turn of the history as compact lines; as plain text where its messages are not as they are stored.
+
+    That is where the window had to cut them, or where they hold what could be taken for a role or a fence.
+    """
     lines = tuple(
         Line(message, label(message, locale), characters, cited(message, locale, sources=True))
         for message in turn.messages
     )
+    safe = "\n".join(line.safe for line in lines)
     piece = Piece(lines=lines)
     text = piece_text(piece)
+    if shortened or safe != text:
+        piece, text = Piece(text=safe), safe
     return Part(
         Section.HISTORY,
         turn.id,
         reason,
-        Piece(text=text) if shortened else piece,
+        piece,
         _tokens(text, counter),
         turn,
         shortened,

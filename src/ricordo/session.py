@@ -4,7 +4,7 @@ A `Session` is a light handle, cheap to make and safe to share between threads. 
 something is said.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -169,8 +169,9 @@ class Session:
         self,
         question: str,
         *,
-        chunks: Sequence[AnyChunk] = (),
+        chunks: "Sequence[AnyChunk] | Callable[[str], Sequence[AnyChunk]]" = (),
         budget: int | BudgetSettings | None = None,
+        standalone: str = "",
         system: str | None = None,
         safety: str | None = None,
         profile: str = "",
@@ -180,7 +181,9 @@ class Session:
     ) -> Context:
         """Everything for the next prompt, within the budget, with its receipt.
 
-        `budget` is a token limit or a whole BudgetSettings; texts left at None come from the settings.
+        `chunks` may be a function: it gets the question as it reads without the talk and finds the chunks.
+        `standalone` is what the question means, where you know better than the rules. `budget` is a token limit or a
+        whole BudgetSettings; texts left at None come from the settings, profile and summary from what is remembered.
         """
         settings = self._tools.settings
         slots = compose.Slots(
@@ -190,8 +193,9 @@ class Session:
             summary=summary,
             recalled=check_list("recalled", recalled),
             format_instructions=settings.format_instructions if format_instructions is None else format_instructions,
+            standalone=standalone,
         )
-        chosen = compose.as_chunks(chunks, settings.limits)
+        chosen = chunks if callable(chunks) else compose.as_chunks(chunks, settings.limits)
         context = compose.compose(self._tools, self._scope, question, chosen, slots, self._budget(budget))
         self._last_receipt = context.receipt
         return context

@@ -83,6 +83,7 @@ class Retention:
 class CondensationSettings:
     """When a long session is summarised and what stays verbatim."""
 
+    condense: Literal["on", "off"] = "on"
     condense_tokens: int = 260_000
     condense_at: float = 0.95
     condense_keep: int = 5
@@ -121,6 +122,8 @@ class TopicSettings:
 class ProfileSettings:
     """What of a person travels across sessions, and how many tokens each part may take."""
 
+    remember_person: Literal["on", "off"] = "on"
+    time_zone: str = "UTC"
     profile_sessions: int = 3
     profile_facts: int = 5
     profile_topics: int = 10
@@ -132,8 +135,9 @@ class ProfileSettings:
     def __post_init__(self) -> None:
         _check_types(self)
         for each in fields(self):
-            if each.name != "session_end_idle":
+            if each.type is int:
                 _at_least(each.name, getattr(self, each.name), 0)
+        _known_zone(self.time_zone)
         _above_zero("session_end_idle", self.session_end_idle)
 
 
@@ -143,10 +147,12 @@ class RecallSettings:
 
     `embedder` is auto, bilingual, arctic, multilingual, light, deterministic, or URL#MODEL. `recall_messages` is how
     many past messages a context may bring back; 0 turns that off. `clarifications` says who may answer a question that
-    was asked back: this process, or every process on this machine.
+    was asked back: this process, or every process on this machine. With `rewriter` llm the model that is set makes
+    follow-ups stand alone; the rules remain where it fails.
     """
 
     follow_ups: Literal["on", "off"] = "on"
+    rewriter: Literal["rules", "llm"] = "rules"
     organise: Literal["on", "off"] = "on"
     recall_messages: int = 5
     embedder: str = "auto"
@@ -158,6 +164,24 @@ class RecallSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SafetySettings:
+    """What happens to stored text that looks like an order, to signs of a crisis, and to personal data.
+
+    `suspicious` is what is done with memories that carry signs of an attack: nothing, a flag, or quarantine.
+    `crisis_file` is your own table of crisis phrases and replies. `personal_data` is what becomes of e-mail addresses,
+    phone and card numbers in what is derived from messages; the messages themselves stay as they were said.
+    """
+
+    suspicious: Literal["off", "flag", "quarantine"] = "quarantine"
+    crisis: Literal["on", "off"] = "on"
+    crisis_file: str = ""
+    personal_data: Literal["allow", "mask", "hash", "block"] = "mask"
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be chosen."""
 
@@ -165,6 +189,7 @@ class Settings:
     tenant_id: str = "default"
     locale: Locale = field(default_factory=lambda: locale_for("en"))
     model: str = "o200k"
+    llm: str = "none"
     system_prompt: str = ""
     safety_rules: str = ""
     format_instructions: str = ""
@@ -177,6 +202,7 @@ class Settings:
     topics: TopicSettings = field(default_factory=TopicSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
     profile: ProfileSettings = field(default_factory=ProfileSettings)
+    safety: SafetySettings = field(default_factory=SafetySettings)
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -279,6 +305,17 @@ def _at_least(key: str, value: int | None, least: int) -> None:
 def _within(key: str, value: float, least: float, most: float) -> None:
     if not (math.isfinite(value) and least <= value <= most):
         raise SettingsError(key, f"expected a number from {least} to {most}, got {value}")
+
+
+def _known_zone(name: str) -> None:
+    if name == "UTC":
+        return
+    from zoneinfo import ZoneInfo
+
+    try:
+        ZoneInfo(name)
+    except (LookupError, ValueError, OSError):
+        raise SettingsError("time_zone", f"{name!r} is unknown; write it as in 'Europe/Rome'") from None
 
 
 def _above_zero(key: str, value: timedelta | None) -> None:

@@ -1,7 +1,7 @@
 """`Session` and `OpenTurn` for an event loop: the same calls, each in a worker thread."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -140,8 +140,9 @@ class AsyncSession:
         self,
         question: str,
         *,
-        chunks: Sequence[AnyChunk] = (),
+        chunks: "Sequence[AnyChunk] | Callable[[str], Sequence[AnyChunk]]" = (),
         budget: int | BudgetSettings | None = None,
+        standalone: str = "",
         system: str | None = None,
         safety: str | None = None,
         profile: str = "",
@@ -155,6 +156,7 @@ class AsyncSession:
             question,
             chunks=chunks,
             budget=budget,
+            standalone=standalone,
             system=system,
             safety=safety,
             profile=profile,

@@ -5,7 +5,7 @@ the window, the receipt and the log say so.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,11 @@ from ricordo.errors import NotFoundError, RicordoError, StoreError, ValidationEr
 from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.receipt import Receipt, from_stored, rebuild
 from ricordo.records import Chunk, Message, Turn, turn_id_of
+from ricordo.safety.fence import defuse
 from ricordo.sections import Excerpt
 from ricordo.settings import BudgetSettings
 from ricordo.tokens import ApproximateCounter
-from ricordo.verbs.tools import BeyondWindow, Scope, Tools
+from ricordo.verbs.tools import BeyondWindow, Known, Scope, Tools
 from ricordo.window import Window, fit_window
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from ricordo.followups.resolution import Resolved
 
 log = logging.getLogger("ricordo")
+
+Retrieve = Callable[[str], Sequence[object]]
 
 FIRST_PAGE = 32
 LARGEST_PAGE = 1_024
@@ -49,6 +52,7 @@ class Slots:
     summary: str = ""
     recalled: tuple[Remembered, ...] = ()
     format_instructions: str = ""
+    standalone: str = ""
 
     def check(self, limits: Limits) -> None:
         """Refuse what cannot be part of a prompt, by name; blank texts are empty slots."""
@@ -63,24 +67,35 @@ class Slots:
             check_text(f"recalled[{index}].text", remembered.text, limits)
 
 
-def load_window(tools: Tools, scope: Scope, *, asking: str | None = None) -> Window:
-    """The recent turns that fit. An open turn that asks `asking` right now is not history yet."""
+def load_window(tools: Tools, scope: Scope, *, asking: str | None = None, after: int = 0) -> Window:
+    """The recent turns that fit, of those after a number. An open turn that asks `asking` now is not history yet."""
     try:
-        return fit_window(_newest_first(tools, scope, asking), tools.settings.window, tools.counter)
+        return fit_window(_newest_first(tools, scope, asking, after), tools.settings.window, tools.counter)
     except Exception as error:  # whatever a store or a counter does, the chat goes on
         return Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
 
 
 def compose(
-    tools: Tools, scope: Scope, question: str, chunks: Sequence[Chunk], slots: Slots, budget: BudgetSettings
+    tools: Tools,
+    scope: Scope,
+    question: str,
+    chunks: "Sequence[Chunk] | Retrieve",
+    slots: Slots,
+    budget: BudgetSettings,
 ) -> Context:
-    """The context for `question`."""
+    """The context for `question`. Chunks may be a function: it gets the question as it reads without the talk."""
     check_text("question", question, tools.settings.limits)
     slots.check(tools.settings.limits)
-    window = load_window(tools, scope, asking=question)
+    crisis = tools.beyond.crisis(question) if tools.beyond else None
+    known = _known(tools.beyond, scope)
+    window = load_window(tools, scope, asking=question, after=known.covered)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
-    beyond = None if window.degraded else tools.beyond
+    # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
+    beyond = None if window.degraded or crisis else tools.beyond
     meaning, puzzled = _understand(beyond, scope, question)
+    if slots.standalone:
+        meaning = replace(meaning, standalone=slots.standalone, clarification=None)
+    chunks, unfound = _retrieved(tools, scope, chunks, meaning.standalone or question)
     referenced = _referenced(tools, scope, meaning)
     found, missing, embedder = _recall(beyond, scope, question, meaning, window)
     most = budget.chunks_later if window.turns or _spoke_before(tools, scope, question) else budget.chunks_first
@@ -89,8 +104,8 @@ def compose(
         standalone=meaning.standalone,
         safety=slots.safety,
         system=slots.system,
-        profile=slots.profile,
-        summary=slots.summary,
+        profile=defuse(slots.profile) or known.profile,
+        summary=slots.summary or known.summary,
         history=tuple(reversed(window.turns)),
         history_shortened=window.shortened,
         recalled=(*referenced, *slots.recalled, *found),
@@ -98,10 +113,10 @@ def compose(
         chunks_left_out=tuple(chunks[most:]),
         format_instructions=slots.format_instructions,
         embedder=embedder,
-        degraded=(*window.degraded, *puzzled, *missing, *_counting_note(tools)),
+        degraded=(*window.degraded, *known.degraded, *puzzled, *unfound, *missing, *_counting_note(tools)),
     )
     context = _assembled(tools, scope, material, budget)
-    return replace(context, references=meaning.references, clarification=meaning.clarification)
+    return replace(context, references=meaning.references, clarification=meaning.clarification, crisis=crisis)
 
 
 def _assembled(tools: Tools, scope: Scope, material: Material, budget: BudgetSettings) -> Context:
@@ -115,6 +130,26 @@ def _assembled(tools: Tools, scope: Scope, material: Material, budget: BudgetSet
         note = _without_memory(scope, "context", f"tokens cannot be counted by {tools.counter.name}", error)
         poorer = replace(material, history=(), history_shortened=False, degraded=(*material.degraded, note))
         return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
+
+
+def _known(beyond: BeyondWindow | None, scope: Scope) -> Known:
+    """What is known of the person and of condensed turns; the chat goes on without."""
+    try:
+        return beyond.known(scope) if beyond else Known()
+    except Exception as error:
+        return Known(degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),))
+
+
+def _retrieved(
+    tools: Tools, scope: Scope, chunks: "Sequence[Chunk] | Retrieve", question: str
+) -> tuple[Sequence[Chunk], tuple[str, ...]]:
+    """The chunks that were given, or those that are found for the question; the chat goes on without."""
+    if not callable(chunks):
+        return chunks, ()
+    try:
+        return as_chunks(chunks(question), tools.settings.limits), ()
+    except Exception as error:
+        return (), (_without_memory(scope, "retrieve", "chunks are unavailable", error),)
 
 
 def _understand(beyond: BeyondWindow | None, scope: Scope, question: str) -> tuple["Meaning", tuple[str, ...]]:
@@ -241,14 +276,14 @@ def _without_memory(scope: Scope, operation: str, problem: str, error: Exception
     return f"{problem}: {cause}"
 
 
-def _newest_first(tools: Tools, scope: Scope, asking: str | None) -> Iterator[Turn]:
+def _newest_first(tools: Tools, scope: Scope, asking: str | None, after: int = 0) -> Iterator[Turn]:
     """Turns from the newest on, fetched in growing pages and only as far as somebody reads."""
     most = tools.settings.window.max_turns
     page_size = FIRST_PAGE if most is None else most + (asking is not None)
     before: int | None = None
     current = asking
     while page_size:
-        page = tools.store.turns(scope.owner, scope.session_id, last=page_size, before=before)
+        page = tools.store.turns(scope.owner, scope.session_id, last=page_size, before=before, after=after or None)
         for turn in reversed(page):
             if current is not None and turn.is_open and turn.query == current:
                 current = None

@@ -10,11 +10,33 @@ from ricordo.records import Owner, Turn
 from ricordo.settings import Settings
 
 if TYPE_CHECKING:
+    from ricordo.safety.crisis import Crisis
     from ricordo.verbs.understand import Understanding
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known before a question is read: of the person, and of the turns that were condensed.
+
+    `summary` covers the session's turns up to `covered`; the history of a context begins after them.
+    """
+
+    profile: str = ""
+    summary: str = ""
+    covered: int = 0
+    degraded: tuple[str, ...] = ()
 
 
 class BeyondWindow(Protocol):
     """What reaches beyond the window: understanding follow-ups, recalling, work beside the chat."""
+
+    def known(self, scope: "Scope") -> Known:
+        """What is known of the person and of earlier turns, for a context."""
+        ...
+
+    def crisis(self, question: str) -> "Crisis | None":
+        """The sign of a crisis in what the user says, whatever memory says."""
+        ...
 
     def note(self, scope: "Scope", kept: Turn | None = None) -> None:
         """Something was said, and this is its turn as it is kept now; without one, several things were brought in."""
