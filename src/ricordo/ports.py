@@ -240,7 +240,7 @@ class TurnStore(Protocol):
         ...
 
     def owners(self, tenant_id: str) -> Iterator[Owner]:
-        """Every user of a tenant that has a session; may change while it is read."""
+        """Every user of a tenant who has a session, or facts that outlived one; may change while it is read."""
         ...
 
     def receipts(
@@ -250,11 +250,14 @@ class TurnStore(Protocol):
         ...
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
-        """Remove a session's turns and receipts, keep the session; numbering starts again at 1. None if unknown."""
+        """Empty a session and keep it; numbering starts again at 1. How many turns went; None if unknown.
+
+        What was derived from it goes too, as `PersonStore.forget_derived` says, and nothing counts as learned.
+        """
         ...
 
     def delete_session(self, owner: Owner, session_id: str) -> int | None:
-        """Remove a session with everything in it; how many turns went; None if unknown."""
+        """Remove a session with everything in it and derived from it; how many turns went; None if unknown."""
         ...
 
     def expire(
@@ -263,7 +266,8 @@ class TurnStore(Protocol):
         """Remove one batch (at most about `batch` turns) of what is past its time, in one short transaction.
 
         Turns created before `turns_before`; sessions last active before `idle_before`, whole. A session that
-        loses its last turn goes too. Exactly what is past its time goes, the newest included.
+        loses its last turn goes too. Exactly what is past its time goes, the newest included. Summaries and flags go
+        with their session. Facts stay: they are what outlives a session, and go when somebody wants it.
         """
         ...
 
@@ -289,7 +293,15 @@ class TurnStore(Protocol):
 
 
 class PersonStore(Protocol):
-    """Where what is known of a person lives."""
+    """Where what is known of a person lives.
+
+    A fact goes with the last session it was said in when that is cleared or deleted by somebody's wish, and stays
+    when it expires. Summaries go with their session. So do flags, but for those on facts, which go with the fact.
+    """
+
+    def agents(self, owner: Owner) -> Sequence[str]:
+        """The agents that have facts of an owner, by name."""
+        ...
 
     def people(self, owner: Owner, agent_id: str) -> People:
         """All facts that an agent has of an owner, also superseded and forgotten ones, in the order they were recorded.
@@ -302,7 +314,9 @@ class PersonStore(Protocol):
         """Write facts by id and move `learned_through` of sessions forward, in one transaction.
 
         False, and nothing is written, if the facts are no longer at `change.revision`. A session that is gone is
-        passed over; `learned_through` never goes back. The revision rises by one with every change.
+        passed over; `learned_through` never goes back, nor beyond the session's last turn. New facts are passed over
+        when every turn that they quote is gone. The revision rises by one with every change that writes something.
+        ValidationError for a fact of another agent, or a forgotten one with words.
         """
         ...
 
@@ -323,7 +337,10 @@ class PersonStore(Protocol):
         ...
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        """Keep a summary. One per session, kind and `last_turn`: False if that is there already, or the session gone."""
+        """Keep a summary. One per session, kind and `last_turn`: False if that is there already, or its id.
+
+        False too if the session is gone, or has not come as far as `last_turn`.
+        """
         ...
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
@@ -333,7 +350,7 @@ class PersonStore(Protocol):
     def put_flag(self, owner: Owner, flag: Flag) -> bool:
         """Keep a flag. One per (subject, subject id): False if there is one already, which stays as it is.
 
-        False too if the session is gone.
+        False too if its id is taken or the session gone.
         """
         ...
 
@@ -344,7 +361,8 @@ class PersonStore(Protocol):
     def forget_derived(self, owner: Owner, session_id: str) -> int:
         """Undo what was derived from a session: its summaries, and facts with no source elsewhere; how many went.
 
-        Facts keep their sources from other sessions. What a removed fact had superseded is true again.
+        Facts keep their sources from other sessions. What a removed fact had superseded is true again, up to the next
+        fact that supersedes it. Flags on what went go along. The session is not looked through again.
         """
         ...
 

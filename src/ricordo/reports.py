@@ -78,6 +78,9 @@ class StoreStats:
     open_turns: int
     receipts: int
     bytes_on_disk: int | None = None
+    facts: int = 0
+    summaries: int = 0
+    flags: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from ricordo.errors import ConflictError
 from ricordo.ports import Store
 from ricordo.records import Owner, SessionInfo, Trace, Turn
+from ricordo.stores.rows import ENDLESS
 from ricordo.topics.shelf import TopicShelf
 
 PAGE = 500
@@ -19,6 +20,7 @@ def copy_to_sqlite(
     Traces come along for the embedders that topics name; others are made again when they are needed.
     """
     from ricordo.stores.sqlite import SqliteStore
+    from ricordo.stores.sqlite.person import PersonCopy
     from ricordo.stores.sqlite.restoring import SessionCopy
 
     if path.exists():
@@ -37,8 +39,12 @@ def copy_to_sqlite(
                     shelf=shelf,
                     blocks=source.blocks(owner, session.id),
                     traces=_traces(source, session, shelf),
+                    summaries=source.summaries(owner, session_id=session.id, limit=ENDLESS),
+                    learned_through=source.learned_through(owner, session.id),
                 )
                 target.restore(copy)
+            known = [(agent_id, source.people(owner, agent_id)) for agent_id in source.agents(owner)]
+            target.restore_person(PersonCopy(owner, known, source.flags(owner, limit=ENDLESS)))
             if progress:
                 progress(done, len(everyone))
         target.close()

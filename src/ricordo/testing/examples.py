@@ -1,10 +1,11 @@
-"""Plain records for worked examples: somebody new, a turn, a single message, a topic, a block, a trace."""
+"""Plain records for worked examples: somebody new, what they said, and what is derived from it."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import uuid4
 
 from ricordo.archive.block import pack
+from ricordo.person import Fact, Flag, Source, Summary
 from ricordo.placing import open_turn
 from ricordo.records import Block, Json, Message, Owner, Role, Trace, Turn, message_id
 from ricordo.testing.clock import START
@@ -68,3 +69,37 @@ def a_block(
 def a_trace(turn: Turn, embedder: str = "small", body: bytes = b"vectors") -> Trace:
     """What an embedder made of a stored turn."""
     return Trace(turn.session_id, turn.turn_number, embedder, turn.checksum, body)
+
+
+def a_source(turn: Turn) -> Source:
+    """The question of a stored turn, quoted whole."""
+    return Source(message_id(turn.id, "query"), turn.session_id, turn.query)
+
+
+def a_fact(fact_id: str, *said_in: Turn, **fields: object) -> Fact:
+    """A fact that was said in the given turns."""
+    given = {
+        "agent_id": "tutor", "kind": "place", "text": f"Lives in {fact_id}.", "about": "place:home",
+        "digest": f"digest of {fact_id}", "language": "en", "sources": tuple(map(a_source, said_in)),
+        "recorded_at": START, "valid_from": START, **fields,
+    }  # fmt: skip
+    return Fact(fact_id, **given)  # type: ignore[arg-type]
+
+
+def a_summary(session_id: str = "lesson", last_turn: int = 1, **fields: object) -> Summary:
+    """A condensed view of the first turns of a session."""
+    given = {
+        "id": str(uuid4()), "session_id": session_id, "agent_id": "tutor", "kind": "condensation",
+        "text": "They spoke of fugues.", "first_turn": 1, "last_turn": last_turn, "topics": ("fugues",),
+        "created_at": START, "tokens": 5, "counter": "", "made_by": "extractive", **fields,
+    }  # fmt: skip
+    return Summary(**given)  # type: ignore[arg-type]
+
+
+def a_flag(subject_id: str = "turn:query", session_id: str = "lesson", **fields: object) -> Flag:
+    """A message that looks like an order."""
+    given = {
+        "id": str(uuid4()), "subject": "message", "subject_id": subject_id, "session_id": session_id,
+        "rules": ("imperative",), "origin": "user_said", "state": "flagged", "created_at": START, **fields,
+    }  # fmt: skip
+    return Flag(**given)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from hypothesis import strategies as st
 
+from ricordo.person import FACT_KINDS, TRUST, Fact, Flag, Source, Summary
 from ricordo.records import Json, Message, Owner, StoredReceipt, Turn, canonical, message_id
 from ricordo.topics.topic import Topic
 
@@ -170,6 +171,65 @@ def topics(draw: st.DrawFn) -> Topic:
         tags=tuple(draw(st.lists(texts(20), max_size=3))),
         summary=draw(st.none() | texts()),
         state=draw(st.sampled_from(["working", "archived"])),
+    )
+
+
+@st.composite
+def facts(draw: st.DrawFn, agent_id: str, sources: tuple[Source, ...] = ()) -> Fact:
+    """A fact of any shape that was said where the sources say; a forgotten one has no words."""
+    forgotten = draw(st.booleans())
+    return Fact(
+        id=draw(ids()),
+        agent_id=agent_id,
+        kind=draw(st.sampled_from(FACT_KINDS)),
+        text="" if forgotten else draw(texts()),
+        about=draw(st.just("") | texts(20)),
+        digest=draw(ids()),
+        language=draw(st.sampled_from(["", "it", "en"])),
+        sources=() if forgotten else sources,
+        recorded_at=draw(moments()),
+        valid_from=draw(moments()),
+        valid_to=draw(st.none() | moments()),
+        superseded_by=draw(st.none() | ids()),
+        made_by=draw(st.sampled_from(["patterns"]) | ids()),
+        origin=draw(st.sampled_from(TRUST)),
+        forgotten=forgotten,
+    )
+
+
+@st.composite
+def summaries(draw: st.DrawFn, session_id: str, last_turn: int) -> Summary:
+    """A summary of turns up to one that the session has."""
+    last = draw(st.integers(1, last_turn))
+    return Summary(
+        id=draw(ids()),
+        session_id=session_id,
+        agent_id=draw(ids()),
+        kind=draw(st.sampled_from(["condensation", "session"])),
+        text=draw(texts()),
+        first_turn=draw(st.integers(1, last)),
+        last_turn=last,
+        topics=tuple(draw(st.lists(texts(20), max_size=3))),
+        created_at=draw(moments()),
+        tokens=draw(st.integers(0, 10**6)),
+        counter=draw(st.sampled_from(["", "o200k_base"])),
+        made_by=draw(st.sampled_from(["extractive"]) | ids()),
+        origin=draw(st.sampled_from(TRUST)),
+    )
+
+
+@st.composite
+def flags(draw: st.DrawFn, session_id: str) -> Flag:
+    """A flag on anything."""
+    return Flag(
+        id=draw(ids()),
+        subject=draw(st.sampled_from(["message", "fact", "summary", "title", "tag", "chunk"])),
+        subject_id=draw(ids()),
+        session_id=session_id,
+        rules=tuple(draw(st.lists(texts(20), max_size=3))),
+        origin=draw(st.sampled_from(TRUST)),
+        state=draw(st.sampled_from(["flagged", "quarantined", "released"])),
+        created_at=draw(moments()),
     )
 
 

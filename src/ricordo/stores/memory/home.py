@@ -1,4 +1,4 @@
-"""One owner's dictionaries: sessions with their turns, receipts, topics, blocks and traces, behind one lock."""
+"""One owner's dictionaries behind one lock: sessions with all that is in them, and what outlives a session."""
 
 import json
 from bisect import bisect_left, insort
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from uuid import UUID
 
+from ricordo.person import Flag, People, Subject, Summary
 from ricordo.records import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
 from ricordo.stores import merging, shelving
 from ricordo.stores.rows import ENDLESS, texts_in
@@ -32,6 +33,8 @@ class MemorySession:
     shelf: TopicShelf = field(default_factory=TopicShelf)
     blocks: dict[str, Block] = field(default_factory=dict)
     traces: dict[tuple[int, str], Trace] = field(default_factory=dict)
+    summaries: list[Summary] = field(default_factory=list)
+    learned_through: int = 0
 
     def position(self, number: int) -> int:
         """Where a turn of that number stands or would stand."""
@@ -114,7 +117,8 @@ class MemorySession:
             self.shelf = shelving.shelf_after(self.shelf, change)
 
     def clear(self) -> None:
-        """Empty the session: turns, receipts, topics, blocks, traces; numbering starts again."""
+        """Empty the session: turns, receipts, topics, blocks, traces, summaries; numbering starts again."""
+        self.summaries, self.learned_through = [], 0
         self.turns, self.receipts, self.passages, self.blocks, self.traces = [], {}, {}, {}, {}
         self.shelf = TopicShelf(revision=self.shelf.revision + 1)
         self.info = replace(self.info, turn_count=0, last_turn=0, revision=self.info.revision + 1)
@@ -132,6 +136,13 @@ class Home:
 
     owner: Owner
     sessions: dict[str, MemorySession] = field(default_factory=dict)
+    people: dict[str, People] = field(default_factory=dict)
+    flags: dict[tuple[Subject, str], Flag] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept of this owner."""
+        return not self.sessions and not any(known.facts for known in self.people.values())
 
     def find(self, turn_id: str) -> Turn | None:
         """One turn by id."""

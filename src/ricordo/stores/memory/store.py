@@ -15,11 +15,12 @@ from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredR
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
 from ricordo.stores.memory.home import Home, MemorySession
+from ricordo.stores.memory.people import MemoryPeople
 from ricordo.stores.memory.topics import MemoryTopics, MemoryTraces
 from ricordo.stores.shelving import as_new
 
 
-class MemoryStore(MemoryTopics, MemoryTraces):
+class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople):
     """Keeps everything in the process."""
 
     @property
@@ -143,7 +144,7 @@ class MemoryStore(MemoryTopics, MemoryTraces):
     def owners(self, tenant_id: str) -> Iterator[Owner]:
         with self._lock:
             homes = list(self._homes.values())
-        return iter([home.owner for home in homes if home.owner.tenant_id == tenant_id and home.sessions])
+        return iter([home.owner for home in homes if home.owner.tenant_id == tenant_id and not home.is_empty])
 
     def receipts(
         self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
@@ -157,17 +158,23 @@ class MemoryStore(MemoryTopics, MemoryTraces):
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
         with self._lock:
-            session = self._home(owner).sessions.get(session_id)
+            home = self._home(owner)
+            session = home.sessions.get(session_id)
             if session is None:
                 return None
             gone = len(session.turns)
             session.clear()
+            self._forget_said(home, session_id)
             return gone
 
     def delete_session(self, owner: Owner, session_id: str) -> int | None:
         with self._lock:
-            session = self._home(owner).sessions.pop(session_id, None)
-            return len(session.turns) if session else None
+            home = self._home(owner)
+            session = home.sessions.pop(session_id, None)
+            if session is None:
+                return None
+            self._forget_said(home, session_id)
+            return len(session.turns)
 
     def expire(
         self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
@@ -188,6 +195,7 @@ class MemoryStore(MemoryTopics, MemoryTraces):
                 session.drop(doomed)
                 if not session.turns:
                     del home.sessions[session.info.id]
+                    self._forget_flags(home, session.info.id)
                     gone_sessions += 1
             return Expired(gone_sessions, gone_turns, more=False)
 
@@ -202,19 +210,25 @@ class MemoryStore(MemoryTopics, MemoryTraces):
                 "topics": sum(len(session.shelf.topics) for session in sessions),
                 "blocks": sum(len(session.blocks) for session in sessions),
                 "traces": sum(len(session.traces) for session in sessions),
+                "facts": sum(len(known.facts) for known in home.people.values()),
+                "summaries": sum(len(session.summaries) for session in sessions),
+                "flags": len(home.flags),
             }
 
     def stats(self, tenant_id: str) -> StoreStats:
         with self._lock:
-            homes = [home for home in self._homes.values() if home.owner.tenant_id == tenant_id and home.sessions]
+            homes = [home for home in self._homes.values() if home.owner.tenant_id == tenant_id]
             sessions = [session for home in homes for session in home.sessions.values()]
             turns = [turn for session in sessions for turn in session.turns]
             return StoreStats(
-                users=len(homes),
+                users=sum(bool(home.sessions) for home in homes),
                 sessions=len(sessions),
                 turns=len(turns),
                 open_turns=sum(turn.is_open for turn in turns),
                 receipts=sum(len(session.receipts) for session in sessions),
+                facts=sum(len(known.facts) for home in homes for known in home.people.values()),
+                summaries=sum(len(session.summaries) for session in sessions),
+                flags=sum(len(home.flags) for home in homes),
             )
 
     def integrity(self) -> Sequence[Damage]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ricordo.records import Owner
 from ricordo.reports import Expired
-from ricordo.stores.postgres import shelf_statements, shelves, statements
+from ricordo.stores.postgres import person, person_statements, shelf_statements, shelves, statements
 from ricordo.stores.postgres.transaction import Cursor, Transaction
 
 _CONTENT = (
@@ -17,9 +17,15 @@ _CONTENT = (
     shelf_statements.DELETE_TRACES,
     shelf_statements.DELETE_TOPICS,
     shelf_statements.DELETE_BLOCKS,
+    person_statements.DELETE_SUMMARIES,
+    person_statements.DELETE_FLAGS,
     statements.DELETE_TURNS,
 )
 _ALL = {
+    "facts": person_statements.ERASE_FACTS,
+    "people": person_statements.ERASE_PEOPLE,
+    "summaries": person_statements.ERASE_SUMMARIES,
+    "flags": person_statements.ERASE_FLAGS,
     "traces": shelf_statements.ERASE_TRACES,
     "topics": shelf_statements.ERASE_TOPICS,
     "blocks": shelf_statements.ERASE_BLOCKS,
@@ -29,7 +35,7 @@ _ALL = {
     "sessions": statements.ERASE_SESSIONS,
     "owners": statements.ERASE_OWNER,
 }
-_TOLD = ("sessions", "turns", "receipts", "topics", "blocks", "traces")
+_TOLD = ("sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags")
 
 
 def clear(transaction: Transaction, owner: Owner, session_id: str) -> int | None:
@@ -37,6 +43,7 @@ def clear(transaction: Transaction, owner: Owner, session_id: str) -> int | None
     here = {"owner": owner.key, "session_id": session_id}
     if not _held(transaction, owner, session_id):
         return None
+    person.unlearn(transaction, owner, session_id)
     turns = _delete_content(transaction, owner, [session_id])
     transaction.send(statements.EMPTY_SESSION, here)
     return transaction.count(turns)
@@ -46,9 +53,10 @@ def delete_session(transaction: Transaction, owner: Owner, session_id: str) -> i
     """Remove a session; how many turns went, None if there is no such session."""
     if not _held(transaction, owner, session_id):
         return None
+    person.unlearn(transaction, owner, session_id)
     turns = _delete_content(transaction, owner, [session_id])
     transaction.send(statements.DELETE_SESSIONS, {"owner": owner.key, "session_ids": [session_id]})
-    _forget_idle_owner(transaction, owner)
+    person.forget_idle_owner(transaction, owner)
     return transaction.count(turns)
 
 
@@ -59,7 +67,7 @@ def expire(transaction: Transaction, owner: Owner, turns_before: int, idle_befor
         emptied, aged = _expire_aged(transaction, owner, turns_before, batch - turns)
         sessions, turns = sessions + emptied, turns + aged
     if sessions:
-        _forget_idle_owner(transaction, owner)
+        person.forget_idle_owner(transaction, owner)
     past = {"owner": owner.key, "turns_before": turns_before, "idle_before": idle_before}
     left = transaction.send(statements.ANYTHING_EXPIRED, past).fetchone()
     return Expired(sessions, turns, more=left == (True,))
@@ -127,6 +135,7 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
     transaction.send(statements.DELETE_UNUSED_PASSAGES, touched)
     emptied = transaction.send(statements.DELETE_EMPTIED_SESSIONS, {"owner": owner.key, "session_ids": sorted(gone)})
     without = {session_id for (session_id,) in emptied}
+    transaction.send(person_statements.DELETE_FLAGS, {"owner": owner.key, "session_ids": sorted(without)})
     for session_id, lost in gone.items():
         if session_id not in without:
             shelves.tell(transaction, owner, session_id, lost)
@@ -143,9 +152,3 @@ def _delete_content(transaction: Transaction, owner: Owner, session_ids: list[st
     values = {"owner": owner.key, "session_ids": session_ids}
     *_, turns = [transaction.send(statement, values) for statement in _CONTENT]
     return turns
-
-
-def _forget_idle_owner(transaction: Transaction, owner: Owner) -> None:
-    mine = {"owner": owner.key}
-    transaction.send(statements.LOCK_OWNER, mine)
-    transaction.send(statements.FORGET_IDLE_OWNER, mine)

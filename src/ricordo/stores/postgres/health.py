@@ -7,7 +7,10 @@ security was switched off is reported like a broken index.
 from ricordo.reports import Damage
 from ricordo.stores.postgres.transaction import Transaction
 
-TABLES = ("owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces")
+TABLES = (
+    "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
+    "people", "facts", "summaries", "flags",
+)  # fmt: skip
 
 SIZE = """
     SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_catalog.pg_class

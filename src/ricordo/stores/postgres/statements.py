@@ -203,13 +203,21 @@ COUNTS = """
         (SELECT count(*) FROM ricordo.turns WHERE owner = %(owner)s),
         (SELECT count(*) FROM ricordo.turns
          WHERE owner = %(owner)s AND query IS NOT NULL AND response IS NULL),
-        (SELECT count(*) FROM ricordo.receipts WHERE owner = %(owner)s)
+        (SELECT count(*) FROM ricordo.receipts WHERE owner = %(owner)s),
+        (SELECT count(*) FROM ricordo.facts WHERE owner = %(owner)s),
+        (SELECT count(*) FROM ricordo.summaries WHERE owner = %(owner)s),
+        (SELECT count(*) FROM ricordo.flags WHERE owner = %(owner)s)
 """
 
 # -- holding a session until the commit --------------------------------------------------------------------------
 
 LOCK_SESSION = f"""
     SELECT {SESSION_COLUMNS} FROM ricordo.sessions
+    WHERE owner = %(owner)s AND session_id = %(session_id)s FOR UPDATE
+"""
+
+LOCK_LAST_TURN = """
+    SELECT last_turn FROM ricordo.sessions
     WHERE owner = %(owner)s AND session_id = %(session_id)s FOR UPDATE
 """
 
@@ -264,14 +272,16 @@ EMPTY_SESSION = """
         turn_count = 0,
         revision = revision + 1,
         topics_through = 0,
-        topics_revision = topics_revision + 1
+        topics_revision = topics_revision + 1,
+        learned_through = 0
     WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
 
-# Under LOCK_OWNER nobody can open a session in between.
+# Under LOCK_OWNER nobody can open a session or learn a fact in between.
 FORGET_IDLE_OWNER = """
     DELETE FROM ricordo.owners WHERE owner = %(owner)s
       AND NOT EXISTS (SELECT FROM ricordo.sessions WHERE owner = %(owner)s)
+      AND NOT EXISTS (SELECT FROM ricordo.facts WHERE owner = %(owner)s)
 """
 
 EXPIRED_TURNS = """

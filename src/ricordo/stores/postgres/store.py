@@ -1,8 +1,8 @@
 """The PostgreSQL store: every promise of `ricordo.ports.Store`, kept by one database for many programs.
 
 In: a URL. Out: a store whose schema is up to date and whose every transaction is walled to one owner by row-level
-security. Reads of turns and sessions are here, topics and traces beside; writing and forgetting are scripts of their
-own.
+security. Reads of turns and sessions are here, topics, traces and people beside; writing and forgetting are scripts of
+their own.
 """
 
 import json
@@ -20,6 +20,7 @@ from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredR
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
 from ricordo.stores.postgres import forgetting, health, schema, shelves, statements, writing
+from ricordo.stores.postgres.people import PostgresPeople
 from ricordo.stores.postgres.pool import Pool
 from ricordo.stores.postgres.snapshot import Snapshot, snapshot
 from ricordo.stores.postgres.topics import PostgresTopics
@@ -34,7 +35,7 @@ PAGE = 500  # owners listed per round trip
 _NOBODY = UUID(int=0)
 
 
-class PostgresStore(PostgresTopics, PostgresTraces):
+class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople):
     """Keeps everything in PostgreSQL 15 or later.
 
     `timeout` bounds, in seconds, how long a call waits for a connection and for the server. Behind a pooler that
@@ -184,9 +185,9 @@ class PostgresStore(PostgresTopics, PostgresTraces):
     def stats(self, tenant_id: str) -> StoreStats:
         rows = [row for page in self._pages(tenant_id) for row in self._counts(page)]
         users = sum(row[0] > 0 for row in rows)
-        sessions, turns, open_turns, receipts = (sum(row[column] for row in rows) for column in range(4))
+        sessions, turns, open_turns, receipts, *known = (sum(row[column] for row in rows) for column in range(7))
         size = self._runner.run((), lambda tx: tx.send(health.SIZE, {}), repeatable=True).fetchone()
-        return StoreStats(users, sessions, turns, open_turns, receipts, size[0] if size else None)
+        return StoreStats(users, sessions, turns, open_turns, receipts, size[0] if size else None, *known)
 
     def integrity(self) -> Sequence[Damage]:
         return self._runner.run((), health.damages, repeatable=True, patience=LONG)
@@ -232,7 +233,7 @@ class PostgresStore(PostgresTopics, PostgresTraces):
             last = rows[-1][0]
 
     def _counts(self, page: list[Owner]) -> list[Row]:
-        """What each of these owners has: sessions, turns, open turns, receipts; all asked in one round trip."""
+        """What each of these owners has, from sessions to flags; all asked in one round trip."""
 
         def ask(transaction: Transaction) -> list[Cursor]:
             cursors = []

@@ -11,9 +11,11 @@ from typing import Any
 
 from ricordo.records import Owner
 from ricordo.reports import Expired
-from ricordo.stores.sqlite import shelves
+from ricordo.stores.sqlite import person, person_statements, shelves
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.database import SCRUB_DUE
+
+ERASED = ("sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags")  # told of
 
 
 def clear(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int | None:
@@ -21,6 +23,7 @@ def clear(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int | No
     key = (owner.key.bytes, session_id)
     if not writer.execute(sql.LAST_TURN_OF_SESSION, key).fetchall():
         return None
+    person.unlearn(writer, owner, session_id)
     gone = _drop_content(writer, key)
     writer.execute(sql.CLEAR_SESSION, key)
     return gone
@@ -31,6 +34,7 @@ def delete_session(writer: sqlite3.Connection, owner: Owner, session_id: str) ->
     key = (owner.key.bytes, session_id)
     if not writer.execute(sql.LAST_TURN_OF_SESSION, key).fetchall():
         return None
+    person.unlearn(writer, owner, session_id)
     gone = _drop_content(writer, key)
     writer.execute(sql.DROP_SESSION, key)
     return gone
@@ -53,9 +57,10 @@ def anything_expired(connection: sqlite3.Connection, owner: Owner, turns_before:
 
 def erase(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
     """Remove an owner and note in the same commit that the file has to be scrubbed."""
-    gone = {what: writer.execute(delete, (owner.key.bytes,)).rowcount for what, delete in sql.ERASE.items()}
+    every = {**person_statements.ERASE, **sql.ERASE}
+    gone = {what: writer.execute(delete, (owner.key.bytes,)).rowcount for what, delete in every.items()}
     writer.execute(f"PRAGMA user_version = {SCRUB_DUE}")
-    return {what: gone[what] for what in ("sessions", "turns", "receipts", "topics", "blocks", "traces")}
+    return {what: gone[what] for what in ERASED}
 
 
 def scrub_is_due(connection: sqlite3.Connection) -> bool:
@@ -84,6 +89,7 @@ def empty_log(writer: sqlite3.Connection) -> bool:
 def _drop_content(writer: sqlite3.Connection, key: tuple[bytes, str]) -> int:
     for drop in (sql.DROP_RECEIPTS, sql.DROP_PASSAGES, sql.DROP_TRACES, sql.DROP_TOPICS, sql.DROP_BLOCKS):
         writer.execute(drop, key)
+    person.drop_session(writer, key)
     return writer.execute(sql.DROP_TURNS, key).rowcount
 
 

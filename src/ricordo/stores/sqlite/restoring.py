@@ -1,4 +1,4 @@
-"""A session written exactly as it was elsewhere: counters, gaps, topics, archive and traces included.
+"""A session written exactly as it was elsewhere: counters, gaps, topics, archive, traces, summaries included.
 
 In: what a backup has read from another store. Out: rows. Nothing is decided here; an archived turn stays archived, and
 a damaged block is copied as it is, so that a copy is neither better nor worse than what was copied.
@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ricordo.person import Summary
 from ricordo.records import Block, SessionInfo, StoredReceipt, Trace, Turn
 from ricordo.stores.rows import turn_to_row
-from ricordo.stores.sqlite import shelves, writing
+from ricordo.stores.sqlite import person, shelves, writing
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.topic_rows import block_to_row
 from ricordo.topics.shelf import TopicChange, TopicShelf
@@ -29,6 +30,8 @@ class SessionCopy:
     shelf: TopicShelf
     blocks: Iterable[Block]
     traces: Iterable[Trace]
+    summaries: Iterable[Summary] = ()
+    learned_through: int = 0
 
 
 def restore(writer: sqlite3.Connection, copy: SessionCopy) -> None:
@@ -42,6 +45,7 @@ def restore(writer: sqlite3.Connection, copy: SessionCopy) -> None:
         writing.keep_receipt(writer, owner, receipt, session.id, receipt.turn_number)
     shelves.put_topics(writer, key, TopicChange(0, put=copy.shelf.topics, through=copy.shelf.through))
     shelves.keep_traces(writer, owner, list(copy.traces))
+    person.restore_session(writer, owner, session.id, copy.learned_through, copy.summaries)
 
 
 def _row(turn: Turn) -> tuple[Any, ...]:

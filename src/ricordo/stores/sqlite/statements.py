@@ -38,7 +38,8 @@ ORDER BY last_active_at DESC, session_id DESC LIMIT :limit
 OWNERS = """
 SELECT owner, user_id FROM owners
 WHERE tenant_id = ? AND owner > ?
-  AND EXISTS (SELECT 1 FROM sessions WHERE sessions.owner = owners.owner)
+  AND (EXISTS (SELECT 1 FROM sessions WHERE sessions.owner = owners.owner)
+       OR EXISTS (SELECT 1 FROM facts WHERE facts.owner = owners.owner))
 ORDER BY owner LIMIT ?
 """
 
@@ -75,6 +76,8 @@ SET last_turn = last_turn + 1, turn_count = turn_count + 1, revision = revision 
     last_active_at = max(last_active_at, ?), ended_at = NULL
 WHERE owner = ? AND session_id = ?
 """
+
+COUNT_TURN_AFTER = f"{COUNT_TURN.rstrip()} AND last_turn = ?"
 
 ADD_OWNER = "INSERT INTO owners (owner, tenant_id, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
@@ -128,7 +131,8 @@ DROP_SESSION = "DELETE FROM sessions WHERE owner = ? AND session_id = ?"
 
 CLEAR_SESSION = """
 UPDATE sessions
-SET last_turn = 0, turn_count = 0, revision = revision + 1, topics_through = 0, topics_revision = topics_revision + 1
+SET last_turn = 0, turn_count = 0, revision = revision + 1, topics_through = 0, topics_revision = topics_revision + 1,
+    learned_through = 0
 WHERE owner = ? AND session_id = ?
 """
 

@@ -27,16 +27,17 @@ from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
 from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
 from ricordo.stores.shelving import unpacked
-from ricordo.stores.sqlite import forgetting, restoring, shelves, snapshots, writing
+from ricordo.stores.sqlite import forgetting, person_statements, restoring, shelves, snapshots, writing
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.connections import Connections
 from ricordo.stores.sqlite.database import translated
+from ricordo.stores.sqlite.people import SqlitePeople
 from ricordo.topics.shelf import TopicChange, TopicShelf
 
 OWNERS_AT_ONCE = 500
 
 
-class SqliteStore:
+class SqliteStore(SqlitePeople):
     """Keeps everything in one SQLite file. `wait` is how many seconds a locked file is waited for."""
 
     def __init__(self, path: Path | str, *, wait: float = 60.0) -> None:
@@ -211,9 +212,10 @@ class SqliteStore:
             users, sessions, turns, open_turns, receipts = reader.execute(
                 sql.STATS, {"tenant_id": tenant_id}
             ).fetchone()
+            known = reader.execute(person_statements.STATS, {"tenant_id": tenant_id}).fetchone()
         files = (Path(f"{self._path}{suffix}") for suffix in ("", "-wal"))
         size = sum(file.stat().st_size for file in files if file.exists())
-        return StoreStats(users, sessions, turns, open_turns, receipts, bytes_on_disk=size)
+        return StoreStats(users, sessions, turns, open_turns, receipts, size, *known)
 
     def integrity(self) -> Sequence[Damage]:
         with self._reading() as reader:

@@ -20,10 +20,12 @@ from ricordo.testing.contract.forgetting import ForgettingContract
 from ricordo.testing.contract.importing import ImportingContract
 from ricordo.testing.contract.keeping import KeepingContract
 from ricordo.testing.contract.losing import LosingContract
+from ricordo.testing.contract.people import PeopleContract
 from ricordo.testing.contract.reading import ReadingContract
 from ricordo.testing.contract.receipts import ReceiptContract
 from ricordo.testing.contract.topics import TopicContract
 from ricordo.testing.contract.traces import TraceContract
+from ricordo.testing.contract.unlearning import UnlearningContract
 
 __all__ = ["ConstraintContract", "StoreContract"]
 
@@ -38,5 +40,7 @@ class StoreContract(
     ArchiveContract,
     TraceContract,
     LosingContract,
+    PeopleContract,
+    UnlearningContract,
 ):
     """Everything that is asked of a store."""

@@ -141,7 +141,7 @@ class ForgettingContract(Contract):
         store.append(a_turn(anna, session_id="other", response=None))
         kept = store.append(a_turn(bruno))
         gone = store.erase(anna)
-        assert gone == {"sessions": 2, "turns": 2, "receipts": 0, "topics": 0, "blocks": 0, "traces": 0}
+        assert {what: number for what, number in gone.items() if number} == {"sessions": 2, "turns": 2}
         assert store.turn(anna, turn.id) is None
         assert list(store.sessions(anna, limit=9)) == []
         assert list(store.owners(anna.tenant_id)) == []

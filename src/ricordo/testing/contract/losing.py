@@ -261,7 +261,8 @@ class LosingContract(Contract):
         kept_in_every_way(store, anna, "other")
         spared = kept_in_every_way(store, bruno)
         gone = store.erase(anna)
-        assert gone == {"sessions": 2, "turns": 12, "receipts": 12, "topics": 4, "blocks": 4, "traces": 12}
+        counted = {what: number for what, number in gone.items() if number}
+        assert counted == {"sessions": 2, "turns": 12, "receipts": 12, "topics": 4, "blocks": 4, "traces": 12}
         for session_id in ("lesson", "other"):
             assert store.topics(anna, session_id) == TopicShelf()
             assert list(store.blocks(anna, session_id)) == []

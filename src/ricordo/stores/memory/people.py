@@ -1,0 +1,147 @@
+"""The reference store's people: facts by agent, summaries in their session, flags by what they are about."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ricordo.person import Fact, FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records import Owner
+from ricordo.stores import unlearning
+from ricordo.stores.memory.home import Home, Homes, MemorySession
+
+
+class MemoryPeople(Homes):
+    """What is known of a person."""
+
+    def agents(self, owner: Owner) -> Sequence[str]:
+        with self._lock:
+            return sorted(name for name, known in self._home(owner).people.items() if known.facts)
+
+    def people(self, owner: Owner, agent_id: str) -> People:
+        with self._lock:
+            return self._home(owner).people.get(agent_id, People())
+
+    def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
+        unlearning.checked(agent_id, change)
+        with self._lock:
+            home = self._home(owner)
+            known = home.people.get(agent_id, People())
+            if known.revision != change.revision:
+                return False
+            stored = {fact.id: fact for fact in known.facts}
+            there = {turn_id for turn_id in unlearning.turns_named(change) if home.find(turn_id)}
+            put = unlearning.still_founded(change, stored.__contains__, there)
+            moved = [(session, number) for name, number in change.learned if (session := home.sessions.get(name))]
+            if put or moved:
+                home.people[agent_id] = _people({**stored, **{fact.id: fact for fact in put}}, known.revision + 1)
+            for session, number in moved:
+                session.learned_through = max(session.learned_through, min(number, session.info.last_turn))
+            return True
+
+    def learned_through(self, owner: Owner, session_id: str) -> int:
+        with self._lock:
+            session = self._session(owner, session_id)
+            return session.learned_through if session else 0
+
+    def summaries(
+        self,
+        owner: Owner,
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        kind: SummaryKind | None = None,
+        limit: int = 50,
+    ) -> Sequence[Summary]:
+        with self._lock:
+            every = [each for session in self._home(owner).sessions.values() for each in session.summaries]
+        found = [
+            each
+            for each in every
+            if session_id in (None, each.session_id) and agent_id in (None, each.agent_id) and kind in (None, each.kind)
+        ]
+        return sorted(found, key=lambda each: (each.created_at, each.last_turn, each.id), reverse=True)[:limit]
+
+    def put_summary(self, owner: Owner, summary: Summary) -> bool:
+        with self._lock:
+            home = self._home(owner)
+            session = home.sessions.get(summary.session_id)
+            if session is None or summary.last_turn > session.info.last_turn:
+                return False
+            if any(each.id == summary.id for other in home.sessions.values() for each in other.summaries):
+                return False
+            if any((each.kind, each.last_turn) == (summary.kind, summary.last_turn) for each in session.summaries):
+                return False
+            session.summaries.append(summary)
+            return True
+
+    def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
+        with self._lock:
+            found = [flag for flag in self._home(owner).flags.values() if state in (None, flag.state)]
+        return sorted(found, key=lambda flag: (flag.created_at, flag.id), reverse=True)[:limit]
+
+    def put_flag(self, owner: Owner, flag: Flag) -> bool:
+        with self._lock:
+            home = self._home(owner)
+            taken = (flag.subject, flag.subject_id) in home.flags or flag.id in {f.id for f in home.flags.values()}
+            if taken or flag.session_id not in home.sessions:
+                return False
+            home.flags[flag.subject, flag.subject_id] = flag
+            return True
+
+    def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
+        with self._lock:
+            flags = self._home(owner).flags
+            for about, flag in flags.items():
+                if flag.id == flag_id:
+                    flags[about] = replace(flag, state=state)
+                    return flags[about]
+            return None
+
+    def forget_derived(self, owner: Owner, session_id: str) -> int:
+        with self._lock:
+            home = self._home(owner)
+            session = home.sessions.get(session_id)
+            gone = _drop_summaries(home, session) if session else 0
+            return gone + _unlearn(home, session_id)
+
+    @staticmethod
+    def _forget_said(home: Home, session_id: str) -> None:
+        """By the wish of somebody: what was derived from a session goes with it, and its flags."""
+        _unlearn(home, session_id)
+        MemoryPeople._forget_flags(home, session_id)
+
+    @staticmethod
+    def _forget_flags(home: Home, session_id: str) -> None:
+        """Those of a session that goes; a fact that stays keeps its flag, or it would come out of quarantine."""
+        facts = {fact.id for known in home.people.values() for fact in known.facts}
+        home.flags = {
+            about: flag
+            for about, flag in home.flags.items()
+            if flag.session_id != session_id or (flag.subject == "fact" and flag.subject_id in facts)
+        }
+
+
+def _people(facts: dict[str, Fact], revision: int) -> People:
+    return People(tuple(sorted(facts.values(), key=lambda fact: (fact.recorded_at, fact.id))), revision)
+
+
+def _drop_summaries(home: Home, session: MemorySession) -> int:
+    gone, session.summaries = session.summaries, []
+    for summary in gone:
+        home.flags.pop(("summary", summary.id), None)
+    return len(gone)
+
+
+def _unlearn(home: Home, session_id: str) -> int:
+    facts = [fact for known in home.people.values() for fact in known.facts]
+    unlearned = unlearning.without_session(facts, session_id)
+    for agent_id in unlearned.agents:
+        known = home.people[agent_id]
+        left = {fact.id: fact for fact in known.facts}
+        left |= {fact.id: fact for fact in unlearned.changed if fact.agent_id == agent_id}
+        for fact in unlearned.gone:
+            if fact.agent_id == agent_id:
+                del left[fact.id]
+        home.people[agent_id] = _people(left, known.revision + 1)
+    for fact in unlearned.gone:
+        home.flags.pop(("fact", fact.id), None)
+    return len(unlearned.gone)

@@ -1,0 +1,69 @@
+"""The SQLite store's people: each method is one read or one write operation of `person`."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from ricordo.person import FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records import Owner
+from ricordo.stores import unlearning
+from ricordo.stores.rows import ENDLESS
+from ricordo.stores.sqlite import person, snapshots
+from ricordo.stores.sqlite.connections import Connections
+
+
+class SqlitePeople:
+    """What is known of a person."""
+
+    _connections: Connections
+
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        raise NotImplementedError
+
+    def agents(self, owner: Owner) -> Sequence[str]:
+        with self._reading() as reader:
+            return person.agents(reader, owner)
+
+    def people(self, owner: Owner, agent_id: str) -> People:
+        with self._reading() as reader, snapshots.one_view(reader):
+            return person.people(reader, owner, agent_id)
+
+    def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
+        unlearning.checked(agent_id, change)
+        return self._connections.write(lambda writer: person.put_facts(writer, owner, agent_id, change))
+
+    def learned_through(self, owner: Owner, session_id: str) -> int:
+        with self._reading() as reader:
+            return person.learned_through(reader, owner, session_id)
+
+    def summaries(
+        self,
+        owner: Owner,
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        kind: SummaryKind | None = None,
+        limit: int = 50,
+    ) -> Sequence[Summary]:
+        with self._reading() as reader:
+            return person.summaries(reader, owner, session_id, agent_id, kind, min(limit, ENDLESS))
+
+    def put_summary(self, owner: Owner, summary: Summary) -> bool:
+        return self._connections.write(lambda writer: person.put_summary(writer, owner, summary))
+
+    def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
+        with self._reading() as reader:
+            return person.flags(reader, owner, state, min(limit, ENDLESS))
+
+    def put_flag(self, owner: Owner, flag: Flag) -> bool:
+        return self._connections.write(lambda writer: person.put_flag(writer, owner, flag))
+
+    def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
+        return self._connections.write(lambda writer: person.set_flag(writer, owner, flag_id, state))
+
+    def forget_derived(self, owner: Owner, session_id: str) -> int:
+        return self._connections.write(lambda writer: person.forget_derived(writer, owner, session_id))
+
+    def restore_person(self, copy: person.PersonCopy) -> None:
+        """Write what is known of an owner exactly as it was elsewhere: a backup's way in."""
+        self._connections.write(lambda writer: person.restore(writer, copy))
