@@ -166,9 +166,12 @@ def turn_id_of(message: str) -> str:
 
 def checksum(turn: Turn) -> str:
     """Eight bytes, in hex, over all that a turn says: silent damage to a stored turn is found by it."""
-    parts = [turn.id, turn.session_id, turn.agent_id, str(turn.turn_number), _iso(turn.created_at)]
+    asked_at = turn.created_at
+    asked = asked_at.isoformat()
+    parts = [turn.id, turn.session_id, turn.agent_id, str(turn.turn_number), asked]
     for message in turn.messages:
-        parts += [message.role, message.content, _iso(message.created_at), str(message.tokens)]
+        said = asked if message.created_at is asked_at else message.created_at.isoformat()
+        parts += (message.role, message.content, said, str(message.tokens))
         if message.chunk_ids or message.metadata or message.tool_calls or message.name or message.tool_call_id:
             parts.append(canonical(_said(message)[2:]))
     if turn.metadata:
@@ -181,10 +184,6 @@ def checksum(turn: Turn) -> str:
 def canonical(value: object) -> str:
     """JSON with one spelling per value."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _iso(moment: datetime) -> str:
-    return moment.isoformat()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Nothing reaches the store unchecked, and nothing is acknowledged before the stor
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +24,8 @@ from ricordo.records import ROLES, Json, Message, Role, StoredReceipt, Turn, mes
 from ricordo.tokens import content_tokens
 from ricordo.verbs.ids import new_id
 from ricordo.verbs.tools import Scope, Tools
+
+_NONE: tuple[()] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +54,23 @@ def keep_turn(
     receipt: Receipt | None = None,
 ) -> Turn:
     """Write a question, with its answer if there is one already."""
-    blank = _blank_turn(tools, scope, turn_id, question.created_at)
+    now = tools.clock.now()
+    name = new_id(now) if turn_id is None else check_id("turn_id", turn_id)
+    moment = now if question.created_at is None else check_time("created_at", question.created_at)
     expected = None if turn_number is None else check_number("turn_number", turn_number)
-    turn = replace(
-        blank,
-        question=_message(tools, "query", message_id(blank.id, "query"), question, blank.created_at),
-        answer=_message(tools, "response", message_id(blank.id, "response"), answer, blank.created_at)
-        if answer
-        else None,
-        metadata=check_metadata("metadata", metadata, tools.settings.limits),
+    turn = Turn(
+        name,
+        scope.owner,
+        scope.agent_id,
+        scope.session_id,
+        0,
+        moment,
+        _message(tools, "query", message_id(name, "query"), question, moment),
+        _message(tools, "response", message_id(name, "response"), answer, moment) if answer else None,
+        (),
+        check_metadata("metadata", metadata, tools.settings.limits),
+        "chat",
+        tools.counter.name,
     )
     kept = tools.store.append(turn, expected=expected, receipt=_stored(receipt, scope))
     _note(tools, scope, kept)
@@ -89,7 +99,7 @@ def keep_answer(
 
 def keep_message(tools: Tools, scope: Scope, said: Said) -> Message:
     """Write one message of a history that is not question and answer; returns it with its id."""
-    turn = _blank_turn(tools, scope, None, said.created_at)
+    turn = _blank_turn(tools, scope, said.created_at)
     message = _message(tools, "content", "", said, turn.created_at)
     kept = tools.store.add_message(open_turn(turn, message))
     _note(tools, scope, kept)
@@ -102,10 +112,10 @@ def _note(tools: Tools, scope: Scope, kept: Turn) -> None:
         tools.beyond.note(scope, kept)
 
 
-def _blank_turn(tools: Tools, scope: Scope, turn_id: str | None, created_at: datetime | None) -> Turn:
+def _blank_turn(tools: Tools, scope: Scope, created_at: datetime | None) -> Turn:
     now = tools.clock.now()
     return Turn(
-        id=new_id(now) if turn_id is None else check_id("turn_id", turn_id),
+        id=new_id(now),
         owner=scope.owner,
         agent_id=scope.agent_id,
         session_id=scope.session_id,
@@ -121,6 +131,11 @@ def _message(tools: Tools, field: str, address: str, said: Said, moment: datetim
     """The checked message. `field` is what a refusal calls its text."""
     limits = tools.settings.limits
     role, name = _role_and_name(said)
+    if _is_plain(said):  # nearly every message: nothing else to check, on the path of every write
+        text = check_text(field, said.content, limits)
+        spoken = moment if said.created_at is None else check_time("created_at", said.created_at)
+        tokens = tools.counter.count(text) + (tools.counter.count(name) if name else 0)
+        return Message(address, role, text, spoken, tokens, name=name)
     calls = check_tool_calls("tool_calls", said.tool_calls, role, limits)
     content = said.content if calls and said.content == "" else check_text(field, said.content, limits)
     return Message(
@@ -135,6 +150,11 @@ def _message(tools: Tools, field: str, address: str, said: Said, moment: datetim
         tool_call_id=None if said.tool_call_id is None else check_id("tool_call_id", said.tool_call_id),
         name=name,
     )
+
+
+def _is_plain(said: Said) -> bool:
+    """Words alone, everything else left at its default; what looks empty in another way is checked like the rest."""
+    return said.chunk_ids is _NONE and said.tool_calls is _NONE and said.metadata is None and said.tool_call_id is None
 
 
 def _role_and_name(said: Said) -> tuple[Role, str | None]:

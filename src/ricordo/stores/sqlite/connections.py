@@ -18,6 +18,7 @@ from ricordo.stores.group_commit import GroupCommit, Ticket
 from ricordo.stores.sqlite import forking
 from ricordo.stores.sqlite.database import (
     Gate,
+    Writer,
     make_private,
     migrate,
     open_reader,
@@ -35,7 +36,7 @@ class Connections:
     """Opens the file, brings its schema up to date, and lends connections until it is closed."""
 
     _gate: Gate | None = None
-    _writer: sqlite3.Connection | None = None
+    _writer: Writer | None = None
 
     def __init__(self, path: Path, wait: float) -> None:
         self.path = path
@@ -72,7 +73,7 @@ class Connections:
         if self._unusable:
             self._clear_shelf()
 
-    def write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+    def write(self, operation: Callable[[Writer], T]) -> T:
         """Run the operation in a write transaction, perhaps with others; durable when this returns."""
         if self._unusable:
             raise StoreError(f"{self.path} {self._unusable}")
@@ -206,16 +207,17 @@ class Connections:
             else:
                 self._transact(self._writer, tickets)
 
-    def _transact(self, writer: sqlite3.Connection, tickets: Sequence[Ticket]) -> None:
+    def _transact(self, writer: Writer, tickets: Sequence[Ticket]) -> None:
         """One transaction for all tickets; a refused operation is undone without harm to the others."""
-        writer.execute("BEGIN IMMEDIATE")
+        execute = writer.pen.execute
+        execute("BEGIN IMMEDIATE")
         try:
             if len(tickets) == 1:
                 tickets[0].result = tickets[0].operation(writer)
             else:
                 for ticket in tickets:
                     self._attempt(writer, ticket)
-            writer.execute("COMMIT")
+            execute("COMMIT")
         except BaseException:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")

@@ -16,36 +16,50 @@ from ricordo.stores import merging
 from ricordo.stores.rows import ENDLESS, micros, row_to_session, session_to_row, turn_to_row
 from ricordo.stores.sqlite import shelves
 from ricordo.stores.sqlite import statements as sql
+from ricordo.stores.sqlite.database import Writer
 
 
 class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has to decide
     """The new turn's id is stored already, or its number is not the expected one."""
 
 
-def append_new(writer: sqlite3.Connection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
+def append_new(writer: Writer, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
     """Number and keep a turn that is new; the unique key tells when it is not, at no cost otherwise."""
-    owner, session_id = turn.owner.key.bytes, turn.session_id
-    counted = writer.execute(sql.LAST_TURN_OF_SESSION, (owner, session_id)).fetchone()
-    number: int = counted[0] + 1 if counted else 1
+    key = owner, session_id = turn.owner.key.bytes, turn.session_id
+    number = _next_number(writer, turn, key)
     if expected is not None and number != expected:
         raise TurnIdTaken
-    if counted:
-        writer.execute(sql.COUNT_TURN, (_last_said(turn), owner, session_id))
-    else:
-        add_session(writer, merging.touched(merging.new_session(turn), replace(turn, turn_number=1), turn_count=1))
     numbered = _numbered(turn, number)
     try:
-        writer.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
+        writer.pen.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
     except sqlite3.IntegrityError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_UNIQUE and "turn_id" in str(error):
             raise TurnIdTaken from error
         raise
+    writer.note_reached(key, number)
     if receipt:
         keep_receipt(writer, turn.owner, receipt, session_id, number)
     return numbered
 
 
-def append_known(writer: sqlite3.Connection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
+def _next_number(writer: Writer, turn: Turn, key: tuple[bytes, str]) -> int:
+    """Count a turn in its session; the session is made if it is not there.
+
+    Where this connection was the last to write, the number is known and the statement that counts proves it.
+    """
+    execute = writer.pen.execute
+    reached = writer.reached.get(key)
+    if reached is not None and execute(sql.COUNT_TURN_AFTER, (_last_said(turn), *key, reached)).rowcount:
+        return reached + 1
+    counted = execute(sql.LAST_TURN_OF_SESSION, key).fetchall()
+    if counted:
+        execute(sql.COUNT_TURN, (_last_said(turn), *key))
+        return int(counted[0][0]) + 1
+    add_session(writer, merging.touched(merging.new_session(turn), replace(turn, turn_number=1), turn_count=1))
+    return 1
+
+
+def append_known(writer: Writer, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
     """Keep a turn whose id may be stored already."""
     stored = find_turn(writer, turn.owner, turn.id)
     if stored:
@@ -72,7 +86,7 @@ def answer(
     return stored if merged is stored else _change(writer, stored, merged, receipt)
 
 
-def add_message(writer: sqlite3.Connection, turn: Turn) -> Turn:
+def add_message(writer: Writer, turn: Turn) -> Turn:
     """Place the one message of `turn`."""
     message = the_message(turn)
     newest = _newest(writer, turn.owner, turn.session_id)
