@@ -1,0 +1,122 @@
+"""What a question asks for: its kind, and the words that say about what.
+
+The kind (a definition, a list, a reason…) comes from how the question is put, Italian or English; the words that only
+put it ("spiegami", "what is the difference") are told apart from those that name its subject, because an answer
+repeats the second and hardly ever the first.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ricordo.recall.stopwords import ENGLISH, ITALIAN
+from ricordo.recall.words import fold, guess_language, stem, tokens
+
+Kind = Literal[
+    "comparison", "list", "reason", "quantity", "place", "person",
+    "time", "definition", "procedure", "explanation", "open",
+]  # fmt: skip
+
+# Tried in this order on the folded question; the first that matches decides.
+_RULES: tuple[tuple[Kind, str], ...] = (
+    (
+        "comparison",
+        r"\b(?:differenz[ae]|distingu\w+|confront\w+|paragon\w+|rispetto a|a differenza|difference|differ|compare"
+        r"|comparison|versus|vs|distinguish|contrast)\b",
+    ),
+    (
+        "quantity",
+        r"\b(?:quant[oaie]|quant'|how (?:many|much|long|old|far|often|high|hot|big|large|deep|fast|tall|wide)"
+        r"|(?:che|quale|qual e la|a quali) (?:temperatur[ae]|velocita|percentual[ei]|eta|distanza|durata|altezza)"
+        r"|(?:what|which) (?:temperature|percentage|speed|age|distance|share|amount|number|dose))\b",
+    ),
+    (
+        "list",
+        r"\b(?:quali sono|quali|elenca\w*|elenco|lista|tipi di|which are|what are|which|list|name the|kinds of|types of"
+        r"|give me the|enumerate)\b",
+    ),
+    (
+        "reason",
+        r"\b(?:perche|come mai|per quale motivo|per quale ragione|a causa di|why|how come|what causes|reason)\b",
+    ),
+    ("person", r"^\W*(?:chi|di chi|da chi|who|whom|whose|by whom)\b"),
+    ("place", r"\b(?:dove|da dove|dov'e|where)\b"),
+    ("time", r"\b(?:quando|in che anno|in quale anno|da quando|when|what year|which year)\b"),
+    (
+        "procedure",
+        r"\b(?:come (?:si|posso|devo|faccio|fare|bisogna|dovrei)"
+        r"|in che modo si|cosa (?:si )?(?:deve|devo|bisogna|posso)"
+        r"|how (?:do i|do you|can i|should i|to|can you|should you|do we)|what should (?:i|we|you)|what (?:do|can) i do"
+        r"|steps|passaggi|procedura|istruzioni per)\b",
+    ),
+    (
+        "definition",
+        r"\b(?:cos'e|cos e|cosa e|che cosa e|che cos'e|cosa sono|cosa significa"
+        r"|che cosa sono|cosa vuol dire|significato"
+        r"|definizione|definisci|chi e|what is|what's|what are|define|definition|meaning of|what does .* mean)\b",
+    ),
+    (
+        "explanation",
+        r"\b(?:spiega\w*|descriv\w+|come|parlami|parla|racconta\w*|approfondisci|cosa (?:succede|fa|fanno)|explain"
+        r"|describe|how|tell me|talk about|what (?:happens|does|do)|elaborate|expand)\b",
+    ),
+)
+_KINDS = tuple((kind, re.compile(pattern)) for kind, pattern in _RULES)
+_PLURAL_DEFINITION = re.compile(r"^\W*what are (?!the\b|some\b|its\b|their\b)\w+\W*$")
+
+_HOW = re.compile(r"\bhow (?:long|old|far|often|high|hot|big|large|deep|fast|tall|wide|well)\b", re.IGNORECASE)
+
+# They put the question and are hardly ever in its answer.
+_PUTTING = frozenset(
+    """
+    spiega spiegami spiegare spieghi spiegazione descrivi descrivere dimmi dire dici parla parlami parlare racconta
+    raccontami elenca elencami elenco lista differenza differenze distinguere confronta confronto significa significato
+    definizione definisci definire approfondisci approfondire chiarisci continua vuol dire cioe esempio esempi tipo tipi
+    motivo ragione mai modo quale cosa punto punti serve servono succede accade vuole fammi sapere vorrei sai puoi
+    risposta domanda materiale lezione documento
+    explain explanation describe tell say talk list difference differences differ distinguish compare comparison mean
+    means meaning define definition elaborate expand clarify continue example examples type types kind kinds reason
+    cause causes happen happens point points work works know question answer material lesson document please give
+    name thing things want like
+    """.split()  # noqa: SIM905 - words are read more easily than a list of literals
+)
+# Verbs of any question: an answer may repeat them or not.
+_LIGHT = frozenset(
+    """
+    deve devo devi devono dovrei dovrebbe bisogna mettere metto mettono metti usare usa uso usano usato posso possono
+    potrei fare fa faccio funziona tratta trattare curare cura avviene avvengono viene vengono diventa diventano grande
+    tempo vale valgono trova trovano
+    should need needs use uses used make makes do does can could treat treated treatment cure handle affect affects
+    become becomes take takes last find good bad best time
+    """.split()  # noqa: SIM905
+)
+_LIGHT_WORTH = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWord:
+    """One word of the subject, in the stems it may have; `worth` is less for a verb that any question may hold."""
+
+    word: str
+    stems: frozenset[str]
+    worth: float = 1.0
+
+
+def kind_of_question(question: str) -> Kind:
+    """How a question is put; "open" when nothing tells."""
+    folded = fold(question.replace("’", "'"))
+    if _PLURAL_DEFINITION.match(folded):
+        return "definition"
+    return next((kind for kind, pattern in _KINDS if pattern.search(folded)), "open")
+
+
+def asked_words(question: str) -> tuple[AskedWord, ...]:
+    """The distinct words that say what a question is about, in order; none for "spiegami" or "perché?"."""
+    small = ITALIAN if guess_language(question) == "it" else ENGLISH
+    found: dict[frozenset[str], AskedWord] = {}
+    for word in tokens(_HOW.sub("how", question)):
+        if word in small or word in _PUTTING:
+            continue
+        variants = frozenset((stem(word, "it"), stem(word, "en")))
+        found.setdefault(variants, AskedWord(word, variants, _LIGHT_WORTH if word in _LIGHT else 1.0))
+    return tuple(found.values())

@@ -1,0 +1,26 @@
+"""The few words the reader says itself, Italian and English; everything else it says is the material's."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """`opening` stands above the points and says that they are extracts; `absent` is said when nothing answers."""
+
+    opening: str
+    absent: str
+
+
+ITALIAN = Phrases(
+    opening="Dal materiale, con le sue parole (risposta estrattiva):",
+    absent="Nel materiale non c'è una risposta a questa domanda. Rispondo soltanto con frasi prese dal materiale.",
+)
+ENGLISH = Phrases(
+    opening="From the material, in its own words (extractive answer):",
+    absent="The material holds no answer to this question. I only answer with sentences taken from the material.",
+)
+
+
+def phrases_for(language: str) -> Phrases:
+    """Italian for "it", English for any other language."""
+    return ITALIAN if language == "it" else ENGLISH
