@@ -1,0 +1,97 @@
+"""How the server is run: address, who may come in, how much at a time; from keywords and RICORDO_SERVER_* variables.
+
+Secrets are held but never shown: a printed `ServerOptions` says that they are set, not what they are.
+"""
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ricordo.errors import SettingsError
+
+ENVIRONMENT = "RICORDO_SERVER_"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Everything that `ricordo serve` can be told.
+
+    `auth` off means that whoever reaches the port is let in, which is refused on any address but loopback. A
+    `jwt_jwks` (URL or file) excludes `jwt_secret`: a token must not choose how it is checked. `jwt_tenant` is the
+    tenant of every token that has no claim named by `jwt_tenant_claim`.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8377
+    auth: bool = True
+    jwt_secret: str = field(default="", repr=False)
+    jwt_jwks: str = ""
+    jwt_issuer: str = ""
+    jwt_audience: str = ""
+    jwt_tenant_claim: str = "tenant_id"
+    jwt_tenant: str = "default"
+    cors_origins: tuple[str, ...] = ()
+    body_bytes: int = 8 * 1024 * 1024
+    upload_bytes: int = 64 * 1024 * 1024
+    requests_per_minute: int = 600
+    concurrent_chats: int = 256
+    threads: int = 64
+    log_level: str = "info"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65_535:
+            raise SettingsError("port", f"expected 0 to 65535, got {self.port}")
+        for name in ("body_bytes", "upload_bytes", "requests_per_minute", "concurrent_chats", "threads"):
+            if getattr(self, name) < 1:
+                raise SettingsError(name, f"expected 1 or more, got {getattr(self, name)}")
+        if self.jwt_secret and self.jwt_jwks:
+            raise SettingsError("jwt_secret", "give either a shared secret or a JWKS, not both")
+        if self.jwt_secret and len(self.jwt_secret.encode()) < 32:
+            raise SettingsError("jwt_secret", "expected at least 32 bytes; make one with: openssl rand -hex 32")
+        if "*" in self.cors_origins:
+            raise SettingsError("cors_origins", "name the origins that may call from a browser; '*' is refused")
+        if not self.auth and not is_loopback(self.host):
+            raise SettingsError(
+                "host", f"{self.host!r} can be reached from elsewhere: switch authentication on, or use 127.0.0.1"
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address only reaches this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def options_from(keywords: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> ServerOptions:
+    """Options from keywords that are not None, over RICORDO_SERVER_* variables, over the defaults."""
+    variables = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    for each in fields(ServerOptions):
+        raw = variables.get(ENVIRONMENT + each.name.upper())
+        if raw is not None:
+            values[each.name] = _parsed(each.name, each.type, raw)
+    values.update({name: value for name, value in keywords.items() if value is not None})
+    return ServerOptions(**values)
+
+
+def _parsed(name: str, kind: Any, raw: str) -> Any:
+    if kind is bool:
+        if raw.lower() in ("on", "true", "yes", "1"):
+            return True
+        if raw.lower() in ("off", "false", "no", "0"):
+            return False
+        raise SettingsError(name, f"expected on or off, got {raw!r}")
+    if kind is int:
+        try:
+            return int(raw)
+        except ValueError:
+            raise SettingsError(name, f"expected a whole number, got {raw!r}") from None
+    if kind == tuple[str, ...]:
+        return tuple(part.strip() for part in raw.split(",") if part.strip())
+    return raw
