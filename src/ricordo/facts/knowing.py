@@ -1,0 +1,65 @@
+"""What is known: at a moment, most telling first; and forgetting one fact.
+
+Facts go in; facts, or a change, come out. The same facts always come out in the same order.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from ricordo.errors import NotFoundError
+from ricordo.facts.dates import day_named
+from ricordo.facts.sameness import is_negative
+from ricordo.person import Fact, FactChange, FactKind, People
+
+_FADES = timedelta(days=30)
+# What a tutor must not get wrong first, then what they work on, then the rest.
+_TIERS: dict[FactKind, int] = {
+    "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
+}  # fmt: skip
+
+
+def known_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
+    """What was known at that moment, in the order it began to be known."""
+    return tuple(sorted((fact for fact in facts if fact.known_at(moment)), key=lambda fact: (fact.valid_from, fact.id)))
+
+
+def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
+    """What is known now, the most telling first: name, difficulties and goals, then the rest; recent and repeated first.
+
+    Days that are over and difficulties that were overcome tell nothing any more and are left out.
+    """
+    telling = [fact for fact in known_at(facts, now) if not is_over(fact, now)]
+    return tuple(sorted(telling, key=lambda fact: (_TIERS[fact.kind], -_weight(fact, now), fact.id)))
+
+
+def is_over(fact: Fact, now: datetime) -> bool:
+    """Whether a fact no longer matters: the exam is past, the deadline gone by, the difficulty overcome."""
+    if fact.kind == "difficulty":
+        return is_negative(fact.kind, fact.text)
+    if fact.kind not in ("date", "goal") or fact.about == "date:birthday":
+        return False
+    day = day_named(fact.text)
+    return day is not None and day < now.date()
+
+
+def _weight(fact: Fact, now: datetime) -> float:
+    age = max(now - fact.valid_from, timedelta(0))
+    return math.log2(1 + len(fact.sources)) + float(0.5 ** (age / _FADES))
+
+
+def forget(people: People, fact_id: str) -> FactChange:
+    """Forget one claim: no word of it stays, only the digest that keeps it from being learned again.
+
+    The same claim from other times goes with it. What it had superseded does not become true again.
+    """
+    chosen = next((fact for fact in people.facts if fact.id == fact_id), None)
+    if chosen is None:
+        raise NotFoundError(f"there is no fact {fact_id!r} of this user for this agent; list the facts to see their ids")
+    gone = (fact for fact in people.facts if fact.digest == chosen.digest and not fact.forgotten)
+    return FactChange(people.revision, tuple(map(_tombstone, gone)))
+
+
+def _tombstone(fact: Fact) -> Fact:
+    return replace(fact, text="", about="", sources=(), forgotten=True)
