@@ -13,7 +13,14 @@ from psycopg import sql
 from ricordo.errors import SchemaError
 from ricordo.records import Owner
 from ricordo.stores.migrations import migrations_for
-from ricordo.stores.postgres import PostgresStore, schema, schema_sql, shelf_statements, statements
+from ricordo.stores.postgres import (
+    PostgresStore,
+    person_statements,
+    schema,
+    schema_sql,
+    shelf_statements,
+    statements,
+)
 from ricordo.stores.postgres.health import TABLES
 from ricordo.testing.postgres import PostgresForTests
 
@@ -54,7 +61,7 @@ def test_every_key_begins_with_the_owner(postgres_url: str) -> None:
           AND c.conrelid <> 'ricordo.schema_migrations'::regclass
         """,
     )
-    assert len(keys) >= 16
+    assert len(keys) >= 26
     assert {first for _, first in keys} == {"owner"}
 
 
@@ -103,7 +110,7 @@ def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None
 
 STATEMENTS = {
     name: text
-    for module in (statements, shelf_statements)
+    for module in (statements, shelf_statements, person_statements)
     for name, text in vars(module).items()
     if name.isupper() and not name.startswith("_") and "ricordo." in str(text)
 }
@@ -231,6 +238,21 @@ TRACE = {
 ARCHIVED = {**TURN, "turn_number": 2, "turn_id": "archived", "query": None, "response": None, "block_id": "b"}
 BLANKS = ["", " ", "\t\r\n", "\u00a0", "\u2003\u3000", "\x1f\x85\u2028"]
 
+PERSON = {"owner": OWNER, "agent_id": "coach", "revision": 1}
+FACT = {
+    "owner": OWNER, "agent_id": "tutor", "fact_id": "f", "kind": "place", "text": "Lives in Rome.", "about": "",
+    "digest": "d", "language": "en", "sources": "[]", "recorded_at": 0, "valid_from": 0, "valid_to": None,
+    "superseded_by": None, "made_by": "patterns", "origin": "user_said", "forgotten": False,
+}  # fmt: skip
+SUMMARY = {
+    "owner": OWNER, "session_id": "s", "summary_id": "y", "agent_id": "tutor", "kind": "session", "text": "Hi.",
+    "first_turn": 1, "last_turn": 1, "topics": "[]", "created_at": 0, "tokens": 0, "counter": "",
+    "made_by": "extractive", "origin": "user_said",
+}  # fmt: skip
+FLAG = {
+    "owner": OWNER, "subject": "message", "subject_id": "t:query", "flag_id": "f", "session_id": "s", "rules": "[]",
+    "origin": "user_said", "state": "flagged", "created_at": 0,
+}  # fmt: skip
 REFUSED: list[tuple[str, dict[str, Any]]] = [
     *(("turns", {**TURN, "query": blank}) for blank in BLANKS),
     *(("turns", {**TURN, "response": blank}) for blank in BLANKS),
@@ -284,6 +306,28 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("traces", {**TRACE, "turn_number": 7}),
     ("traces", {**TRACE, "embedder": ""}),
     ("traces", {**TRACE, "checksum": "short"}),
+    ("sessions", {**SESSION, "session_id": "new", "learned_through": -1}),
+    ("people", {**PERSON, "revision": 0}),
+    ("people", {**PERSON, "owner": Owner("acme", "x").key}),
+    ("facts", {**FACT, "agent_id": "nobody"}),
+    ("facts", {**FACT, "kind": "secret"}),
+    ("facts", {**FACT, "fact_id": ""}),
+    ("facts", {**FACT, "digest": ""}),
+    *(("facts", {**FACT, "sources": value}) for value in ("said", "{}", None)),
+    ("facts", {**FACT, "origin": "hearsay"}),
+    ("facts", {**FACT, "forgotten": True}),
+    ("facts", {**FACT, "made_by": ""}),
+    ("summaries", {**SUMMARY, "session_id": "unknown"}),
+    ("summaries", {**SUMMARY, "kind": "long"}),
+    ("summaries", {**SUMMARY, "text": ""}),
+    *(("summaries", {**SUMMARY, "first_turn": value}) for value in (0, 2)),
+    ("summaries", {**SUMMARY, "topics": "{}"}),
+    ("summaries", {**SUMMARY, "tokens": -1}),
+    ("flags", {**FLAG, "owner": Owner("acme", "x").key}),
+    ("flags", {**FLAG, "subject": "user"}),
+    ("flags", {**FLAG, "subject_id": ""}),
+    ("flags", {**FLAG, "state": "forgiven"}),
+    ("flags", {**FLAG, "rules": "[1,"}),
     ("owners", {"owner": Owner("acme", "x").key, "tenant_id": "", "user_id": "x"}),
     ("owners", {"owner": Owner("acme", "x").key, "tenant_id": "acme", "user_id": "x" * 256}),
 ]
@@ -304,6 +348,7 @@ def test_constraints_refuse_what_the_checks_would(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         insert(connection, "owners", {"owner": OWNER, "tenant_id": "acme", "user_id": "anna"})
         insert(connection, "sessions", SESSION)
+        insert(connection, "people", {**PERSON, "agent_id": "tutor"})
         for table, row in REFUSED:
             with pytest.raises((psycopg.IntegrityError, psycopg.DataError)):
                 insert(connection, table, row)
@@ -314,6 +359,10 @@ def test_constraints_refuse_what_the_checks_would(postgres_url: str) -> None:
         insert(connection, "topics", TOPIC)
         insert(connection, "blocks", BLOCK)
         insert(connection, "traces", TRACE)
+        insert(connection, "people", PERSON)
+        insert(connection, "facts", FACT)
+        insert(connection, "summaries", SUMMARY)
+        insert(connection, "flags", FLAG)
         for again in ({**TURN, "turn_id": "u"}, {**TURN, "turn_number": 2}):
             with pytest.raises(psycopg.errors.UniqueViolation):
                 insert(connection, "turns", again)

@@ -17,7 +17,8 @@ from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.postgres.health import TABLES
 from ricordo.stores.postgres.wall import Standing, Wall, quoted, raise_wall
 from ricordo.testing import strategies
-from ricordo.testing.examples import a_block
+from ricordo.testing.contract.people import learn
+from ricordo.testing.examples import a_block, a_fact, a_flag, a_summary
 from ricordo.testing.postgres import PostgresForTests
 from ricordo.topics.shelf import TopicChange
 from ricordo.topics.topic import Topic
@@ -46,6 +47,9 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
         postgres_store.put_topics(owner, "chat", TopicChange(0, put=(topic,)))
         postgres_store.archive(owner, "chat", a_block([turn], topic_id="topic", block_id="block", created_at=NOW))
         postgres_store.keep_traces(owner, [Trace("chat", 1, "words", turn.checksum, b"")])
+        learn(postgres_store, owner, a_fact("secret", turn))
+        assert postgres_store.put_summary(owner, a_summary("chat"))
+        assert postgres_store.put_flag(owner, a_flag(session_id="chat"))
     return postgres_store
 
 
@@ -104,6 +108,14 @@ INTRUSIONS = {
     " VALUES (%(other)s, 'chat', 'new', '', '', '', 0, 0, 1, 0, 0, 0, 0, '[]', '[]', NULL, 'working')",
     "insert into blocks": "INSERT INTO ricordo.blocks VALUES (%(other)s, 'chat', 'new', 'topic', '[]', 0, '')",
     "insert into traces": "INSERT INTO ricordo.traces VALUES (%(other)s, 'chat', 1, 'x', '0123456789abcdef', '')",
+    "insert into people": "INSERT INTO ricordo.people VALUES (%(other)s, 'new', 1)",
+    "insert into facts": "INSERT INTO ricordo.facts VALUES (%(other)s, 'tutor', 'new', 'other', 'x', '', 'd', 'en',"
+    " '[]', 0, 0, NULL, NULL, 'patterns', 'user_said', false)",
+    "insert into summaries": "INSERT INTO ricordo.summaries VALUES (%(other)s, 'chat', 'new', 'tutor', 'session', 'x',"
+    " 1, 1, '[]', 0, 0, '', 'extractive', 'user_said')",
+    "insert into flags": "INSERT INTO ricordo.flags VALUES (%(other)s, 'message', 'new', 'new', 'chat', '[]',"
+    " 'user_said', 'flagged', 0)",
+    "give a fact away": "UPDATE ricordo.facts SET owner = %(other)s",
     "give a block away": "UPDATE ricordo.blocks SET owner = %(other)s",
     "give a turn away": "UPDATE ricordo.turns SET owner = %(other)s",
 }

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from ricordo.errors import StoreUnavailable
+from ricordo.person import Source
 from ricordo.records import Message, Owner, StoredReceipt
 from ricordo.stores.sqlite import SqliteStore, forgetting
 from ricordo.testing.clock import START
-from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
+from ricordo.testing.contract.people import learn
+from ricordo.testing.examples import a_fact, a_flag, a_message, a_summary, a_turn, an_answer, an_owner
 
 SECRET = "Zorzi-17-confidenza"
 
@@ -39,6 +41,13 @@ def confide(store: SqliteStore, owner: Owner) -> None:
     store.add_message(a_message(owner, "tool", words, session_id="open", tool_call_id="c"))
     store.answer(owner, asked.id, an_answer(words), {"mood": SECRET}, None)
     store.append(a_turn(owner, turn_id=f"id {SECRET}", session_id=f"session {SECRET}", agent_id=SECRET))
+    for n in range(12):
+        said = (Source(f"{SECRET}:query", f"s{n % 5}", f"{words} {n}"),)
+        known = a_fact(f"{SECRET} {n}", text=f"{words} {n}", about=words, digest=SECRET, sources=said, made_by=SECRET)
+        learn(store, owner, replace(known, sources=()))
+        learn(store, owner, known)
+        assert store.put_summary(owner, a_summary(f"s{n % 5}", n // 5 + 1, text=f"{words} {n}", topics=(SECRET,)))
+        assert store.put_flag(owner, a_flag(f"{SECRET}-{n}", f"s{n % 5}", rules=(SECRET,)))
     store.clear(owner, "s1")
     store.delete_session(owner, "s2")
     store.expire(owner, turns_before=START, idle_before=None, batch=10)

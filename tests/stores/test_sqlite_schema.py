@@ -9,20 +9,27 @@ import pytest
 
 from ricordo.errors import SchemaError, StoreError
 from ricordo.stores.migrations import Migration, migrations_for
-from ricordo.stores.sqlite import SqliteStore, statements
+from ricordo.stores.sqlite import SqliteStore, person_statements, statements
 from ricordo.stores.sqlite.database import migrate
-from ricordo.testing.examples import a_topic, a_turn, an_owner
+from ricordo.testing.contract.people import learn
+from ricordo.testing.examples import a_fact, a_flag, a_summary, a_topic, a_turn, an_owner
 from ricordo.topics.shelf import TopicChange
 
-TABLES = ("owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces")
+TABLES = (
+    "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
+    "people", "facts", "summaries", "flags",
+)  # fmt: skip
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A file with one turn in it, and its topic."""
+    """A file with one turn in it, its topic, and what was derived from it."""
     store = SqliteStore(tmp_path / "memory.db")
     turn = store.append(a_turn(an_owner()))
     assert store.put_topics(turn.owner, "lesson", TopicChange(0, put=(a_topic(),), assigned={1: "fugues"}))
+    learn(store, turn.owner, a_fact("Rome", turn), lesson=1)
+    assert store.put_summary(turn.owner, a_summary())
+    assert store.put_flag(turn.owner, a_flag())
     store.close()
     return tmp_path / "memory.db"
 
@@ -119,7 +126,8 @@ def test_no_triggers(database: sqlite3.Connection) -> None:
 LOOKS_AT_ALL_OWNERS = {"STATS", "OWNERS"}
 NAMED = {
     name: text
-    for name, text in vars(statements).items()
+    for module in (statements, person_statements)
+    for name, text in vars(module).items()
     if name.isupper() and isinstance(text, str) and "WHERE" in text and name not in LOOKS_AT_ALL_OWNERS
 }
 
@@ -149,6 +157,10 @@ def test_no_statement_walks_a_table(database: sqlite3.Connection, name: str) -> 
         ("DROP_NUMBERED_TURNS", "owner=? AND session_id=? AND turn_number=?"),
         ("BLOCK_BODIES", "owner=? AND session_id=? AND block_id=?"),
         ("TRACES_OF_SESSION", "owner=? AND session_id=?"),
+        ("FACTS", "owner=? AND agent_id=?"),
+        ("FACTS_KNOWN", "owner=? AND agent_id=? AND fact_id=?"),
+        ("TURNS_THERE", "owner=? AND turn_id=?"),
+        ("SET_FLAG", "owner=? AND flag_id=?"),
     ],
 )
 def test_a_statement_reads_no_more_than_it_names(database: sqlite3.Connection, name: str, key: str) -> None:
@@ -261,6 +273,31 @@ def test_an_invalid_turn_is_refused_by_the_database(database: sqlite3.Connection
         "INSERT INTO traces SELECT owner, 'lesson', 7, 'e', '0123456789abcdef', x'00' FROM owners",
         "INSERT INTO traces SELECT owner, 'lesson', 1, '', '0123456789abcdef', x'00' FROM owners",
         "INSERT INTO traces SELECT owner, 'lesson', 1, 'e', 'short', x'00' FROM owners",
+        "UPDATE sessions SET learned_through = -1",
+        "UPDATE people SET owner = zeroblob(16)",
+        "UPDATE people SET revision = 0",
+        "UPDATE facts SET agent_id = 'nobody'",
+        "UPDATE facts SET kind = 'secret'",
+        "UPDATE facts SET text = char(65, 0)",
+        "UPDATE facts SET digest = ''",
+        "UPDATE facts SET sources = 'said'",
+        "UPDATE facts SET sources = '{}'",
+        "UPDATE facts SET origin = 'hearsay'",
+        "UPDATE facts SET forgotten = 1",
+        "UPDATE facts SET forgotten = 2",
+        "UPDATE facts SET fact_id = ''",
+        "UPDATE summaries SET session_id = 'nowhere'",
+        "UPDATE summaries SET kind = 'long'",
+        "UPDATE summaries SET text = ''",
+        "UPDATE summaries SET first_turn = 0",
+        "UPDATE summaries SET first_turn = last_turn + 1",
+        "UPDATE summaries SET topics = 'fugues'",
+        "UPDATE summaries SET tokens = -1",
+        "UPDATE flags SET owner = zeroblob(16)",
+        "UPDATE flags SET subject = 'user'",
+        "UPDATE flags SET subject_id = ''",
+        "UPDATE flags SET state = 'forgiven'",
+        "UPDATE flags SET rules = 'imperative'",
     ],
 )
 def test_an_invalid_row_is_refused_by_the_database(database: sqlite3.Connection, statement: str) -> None:

@@ -7,16 +7,13 @@ the rule and not the exception.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ricordo.archive.block import unpack
-from ricordo.errors import RicordoError
 from ricordo.ports import Store
 from ricordo.records import (
     Message,
@@ -29,17 +26,14 @@ from ricordo.records import (
     Turn,
     canonical,
 )
+from ricordo.testing.agreement import moments, people, sessions, some, words
 from ricordo.testing.clock import START
 from ricordo.testing.examples import a_block, a_message, a_topic, a_turn, an_answer
+from ricordo.testing.machine_people import PeopleRules, known
 from ricordo.topics.shelf import TopicChange
 from ricordo.topics.topic import Topic
 
-people = st.sampled_from(["anna", "bruno"])
-sessions = st.sampled_from(["s1", "s2", "s3"])
 turn_ids = st.sampled_from([f"t{n}" for n in range(12)])
-words = st.sampled_from(["alpha", "beta"])
-moments = st.integers(0, 9).map(lambda hours: START + timedelta(hours=hours))
-some = st.none() | st.integers(0, 6)
 numbers = st.sets(st.integers(1, 7), max_size=4).map(sorted)
 topic_ids = st.sampled_from(["fugues", "canons", "voices"])
 block_ids = st.sampled_from([f"block {n}" for n in range(6)])
@@ -60,24 +54,7 @@ def stores_agree(open_stores: Callable[[], Sequence[Store]]) -> type[RuleBasedSt
     return StoresAgree
 
 
-class _Agreement(RuleBasedStateMachine):
-    def stores(self) -> Sequence[Store]:
-        raise NotImplementedError
-
-    @initialize()
-    def begin(self) -> None:
-        self.tenant = f"tenant-{uuid4()}"
-
-    def owner(self, person: str) -> Owner:
-        return Owner(self.tenant, person)
-
-    def agree(self, operation: Callable[[Store], Any]) -> Any:
-        """Every store gives the same value or the same kind of refusal."""
-        first, *others = [_outcome(operation, store) for store in self.stores()]
-        for store, other in zip(self.stores()[1:], others, strict=True):
-            assert other == first, f"{store.location} says {other}, {self.stores()[0].location} says {first}"
-        return first
-
+class _Agreement(PeopleRules):
     @rule(
         person=people, session_id=sessions, turn_id=turn_ids, query=words, response=st.none() | words, at=moments,
         expected=some, digests=receipts,
@@ -237,6 +214,7 @@ class _Agreement(RuleBasedStateMachine):
         for person in ("anna", "bruno"):
             self.agree(partial(_sessions_before, owner=self.owner(person), limit=9))
             self.agree(partial(_marks, owner=self.owner(person)))
+            self.agree(partial(known, owner=self.owner(person)))
 
     def teardown(self) -> None:
         for person in ("anna", "bruno"):
@@ -276,13 +254,6 @@ def _archive(
 
 def _traces(store: Store, *, owner: Owner, session_id: str) -> list[Trace]:
     return [trace for embedder in ("small", "large") for trace in store.traces(owner, embedder, session_id)]
-
-
-def _outcome(operation: Callable[[Store], Any], store: Store) -> Any:
-    try:
-        return operation(store)
-    except RicordoError as error:
-        return type(error)
 
 
 def _receipt(session_id: str, digests: set[str] | None) -> StoredReceipt | None:

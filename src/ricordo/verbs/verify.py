@@ -1,7 +1,8 @@
 """Verifying: re-derive everything that can be derived from what is stored, and report every difference.
 
 Looks at the database's own structure, at each session's numbering and counts, at each turn's checksum and token
-counts, at receipts, archive blocks and topics. It changes nothing, and one damage does not hide the next.
+counts, at receipts, archive blocks, topics, summaries and facts. It changes nothing, and one damage does not hide the
+next.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from ricordo.records import Owner, SessionInfo, Turn, checksum
 from ricordo.reports import Damage, Verification
 from ricordo.tokens import recounted
 from ricordo.verbs.tools import Tools
+from ricordo.verbs.verify_person import bad_facts, bad_summaries
 from ricordo.verbs.verify_topics import LOOKS, Place, bad_blocks, bad_shelves, place_of
 
 PAGE = 500
@@ -32,6 +34,7 @@ def verify(tools: Tools, tenant_id: str, progress: Progress | None = None) -> Ve
             counted, found = _check_again(tools, session)
             turns += counted
             damages += found
+        damages += bad_facts(tools, owner)
         if progress:
             progress(done, len(owners))
     return Verification(sessions, turns, tuple(damages))
@@ -93,6 +96,7 @@ def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage
         damages.append(Damage(where, "was active after the time it says, so it may be forgotten too early"))
     whole = len(places) == session.turn_count
     damages += [*_bad_receipts(tools, session, where), *bad_blocks(tools, session, where)]
+    damages += bad_summaries(tools, session, where)
     if whole:  # what topics count follows from the turns: where some are lost, that is said already
         damages += [Damage(where, problem) for problem in bad_shelves(tools, session, places)]
     return len(numbers), damages

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import ValidationError
-from ricordo.person import FactChange, People
+from ricordo.person import FactChange, People, Summary
 from ricordo.ports import Store
 from ricordo.records import Owner
 from ricordo.testing import strategies
@@ -24,6 +24,10 @@ def learn(store: Store, owner: Owner, *facts: object, agent_id: str = "tutor", *
     """Write facts from the present revision on."""
     revision = store.people(owner, agent_id).revision
     assert store.put_facts(owner, agent_id, FactChange(revision, facts, tuple(learned.items())))  # type: ignore[arg-type]
+
+
+def _place(summary: Summary) -> tuple[str, str, int]:
+    return summary.session_id, summary.kind, summary.last_turn
 
 
 class PeopleContract(Contract):
@@ -194,11 +198,7 @@ class PeopleContract(Contract):
         )
         kept = []
         for summary in coming:
-            free = all(
-                summary.id != each.id
-                and (summary.session_id, summary.kind, summary.last_turn) != (each.session_id, each.kind, each.last_turn)
-                for each in kept
-            )
+            free = all(summary.id != each.id and _place(summary) != _place(each) for each in kept)
             assert store.put_summary(owner, summary) == free
             kept += [summary] if free else []
         kept.sort(key=lambda each: (each.created_at, each.last_turn, each.id), reverse=True)
@@ -208,9 +208,10 @@ class PeopleContract(Contract):
             assert list(store.summaries(owner, session_id=session_id)) == [
                 each for each in kept if each.session_id == session_id
             ]
-            assert list(store.summaries(owner, session_id=session_id, kind="session", limit=1)) == [
-                each for each in kept if (each.session_id, each.kind) == (session_id, "session")
-            ][:1]
+            assert (
+                list(store.summaries(owner, session_id=session_id, kind="session", limit=1))
+                == [each for each in kept if (each.session_id, each.kind) == (session_id, "session")][:1]
+            )
         for summary in kept:
             assert list(store.summaries(owner, agent_id=summary.agent_id)) == [
                 each for each in kept if each.agent_id == summary.agent_id
