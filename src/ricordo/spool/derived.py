@@ -1,0 +1,110 @@
+"""What is derived from turns (topics, traces, what is known of a person): asked of the database, never spooled.
+
+While the database is away these calls raise StoreUnavailable; whoever derives waits and does it later.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from ricordo.person import FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.ports import Store
+from ricordo.records import Block, Owner, SessionMark, Trace
+from ricordo.spool.at_hand import AtHand
+from ricordo.spool.line import Line
+from ricordo.topics.shelf import TopicChange, TopicShelf
+
+T = TypeVar("T")
+
+
+class Derived:
+    """The part of a store that passes through, or does not."""
+
+    _line: Line
+    _at_hand: AtHand
+
+    def _ask(self, work: Callable[[Store], T]) -> T:
+        return self._line.call(work)
+
+    def topics(self, owner: Owner, session_id: str) -> TopicShelf:
+        return self._ask(lambda store: store.topics(owner, session_id))
+
+    def put_topics(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
+        return self._ask(lambda store: store.put_topics(owner, session_id, change))
+
+    def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
+        return self._ask(lambda store: store.turns_of(owner, session_id, topic_id))
+
+    def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
+        return self._ask(lambda store: store.archive(owner, session_id, block))
+
+    def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
+        return self._ask(lambda store: store.blocks(owner, session_id, topic_id))
+
+    def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        return self._ask(lambda store: store.rehydrate(owner, session_id, turn_numbers))
+
+    def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        return self._ask(lambda store: store.release(owner, session_id, turn_numbers))
+
+    def delete_turns(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        gone = self._ask(lambda store: store.delete_turns(owner, session_id, turn_numbers))
+        self._at_hand.forget(owner, session_id)
+        return gone
+
+    def marks(self, owner: Owner) -> dict[str, SessionMark]:
+        return self._ask(lambda store: store.marks(owner))
+
+    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
+        return self._ask(lambda store: store.traces(owner, embedder, session_id))
+
+    def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
+        self._ask(lambda store: store.keep_traces(owner, traces))
+
+    def drop_traces(self, owner: Owner, *, keep: str) -> int:
+        return self._ask(lambda store: store.drop_traces(owner, keep=keep))
+
+    def people(self, owner: Owner, agent_id: str) -> People:
+        return self._ask(lambda store: store.people(owner, agent_id))
+
+    def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
+        return self._ask(lambda store: store.put_facts(owner, agent_id, change))
+
+    def learned_through(self, owner: Owner, session_id: str) -> int:
+        return self._ask(lambda store: store.learned_through(owner, session_id))
+
+    def summaries(
+        self,
+        owner: Owner,
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        kind: SummaryKind | None = None,
+        limit: int = 50,
+    ) -> Sequence[Summary]:
+        return self._ask(
+            lambda store: store.summaries(owner, session_id=session_id, agent_id=agent_id, kind=kind, limit=limit)
+        )
+
+    def put_summary(self, owner: Owner, summary: Summary) -> bool:
+        return self._ask(lambda store: store.put_summary(owner, summary))
+
+    def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
+        return self._ask(lambda store: store.flags(owner, state=state, limit=limit))
+
+    def put_flag(self, owner: Owner, flag: Flag) -> bool:
+        return self._ask(lambda store: store.put_flag(owner, flag))
+
+    def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
+        return self._ask(lambda store: store.set_flag(owner, flag_id, state))
+
+    def forget_derived(self, owner: Owner, session_id: str) -> int:
+        return self._ask(lambda store: store.forget_derived(owner, session_id))
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the store behind offers: methods go through the line like all the others."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        store = self._line.store
+        if store is not None and not callable(getattr(store, name)):
+            return getattr(store, name)
+        return lambda *args, **kwargs: self._ask(lambda store: getattr(store, name)(*args, **kwargs))

@@ -1,0 +1,78 @@
+"""Giving the database what waited for it: the oldest first, one after the other, each until it is stored or refused.
+
+In: a spool and a line that may break at any moment. Out: a spool in which nothing is left but what came since. Before
+it begins after an outage, calls that were left under way are waited for, so that nobody else is still writing the same.
+"""
+
+import logging
+from threading import Lock, Thread
+
+from ricordo.errors import StoreUnavailable
+from ricordo.spool.backlog import Waiting
+from ricordo.spool.line import Line
+from ricordo.spool.spool import Spool
+
+log = logging.getLogger("ricordo")
+
+PAUSE = 1.0  # seconds before trying again to put a refused write aside, as on a full disk
+LEFT = 15.0  # seconds for calls that were left under way: a little more than a store's own patience
+
+
+class Replay:
+    """A thread that empties the backlog while the line holds."""
+
+    def __init__(self, spool: Spool, line: Line) -> None:
+        self._spool, self._backlog, self._line = spool, spool.backlog, line
+        self._stopped = False
+        self.sending = Lock()  # held while an entry is on its way; taken by whoever must know that none is
+        self._thread = Thread(target=self._run, name="ricordo-replay", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the entry at hand and begin no other."""
+        self._stopped = True
+        self._backlog.wake()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self._backlog.wait_for(lambda: self._stopped or self._ready(), None)
+            if self._stopped:
+                return
+            self._line.await_left(LEFT)
+            while self._ready() and not self._stopped:
+                with self.sending:
+                    self._send_first()
+
+    def _ready(self) -> bool:
+        return self._backlog.depth > 0 and self._line.breaker.passes
+
+    def _send_first(self) -> None:
+        waiting = self._backlog.first()
+        if waiting is None:
+            return
+        if self._spool.was_erased(waiting):
+            self._spool.forget(waiting.scope[0])
+            return
+        write, unsure = waiting.entry.write, waiting.unsure
+        waiting.sent = True
+        try:
+            result = self._line.call(lambda store: write.apply(store, unsure=unsure))
+        except StoreUnavailable:
+            return  # it stays the first one
+        except Exception as error:
+            if not self._stopped:  # a store that was closed meanwhile refuses nothing for good
+                self._put_aside(waiting, error)
+        else:
+            self._spool.stored(waiting, result)
+
+    def _put_aside(self, waiting: Waiting, cause: Exception) -> None:
+        try:
+            self._spool.put_aside(waiting, cause)
+        except OSError as error:
+            log.error("a refused write cannot be put aside: %s", error, extra={"operation": "replay"})
+            self._backlog.wait_for(lambda: self._stopped, PAUSE)

@@ -1,0 +1,119 @@
+"""Sessions as they will be once the spool is stored: what is at hand, with the waiting writes done on top.
+
+In: what is known of a session, and its waiting writes. Out: turns and fields that can be read at once, with numbers
+that go on from what is known and are provisional until the database decides. The rules of writing are those of a store that
+keeps everything in the process, which is passed in.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from threading import RLock
+from uuid import UUID
+
+from ricordo.ports import Store
+from ricordo.records import Owner, SessionInfo, StoredReceipt, Turn
+from ricordo.spool.at_hand import Known
+from ricordo.spool.writes import AddMessage, Scope, Write
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a shadow stands on: how many turns are missing below it, and whether anything at all was known."""
+
+    known: Known | None
+    missing: int = 0
+    revision: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        return self.known is not None and self.known.whole
+
+
+class Shadow:
+    """The sessions with waiting writes, in a store of their own."""
+
+    def __init__(self, scratch: Store) -> None:
+        self._scratch = scratch
+        self._bases: dict[tuple[UUID, str], Base] = {}
+        self._lock = RLock()
+
+    def base(self, scope: Scope) -> Base | None:
+        """What a session's shadow stands on; None if it has none."""
+        return self._bases.get(_key(scope))
+
+    def open(self, scope: Scope, known: Known | None) -> None:
+        """Begin the shadow of a session, unless there is one."""
+        with self._lock:
+            if _key(scope) in self._bases:
+                return
+            info = known.described() if known else None
+            if info is None or known is None:
+                self._bases[_key(scope)] = Base(known)
+                return
+            self._scratch.load(info, known.turns)
+            if info.last_turn > (known.turns[-1].turn_number if known.turns else 0):
+                self._count_on(info)
+            self._bases[_key(scope)] = Base(known, max(0, info.turn_count - len(known.turns)), info.revision)
+
+    def apply(self, write: Write) -> tuple[Write, Turn | SessionInfo]:
+        """Do a write on its session's shadow; returns it with what was decided on the way, and its result."""
+        with self._lock:
+            base = self._bases[_key(write.scope)]
+            if isinstance(write, AddMessage):
+                newest = self._scratch.turns(*write.scope, last=1)
+                write = write.placed(newest[-1] if newest else None, known=base.whole)
+            result = write.apply(self._scratch)
+            return write, self._described(result, base) if isinstance(result, SessionInfo) else result
+
+    def rebuild(self, scope: Scope, writes: Iterable[Write]) -> None:
+        """Begin again from what was known, with these writes alone: one more was not acknowledged after all."""
+        with self._lock:
+            base = self._bases[_key(scope)]
+            self.close(scope)
+            self.open(scope, base.known)
+            for write in writes:
+                write.apply(self._scratch)
+
+    def close(self, scope: Scope) -> None:
+        """Let go of a session's shadow."""
+        with self._lock:
+            if self._bases.pop(_key(scope), None) is None:
+                return
+            owner = scope[0]
+            self._scratch.delete_session(*scope)
+            if not any(key == owner.key for key, _ in self._bases):
+                self._scratch.erase(owner)
+
+    def turns(self, scope: Scope, last: int | None, before: int | None, after: int | None) -> Sequence[Turn]:
+        """The turns that are at hand."""
+        return self._scratch.turns(*scope, last=last, before=before, after=after)
+
+    def turn(self, owner: Owner, turn_id: str) -> Turn | None:
+        """One turn by id."""
+        with self._lock:
+            return self._scratch.turn(owner, turn_id) if any(key == owner.key for key, _ in self._bases) else None
+
+    def session(self, scope: Scope) -> SessionInfo | None:
+        """The fields of a session."""
+        with self._lock:
+            base, info = self._bases.get(_key(scope)), self._scratch.session(*scope)
+            return self._described(info, base) if info and base else None
+
+    def receipts(self, scope: Scope, turn_number: int | None, limit: int) -> Sequence[StoredReceipt]:
+        """The receipts of waiting turns."""
+        return self._scratch.receipts(*scope, turn_number=turn_number, limit=limit)
+
+    def _described(self, info: SessionInfo, base: Base) -> SessionInfo:
+        return replace(info, turn_count=info.turn_count + base.missing, revision=info.revision + base.revision)
+
+    def _count_on(self, info: SessionInfo) -> None:
+        """Numbers go on from the session's counter, also where its newest turns are gone or not at hand."""
+        number = info.last_turn
+        last = Turn(f"{info.id}:{number}", info.owner, info.agent_id, info.id, number, info.created_at, None, None)
+        self._scratch.load(info, [last])
+        self._scratch.delete_turns(info.owner, info.id, [number])
+
+
+def _key(scope: Scope) -> tuple[UUID, str]:
+    return scope[0].key, scope[1]

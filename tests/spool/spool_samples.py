@@ -1,0 +1,45 @@
+"""What the tests of the spool share: a database with a switch, and spooled stores that notice everything quickly."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ricordo.errors import StoreUnavailable
+from ricordo.ports import Store
+from ricordo.spool import Pace, SpooledStore
+from ricordo.stores.memory import MemoryStore
+
+QUICK = Pace(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
+
+
+class Switched:
+    """A store that can be away (`up = False`), and that can lose its answers: the write is done, the caller is not told."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.up = True
+        self.loses_answers = False
+
+    def close(self) -> None:
+        """What is kept stays, as in a database that a client leaves."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.store, name)
+        if not callable(found):
+            return found
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not self.up:
+                raise StoreUnavailable("switched off")
+            result = found(*args, **kwargs)
+            if self.loses_answers:
+                self.up = False
+                raise StoreUnavailable("the answer was lost")
+            return result
+
+        return call
+
+
+def spooled(open_store: Callable[[], Any], directory: Path, pace: Pace = QUICK) -> SpooledStore:
+    """A spooled store before whatever is opened."""
+    return SpooledStore(open_store, directory, scratch=MemoryStore(), pace=pace)
