@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import ValidationError
-from ricordo.person import FactChange, People, Summary
+from ricordo.person import FactChange, Flag, FlagState, People, Summary
 from ricordo.ports import Store
 from ricordo.records import Owner
 from ricordo.testing import strategies
@@ -196,7 +196,7 @@ class PeopleContract(Contract):
                 st.sampled_from([("lesson", 2), ("other", 1)]).flatmap(lambda at: strategies.summaries(*at)), max_size=5
             )
         )
-        kept = []
+        kept: list[Summary] = []
         for summary in coming:
             free = all(summary.id != each.id and _place(summary) != _place(each) for each in kept)
             assert store.put_summary(owner, summary) == free
@@ -234,7 +234,7 @@ class PeopleContract(Contract):
     def test_flags_come_back_newest_first(self, store: Store, data: st.DataObject) -> None:
         """Complete, ties by id; one per thing that is flagged, whose first flag stays, and one per id."""
         owner = store.append(a_turn(an_owner())).owner
-        kept = []
+        kept: list[Flag] = []
         for flag in data.draw(st.lists(strategies.flags("lesson"), max_size=5)):
             free = all(
                 flag.id != each.id and (flag.subject, flag.subject_id) != (each.subject, each.subject_id)
@@ -256,9 +256,10 @@ class PeopleContract(Contract):
         assert store.put_flag(owner, flag)
         assert not store.put_flag(owner, a_flag(state="released"))
         assert list(store.flags(owner)) == [flag]
-        for state in ("quarantined", "released", "quarantined"):
-            assert store.set_flag(owner, flag.id, state) == replace(flag, state=state)  # type: ignore[arg-type]
-            assert list(store.flags(owner)) == [replace(flag, state=state)]  # type: ignore[arg-type]
+        states: tuple[FlagState, ...] = ("quarantined", "released", "quarantined")
+        for state in states:
+            assert store.set_flag(owner, flag.id, state) == replace(flag, state=state)
+            assert list(store.flags(owner)) == [replace(flag, state=state)]
         assert store.set_flag(Owner(owner.tenant_id, "bruno"), flag.id, "released") is None
         assert store.set_flag(owner, "another", "released") is None
         assert [each.state for each in store.flags(owner)] == ["quarantined"]
