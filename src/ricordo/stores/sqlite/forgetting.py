@@ -6,11 +6,13 @@ A batch of a cleanup is one short transaction, so that writers barely wait.
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ricordo.records import Owner
 from ricordo.reports import Expired
+from ricordo.stores.rows import ENDLESS
 from ricordo.stores.sqlite import person, person_statements, shelves
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.database import SCRUB_DUE
@@ -40,19 +42,55 @@ def delete_session(writer: sqlite3.Connection, owner: Owner, session_id: str) ->
     return gone
 
 
-def expire(writer: sqlite3.Connection, owner: Owner, turns_before: int, idle_before: int, batch: int) -> Expired:
-    """Remove one batch of what is past its time: idle sessions first, then single turns."""
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What of an owner is past its time: whether a session is idle, and the numbers of at most a batch of turns."""
+
+    idle: bool
+    aged: Mapping[str, Sequence[int]]
+
+    def __bool__(self) -> bool:
+        return self.idle or bool(self.aged)
+
+
+def due(reader: sqlite3.Connection, owner: Owner, turns_before: int, idle_before: int, batch: int) -> Due:
+    """Look for what is past its time before anybody has to wait for it."""
+    key = owner.key.bytes
+    idle = bool(reader.execute(sql.IDLE_SESSIONS, (key, idle_before, 1)).fetchall())
+    aged: dict[str, list[int]] = {}
+    values = {"owner": key, "turns_before": turns_before, "idle_before": idle_before, "room": batch}
+    old = reader.execute(sql.AGED_SESSIONS, values).fetchall() if turns_before > -ENDLESS else []
+    for session_id, in_order in old:
+        place = (key, session_id)
+        if in_order:
+            oldest = reader.execute(sql.FIRST_TURNS, (*place, batch)).fetchall()
+        else:
+            oldest = reader.execute(sql.AGED_TURNS, (*place, turns_before, batch)).fetchall()
+        aged[session_id] = [number for number, created_at in oldest if created_at < turns_before]
+        batch -= len(aged[session_id])
+        if batch <= 0:
+            break
+    return Due(idle, aged)
+
+
+def expire(
+    writer: sqlite3.Connection, owner: Owner, found: Due, turns_before: int, idle_before: int, batch: int
+) -> Expired:
+    """Remove one batch of what is past its time: idle sessions first, then the turns that were found."""
     sessions, turns, room = _expire_idle(writer, owner, idle_before, batch)
-    if room > 0:
-        emptied, aged = _expire_aged(writer, owner, turns_before, room)
-        sessions, turns = sessions + emptied, turns + aged
-    return Expired(sessions, turns, more=anything_expired(writer, owner, turns_before, idle_before))
-
-
-def anything_expired(connection: sqlite3.Connection, owner: Owner, turns_before: int, idle_before: int) -> bool:
-    """Whether there is work; asked before taking the write lock."""
-    values = {"owner": owner.key.bytes, "turns_before": turns_before, "idle_before": idle_before}
-    return bool(connection.execute(sql.ANYTHING_EXPIRED, values).fetchone()[0])
+    for session_id, numbers in found.aged.items():
+        if room <= 0:
+            break
+        key = (owner.key.bytes, session_id)
+        some = json.dumps(numbers[:room])
+        gone = writer.execute(sql.DROP_AGED_TURNS, (*key, some, turns_before)).fetchall()
+        if gone and _lessen(writer, key, gone) == 0:
+            _drop_content(writer, key)
+            writer.execute(sql.DROP_SESSION, key)
+            sessions += 1
+        turns += len(gone)
+        room -= len(gone)
+    return Expired(sessions, turns, more=room <= 0 or sum(map(len, found.aged.values())) >= batch)
 
 
 def erase(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
@@ -111,18 +149,6 @@ def _expire_idle(writer: sqlite3.Connection, owner: Owner, idle_before: int, roo
             turns += len(gone)
         room -= max(1, turn_count)
     return sessions, turns, room
-
-
-def _expire_aged(writer: sqlite3.Connection, owner: Owner, turns_before: int, room: int) -> tuple[int, int]:
-    aged = writer.execute(sql.DROP_AGED_TURNS, (owner.key.bytes, turns_before, room)).fetchall()
-    sessions = 0
-    for session_id in {row[0] for row in aged}:
-        key = (owner.key.bytes, session_id)
-        if _lessen(writer, key, [row for row in aged if row[0] == session_id]) == 0:
-            _drop_content(writer, key)
-            writer.execute(sql.DROP_SESSION, key)
-            sessions += 1
-    return sessions, len(aged)
 
 
 def delete_turns(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:

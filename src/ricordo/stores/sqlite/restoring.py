@@ -41,6 +41,7 @@ def restore(writer: sqlite3.Connection, copy: SessionCopy) -> None:
     writing.add_session(writer, session)
     writer.executemany(sql.ADD_BLOCK, ((*key, *block_to_row(block)) for block in copy.blocks))
     writer.executemany(sql.ADD_TURN, ((key[0], *_row(turn)) for turn in copy.turns))
+    writer.execute(sql.FIND_ORDER, {"owner": key[0], "session_id": key[1]})
     for receipt in copy.receipts:
         writing.keep_receipt(writer, owner, receipt, session.id, receipt.turn_number)
     shelves.put_topics(writer, key, TopicChange(0, put=copy.shelf.topics, through=copy.shelf.through))

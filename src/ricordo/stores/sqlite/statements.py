@@ -73,7 +73,7 @@ SELECT
 COUNT_TURN = """
 UPDATE sessions
 SET last_turn = last_turn + 1, turn_count = turn_count + 1, revision = revision + 1,
-    last_active_at = max(last_active_at, ?), ended_at = NULL
+    in_order = in_order AND ? >= last_active_at, last_active_at = max(last_active_at, ?), ended_at = NULL
 WHERE owner = ? AND session_id = ?
 """
 
@@ -109,6 +109,18 @@ SET agent_id = ?, created_at = ?, last_active_at = ?, last_turn = ?, turn_count 
 WHERE owner = ? AND session_id = ?
 """
 
+OUT_OF_ORDER = "UPDATE sessions SET in_order = 0 WHERE owner = ? AND session_id = ?"
+
+FIND_ORDER = """
+UPDATE sessions SET in_order = NOT EXISTS (
+    SELECT 1 FROM (
+        SELECT created_at < lag(created_at) OVER (ORDER BY turn_number) AS earlier
+        FROM turns WHERE owner = :owner AND session_id = :session_id
+    ) WHERE earlier
+)
+WHERE owner = :owner AND session_id = :session_id
+"""
+
 KEEP_RECEIPT = """
 INSERT INTO receipts (owner, session_id, turn_number, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (owner, session_id, turn_number) DO UPDATE SET body = excluded.body
@@ -132,7 +144,7 @@ DROP_SESSION = "DELETE FROM sessions WHERE owner = ? AND session_id = ?"
 CLEAR_SESSION = """
 UPDATE sessions
 SET last_turn = 0, turn_count = 0, revision = revision + 1, topics_through = 0, topics_revision = topics_revision + 1,
-    learned_through = 0
+    learned_through = 0, in_order = 1
 WHERE owner = ? AND session_id = ?
 """
 
@@ -157,10 +169,33 @@ DELETE FROM turns WHERE rowid IN (
 RETURNING {_GONE}
 """
 
+# In a session whose turns are in the order of their dates, the first one tells whether any is too old. Sessions that
+# are idle go whole and are not looked at.
+AGED_SESSIONS = """
+SELECT session_id, in_order FROM sessions AS mine
+WHERE owner = :owner AND last_active_at >= :idle_before AND CASE in_order
+    WHEN 1 THEN (
+        SELECT created_at FROM turns
+        WHERE owner = :owner AND session_id = mine.session_id ORDER BY turn_number LIMIT 1
+    ) < :turns_before
+    ELSE EXISTS (
+        SELECT 1 FROM turns WHERE owner = :owner AND session_id = mine.session_id AND created_at < :turns_before
+    ) END
+LIMIT :room
+"""
+
+FIRST_TURNS = """
+SELECT turn_number, created_at FROM turns WHERE owner = ? AND session_id = ? ORDER BY turn_number LIMIT ?
+"""
+
+AGED_TURNS = """
+SELECT turn_number, created_at FROM turns
+WHERE owner = ? AND session_id = ? AND created_at < ? ORDER BY turn_number LIMIT ?
+"""
+
 DROP_AGED_TURNS = f"""
-DELETE FROM turns WHERE rowid IN (
-    SELECT rowid FROM turns WHERE owner = ? AND created_at < ? ORDER BY created_at LIMIT ?
-)
+DELETE FROM turns
+WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND created_at < ?
 RETURNING {_GONE}
 """
 
@@ -182,11 +217,6 @@ DELETE FROM passages
 WHERE owner = :owner AND session_id = :session_id AND last_turn < coalesce(
     (SELECT min(turn_number) FROM turns WHERE owner = :owner AND session_id = :session_id), 9223372036854775807
 )
-"""
-
-ANYTHING_EXPIRED = """
-SELECT EXISTS (SELECT 1 FROM sessions WHERE owner = :owner AND last_active_at < :idle_before)
-    OR EXISTS (SELECT 1 FROM turns WHERE owner = :owner AND created_at < :turns_before)
 """
 
 ERASE = {

@@ -153,9 +153,12 @@ class SqliteStore(SqlitePeople):
     ) -> Expired:
         bounds = [-ENDLESS if moment is None else micros(moment) for moment in (turns_before, idle_before)]
         with self._reading() as reader:
-            if not forgetting.anything_expired(reader, owner, *bounds):
-                return Expired()
-        return self._connections.write(lambda writer: forgetting.expire(writer, owner, bounds[0], bounds[1], batch))
+            due = forgetting.due(reader, owner, bounds[0], bounds[1], batch)
+        if not due:
+            return Expired()
+        return self._connections.write(
+            lambda writer: forgetting.expire(writer, owner, due, bounds[0], bounds[1], batch)
+        )
 
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()

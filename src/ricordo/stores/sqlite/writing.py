@@ -7,6 +7,7 @@ decided in `ricordo.stores.merging`; here are only the rows.
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from ricordo.errors import DamageError, NotFoundError
@@ -48,12 +49,13 @@ def _next_number(writer: Writer, turn: Turn, key: tuple[bytes, str]) -> int:
     Where this connection was the last to write, the number is known and the statement that counts proves it.
     """
     execute = writer.pen.execute
+    times = micros(turn.created_at), _last_said(turn)
     reached = writer.reached.get(key)
-    if reached is not None and execute(sql.COUNT_TURN_AFTER, (_last_said(turn), *key, reached)).rowcount:
+    if reached is not None and execute(sql.COUNT_TURN_AFTER, (*times, *key, reached)).rowcount:
         return reached + 1
     counted = execute(sql.LAST_TURN_OF_SESSION, key).fetchall()
     if counted:
-        execute(sql.COUNT_TURN, (_last_said(turn), *key))
+        execute(sql.COUNT_TURN, (*times, *key))
         return int(counted[0][0]) + 1
     add_session(writer, merging.touched(merging.new_session(turn), replace(turn, turn_number=1), turn_count=1))
     return 1
@@ -116,8 +118,20 @@ def load(writer: sqlite3.Connection, session: SessionInfo, turns: Sequence[Turn]
         add_session(writer, after)
     elif fresh:
         _set_session(writer, after)
+    if not _in_order(existing, fresh):
+        writer.execute(sql.OUT_OF_ORDER, (owner, session.id))
     writer.executemany(sql.ADD_TURN, ((owner, *turn_to_row(turn)) for turn in fresh))
     return len(fresh), len(turns) - len(fresh)
+
+
+def _in_order(before: SessionInfo | None, fresh: Iterable[Turn]) -> bool:
+    """Whether loaded turns surely leave a session's turns in the order of their dates."""
+    turns = sorted(fresh, key=lambda turn: turn.turn_number)
+    if before and turns:
+        first = turns[0]
+        if first.turn_number <= before.last_turn or first.created_at < before.last_active_at:
+            return False
+    return all(earlier.created_at <= later.created_at for earlier, later in pairwise(turns))
 
 
 def update_session(

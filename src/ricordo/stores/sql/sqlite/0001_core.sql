@@ -23,6 +23,9 @@ CREATE TABLE sessions (
     last_turn       INTEGER NOT NULL DEFAULT 0 CHECK (last_turn >= 0),
     turn_count      INTEGER NOT NULL DEFAULT 0 CHECK (turn_count BETWEEN 0 AND last_turn),
     revision        INTEGER NOT NULL DEFAULT 0 CHECK (revision >= 0),
+    -- 1: no turn is dated before the one in front of it, so the first of them is the oldest. Thus no index by age has
+    -- to be kept up with every write. (Somebody may give a turn an earlier date: 0, and a cleanup reads all its turns.)
+    in_order        INTEGER NOT NULL DEFAULT 1 CHECK (in_order IN (0, 1)),
     topics_through  INTEGER NOT NULL DEFAULT 0 CHECK (topics_through >= 0),
     topics_revision INTEGER NOT NULL DEFAULT 0 CHECK (topics_revision >= 0),
     title           TEXT CHECK (length(CAST(title AS BLOB)) <= 1048576 AND instr(title, char(0)) = 0),
@@ -70,8 +73,6 @@ CREATE TABLE turns (
     UNIQUE (owner, turn_id),
     FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE
 ) STRICT;
-
-CREATE INDEX turns_by_age ON turns (owner, created_at);
 
 -- Asked and not yet answered: few at any time, found without reading the others.
 CREATE INDEX turns_open ON turns (owner) WHERE query IS NOT NULL AND response IS NULL;
