@@ -4,6 +4,7 @@ In: a profile, words, shares and a way to count. Out: the lines between the two 
 one line and defused before it is counted, so what is counted is what stands in the prompt.
 """
 
+import re
 from collections.abc import Callable, Sequence
 
 from ricordo.person import Profile
@@ -13,6 +14,7 @@ from ricordo.safety.fence import defuse
 Count = Callable[[str], int]
 
 CUT_MARK = "..."
+_HEADING = re.compile(r"^[#\s]*#\s+")  # "#1" is a rank, "# x" a heading
 MOST_FACT_CHARACTERS = 200
 MOST_CHARACTERS_PER_TOKEN = 16  # no more of a long text is counted than could fit
 
@@ -33,8 +35,8 @@ def content_lines(
 
 
 def one_line(text: str, most: int | None = None) -> str:
-    """A stored text as one harmless line: hidden marks gone, role marks and fences broken, at most `most` characters."""
-    line = defuse(" ".join(defuse(text).split()))
+    """A stored text as one harmless line of at most `most` characters: no heading, role or fence, nothing hidden."""
+    line = defuse(_HEADING.sub("", " ".join(defuse(text).split())))
     return line if most is None or len(line) <= most else _shortened(line, most)
 
 

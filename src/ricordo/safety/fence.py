@@ -33,9 +33,9 @@ def marker(texts: Iterable[str], salt: str = "") -> str:
         data = text.encode("utf-8", "surrogatepass")
         seed.update(len(data).to_bytes(8, "big") + data)
     folded = [text.casefold() for text in fenced]
-    while any((word := seed.hexdigest()[:MARKER_LENGTH]) in text for text in folded):
+    while any(seed.hexdigest()[:MARKER_LENGTH] in text for text in folded):
         seed.update(b"again")
-    return word
+    return seed.hexdigest()[:MARKER_LENGTH]
 
 
 def open_fence(marker: str, locale_code: str) -> str:

@@ -1,4 +1,4 @@
-"""The default safety rules of a tutor: a short fixed text for each language, kept as data so that it can be replaced."""
+"""The default safety rules of a tutor: a short text for each language, kept as data so that it can be replaced."""
 
 import tomllib
 from functools import cache

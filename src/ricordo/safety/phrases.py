@@ -1,0 +1,125 @@
+"""The phrases that a crisis is told by, read from a data file that can be edited or replaced.
+
+In: a TOML file of one language. Out: rules as compiled patterns, what keeps them quiet, helplines and fixed replies.
+The shipped files are written by programmers and are NOT CLINICALLY VALIDATED; every file must carry a note that says
+whether its own are.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from ricordo.errors import SettingsError
+
+Category = Literal["self_harm", "abuse", "violence"]
+CATEGORIES: tuple[Category, ...] = ("self_harm", "abuse", "violence")
+TIERS = (1, 2, 3)
+SHIPPED = ("it", "en")
+
+_SLOT = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class CrisisRule:
+    """Phrases of one kind. It is only tried where a word begins with one of `needs`, and not in the contexts named."""
+
+    id: str
+    category: Category
+    tier: int
+    needs: tuple[str, ...]
+    phrases: re.Pattern[str]
+    unless: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CrisisPhrases:
+    """Everything a language knows of crises; `note` says whether it was validated by professionals."""
+
+    language: str
+    note: str
+    notice: str
+    replies: Mapping[str, str]
+    expand: Mapping[str, str]
+    rules: tuple[CrisisRule, ...]
+    quiet: re.Pattern[str] | None
+    contexts: Mapping[str, re.Pattern[str]]
+    triggers: re.Pattern[str]
+
+
+def shipped_phrases(language: str | None = None) -> tuple[CrisisPhrases, ...]:
+    """The phrases of one language, or of all; all too where there are none in that language."""
+    code = (language or "").lower()[:2]
+    return tuple(_shipped(each) for each in ((code,) if code in SHIPPED else SHIPPED))
+
+
+@cache
+def _shipped(language: str) -> CrisisPhrases:
+    text = files("ricordo.safety").joinpath("data", f"crisis_{language}.toml").read_text(encoding="utf-8")
+    return read_phrases(text, f"crisis_{language}.toml")
+
+
+def load_phrases(path: str | Path) -> CrisisPhrases:
+    """Phrases from a file of your own, in the form of the shipped ones."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise SettingsError("crisis_phrases", f"{path} cannot be read: {error}") from error
+    return read_phrases(text, str(path))
+
+
+def read_phrases(text: str, name: str) -> CrisisPhrases:
+    """Phrases from the text of a file; SettingsError names what is wrong in it."""
+    try:
+        data = tomllib.loads(text)
+        words = {key: _slots(value, {}) for key, value in data.get("words", {}).items()}
+        rules = tuple(_rule(each, words) for each in data["rule"])
+        return CrisisPhrases(
+            language=data["language"],
+            note=data["note"],
+            notice=data["notice"].strip(),
+            replies=_replies(data["replies"]),
+            expand=dict(data.get("expand", {})),
+            rules=rules,
+            quiet=_pattern(data["quiet"], words) if data.get("quiet") else None,
+            contexts={key: _pattern(value, words) for key, value in data.get("contexts", {}).items()},
+            triggers=re.compile(r"\b(?:" + "|".join(sorted({need for rule in rules for need in rule.needs})) + r")\w*"),
+        )
+    except (tomllib.TOMLDecodeError, LookupError, TypeError, ValueError, AttributeError, re.error) as error:
+        raise SettingsError("crisis_phrases", f"{name}: {error}; see the shipped files for the form") from error
+
+
+def _rule(data: Mapping[str, Any], words: Mapping[str, str]) -> CrisisRule:
+    if data["category"] not in CATEGORIES or data["tier"] not in TIERS:
+        raise ValueError(f"rule {data['id']!r}: category is one of {CATEGORIES}, tier one of {TIERS}")
+    if not data["needs"]:
+        raise ValueError(f"rule {data['id']!r}: name at least one beginning of a word in `needs`")
+    return CrisisRule(
+        id=data["id"],
+        category=data["category"],
+        tier=data["tier"],
+        needs=tuple(re.escape(need) for need in data["needs"]),
+        phrases=_pattern(data["phrases"], words),
+        unless=tuple(data.get("unless", ())),
+    )
+
+
+def _replies(data: Mapping[str, str]) -> Mapping[str, str]:
+    missing = [category for category in CATEGORIES if not str(data.get(category, "")).strip()]
+    if missing:
+        raise ValueError(f"replies: {', '.join(missing)} is missing")
+    return {category: str(text).strip() for category, text in data.items()}
+
+
+def _pattern(phrases: list[str], words: Mapping[str, str]) -> re.Pattern[str]:
+    return re.compile("|".join(rf"(?<!\w)(?:{_slots(phrase, words)})(?!\w)" for phrase in phrases))
+
+
+def _slots(phrase: str, words: Mapping[str, str]) -> str:
+    """A phrase with each `{name}` replaced by the words of that name, and `~` by up to three words of any kind."""
+    filled = _SLOT.sub(lambda slot: f"(?:{words[slot[1]]})", phrase)
+    return filled.replace(" ~ ", r"(?: \w+){0,3} ")
