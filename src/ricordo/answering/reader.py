@@ -8,10 +8,11 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
-from ricordo.answering.asking import asked_words, kind_of_question
+from ricordo.answering.asking import Kind, asked_words, kind_of_question
 from ricordo.answering.confidence import Evidence, confidence, margin
 from ricordo.answering.evidence import weigh
-from ricordo.answering.passages import one_line, passages
+from ricordo.answering.following import Following, about_items, follow, going_on
+from ricordo.answering.passages import Passage, passages
 from ricordo.answering.phrases import phrases_for
 from ricordo.answering.scoring import Scored, score
 from ricordo.answering.selecting import select
@@ -19,7 +20,7 @@ from ricordo.followups.resolution import Resolved
 from ricordo.records import Chunk
 
 FOUND_FROM = 0.4  # of the question's worth that the best passage must speak of (measured: docs/answering.md)
-_FOLLOWING_FROM = 0.2  # for a follow-up into a cited chunk: the talk has said what it is about
+_FOLLOWED_FROM = 0.2
 _STREAMED = re.compile(r"\S+\s*|\s+")
 
 
@@ -43,27 +44,31 @@ class Answer:
 
 
 def read(
-    question: str, standalone: str, chunks: Sequence[Chunk], language: str, *, references: Sequence[Resolved] = ()
+    question: str,
+    standalone: str,
+    chunks: Sequence[Chunk],
+    language: str,
+    *,
+    references: Sequence[Resolved] = (),
+    said: Sequence[str] = (),
 ) -> Answer:
     """Answer from the chunks, which come best first.
 
     `standalone` is the question with what the talk adds to it ("" if it is complete); `references` are what it points
-    at: what they have said already is not said again, and the chunks that they cite are read first.
+    at, whose chunks should be among those offered; `said` are earlier answers, which "go on" does not repeat.
     """
-    complete = standalone.strip() or question
     offered = passages(chunks)
-    words = asked_words(complete)
+    following = follow(references, said)
+    words = following.words(asked_words(standalone.strip() or question))
     weighed = weigh(words, [{*each.own_stems, *each.context_stems} for each in offered])
     kind = kind_of_question(question)
-    cited = frozenset(name for reference in references for name in reference.chunk_ids)
-    said = one_line(" ".join(reference.text for reference in references))
-    scored = score(offered, weighed, kind, followed=cited)
-    kept = _enough(scored, followed=cited)
-    chosen = select(kept, kind, said=said)
+    scored = score(offered, weighed, kind, followed=following.chunk_ids)
     coverage = max((each.coverage for each in scored), default=0.0)
+    chosen = _chosen(scored, kind, following) if coverage >= FOUND_FROM or following.chunk_ids else ()
     if not chosen:
+        phrases = phrases_for(language)
         support = confidence(Evidence(len(chunks), coverage), found=False)
-        return Answer(phrases_for(language).absent, (), support, found=False)
+        return Answer(phrases.no_more if following.goes_on else phrases.absent, (), support, found=False)
     points = tuple(Point(each.said, each.chunk_id) for each in chosen)
     names = tuple(dict.fromkeys(point.chunk_id for point in points))
     evidence = Evidence(len(chunks), coverage, margin(_best_by_chunk(scored)), cited=len(points))
@@ -71,19 +76,29 @@ def read(
 
 
 def stream(
-    question: str, standalone: str, chunks: Sequence[Chunk], language: str, *, references: Sequence[Resolved] = ()
+    question: str,
+    standalone: str,
+    chunks: Sequence[Chunk],
+    language: str,
+    *,
+    references: Sequence[Resolved] = (),
+    said: Sequence[str] = (),
 ) -> Generator[str, None, Answer]:
     """Like `read`, word by word as a model would; the pieces make up the text, the generator returns the whole."""
-    answer = read(question, standalone, chunks, language, references=references)
+    answer = read(question, standalone, chunks, language, references=references, said=said)
     yield from _STREAMED.findall(answer.text)
     return answer
 
 
-def _enough(scored: Sequence[Scored], *, followed: frozenset[str]) -> tuple[Scored, ...]:
-    """All passages if one of them speaks of enough of the question, else none."""
-    best = max((each.coverage for each in scored), default=0.0)
-    follows = max((each.coverage for each in scored if each.passage.chunk_id in followed), default=0.0)
-    return tuple(scored) if best >= FOUND_FROM or follows >= _FOLLOWING_FROM else ()
+def _chosen(scored: Sequence[Scored], kind: Kind, following: Following) -> tuple[Passage, ...]:
+    if following.goes_on:
+        return going_on(scored, following)
+    named = about_items(scored, following.items)
+    if named:
+        return named
+    # Into a cited chunk it is enough to speak of something: the talk has said what the question is about.
+    least = min((FOUND_FROM, *(_FOLLOWED_FROM for each in scored if each.passage.chunk_id in following.chunk_ids)))
+    return select(scored, kind) if any(each.coverage >= least for each in scored) else ()
 
 
 def _best_by_chunk(scored: Sequence[Scored]) -> list[float]:

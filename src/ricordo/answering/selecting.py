@@ -20,9 +20,9 @@ _LISTED: frozenset[Kind] = frozenset(("list", "procedure", "explanation", "open"
 _LIST_LAG = 0.85  # a list this near the best passage is preferred to it
 
 
-def select(scored: Sequence[Scored], kind: Kind, *, said: str = "") -> tuple[Passage, ...]:
-    """The passages to say, in the order to say them; `said` is what the talk has heard already."""
-    fresh = [each for each in scored if each.coverage > 0 and not (said and each.passage.text in said)]
+def select(scored: Sequence[Scored], kind: Kind) -> tuple[Passage, ...]:
+    """The passages to say, in the order to say them."""
+    fresh = [each for each in scored if each.coverage > 0]
     if not fresh:
         return ()
     ordered = sorted(fresh, key=lambda each: (-each.score, each.passage.rank, each.passage.order))

@@ -79,7 +79,7 @@ class PieceIndex:
         if meaning is not None:
             # A piece without a vector is taken to mean what its words say.
             scaled = np.where(np.isnan(meaning), words, _scaled(meaning))
-            scores = np.float32(1 - _MEANING) * words + np.float32(_MEANING) * scaled
+            scores = ((1 - _MEANING) * words + _MEANING * scaled).astype(np.float32)
         order = sorted(np.flatnonzero(scores > 0), key=lambda row: (-float(scores[row]), int(row)))
         return tuple(
             Found(self.pieces[row], round(float(scores[row]), 6), _reasons(int(row), heard, meaning))
