@@ -17,20 +17,28 @@ _LEARNED_FROM = frozenset({"user_said", "user_edit", "import"})
 _ORDER_FIRST = re.compile(
     r"\W*(?:per favore|please|and|e|then|poi|ora|now|just|only|solo|sempre|always|mai|never)?\W*\b(?:"
     # Italian, second person and infinitive of command
-    r"ignora\w*|dimentica\w*|ricord\w+|rispond\w+|rivela\w*|mostra\w*|esegu\w+|dimmi|digli|scrivi\w*|usa|agisci|comport\w+|obbed\w+|"
-    r"segui|traduci\w*|ripeti\w*|invia\w*|manda\w*|cancella\w*|elimina\w*|stampa\w*|fingi\w*|considera\w*|assicura\w*|evita\w*|smetti\w*|"
-    r"fai|fa'|dai|apri|clicca|visita|chiamami|fidati|consiglia\w*|raccomanda\w*|tratta\w*|devi|dovete|bisogna|occorre|non dire|non fare|non devi|"
+    r"ignora\w*|dimentica\w*|ricord\w+|rispond\w+|rivela\w*|mostra\w*|esegu\w+|dimmi|digli|scrivi\w*|usa|"
+    r"agisci|comport\w+|obbed\w+|"
+    r"segui|traduci\w*|ripeti\w*|invia\w*|manda\w*|cancella\w*|elimina\w*|stampa\w*|fingi\w*|considera\w*|"
+    r"assicura\w*|evita\w*|smetti\w*|"
+    r"fai|fa'|dai|apri|clicca|visita|chiamami|fidati|consiglia\w*|raccomanda\w*|tratta\w*|devi|dovete|"
+    r"bisogna|occorre|non dire|non fare|non devi|"
     # English, base form
-    r"ignore|forget|remember|respond|reply|answer|reveal|show|always|never|do|don't|act|behave|pretend|obey|follow|translate|repeat|send|"
-    r"delete|remove|print|write|say|tell|use|output|execute|run|visit|click|open|call|give|make|let|please|must|should|treat|assume|consider|"
-    r"ensure|stop|start|trust|recommend|disregard|override|bypass|refer|reject|accept|grant|allow|include|insert|append|mention|be|keep|note"
+    r"ignore|forget|remember|respond|reply|answer|reveal|show|always|never|do|don't|act|behave|pretend|"
+    r"obey|follow|translate|repeat|send|"
+    r"delete|remove|print|write|say|tell|use|output|execute|run|visit|click|open|call|give|make|let|"
+    r"please|must|should|treat|assume|consider|"
+    r"ensure|stop|start|trust|recommend|disregard|override|bypass|refer|reject|accept|grant|allow|include|"
+    r"insert|append|mention|be|keep|note"
     r")\b"
 )
 _ORDER_ANYWHERE = re.compile(
     r"\b(?:you|your|yours|yourself|tu|tuo|tua|tuoi|tue|ti|te|vi|voi|devi|dovrai|dovresti|puoi|potrai|"
-    r"from now on|d'ora in poi|da ora in poi|d'ora in avanti|istruzion\w+|instructions?|prompt|guardrails?|system message|"
+    r"from now on|d'ora in poi|da ora in poi|d'ora in avanti|istruzion\w+|instructions?|prompt|"
+    r"guardrails?|system message|"
     r"assistant\w?|assistente|chatbot|modello linguistico|language model|developer mode|admin\w*|jailbreak\w*|"
-    r"regole di sicurezza|safety rules?|must always|must never|should always|should never|has to be obeyed|deve essere obbedit\w+)\b"
+    r"regole di sicurezza|safety rules?|must always|must never|should always|should never|"
+    r"has to be obeyed|deve essere obbedit\w+)\b"
     r"|https?:|www\.|[<>{}\[\]|`=\\]"
 )
 _FIRST_PERSON = {

@@ -7,6 +7,7 @@ What remains is cut where a new statement begins, so that a pattern need only lo
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ricordo.locales import LOCALES
 
@@ -32,15 +33,21 @@ def _any(table: str) -> str:
 _NOT_ONESELF = re.compile(
     r"\b(?:"
     + _any(r"""
-    traduci\w*/traduzione/correggi\w*/correzione/riassumi\w*/analizza\w*/parafrasa\w*/riscrivi\w*/completa la/completa le/
-    scrivi\w*/inventa\w*/componi\w*/ripeti\w*/recita\w*/ facciamo finta/ fai finta/far finta/facendo finta/fingi\w*/immagina(?:mo|ti|te|re)?/
-    supponi\w*/gioco di ruolo/giochiamo a/interpreto/interpretiamo/interpreta/personaggio/protagonista/c'era una volta/nel racconto/nella storia/
+    traduci\w*/traduzione/correggi\w*/correzione/riassumi\w*/analizza\w*/parafrasa\w*/riscrivi\w*/completa la/
+    completa le/
+    scrivi\w*/inventa\w*/componi\w*/ripeti\w*/recita\w*/ facciamo finta/ fai finta/far finta/facendo finta/
+    fingi\w*/immagina(?:mo|ti|te|re)?/
+    supponi\w*/gioco di ruolo/giochiamo a/interpreto/interpretiamo/interpreta/personaggio/protagonista/
+    c'era una volta/nel racconto/nella storia/
     nei panni/mettiti nei/il mio pg/il mio eroe/in questa storia/ho sognato/
-    translat\w+/proofread\w*/summari[sz]\w+/rewrit\w+/paraphras\w+/analy[sz]e/rephrase/correct (?:this|my|the)/fix (?:this|my|the)/
-    complete the/check my/write (?:a|an|me|my|the|this|about)/make up/repeat after/pretend\w*/imagine/suppose/role-?\s?play\w*/act as/
+    translat\w+/proofread\w*/summari[sz]\w+/rewrit\w+/paraphras\w+/analy[sz]e/rephrase/correct (?:this|my|the)/
+    fix (?:this|my|the)/
+    complete the/check my/write (?:a|an|me|my|the|this|about)/make up/repeat after/pretend\w*/imagine/suppose/
+    role-?\s?play\w*/act as/
     acting as/my character/the character/protagonist/narrator/once upon a time/in this story/in the story/in my story/
     short story/i dreamed/i dreamt/let's say/cover letter/
-    ignore (?:all|any|the|your|every|previous)/ignora (?:tutt\w+|le|ogni|qualsiasi)/system prompt/prompt di sistema/jailbreak
+    ignore (?:all|any|the|your|every|previous)/ignora (?:tutt\w+|le|ogni|qualsiasi)/system prompt/
+    prompt di sistema/jailbreak
     """)
     + r")\b",
     re.IGNORECASE,
@@ -49,20 +56,27 @@ _NOT_ONESELF = re.compile(
 _NOT_STATED = re.compile(
     r"\b(?:"
     + _any(r"""
-    se/qualora/casomai/magari/forse/ad esempio/per esempio/esempio/come se/fossi/avessi/chiamassi/vivessi/abitassi/piacesse/mettiamo che/
+    se/qualora/casomai/magari/forse/ad esempio/per esempio/esempio/come se/fossi/avessi/chiamassi/vivessi/
+    abitassi/piacesse/mettiamo che/
     poniamo/ipotizz\w+/scherz\w+/sembra che/pare che/non è vero/non e' vero/è falso/credi che/pensi che/
-    dice/dicono/diceva/disse/detto che/dicendo/racconta\w*/risponde/secondo (?:te|lui|lei|loro|mi[ao]|il|la)/scrive/scrisse/canta/cita\w*/
+    dice/dicono/diceva/disse/detto che/dicendo/racconta\w*/risponde/secondo (?:te|lui|lei|loro|mi[ao]|il|la)/
+    scrive/scrisse/canta/cita\w*/
     si dice/vuol dire/significa/la frase/la parola/il verso/
-    if/unless/maybe/perhaps/possibly/probably/for example/for instance/e\.g/example/as if/were/would(?! like to)/hypothetical\w*/joking/kidding/
-    not true/it's false/you think/do you/say/says/said/saying/tells/told/telling/asked/writes/wrote/according to/quote\w*/means/
+    if/unless/maybe/perhaps/possibly/probably/for example/for instance/e\.g/example/as if/were/
+    would(?! like to)/hypothetical\w*/joking/kidding/
+    not true/it's false/you think/do you/say/says/said/saying/tells/told/telling/asked/writes/wrote/
+    according to/quote\w*/means/
     the sentence/the phrase/the word/the lyrics/sings/used to/whether
     """)
-    + r")\b|^\s*[-*]?\s*(?:perch[eé]'?|come|cosa|che cosa|chi|dove|quando|quanto|quant[ie]|quale?|quali|posso|puoi|potresti|"
-    r"sai|mi sapresti|what|why|how|where|when|who|which|can|could|should|shall|do|does|did|is|are|am|will|has|have)\b",
+    + r")\b|^\s*[-*]?\s*(?:perch[eé]'?|come|cosa|che cosa|chi|dove|quando|quanto|quant[ie]|quale?|quali|"
+    r"posso|puoi|potresti|"
+    r"sai|mi sapresti|what|why|how|where|when|who|which|can|could|should|shall|do|does|did|is|are|am|will|"
+    r"has|have)\b",
     re.IGNORECASE,
 )
 _TAG_QUESTION = re.compile(
-    r"\s*(?:vero|giusto|no|ok|o no|o sbaglio|sbaglio|non credi|non trovi|sai|right|correct|yes|true|innit|you know|or not|"
+    r"\s*(?:vero|giusto|no|ok|o no|o sbaglio|sbaglio|non credi|non trovi|sai|right|correct|yes|true|innit|"
+    r"you know|or not|"
     r"isn't it|don't i|am i|do i|secondo te)\s*",
     re.IGNORECASE,
 )
@@ -92,7 +106,8 @@ _PASTED = re.compile(
     r"^[ \t]*(?:#{1,6} |={3,}|<{2,}|>{2,}|</?[a-z][\w-]*\W|\[/?[A-Z_]{3,}|-{5,}BEGIN|"
     + "|".join(_OWN_LINES)
     + r"|ISTRUZIONI\b|INSTRUCTIONS\b"
-    r"|(?:user|utente|assistant|assistente|system|sistema|human|ai|bot|tutor|studente?|student|insegnante|teacher|me|io|"
+    r"|(?:user|utente|assistant|assistente|system|sistema|human|ai|bot|tutor|studente?|student|insegnante|"
+    r"teacher|me|io|"
     r"q|a|d|r)\s?:\s)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -102,15 +117,20 @@ _ABOUT_ONESELF = re.compile(
     r"(?:\bdi me|\bmi presento|\bpresentazione|\babout me|\babout myself|\bintroduction|\bmyself|\bfyi|\bnota)\s*\Z",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"(?<!\bprof)(?<!\bsig)(?<!\bdott)(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bst)[.!?…;]+(?=\s|\Z)|\n", re.I)
+_SENTENCE_END = re.compile(
+    r"(?<!\bprof)(?<!\bsig)(?<!\bdott)(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bst)[.!?…;]+(?=\s|\Z)|\n", re.I
+)
 _STARTS_IT = (
-    r"io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|detesto|preferisco|"
+    r"io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro|amo|odio|"
+    r"detesto|preferisco|"
     r"parlo|lavoro|compio|mio|mia|il mio|la mia|anche|poi|tifo|vado|devo|sto|sogno|puoi|potresti"
 )
 _STARTS_EN = r"i|i'm|i've|i'd|my|we|you|he|she|they|it|can you|could you|please"
 _CUT = re.compile(
-    rf"\s*,\s*|\s+[-–—]\s+|\s*[()\[\]]\s*|\s+(?:e|ed|o|poi)\s+(?=(?:{_STARTS_IT})\b)|\s+(?:and|so|then|or)\s+(?=(?:{_STARTS_EN})\b)"
-    r"|\s+(?:ma|però|pero'|bensì|invece|mentre|quindi|perciò|anche se|sebbene|tuttavia|perch[eé]'?|siccome|dato che|poiché|"
+    rf"\s*,\s*|\s+[-–—]\s+|\s*[()\[\]]\s*|\s+(?:e|ed|o|poi)\s+(?=(?:{_STARTS_IT})\b)|\s+(?:and|so|then|"
+    rf"or)\s+(?=(?:{_STARTS_EN})\b)"
+    r"|\s+(?:ma|però|pero'|bensì|invece|mentre|quindi|perciò|anche se|sebbene|tuttavia|perch[eé]'?|"
+    r"siccome|dato che|poiché|"
     r"but|because|although|though|however|while|whereas|since|cause|cuz)\s+",
     re.IGNORECASE,
 )
@@ -119,7 +139,7 @@ _CUT = re.compile(
 def clauses(text: str) -> tuple[Clause, ...]:
     """The clauses of a text in which its writer speaks plainly, in order."""
     flat = plain(text)
-    if not flat or _NOT_ONESELF.search(flat):
+    if not flat.strip() or _NOT_ONESELF.search(flat):
         return ()
     found: list[Clause] = []
     greeted = _GREETING.match(flat) is not None
@@ -133,11 +153,14 @@ def clauses(text: str) -> tuple[Clause, ...]:
             last = flat[parts[-1].start : parts[-1].end]
             parts = [] if _TAG_QUESTION.fullmatch(last) else parts[:-1]
         found.extend(
-            Clause(part.start, part.end, greeted and number < 2) for part in parts if _MASK not in flat[part.start : part.end]
+            Clause(part.start, part.end, greeted and number < 2)
+            for part in parts
+            if _MASK not in flat[part.start : part.end]
         )
     return tuple(found)
 
 
+@lru_cache(maxsize=32)
 def plain(text: str) -> str:
     """The text with everything hidden that its writer did not plainly say, each character where it was.
 

@@ -27,26 +27,40 @@ _MONTH = "|".join(MONTHS)
 _YEAR = r"(?:,?\s*(?:del |of )?(?P<year>(?:19|20)\d\d))?"
 _WEEKDAY_IT, _WEEKDAY_EN = "|".join(ITALIAN_WEEKDAYS), "|".join(ENGLISH_WEEKDAYS)
 _LEAD = rf"(?:(?:on|il|lo|l'|the|al|per il|dal)\s*)?(?:(?:{_WEEKDAY_IT}|{_WEEKDAY_EN}),?\s+)?(?:the\s+|il\s+)?"
-_DAY_MONTH = re.compile(rf"{_LEAD}(?P<day>\d{{1,2}}|primo)(?:st|nd|rd|th|°|º)?\s+(?:of\s+|di\s+)?(?P<month>{_MONTH}){_YEAR}")
-_MONTH_DAY = re.compile(rf"{_LEAD}(?P<month>{'|'.join(ENGLISH_MONTHS)})\s+(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?{_YEAR}")
+_DAY_MONTH = re.compile(
+    rf"{_LEAD}(?P<day>\d{{1,2}}|primo)(?:st|nd|rd|th|°|º)?\s+(?:of\s+|di\s+)?(?P<month>{_MONTH}){_YEAR}"
+)
+_MONTH_DAY = re.compile(
+    rf"{_LEAD}(?P<month>{'|'.join(ENGLISH_MONTHS)})\s+(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?{_YEAR}"
+)
 _NUMERIC = re.compile(rf"{_LEAD}(?P<first>\d{{1,2}})[/.-](?P<second>\d{{1,2}})(?:[/.-](?P<year>(?:19|20)\d\d))?")
 _ISO = re.compile(rf"{_LEAD}(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<day>\d\d)")
-_AFTER = re.compile(rf"(?:tra|fra|in)\s+(?P<number>\d{{1,3}}|{'|'.join(NUMBERS)})\s+(?P<unit>giorn[oi]|days?|settiman[ae]|weeks?)")
-_WEEKDAY = re.compile(rf"(?:on\s+|this\s+|this coming\s+|questo\s+|questa\s+)?(?P<weekday>{_WEEKDAY_IT}|{_WEEKDAY_EN})(?P<next>\s+prossim[oa])?")
+_AFTER = re.compile(
+    rf"(?:tra|fra|in)\s+(?P<number>\d{{1,3}}|{'|'.join(NUMBERS)})\s+(?P<unit>giorn[oi]|days?|settiman[ae]|weeks?)"
+)
+_WEEKDAY = re.compile(
+    rf"(?:on\s+|this\s+|this coming\s+|questo\s+|questa\s+)?(?P<weekday>{_WEEKDAY_IT}|"
+    rf"{_WEEKDAY_EN})(?P<next>\s+prossim[oa])?"
+)
 _FIXED = {
     "oggi": 0, "today": 0, "stasera": 0, "tonight": 0, "domani": 1, "tomorrow": 1, "domattina": 1, "domani mattina": 1,
     "tomorrow morning": 1, "dopodomani": 2, "dopo domani": 2, "the day after tomorrow": 2,
 }  # fmt: skip
 # Where such a phrase may stand inside a statement; `day_of` decides whether it is one.
+_ON_WEEKDAY = (
+    r"(?:luned[iì]'?|marted[iì]'?|mercoled[iì]'?|gioved[iì]'?|venerd[iì]'?|sabato|domenica|"
+    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
+)
+_IN_MONTH = "|".join(ENGLISH_MONTHS)
 PHRASE = (
-    r"(?:(?:on|il|l'|the|al|per il|dal)\s?)?(?:(?:luned[iì]'?|marted[iì]'?|mercoled[iì]'?|gioved[iì]'?|venerd[iì]'?|sabato|domenica|"
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday),?\s+)?(?:the\s+|il\s+)?"
-    rf"(?:(?:\d{{1,2}}|primo)(?:st|nd|rd|th|°|º)?\s+(?:of\s+|di\s+)?(?:{_MONTH})|(?:{'|'.join(ENGLISH_MONTHS)})\s+(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th)?"
+    rf"(?:(?:on|il|l'|the|al|per il|dal)\s?)?(?:{_ON_WEEKDAY},?\s+)?(?:the\s+|il\s+)?"
+    rf"(?:(?:\d{{1,2}}|primo)(?:st|nd|rd|th|°|º)?\s+(?:of\s+|di\s+)?(?:{_MONTH})"
+    rf"|(?:{_IN_MONTH})\s+(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th)?"
     r"|\d{1,2}[/.-]\d{1,2}(?:[/.-]\d{4})?|\d{4}-\d\d-\d\d)(?:,?\s*(?:del |of )?(?:19|20)\d\d)?"
     rf"|(?:tra|fra|in)\s+(?:\d{{1,3}}|{'|'.join(NUMBERS)})\s+(?:giorn[oi]|days?|settiman[ae]|weeks?)"
-    r"|(?:on\s+|this\s+|this coming\s+|questo\s+|questa\s+)?(?:luned[iì]'?|marted[iì]'?|mercoled[iì]'?|gioved[iì]'?|venerd[iì]'?|sabato|domenica|"
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?:\s+prossim[oa])?"
-    r"|domani mattina|tomorrow morning|the day after tomorrow|dopo ?domani|domattina|domani|oggi|stasera|today|tonight|tomorrow"
+    rf"|(?:on\s+|this\s+|this coming\s+|questo\s+|questa\s+)?{_ON_WEEKDAY}(?:\s+prossim[oa])?"
+    r"|domani mattina|tomorrow morning|the day after tomorrow|dopo ?domani|domattina|domani|oggi|stasera"
+    r"|today|tonight|tomorrow"
 )
 
 

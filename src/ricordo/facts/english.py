@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one pattern a line: a table is read down its columns
 """How people tell something of themselves in English: one table, no code.
 
 Sentences leave the subject out ("Likes pizza"), so that they fit everybody.
@@ -65,9 +66,9 @@ PATTERNS = (
     Pattern("difficulty", rf"{_I} (?:have|suffer from) (?P<x>dyslexia|dyscalculia|dysgraphia|adhd|add|dyspraxia)", "Has {x}", "condition:{x}", x="condition"),
     Pattern("difficulty", rf"{_IM} (?P<x>dyslexic|dyscalculic)", "Has {x}", "condition:{x}", x="condition"),
     # Preferences
-    Pattern("preference", rf"(?:{_I} (?:don't|do not) (?:really |particularly )?(?:like|love|enjoy|care for)|{_I} (?:hate|dislike|can't stand|cannot stand|detest|can't bear)|{_IM} not (?:a (?:big |huge )?fan of|into|keen on|fond of)) (?P<x>.+)", "Dislikes {x}", "preference:{x}"),
-    Pattern("preference", rf"(?:{_I} (?:like|love|enjoy|adore)|{_IM} (?:a (?:big |huge )?fan of|into|keen on|fond of|crazy about|passionate about)) (?P<x>.+)", "Likes {x}", "preference:{x}"),
-    Pattern("preference", rf"{_I} prefer (?P<x>.+)", "Prefers {x}", "preference:{x}"),
+    Pattern("preference", rf"(?:{_I} (?:don't|do not) (?:really |particularly )?(?:like|love|enjoy|care for)|{_I} (?:hate|dislike|can't stand|cannot stand|detest|can't bear)|{_IM} not (?:a (?:big |huge )?fan of|into|keen on|fond of)) (?P<x>.+)", "Dislikes {x}", "preference:{x}", x="taste"),
+    Pattern("preference", rf"(?:{_I} (?:like|love|enjoy|adore)|{_IM} (?:a (?:big |huge )?fan of|into|keen on|fond of|crazy about|passionate about)) (?P<x>.+)", "Likes {x}", "preference:{x}", x="taste"),
+    Pattern("preference", rf"{_I} prefer (?P<x>.+)", "Prefers {x}", "preference:{x}", x="taste"),
     Pattern("preference", rf"{_I} (?:learn|understand things|remember things|study) (?:best|better|more easily) (?P<x>(?:with|by|from|through|using|via|when i|reading|watching|listening)\b.+)", "Learns best {x}", "learning:{x}", x="manner"),
     Pattern("preference", r"my (?:absolute |all-time )?favou?rite (?P<y>[a-z]+(?: [a-z]+)?)(?: is| are|'s) (?P<x>.+)", "Favourite {y}: {x}", "favourite:{y}"),
     # People and animals
@@ -100,6 +101,9 @@ TONGUE = Tongue(
         r"the thing is|the problem is|for me|as for me|just so you know|sure|right|oh|ah|look|listen|thanks)\b[\s!]*)+",
         re.IGNORECASE,
     ),
-    sign=re.compile(r"\b(?:i|i'm|im|i've|i'd|my|name's|this is|the (?:\w+ ){0,3}(?:exam|test|interview|final|finals))\b", re.IGNORECASE),
+    sign=re.compile(
+        r"\b(?:i|i'm|im|i've|i'd|my|name's|this is|the (?:\w+ ){0,3}(?:exam|test|interview|final|finals))\b",
+        re.IGNORECASE,
+    ),
     patterns=PATTERNS,
 )

@@ -4,8 +4,7 @@ Both languages are tried on every clause, so nobody has to guess one; a clause g
 out in the writer's time zone from when the message was written.
 """
 
-from datetime import date, tzinfo
-from datetime import UTC
+from datetime import UTC, date, tzinfo
 
 from ricordo.facts.admission import refusal
 from ricordo.facts.candidate import Candidate, Said

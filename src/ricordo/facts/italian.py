@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one pattern a line: a table is read down its columns
 """How people tell something of themselves in Italian: one table, no code.
 
 Sentences are written so that they fit everybody: "Ama la pizza" and not "Gli piace la pizza".
@@ -110,7 +111,7 @@ TONGUE = Tongue(
         r"(?:(?:ciao|salve|buon ?giorno|buona ?sera|ehi|piacere|allora|beh|sì|si|ok|guarda|senti|comunque|e|ma|però|poi|inoltre|"
         r"purtroppo|in realtà|veramente|sinceramente|in generale|di solito|ad essere sinceri|onestamente|prof|anche io|anch'io|"
         r"per me|personalmente|da sempre|da quest'anno|quest'anno|certo|infatti|quindi|invece|premetto che|ti dico che|"
-        r"sappi che|devi sapere che|il fatto è che|il problema è che|tutti|a tutti|grazie)\b[\s!]*)+",
+        r"sappi che|ora|adesso|attualmente|devi sapere che|il fatto è che|il problema è che|tutti|a tutti|grazie)\b[\s!]*)+",
         re.IGNORECASE,
     ),
     sign=re.compile(

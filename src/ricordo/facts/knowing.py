@@ -26,9 +26,10 @@ def known_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
 
 
 def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
-    """What is known now, the most telling first: name, difficulties and goals, then the rest; recent and repeated first.
+    """What is known now, the most telling first: name, then difficulties and goals, then the rest.
 
-    Days that are over and difficulties that were overcome tell nothing any more and are left out.
+    Of equals the recent and repeated come first. Days that are over and difficulties that were
+    overcome tell nothing any more and are left out.
     """
     telling = [fact for fact in known_at(facts, now) if not is_over(fact, now)]
     return tuple(sorted(telling, key=lambda fact: (_TIERS[fact.kind], -_weight(fact, now), fact.id)))
@@ -56,7 +57,9 @@ def forget(people: People, fact_id: str) -> FactChange:
     """
     chosen = next((fact for fact in people.facts if fact.id == fact_id), None)
     if chosen is None:
-        raise NotFoundError(f"there is no fact {fact_id!r} of this user for this agent; list the facts to see their ids")
+        raise NotFoundError(
+            f"there is no fact {fact_id!r} of this user for this agent; list the facts to see their ids"
+        )
     gone = (fact for fact in people.facts if fact.digest == chosen.digest and not fact.forgotten)
     return FactChange(people.revision, tuple(map(_tombstone, gone)))
 

@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 
 from ricordo.facts.admission import refusal
 from ricordo.facts.candidate import Candidate
-from ricordo.facts.sameness import Similarity, digest_of, is_negative, same_thing, says_the_same
+from ricordo.facts.sameness import Similarity, digest_of, family, is_negative, same_thing, says_the_same
 from ricordo.facts.timeline import Mention, Run, laid_out, runs_of
 from ricordo.person import TRUST, Fact, FactChange, FactKind, People, Trust
 
@@ -55,7 +55,7 @@ def merge(
     facts = {fact.id: fact for fact in people.facts}
     for candidate in sorted(kept, key=_order):
         if candidate.about:
-            touched[_about(candidate, facts.values())].append(candidate)
+            touched[_about(candidate, facts.values(), similarity)].append(candidate)
         else:
             _hear(candidate, facts, hearing, similarity)
     for about, heard in touched.items():
@@ -67,7 +67,7 @@ def merge(
 
 
 def admitted(candidate: Candidate, people: People, hearing: Hearing) -> bool:
-    """Whether a claim may be learned: it passes the gate, its message is no memory of ours, nobody asked to forget it."""
+    """Whether a claim may be learned: it passes the gate, its message is no memory of ours, it was not forgotten."""
     if candidate.said.id in hearing.excluded or refusal(candidate):
         return False
     forgotten = {fact.digest for fact in people.facts if fact.forgotten}
@@ -82,28 +82,20 @@ def _digest(candidate: Candidate) -> str:
     return digest_of(candidate.kind, candidate.about, candidate.text, candidate.language)
 
 
-def _about(candidate: Candidate, facts: Iterable[Fact]) -> str:
+def _about(candidate: Candidate, facts: Iterable[Fact], similarity: Similarity | None) -> str:
     """The `about` under which the same thing is known already, perhaps in other words."""
     near = ""
     for fact in facts:
         if fact.about == candidate.about:
             return candidate.about
-        if (
-            not near
-            and fact.about
-            and fact.kind == candidate.kind
-            and _thing(fact.about)
-            and _thing(fact.about) == _thing(candidate.about)
-            and same_thing(candidate.kind, (fact.text, fact.language), (candidate.text, candidate.language))
+        if near or not fact.about or fact.kind != candidate.kind or family(fact.about) != family(candidate.about):
+            continue
+        texts = (fact.text, fact.language), (candidate.text, candidate.language)
+        if family(fact.about) and (
+            same_thing(fact.kind, *texts) or says_the_same(fact.kind, *texts, narrower=False, similarity=similarity)
         ):
             near = fact.about
     return near or candidate.about
-
-
-def _thing(about: str) -> str:
-    """What family of things an `about` belongs to, for those that are named by words of the user."""
-    family = about.partition(":")[0]
-    return family if family in ("preference", "difficulty", "goal", "learning", "health") else ""
 
 
 def _hear(candidate: Candidate, facts: dict[str, Fact], hearing: Hearing, similarity: Similarity | None) -> None:
@@ -163,7 +155,7 @@ def _one_per_message(heard: Sequence[Candidate]) -> Iterable[Candidate]:
     chosen: dict[str, Candidate] = {}
     for candidate in heard:
         rival = chosen.get(candidate.said.id)
-        if rival is None or not (_negative(candidate) and not _negative(rival)) or _thing(candidate.about):
+        if rival is None or not (_negative(candidate) and not _negative(rival)) or family(candidate.about):
             chosen[candidate.said.id] = candidate
     return chosen.values()
 
@@ -175,7 +167,11 @@ def _negative(candidate: Candidate) -> bool:
 def _beside_the_point(run: Run, mention: Mention) -> bool:
     """Whether a denial denies something else: who lives in Milan and says "not in Rome any more" still lives there."""
     last = run.mentions[-1]
-    if not (last.text and mention.text) or not is_negative(mention.kind, mention.text) or is_negative(last.kind, last.text):
+    if (
+        not (last.text and mention.text)
+        or not is_negative(mention.kind, mention.text)
+        or is_negative(last.kind, last.text)
+    ):
         return False
     return not mention.shares_words_with(last)
 

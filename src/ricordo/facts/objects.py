@@ -7,118 +7,17 @@ with life is not a stable claim.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date
 
 from ricordo.facts.dates import PHRASE, day_of, has_year, written
+from ricordo.facts.speech import SPEECH as SPEECH
+from ricordo.facts.speech import Speech
+from ricordo.followups.language import words as word_table
 from ricordo.recall.words import stems, tokens
 
-
-@dataclass(frozen=True, slots=True)
-class Speech:
-    """What the checks must know of a language: words to strip, to refuse, to cut at and to turn round."""
-
-    code: str
-    fillers: re.Pattern[str]
-    refused: re.Pattern[str]
-    refused_first: re.Pattern[str]
-    cut: re.Pattern[str]
-    endings: re.Pattern[str]
-    turned: Mapping[str, str]
-    reflexive: tuple[re.Pattern[str], str]
-    never_names: frozenset[str]
-    never_places: frozenset[str]
-    passing: frozenset[str]  # nouns of the moment: the question, the exercise
-
-
-def _words(table: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(table.split('/'))})\b", re.IGNORECASE)
-
-
-ITALIAN = Speech(
-    "it",
-    fillers=re.compile(
-        r"(?:molto|tanto|tantissimo|moltissimo|davvero|proprio|veramente|anche|particolarmente|soprattutto|un sacco|un po'|"
-        r"abbastanza|troppo|per niente|affatto|assolutamente|sempre|ancora|di più|da sempre|bene|più di tutto|da morire)\s+",
-        re.IGNORECASE,
-    ),
-    refused=_words(
-        "questo/questa/questi/queste/quest/quello/quella/quelli/quelle/quel/quei/quegli/ciò/cio/qualcosa/niente/nulla/tutto/"
-        "oggi/stasera/stamattina/adesso/ora/ieri/subito/qui/qua/lì|là/così/cosi/tu/te/ti/tuo/tua/tuoi/tue/vi/voi/vostro/vostra/lei/"
-        "io/mi/me/ho/sono/devo|posso|voglio/hai|sei|puoi|vuoi|spieghi|parli|fai|dici|rispondi|aiuti/che/cui/chi/dove/come/quando/"
-        "nessuno/qualcuno/vita|vivere|morire|suicid\\w+|uccid\\w+|ammazz\\w+|stess[oa]"
-    ),
-    refused_first=re.compile(r"(?:se|perch[eé]|quanto|più|meno|di|da|in|per|con|a|ad|è|era|e|o|non|cosa|altro)\b", re.IGNORECASE),
-    cut=re.compile(r"\s+(?:perch[eé]|ma|però|quindi|siccome|visto|dato|anche se|grazie|ciao|per favore|aiuto)\b.*", re.IGNORECASE),
-    endings=re.compile(
-        r"\s+(?:molto|tanto|tantissimo|davvero|anche|un sacco|per niente|affatto|da sempre|purtroppo|infatti|appunto|sai|eh|"
-        r"haha|ahah\w*|lol|xd|di più|da morire|prof|grazie)$",
-        re.IGNORECASE,
-    ),
-    turned={"mio": "suo", "mia": "sua", "miei": "suoi", "mie": "sue"},
-    reflexive=(re.compile(r"\b(\w+r)mi\b"), r"\1si"),
-    never_names=frozenset(
-        "cosi non anche sempre spesso come male bene solo forse ancora mai davvero appunto in a e il la un una molto qui oggi "
-        "stanco stanca felice triste pronto pronta nuovo nuova contento contenta arrabbiato confuso confusa in ritardo io "
-        "italiano italiana straniero straniera curioso curiosa interessato interessata studente studentessa dio gesu nessuno "
-        "padrone admin sistema tutor batman qui".split()
-    ),
-    never_places=frozenset(
-        "casa fatica lungo pieno meta stento fondo volte mille due destra sinistra scuola pranzo cena letto parte te me pezzi "
-        "caso modo pace colori piano memoria lezione classe aula attesa ansia crisi bilico ritardo sogni contatto solo sola "
-        "natale pasqua estate inverno giugno luglio agosto settembre maggio qui la li".split()
-    ),
-    passing=frozenset(
-        "domanda domande esercizio esercizi risposta problema compito consegna frase punto parola parole passaggio spiegazione "
-        "motivo significato senso testo riga passo errore codice risultato traccia cosa cose battuta messaggio link file pagina "
-        "fine resto compiti idea".split()
-    ),
-)
-ENGLISH = Speech(
-    "en",
-    fillers=re.compile(
-        r"(?:really|very|so|much|a lot|actually|also|always|still|especially|particularly|just|at all|quite|truly|absolutely)\s+",
-        re.IGNORECASE,
-    ),
-    refused=_words(
-        "this/that/these/those/it/its|it's/something/anything/nothing/everything/stuff/things?/here/there/now/today/tonight/yesterday/"
-        "you/your/yours/yourself/u|ur/i|i'm|i've|i'd|me|myself/we|us|our/he|she|him|they|them/which|who|whom|whose|where|what|"
-        "when|why|if/how (?!to)/how$/one|ones|same/is|are|was|were|am/life|living|suicid\\w+|kill\\w*|dying|die|death/someone|somebody|everyone"
-    ),
-    refused_first=re.compile(
-        r"(?:not|no|to be|to know|to ask|to hear|to say|to see|than|about|of|and|or|but|as|for|from|in|on|at|by|with|any|another|more|"
-        r"less|too|yet|how(?! to\b))\b",
-        re.IGNORECASE,
-    ),
-    cut=re.compile(r"\s+(?:because|but|so|since|though|although|thanks|thank|please|cause|lol|haha)\b.*", re.IGNORECASE),
-    endings=re.compile(
-        r"\s+(?:a lot|so much|very much|too|at all|though|actually|really|lol|haha+|btw|the most|the best|well|yet|as well|anymore|"
-        r"right)$",
-        re.IGNORECASE,
-    ),
-    turned={"my": "their", "mine": "theirs"},
-    reflexive=(re.compile(r"\bmyself\b", re.IGNORECASE), "themselves"),
-    never_names=frozenset(
-        "not here back good fine ok okay sorry new sure glad happy sad tired ready done sick late lost confused stuck in on at the a "
-        "an from so very just really trying going looking learning working having wondering studying curious interested italian "
-        "english american german french spanish british chinese indian canadian australian irish japanese catholic christian muslim "
-        "jewish vegan vegetarian irrelevant unknown secret god nobody admin system root batman assistant tutor student master "
-        "monday tuesday wednesday thursday friday saturday sunday".split()
-    ),
-    never_places=frozenset(
-        "fear peace pain hope denial doubt hell general love debt person time bed front charge case the a an my your this that "
-        "harmony silence poverty here there home town school work college summer winter spring autumn two three hand "
-        "hiding chaos misery".split()
-    ),
-    passing=frozenset(
-        "question questions exercise answer problem assignment sentence point word words step explanation reason meaning text line "
-        "error code result instructions joke message link file page rest homework idea part example thing things answer".split()
-    ),
-)
-SPEECH = {"it": ITALIAN, "en": ENGLISH}
-
 _NAME = re.compile(
-    r"[A-ZÀ-Ý][\w'-]*[a-zà-ÿ](?:\s+(?:de|di|del|della|van|von|la|le|d')?\s?[A-ZÀ-Ý][\w'-]*[a-zà-ÿ]){0,3}|[a-zà-ÿ]{2,14}"
+    r"[A-ZÀ-Ý][\w'-]*[a-zà-ÿ](?:\s+(?:de|di|del|della|van|von|la|le|d')?\s?[A-ZÀ-Ý][\w'-]*[a-zà-ÿ]){0,3}|"
+    r"[a-zà-ÿ]{2,14}"
 )
 _PLACE_END = re.compile(
     r"\s+(?:da|dal|dalla|dall'|con|per|ora|adesso|insieme|ormai|già|attualmente|anche|oggi|circa|e studio|"
@@ -127,6 +26,25 @@ _PLACE_END = re.compile(
 )
 _ARTICLE = re.compile(r"(?:(?:il|lo|la|i|gli|le|un|uno|una|the|a|an)\s+|l'|un')", re.IGNORECASE)
 _DEADLINE = re.compile(rf"\s+(?P<lead>entro|by|before|prima del|prima di)\s+(?P<day>{PHRASE})$", re.IGNORECASE)
+_GENERIC = re.compile(
+    r"the (?:sea|ocean|beach|mountains?|outdoors|countryside|rain|cold|heat|snow|dark|piano|guitar|violin|"
+    r"theat(?:er|re)|cinema|"
+    r"gym|stars|sun|wind|water|news|radio|violin|drums|arts|sciences|humanities|internet)",
+    re.IGNORECASE,
+)
+# Words of a job in progress: trouble with them passes with it.
+_WORK_AT_HAND = word_table(
+    "code app application script scripts deployment bug bugs config server api website page form repo database "
+    "query test tests project codice programma script sito progetto server bug errore "
+)
+_GERUNDS = re.compile(
+    r"(?:remembering|understanding|learning|reading|writing|solving|memori[sz]ing|pronouncing|"
+    r"concentrating|focusing|spelling|"
+    r"multiplying|dividing|calculating|counting|studying|listening|speaking|recalling|organi[sz]ing|distinguishing|"
+    r"keeping up|paying attention|conjugating|translating|simplifying|factoring|graphing)\b",
+    re.IGNORECASE,
+)
+_ALONE = word_table("graduate laurearsi diplomarsi dimagrire ")
 _END_MARKS = " \t,.!?;:…*_-–—\"'"
 
 
@@ -135,7 +53,11 @@ def thing(words: str, speech: Speech) -> str | None:
     kept = _stripped(words, speech)
     if not kept or len(kept) > 90 or len(kept.split()) > 12:
         return None
-    if speech.refused.search(kept) or speech.refused_first.match(kept) or not stems(kept, "it" if speech.code == "it" else "en"):
+    if (
+        speech.refused.search(kept)
+        or speech.refused_first.match(kept)
+        or not stems(kept, "it" if speech.code == "it" else "en")
+    ):
         return None
     pattern, instead = speech.reflexive
     kept = pattern.sub(instead, kept)
@@ -143,18 +65,33 @@ def thing(words: str, speech: Speech) -> str | None:
     return turned[0].lower() + turned[1:] if _ARTICLE.match(turned) else turned
 
 
-def subject(words: str, speech: Speech) -> str | None:
-    """A thing that can be hard for somebody; not the question or the exercise at hand."""
+def taste(words: str, speech: Speech) -> str | None:
+    """What is liked in general. English says "the" of what is at hand ("I love the colours"): that is a remark."""
     kept = thing(words, speech)
-    if kept is None:
+    if (
+        kept
+        and re.match(r"(?:all )?the\b", kept, re.IGNORECASE)
+        and speech.code == "en"
+        and not _GENERIC.fullmatch(kept)
+    ):
         return None
-    head = tokens(_ARTICLE.sub("", kept, count=1))[:2]
-    return None if any(word in speech.passing for word in head) else kept
+    return kept
+
+
+def subject(words: str, speech: Speech) -> str | None:
+    """A thing that can be hard for somebody; not the question, the exercise or the piece of work at hand."""
+    kept = thing(words, speech)
+    if kept is None or re.search(r"\bhow\b|\d\.\d", kept):
+        return None
+    found = tokens(_ARTICLE.sub("", kept, count=1))
+    if any(word in speech.passing for word in found[:2]) or any(word in _WORK_AT_HAND for word in found):
+        return None
+    return kept
 
 
 def person_name(words: str, speech: Speech) -> str | None:
     """A name: up to four capitalised words, or one that is not written so and is nothing else."""
-    kept = words.strip(_END_MARKS)
+    kept = re.sub(r"\s+(?:e|ed|and|but|ma)\s+[a-zà-ÿ].*", "", words).strip(_END_MARKS)
     if not _NAME.fullmatch(kept) or any(word in speech.never_names for word in tokens(kept)):
         return None
     return kept if kept[0].isupper() else kept.capitalize()
@@ -204,7 +141,9 @@ def wish(words: str, speech: Speech, said_on: date) -> str | None:
     """What somebody wants to reach, with its deadline worked out."""
     deadline = _DEADLINE.search(words)
     bare = thing(words[: deadline.start()] if deadline else words, speech)
-    if bare is None or not deadline:
+    if bare is None or (" " not in bare and bare not in _ALONE):
+        return None
+    if not deadline:
         return bare
     until = day_of(deadline["day"], said_on, speech.code)
     if until is None:
@@ -226,8 +165,11 @@ def manner(words: str, speech: Speech) -> str | None:
 
 
 def trouble(words: str, speech: Speech) -> str | None:
-    """What somebody struggles with: a subject, or "to" do something, told as what it is to do it."""
-    return subject(re.sub(r"^(?:in|to) (?=\w)", "", words, flags=re.IGNORECASE), speech)
+    """What somebody struggles with: a subject, or something to learn by doing; not their own work of the day."""
+    kept = re.sub(r"^(?:in|to) (?=\w)", "", words.strip(), flags=re.IGNORECASE)
+    if re.match(r"my\b", kept, re.IGNORECASE) or (re.match(r"\w+ing\b", kept) and not _GERUNDS.match(kept)):
+        return None
+    return subject(kept, speech)
 
 
 def proper_thing(words: str, speech: Speech) -> str | None:
@@ -265,8 +207,8 @@ def folded(words: str, speech: Speech) -> str | None:
 
 
 _CONDITIONS = {
-    "dislessic": "la dislessia", "discalculic": "la discalculia", "disgrafic": "la disgrafia", "adhd": "ADHD", "add": "ADD",
-    "dyslexic": "dyslexia", "dyscalculic": "dyscalculia",
+    "dislessic": "la dislessia", "discalculic": "la discalculia", "disgrafic": "la disgrafia", "adhd": "ADHD",
+    "add": "ADD",     "dyslexic": "dyslexia", "dyscalculic": "dyscalculia",
 }  # fmt: skip
 _TRAITS = {
     "vegetarian": "Segue una dieta vegetariana", "vegan": "Segue una dieta vegana", "celiac": "Ha la celiachia",
@@ -286,7 +228,7 @@ def trait(words: str, speech: Speech) -> str | None:
 
 
 def allergy(words: str, speech: Speech) -> str | None:
-    """"allergica" as "Ha un'allergia"; what it is to, cleaned."""
+    """ "allergica" as "Ha un'allergia"; what it is to, cleaned."""
     low = words.lower()
     if low.startswith("allergic"):
         return "Ha un'allergia"
@@ -317,6 +259,7 @@ def _timeless(check: Callable[[str, Speech], str | None]) -> Check:
 
 CHECKS: Mapping[str, Check] = {
     "thing": _timeless(thing),
+    "taste": _timeless(taste),
     "subject": _timeless(subject),
     "person": _timeless(person_name),
     "proper": _timeless(proper_name),

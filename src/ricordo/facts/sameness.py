@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from ricordo.followups.language import words as word_table
 from ricordo.person import FactKind
 from ricordo.recall.words import Language, fold, stem, stems, tokens
 
@@ -17,20 +18,21 @@ Similarity = Callable[[str, str], float]
 _NEAR = 0.8  # share of words that two wordings of one claim have in common
 _CLOSE = 0.92  # cosine above which two sentences of a kind say the same
 _LONGEST_ABOUT = 100
+_FAMILIES = frozenset({"preference", "difficulty", "goal", "learning", "health"})
 _PLAIN_KINDS = frozenset({"name", "place", "relation", "date"})
-_FRAMES = frozenset(
-    """
-    chiama chiamare nome vive abita risiede viene proviene nato nata nascita luogo data studia frequenta compie anni anno
-    ama adora apprezza piace piacciono preferisce odia detesta sopporta gradisce difficolta problemi fatica capisce capito
-    riesce piu vuole vorrebbe desidera spera obiettivo goal lavora parla lingua impara meglio
-    utente studente studentessa persona suo sua suoi sue gli
-    is called name named lives live comes from born was birth date place studies attends turns birthday
-    likes like loves love enjoys enjoy prefers prefer dislikes dislike hates hate difficulty trouble struggles struggle
-    understand understands longer wants want hopes hope goal works work speaks speak learns learn best better
-    user student person their they his her does doesn t has have with
-    """.split()
+_FRAMES = word_table(
+    "chiama chiamare nome vive abita risiede viene proviene nato nata nascita luogo data studia frequenta "
+    "compie anni anno ama adora apprezza piace piacciono preferisce odia detesta sopporta gradisce difficolta "
+    "problemi fatica capisce capito riesce piu vuole vorrebbe desidera spera obiettivo goal lavora parla lingua "
+    "impara meglio utente studente studentessa persona suo sua suoi sue gli is called name named lives live "
+    "comes from born was birth date place studies attends turns birthday likes like loves love enjoys enjoy "
+    "prefers prefer dislikes dislike hates hate difficulty trouble struggles struggle understand understands "
+    "longer wants want hopes hope goal works work speaks speak learns learn best better user student person "
+    "their they his her does doesn t has have with "
 )
-_NEGATIVE = re.compile(r"\b(?:non|mai|odia|detesta|not|never|dislikes?|hates?|longer|doesn't|don't|isn't|cannot|can't)\b")
+_NEGATIVE = re.compile(
+    r"\b(?:non|mai|odia|detesta|not|never|dislikes?|hates?|longer|doesn't|don't|isn't|cannot|can't)\b"
+)
 _OVERCOME = re.compile(r"\b(?:piu|longer|anymore|ha capito|ora capisce|now understands|overcame|has understood)\b")
 
 
@@ -57,7 +59,8 @@ def is_negative(kind: FactKind, text: str) -> bool:
 def digest_of(kind: FactKind, about: str, text: str, language: str) -> str:
     """The name of a claim, the same in other words of the same essence; no word can be read from it."""
     sign = "-" if is_negative(kind, text) else "+"
-    key = "\x1f".join((kind, about, sign, *sorted(essence(kind, text, language))))
+    # What is named by the user's own words is named again by the essence: two wordings of `about` must not part it.
+    key = "\x1f".join((kind, family(about) or about, sign, *sorted(essence(kind, text, language))))
     return hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
@@ -69,8 +72,19 @@ def about_thing(prefix: str, kind: FactKind, words: str, language: str) -> str:
     return f"{prefix}:{hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
 
 
+def family(about: str) -> str:
+    """What family of things an `about` belongs to, for those that are named by words of the user; else nothing."""
+    head = about.partition(":")[0]
+    return head if head in _FAMILIES else ""
+
+
 def says_the_same(
-    kind: FactKind, one: tuple[str, str], other: tuple[str, str], *, narrower: bool, similarity: Similarity | None = None
+    kind: FactKind,
+    one: tuple[str, str],
+    other: tuple[str, str],
+    *,
+    narrower: bool,
+    similarity: Similarity | None = None,
 ) -> bool:
     """Whether two (text, language) of one kind are the same claim.
 

@@ -1,12 +1,13 @@
 """All that was said about one thing, laid out in time: mentions in, runs of the same claim out, and facts made of them.
 
 Runs never overlap: each holds from its first mention to the first mention of the next one. A run that holds mentions of
-a fact keeps that fact; a fact whose mentions fall into two runs keeps the first, and the rest becomes a fact of its own.
+a fact keeps that fact; where the mentions of a fact fall into two runs, the second becomes a fact of its own.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from uuid import UUID, uuid5
 
 from ricordo.facts.candidate import Candidate
@@ -128,8 +129,7 @@ def laid_out(found: Runs, new: Callable[[Run], Fact]) -> list[tuple[Fact, tuple[
         sources = tuple(dict.fromkeys(mention.source for mention in run.mentions if mention.source))
         facts.append(replace(fact, sources=sources if fact.text else (), valid_from=run.start))
     ended = [
-        replace(fact, valid_to=following.valid_from, superseded_by=following.id)
-        for fact, following in zip(facts, facts[1:], strict=False)
+        replace(fact, valid_to=following.valid_from, superseded_by=following.id) for fact, following in pairwise(facts)
     ]
     if facts:
         ended.append(replace(facts[-1], valid_to=None, superseded_by=None))

@@ -1,0 +1,126 @@
+"""The profile of a user, made of their last sessions within exact token limits.
+
+Summaries, facts and topics go in with the limits and a counter; a `Profile` comes out. Facts and topics are taken whole
+or not at all; only a summary may be cut, at the end of a sentence, or of a word where even one sentence is too long.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from ricordo.facts.knowing import key_facts
+from ricordo.person import Fact, Profile, Summary
+from ricordo.recall.words import fold
+from ricordo.settings import ProfileSettings
+
+_SENTENCE = re.compile(r"\S.*?(?:[.!?…]+(?=\s|\Z)|\Z|(?=\n))", re.DOTALL)
+
+
+class Counter(Protocol):
+    """How many tokens a text costs."""
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`; 0 for the empty text."""
+
+
+def build(
+    summaries: Sequence[Summary],
+    facts: Iterable[Fact],
+    topics: Sequence[str],
+    settings: ProfileSettings,
+    counter: Counter,
+    now: datetime,
+) -> Profile:
+    """What is told of a user.
+
+    `summaries` are of ended sessions, in any order; `topics` are labels, the most telling first, and come before those
+    that the summaries name. The date is that of the newest session.
+    """
+    recent = _recent(summaries, settings.profile_sessions, now)
+    named = [*topics, *(topic for summary in recent for topic in summary.topics)]
+    return Profile(
+        recent_summary=_summary(recent, settings.profile_summary_tokens, counter),
+        key_facts=_whole(
+            _distinct(fact.text for fact in key_facts(facts, now)),
+            settings.profile_facts,
+            lambda kept: counter.count(as_bullets(kept)) <= settings.profile_facts_tokens,
+        ),
+        topics=_whole(
+            _distinct(named),
+            settings.profile_topics,
+            lambda kept: counter.count(as_list(kept)) <= settings.profile_topics_tokens,
+        ),
+        last_session_date=recent[0].created_at if recent else None,
+    )
+
+
+def as_bullets(texts: Sequence[str]) -> str:
+    """Facts as a prompt has them, and as they are counted."""
+    return "\n".join(f"- {text}" for text in texts)
+
+
+def as_list(topics: Sequence[str]) -> str:
+    """Topics as a prompt has them, and as they are counted."""
+    return ", ".join(topics)
+
+
+def as_document(profile: Profile) -> dict[str, object]:
+    """The profile as the endpoint gives it: null where there is nothing, times in ISO 8601 with a Z."""
+    date = profile.last_session_date
+    return {
+        "recentSummary": profile.recent_summary or None,
+        "keyFacts": list(profile.key_facts),
+        "topics": list(profile.topics),
+        "lastSessionDate": date.isoformat().replace("+00:00", "Z") if date else None,
+    }
+
+
+def _recent(summaries: Sequence[Summary], sessions: int, now: datetime) -> list[Summary]:
+    """The newest summary of each of the last sessions, the newest session first."""
+    newest: dict[str, Summary] = {}
+    for summary in sorted(summaries, key=lambda each: (each.created_at, each.last_turn, each.id), reverse=True):
+        if summary.created_at <= now:
+            newest.setdefault(summary.session_id, summary)
+    return list(newest.values())[:sessions]
+
+
+def _summary(recent: Sequence[Summary], limit: int, counter: Counter) -> str:
+    """The newest session told first, older ones after it as far as whole sentences fit."""
+    told = ""
+    for summary in recent:
+        for match in _SENTENCE.finditer(summary.text):
+            sentence = " ".join(match[0].split())
+            longer = f"{told} {sentence}".strip()
+            if counter.count(longer) > limit:
+                return told or _cut(sentence, limit, counter)
+            told = longer
+    return told
+
+
+def _cut(sentence: str, limit: int, counter: Counter) -> str:
+    """As many words of a sentence as fit, with a mark that there were more."""
+    words = sentence.split(" ")
+    for end in range(len(words) - 1, 0, -1):
+        shorter = " ".join(words[:end]) + "…"
+        if counter.count(shorter) <= limit:
+            return shorter
+    return ""
+
+
+def _whole(texts: Iterable[str], most: int, fits: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
+    """The first texts that fit together; one that is too long makes room for the next."""
+    kept: list[str] = []
+    for text in texts:
+        if len(kept) < most and fits([*kept, text]):
+            kept.append(text)
+    return tuple(kept)
+
+
+def _distinct(texts: Iterable[str]) -> Iterable[str]:
+    seen: dict[str, str] = {}
+    for text in texts:
+        line = " ".join(text.split())
+        if line:
+            seen.setdefault(fold(line), line)
+    return seen.values()
