@@ -1,0 +1,191 @@
+"""A summary by a language model, checked, with the extractive one and plain truncation behind it.
+
+The talk is handed over fenced, as data. What comes back must say something, must be about the talk, must fit, and gets
+the evidence it dropped written under it. Whatever fails, something simpler takes its place and the result says which;
+when nothing can be said the result is None, and what is stored stays as it is.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from ricordo.condensation.condensed import Condensed, covered, fresh, heard
+from ricordo.condensation.extract import evidence_of, extract, truncate, unchanged
+from ricordo.condensation.fitting import Fitting
+from ricordo.condensation.layout import Sheet, gathered, read
+from ricordo.condensation.seams import Asked, Counts
+from ricordo.condensation.sentences import sentences
+from ricordo.condensation.terms import key_topics, terms
+from ricordo.condensation.wording import Wording, wording_for
+from ricordo.person import Summary
+from ricordo.records import Message, Turn
+
+log = logging.getLogger("ricordo.condensation")
+
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_WRAPPED = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
+_ABOUT = 0.25  # at least this share of a summary's words must have been said
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A model that writes summaries and titles: `fence` marks text as data, `reads` bounds what it is given at once."""
+
+    llm: Asked
+    fence: Callable[[str], str]
+    reads: int = 24_000
+
+
+class _UselessError(Exception):
+    """What a model said cannot be used; the message says why, without its words."""
+
+
+def condense(
+    turns: Sequence[Turn],
+    previous: Summary | None,
+    limit_tokens: int,
+    counter: Counts,
+    language: str,
+    *,
+    writer: Writer | None = None,
+    leave_out: frozenset[str] = frozenset(),
+) -> Condensed | None:
+    """The best summary that can be made of the turns after the earlier one; None leaves everything as it is."""
+    added = fresh(turns, previous)
+    if not added:
+        return unchanged(previous, limit_tokens, counter)
+    why = ""
+    if writer is not None:
+        try:
+            return _written(added, previous, limit_tokens, counter, language, writer, leave_out)
+        except Exception as failure:
+            why = f"{writer.llm.name}: {failure}" if isinstance(failure, _UselessError) else _name_of(writer, failure)
+            log.warning("no summary by %s", why)
+    for make in (extract, truncate):
+        try:
+            made = make(added, previous, limit_tokens, counter, language, leave_out=leave_out)
+        except Exception as failure:
+            why = why or f"{make.__name__}: {type(failure).__name__}"
+            log.warning("%s failed: %s", make.__name__, type(failure).__name__)
+            continue
+        if made is not None:
+            return replace(made, why=why)
+    return None
+
+
+def _name_of(writer: Writer, failure: Exception) -> str:
+    """A failure without what others may have put into its words."""
+    return f"{writer.llm.name}: {type(failure).__name__}"
+
+
+def _written(
+    turns: Sequence[Turn],
+    previous: Summary | None,
+    limit: int,
+    counter: Counts,
+    language: str,
+    writer: Writer,
+    leave_out: frozenset[str],
+) -> Condensed:
+    """A model's summary of the turns, piece by piece where they are too many to be read at once."""
+    running = previous
+    made: Condensed | None = None
+    for piece in _pieces(turns, writer.reads, counter):
+        made = _one(piece, running, limit, counter, wording_for(language), writer, leave_out)
+        running = as_summary(made, piece[0])
+    if made is None:
+        raise _UselessError("there was nothing to read")
+    return made
+
+
+def _one(
+    turns: Sequence[Turn],
+    previous: Summary | None,
+    limit: int,
+    counter: Counts,
+    wording: Wording,
+    writer: Writer,
+    leave_out: frozenset[str],
+) -> Condensed:
+    messages = heard(turns, leave_out)
+    before = read(previous.text) if previous else Sheet()
+    said = writer.llm.complete(request(messages, before, limit, wording, writer.fence), max_tokens=2 * limit)
+    text = cleaned(said.text)
+    if not text:
+        raise _UselessError("it said nothing")
+    if not about(text, [*before.lines, *(message.content for message in messages)]):
+        raise _UselessError("what it said is not about the talk")
+    # Its sentences in its own order: where there are too many the end gives way, never the evidence.
+    own = [sentence for line in text.split("\n") for sentence in sentences(line)]
+    fitting = Fitting(limit, counter, wording, lambda chosen: gathered([("", own[at]) for at in chosen]))
+    sheet = fitting.fill(own, range(len(own)), evidence_of(messages, before), before.left_out)
+    if not sheet.lines:
+        raise _UselessError("not one sentence of it fits")
+    whole = sheet.text(wording)
+    topics = key_topics([message.content for message in messages], before=previous.topics if previous else ())
+    tokens = counter.count(whole)
+    return Condensed(whole, topics, writer.llm.name, covered(turns, previous), tokens, sheet.left_out)
+
+
+def request(
+    messages: Sequence[Message], before: Sheet, limit: int, wording: Wording, fence: Callable[[str], str]
+) -> list[dict[str, str]]:
+    """What a model is sent: what to do in our own words, and everything that was said inside the fence."""
+    talk = "\n".join(f"{wording.speaker(message.role)}: {message.content}" for message in messages)
+    parts = [f"{wording.before}\n{fence(before.text(wording))}"] if before != Sheet() else []
+    parts.append(f"{wording.talk}\n{fence(talk)}")
+    return [
+        {"role": "system", "content": wording.condense.format(limit=limit)},
+        {"role": "user", "content": "\n\n".join(parts)},
+    ]
+
+
+def cleaned(text: str) -> str:
+    """What a model said without its thinking aloud and without the code block it may have put around it."""
+    plain = _THOUGHT.sub("", text).strip()
+    wrapped = _WRAPPED.match(plain)
+    return (wrapped[1] if wrapped else plain).strip()
+
+
+def about(text: str, said: Iterable[str]) -> bool:
+    """Whether enough of a text's words were said: a refusal, or an answer to an order in the talk, is not about it."""
+    words = set(terms(text))
+    known = {term for each in said for term in terms(each)}
+    return bool(words) and len(words & known) >= _ABOUT * len(words)
+
+
+def as_summary(made: Condensed, turn: Turn) -> Summary:
+    """A condensed text as the earlier summary of the next piece; it is not stored."""
+    covers = made.covers
+    return Summary(
+        id="",
+        session_id=turn.session_id,
+        agent_id=turn.agent_id,
+        kind="condensation",
+        text=made.text,
+        first_turn=covers.first_turn,
+        last_turn=covers.last_turn,
+        topics=made.topics,
+        created_at=_EPOCH,
+        tokens=made.tokens,
+        counter="",
+        made_by=made.made_by,
+    )
+
+
+def _pieces(turns: Sequence[Turn], most: int, counter: Counts) -> Iterable[Sequence[Turn]]:
+    """Runs of whole turns of at most so many tokens; a turn that is longer stands alone."""
+    piece: list[Turn] = []
+    size = 0
+    for turn in turns:
+        cost = sum(counter.count(message.content) for message in turn.messages)
+        if piece and size + cost > most:
+            yield piece
+            piece, size = [], 0
+        piece.append(turn)
+        size += cost
+    if piece:
+        yield piece

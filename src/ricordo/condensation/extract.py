@@ -1,0 +1,142 @@
+"""A summary without a model: sentences that were said, and evidence that survives whatever is left out.
+
+Turns and the earlier summary go in, a `Condensed` comes out. Sentences are quoted, never rewritten, so nothing is
+invented; the same input gives the same summary. What the earlier summary holds competes with what is new, and all
+evidence of both is kept by rank.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+
+from ricordo.condensation.condensed import EXTRACTIVE, TRUNCATED, Condensed, covered, fresh, heard
+from ricordo.condensation.evidence import Evidence, common_words, find, ranked
+from ricordo.condensation.fitting import Fitting
+from ricordo.condensation.layout import Sheet, divided, gathered, read
+from ricordo.condensation.scoring import Sentence, in_turn, scores
+from ricordo.condensation.seams import Counts, cut
+from ricordo.condensation.sentences import sentences
+from ricordo.condensation.terms import key_topics
+from ricordo.condensation.wording import Wording, wording_for
+from ricordo.person import Summary
+from ricordo.records import Message, Turn
+
+_USER, _NOTED = 0.5, 1.0  # what the user said, and what an earlier summary found worth noting, ranks higher
+_LONGEST_TOKEN = 40  # characters; no more of a text is read than could ever fit
+
+
+def extract(
+    turns: Sequence[Turn],
+    previous: Summary | None,
+    limit_tokens: int,
+    counter: Counts,
+    language: str,
+    *,
+    leave_out: frozenset[str] = frozenset(),
+) -> Condensed | None:
+    """An extractive summary of the turns after the earlier one, extending it; None when nothing can be said.
+
+    Turns that the earlier summary covers are not read again: with nothing new it comes back unchanged. `leave_out`
+    holds ids of messages that are not to be quoted.
+    """
+    added = fresh(turns, previous)
+    if not added:
+        return unchanged(previous, limit_tokens, counter)
+    messages = heard(added, leave_out)
+    before = read(previous.text) if previous else Sheet()
+    wording = wording_for(language)
+    noted = list(_noted(before))
+    candidates = [*noted, *_said(messages, wording)]
+    fitting = Fitting(limit_tokens, counter, wording, lambda chosen: _lines(candidates, chosen))
+    order = _by_rank(scores(candidates), len(noted))
+    sheet = fitting.fill([each.text for each in candidates], order, evidence_of(messages, before), before.left_out)
+    text = sheet.text(wording)
+    if not text:
+        return None
+    topics = key_topics([message.content for message in messages], before=previous.topics if previous else ())
+    return Condensed(text, topics, EXTRACTIVE, covered(added, previous), counter.count(text), sheet.left_out)
+
+
+def truncate(
+    turns: Sequence[Turn],
+    previous: Summary | None,
+    limit_tokens: int,
+    counter: Counts,
+    language: str,
+    *,
+    leave_out: frozenset[str] = frozenset(),
+) -> Condensed | None:
+    """The beginning of what was said, cut to fit: the last resort. None when not even that can be said."""
+    added = fresh(turns, previous)
+    if not added:
+        return unchanged(previous, limit_tokens, counter)
+    wording = wording_for(language)
+    # What was noted before takes at most half.
+    noted = cut(previous.text, limit_tokens // 2, counter) if previous else ""
+    said: list[str] = [noted] if noted else []
+    room = _LONGEST_TOKEN * max(limit_tokens, 1)
+    for message in heard(added, leave_out):
+        if room <= 0:
+            break
+        said.append(f"{wording.speaker(message.role)}: {' '.join(message.content[:room].split())}")
+        room -= len(said[-1])
+    text = cut("\n".join(said), limit_tokens, counter)
+    if not text:
+        return None
+    topics = previous.topics if previous else ()
+    return Condensed(text, topics, TRUNCATED, covered(added, previous), counter.count(text))
+
+
+def unchanged(previous: Summary | None, limit_tokens: int, counter: Counts) -> Condensed | None:
+    """An earlier summary as it is, when there is nothing to add to it and it fits."""
+    if previous is None or counter.count(previous.text) > limit_tokens:
+        return None
+    left_out = read(previous.text).left_out
+    covers = covered((), previous)
+    return Condensed(previous.text, previous.topics, previous.made_by, covers, counter.count(previous.text), left_out)
+
+
+def evidence_of(messages: Sequence[Message], before: Sheet) -> list[Evidence]:
+    """All evidence by rank: of what was said, of the chunks that answers cite, and of the earlier summary."""
+    common = common_words(message.content for message in messages)
+
+    def pairs() -> Iterable[tuple[Evidence, float]]:
+        for position, item in enumerate(before.mentioned):
+            # The line was written by rank, and is believed in that order.
+            known = [each for each in find(item) if each.text == item and each.kind != "name"]
+            yield known[0] if known else Evidence(item, "name"), _NOTED * (1 - position / len(before.mentioned))
+        for line in before.lines:
+            yield from ((each, _NOTED) for each in find(divided(line)[1]))
+        for message in messages:
+            bonus = _USER if message.role == "user" else 0.0
+            found = find(message.content)
+            yield from ((each, bonus) for each in found if not (each.weak and each.text.lower() in common))
+            yield from ((Evidence(chunk, "chunk"), bonus) for chunk in message.chunk_ids)
+
+    return ranked(pairs())
+
+
+def _noted(before: Sheet) -> Iterable[Sentence]:
+    """The sentences of an earlier summary: they have been chosen once."""
+    for line in before.lines:
+        speaker, words = divided(line)
+        for text in sentences(words):
+            yield Sentence(text, speaker, "noted", opening=True, named=tuple(find(text)))
+
+
+def _said(messages: Sequence[Message], wording: Wording) -> Iterable[Sentence]:
+    for message in messages:
+        for position, text in enumerate(sentences(message.content)):
+            speaker = wording.speaker(message.role)
+            yield Sentence(text, speaker, message.role, opening=position == 0, named=tuple(find(text)))
+
+
+def _by_rank(order: Sequence[float], noted: int) -> Iterable[int]:
+    """Noted and new sentences by turns, best first: a summary that is extended keeps about half of its room."""
+    old = in_turn(order[:noted])
+    new = (noted + position for position in in_turn(order[noted:]))
+    for pair in zip_longest(old, new):
+        yield from (position for position in pair if position is not None)
+
+
+def _lines(candidates: Sequence[Sentence], chosen: Sequence[int]) -> tuple[str, ...]:
+    return gathered([(candidates[position].speaker, candidates[position].text) for position in chosen])
