@@ -195,8 +195,9 @@ def test_a_file_of_another_kind_is_refused() -> None:
         kind_of("slides.pptx")
 
 
-def test_a_chunk_is_offered_under_its_heading() -> None:
-    """A piece that does not begin with its heading is offered below it; one that does is offered as it is."""
-    assert as_chunk(Piece("d#1", 0, "## Use\n\nAsk.", "Guide › Use", 0, 12)) == Chunk("d#1", "## Use\n\nAsk.")
-    assert as_chunk(Piece("d#2", 1, "More.", "Guide › Use", 12, 17)) == Chunk("d#2", "## Guide › Use\n\nMore.")
-    assert as_chunk(Piece("d#3", 0, "Plain.", "", 0, 6)) == Chunk("d#3", "Plain.")
+def test_a_chunk_is_offered_under_its_headings() -> None:
+    """A piece is offered below the headings that it does not say itself."""
+    assert as_chunk(Piece("d#1", 0, "## Use\n\nAsk.", "Guide › Use", 0, 12)).text == "# Guide\n\n## Use\n\nAsk."
+    assert as_chunk(Piece("d#2", 1, "More.", "Guide › Use", 12, 17)).text == "# Guide › Use\n\nMore."
+    assert as_chunk(Piece("d#3", 0, "# Guide\n\nHello.", "Guide", 0, 15)).text == "# Guide\n\nHello."
+    assert as_chunk(Piece("d#4", 0, "Plain.", "", 0, 6)) == Chunk("d#4", "Plain.")

@@ -55,4 +55,4 @@ def instructions(language: str, chunk_ids: Sequence[str] = ()) -> Instructions:
     named = " ".join(f"[{name}]" for name in chunk_ids[:_NAMED_IDS])
     if not named:
         return Instructions(_SYSTEM[code], _WITHOUT[code])
-    return Instructions(_SYSTEM[code], _FORMAT[code].format(example=_EXAMPLE[code] + named.replace("{", "{{")))
+    return Instructions(_SYSTEM[code], _FORMAT[code].replace("{example}", _EXAMPLE[code] + named))

@@ -17,7 +17,7 @@ _NEAR_THE_BEST = 0.7
 _SPEAKS = 0.5  # of what the best passage covers: a fitting form alone makes no answer
 _SAME = 0.6  # shared stems of two passages that say the same
 _LISTED: frozenset[Kind] = frozenset(("list", "procedure", "explanation", "open"))
-_LIST_LAG = 0.85  # a list this near the best passage is preferred to it
+_LIST_LAG = 0.75  # a list this near the best passage is preferred to it
 
 
 def select(scored: Sequence[Scored], kind: Kind) -> tuple[Passage, ...]:

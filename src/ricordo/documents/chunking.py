@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ricordo.documents.blocks import Block, blocks, lines_of, path_after, points
-from ricordo.documents.piece import KINDS, Kind, Piece, piece_ids
+from ricordo.documents.piece import KINDS, PATH, Kind, Piece, piece_ids
 from ricordo.documents.sentences import Span, sentences, trimmed
 from ricordo.errors import ValidationError
 
-PATH = " › "
 PAGE_BREAK = "\f"
 _LETTERS_A_WORD = 12  # text without spaces is measured by its letters, as words of this length
 

@@ -16,6 +16,7 @@ from ricordo.records import Chunk
 Kind = Literal["text", "markdown", "pdf"]
 KINDS: tuple[Kind, ...] = ("text", "markdown", "pdf")
 
+PATH = " › "  # between the headings of a path
 _DIGEST = 4  # bytes; two texts of one document that share it are told apart by a number
 _SUFFIXES: dict[str, Kind] = {
     ".txt": "text",
@@ -53,12 +54,11 @@ def piece_ids(document_id: str, texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def as_chunk(piece: Piece) -> Chunk:
-    """The piece as it is offered to a prompt: under its heading, unless it begins with it."""
-    last = piece.heading.rpartition(" › ")[2]
-    first_line = piece.text.partition("\n")[0].strip("# *\t\r")
-    if not last or first_line == last:
-        return Chunk(piece.id, piece.text)
-    return Chunk(piece.id, f"## {piece.heading}\n\n{piece.text}")
+    """The piece as it is offered to a prompt: under as much of the way to it as its own words do not say."""
+    names = piece.heading.split(PATH) if piece.heading else []
+    first_line = piece.text.partition("\n")[0].strip("#* \t\r")
+    above = names[: names.index(first_line)] if first_line in names else names
+    return Chunk(piece.id, f"# {PATH.join(above)}\n\n{piece.text}" if above else piece.text)
 
 
 def kind_of(name: str) -> Kind:
