@@ -7,6 +7,7 @@ question gains can be traced back.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from ricordo.followups.items import Item
@@ -17,6 +18,7 @@ from ricordo.followups.phrases import Phrase, phrases
 
 Origin = Literal["question", "answer", "item"]
 _LOOKED_AT = 12
+_AT_HAND = 2_048  # messages of all talks together
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +70,46 @@ def follow(history: Sequence[PastTurn], language: Language) -> Focus:
     return focus
 
 
-def _after_question(focus: Focus, turn: PastTurn, language: Language) -> Focus:
-    line = read(turn.query[:LONGEST_FOLLOW_UP])
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one question says by itself: its phrases, and whether it refers back, introduces a topic, asks who."""
+
+    found: tuple[Phrase, ...]
+    refers: bool
+    introduces: bool
+    asks_who: bool
+
+
+# The same turns are looked at with every question of a talk, so what they say by themselves is kept at hand.
+@lru_cache(maxsize=_AT_HAND)
+def _asked(query: str, language: Language) -> _Asked:
+    line = read(query)
     references = traces(line, language) if line.words else ()
     # What introduces a topic ("let's talk about") is no part of it.
     introduction = language.patterns["introduction"].match(line.text)
     begins = line.match_span(introduction)[1] if introduction is not None else 0
-    found = [phrase for phrase in phrases(line, language) if phrase.end > begins]
-    mentions = [Mention(phrase, turn.turn_number, "question") for phrase in found]
+    found = tuple(phrase for phrase in phrases(line, language) if phrase.end > begins)
+    return _Asked(found, bool(references), introduction is not None, bool(language.person_words & set(line.words)))
+
+
+@lru_cache(maxsize=_AT_HAND)
+def _names(response: str, language: Language) -> tuple[Phrase, ...]:
+    return tuple(phrase for phrase in phrases(read(response), language) if phrase.proper)
+
+
+def _after_question(focus: Focus, turn: PastTurn, language: Language) -> Focus:
+    said = _asked(turn.query[:LONGEST_FOLLOW_UP], language)
+    mentions = [Mention(phrase, turn.turn_number, "question") for phrase in said.found]
     topical = [mention for mention in mentions if mention.phrase.topical]
     asked = tuple(mention for mention in mentions if not mention.phrase.topical)
     topical.sort(key=lambda mention: not mention.phrase.proper)
     if not topical:
         centre = focus.centre
-    elif not focus.centre or (not references and _opens_topic(topical, introduction is not None)):
+    elif not focus.centre or (not said.refers and _opens_topic(topical, said.introduces)):
         centre = tuple(topical)
     else:
         centre = (*focus.centre[:1], *topical)
-    person = next((m for m in topical if m.phrase.proper), focus.person) if not references else focus.person
+    person = next((m for m in topical if m.phrase.proper), focus.person) if not said.refers else focus.person
     return replace(
         focus,
         centre=centre,
@@ -106,10 +130,10 @@ def _after_answer(focus: Focus, turn: PastTurn, language: Language) -> Focus:
     """A question that asks who makes the name in its answer the person in question."""
     if not turn.response:
         return focus
-    line = read(turn.response[:LONGEST_FOLLOW_UP])
-    named = [Mention(phrase, turn.turn_number, "answer") for phrase in phrases(line, language) if phrase.proper]
+    found = _names(turn.response[:LONGEST_FOLLOW_UP], language)
+    named = [Mention(phrase, turn.turn_number, "answer") for phrase in found]
     known = {word for mention in focus.seen for word in mention.phrase.words}
     new = [mention for mention in named if not known & set(mention.phrase.words)]
-    asks_who = bool(language.person_words & set(read(turn.query[:LONGEST_FOLLOW_UP]).words))
+    asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language).asks_who
     person = new[0] if asks_who and new and len(new[0].phrase.words) > 1 else focus.person
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))

@@ -30,7 +30,7 @@ class Clarifying:
     joiner: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a table is itself alone, so that what was read with it can be kept at hand
 class Language:
     """The words of one language, by the part they play in a follow-up."""
 
