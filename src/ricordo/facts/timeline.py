@@ -126,6 +126,7 @@ def laid_out(found: Runs, new: Callable[[Run], Fact]) -> list[tuple[Fact, tuple[
         elif fact.id in taken:
             fact = replace(fact, id=str(uuid5(_SPLIT, f"{fact.id}\x1f{run.mentions[0].message_id}")))
         taken.add(fact.id)
+        fact = _in_the_newest_words(fact, run)
         sources = tuple(dict.fromkeys(mention.source for mention in run.mentions if mention.source))
         facts.append(replace(fact, sources=sources if fact.text else (), valid_from=run.start))
     ended = [
@@ -136,6 +137,14 @@ def laid_out(found: Runs, new: Callable[[Run], Fact]) -> list[tuple[Fact, tuple[
     origins = [tuple(m.candidate.said.origin for m in run.mentions if m.candidate) for run in found.runs]
     beside = [(_never_true(fact, ended), ()) for fact in found.beside]
     return [*zip(ended, origins, strict=True), *beside]
+
+
+def _in_the_newest_words(fact: Fact, run: Run) -> Fact:
+    """The fact as it was last said, in the language that the user speaks now; telling less changes nothing."""
+    newest = run.mentions[-1].candidate
+    if newest is None or run.mentions[-1].digest(fact.about) != fact.digest:
+        return fact
+    return replace(fact, text=newest.text, language=newest.language, made_by=newest.made_by)
 
 
 def _never_true(fact: Fact, facts: Sequence[Fact]) -> Fact:
