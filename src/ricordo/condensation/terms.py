@@ -25,7 +25,7 @@ _CHATTER = frozenset(
     wanna gotta aww agreed totally hopefully lately guess seconda terza quarta scusa scusami dai ecco insomma comunque
     inoltre infine sounds fantastic gorgeous beautiful
     wonderful happy excited super pretty proud bet plus lots ah oh aw yay whoa oops nope nah ya haha lol
-    ovviamente sicuramente purtroppo""".split()  # noqa: SIM905 - a list of words reads better as words
+    vedi guarda prova piacere ovviamente sicuramente purtroppo""".split()  # noqa: SIM905 - a list of words reads better as words
 )
 _NOT_TOPICAL = _EMPTY | _CHATTER | ITALIAN.relational | ENGLISH.relational | ITALIAN.modifiers | ENGLISH.modifiers
 _WORD = re.compile(r"[^\W\d_]+")

@@ -15,8 +15,7 @@ from ricordo.condensation.ask import Writer, about, cleaned
 from ricordo.condensation.condensed import EXTRACTIVE, heard
 from ricordo.condensation.openings import ARTICLE, GREETING, ORDER, REQUEST
 from ricordo.condensation.sentences import sentences
-from ricordo.condensation.session_end import talk_language
-from ricordo.condensation.terms import key_topics, language_of, terms
+from ricordo.condensation.terms import is_small, key_topics, language_of, terms
 from ricordo.condensation.wording import wording_for
 from ricordo.records import Message, Turn
 
@@ -25,10 +24,11 @@ log = logging.getLogger("ricordo.condensation")
 LONGEST = 60
 _MESSAGES = 6  # what a talk is about shows in its beginning
 _CHARACTERS = 2_000
-_SHOULD_END = 24  # a title is not cut back to less than this for the sake of a clause
+_SHOULD_END = 15  # a title is not cut back to less than this for the sake of a clause
 
 _LABEL = re.compile(r"\A(?:title|titolo|titre|subject|oggetto)\s*[:\-–]\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?|ftp)://\S*|\bwww\.\S*", re.IGNORECASE)
+_TAG = re.compile(r"</?\w+(?: [^<>]{0,80})?/?>")
 _MARKUP = re.compile(r"[\"«»“”„‟‘‛`´<>#*_|{}\[\]\\~^=]+")
 _EDGES = " \t.,;:!?…-–—'’/()+&"
 
@@ -59,7 +59,7 @@ def title(
 
     said = heard(turns, leave_out)[: 2 * _MESSAGES]
     calm = [message for message in said if not refused(message.content[:_CHARACTERS])]
-    spoken = language or talk_language(turns)
+    spoken = language or language_of(message.content for message in calm if message.role == "user")
     if writer is not None and calm:
         if (made := _by_model(calm, spoken, writer)) and not refused(made):
             return Title(made, writer.llm.name)
@@ -97,8 +97,6 @@ def _from_talk(said: Sequence[Message]) -> Iterable[str]:
                 if terms(asked):
                     yield asked
     yield plain(", ".join(key_topics([message.content[:_CHARACTERS] for message in said], most=3)))
-    for message in said:
-        yield plain(message.content[:_CHARACTERS])
 
 
 def _asked(sentence: str) -> str:
@@ -107,16 +105,20 @@ def _asked(sentence: str) -> str:
     for pattern in (GREETING, GREETING, GREETING, REQUEST, ARTICLE):
         if found := pattern.match(rest):
             rest = rest[found.end() :].lstrip()
-    return rest if terms(rest) else sentence if not GREETING.fullmatch(sentence) else ""
+    return rest if terms(rest) else sentence
 
 
 def plain(text: str) -> str:
     """One line of words: no quotes, links, markup or invisible characters, at most 60 characters, cut at a word."""
     visible = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in text)
-    words = " ".join(_MARKUP.sub(" ", _LINK.sub(" ", visible)).split()).strip(_EDGES)
+    words = " ".join(_MARKUP.sub(" ", _LINK.sub(" ", _TAG.sub(" ", visible))).split()).strip(_EDGES)
     if len(words) > LONGEST:
         head = words[: LONGEST + 1]
         ends = [head.rfind(mark) for mark in (", ", "; ", ". ", "? ", "! ", " - ", " ")]
         clause = max(ends[:-1])
-        words = head[: clause if clause >= _SHOULD_END else ends[-1] if ends[-1] > 0 else LONGEST].rstrip(_EDGES)
-    return words[:1].upper() + words[1:]
+        at = clause if clause >= _SHOULD_END else ends[-1] if ends[-1] > 0 else LONGEST
+        words = head[:at].rstrip(_EDGES)
+        while " " in words and is_small(words.rpartition(" ")[2].lower()):
+            words = words.rpartition(" ")[0].rstrip(_EDGES)
+    capital = words[:1].upper()
+    return (capital if len(capital) == 1 else words[:1]) + words[1:]
