@@ -13,7 +13,7 @@ QUICK = Pace(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, 
 
 
 class Switched:
-    """A store that can be away (`up = False`), and that can lose its answers: the write is done, the caller is not told."""
+    """A store that can be away (`up = False`), and that can lose its answers: a write is done and nobody is told."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

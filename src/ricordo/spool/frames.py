@@ -1,7 +1,8 @@
 """Records in a file, each with its length and its checksum, so that whatever a crash left can be told from the rest.
 
 In: bytes. Out: the records that are whole, and the places that are not. A frame is the mark `RSP1`, the length of the
-record (4 bytes, big-endian), 8 bytes of BLAKE2b over it, and the record.
+record (4 bytes, big-endian), 8 bytes of BLAKE2b over it, and the record. No text can forge one: JSON has no control
+characters, and a length has one in front.
 """
 
 import hashlib

@@ -1,15 +1,17 @@
 """Sessions as they will be once the spool is stored: what is at hand, with the waiting writes done on top.
 
 In: what is known of a session, and its waiting writes. Out: turns and fields that can be read at once, with numbers
-that go on from what is known and are provisional until the database decides. The rules of writing are those of a store that
-keeps everything in the process, which is passed in.
+that go on from what is known and are provisional until the database decides. The rules of writing are those of a store
+that keeps everything in the process, which is passed in.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import RLock
 from uuid import UUID
 
+from ricordo.errors import RicordoError
 from ricordo.ports import Store
 from ricordo.records import Owner, SessionInfo, StoredReceipt, Turn
 from ricordo.spool.at_hand import Known
@@ -73,7 +75,8 @@ class Shadow:
             self.close(scope)
             self.open(scope, base.known)
             for write in writes:
-                write.apply(self._scratch)
+                with suppress(RicordoError):  # one that was adopted and stands on what is not at hand
+                    write.apply(self._scratch)
 
     def close(self, scope: Scope) -> None:
         """Let go of a session's shadow."""
