@@ -8,7 +8,6 @@ the summaries, behind the same checks and fallbacks as any model.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from ricordo.errors import LLMError
@@ -22,9 +21,10 @@ _TASK = (
 
 def condenser(**options: Any) -> Any:
     """A DSPy module with the signature above; `options` go to `dspy.Predict`."""
-    if find_spec("dspy") is None:
-        raise LLMError("the DSPy module needs DSPy: install ricordo[dspy]")
-    dspy: Any = import_module("dspy")
+    try:
+        dspy: Any = import_module("dspy")
+    except ImportError as cause:
+        raise LLMError("the DSPy module needs DSPy: install ricordo[dspy]") from cause
 
     class ContextCondenser(dspy.Module):  # type: ignore[misc]
         """Predicts a condensed context and its key topics."""
