@@ -17,7 +17,7 @@ from ricordo.records import Owner, SessionMark, Turn, turn_id_of
 from ricordo.verbs import recall
 from ricordo.verbs.compaction import recount
 from ricordo.verbs.indexing import Indexes
-from ricordo.verbs.organise import organise
+from ricordo.verbs.organise import PASS, organise
 from ricordo.verbs.recall import Hits, Search
 from ricordo.verbs.tools import Scope, Tools
 
@@ -27,7 +27,11 @@ _choices: dict[str, Choice] = {}  # an embedder takes seconds to load and serves
 _choosing = threading.Lock()
 
 TRY_AGAIN = 30.0  # seconds after which an embedder that could not be made is tried again
-SLICE = 64  # turns read in one slice of the work beside the chat
+# One slice of the work beside the chat: it cannot be interrupted, and whoever asks meanwhile shares the processor with
+# it, so it is kept to the time that one or two messages take to embed.
+READ = 16  # turns read,
+ORGANISED = 1  # turns that find their topic,
+EMBEDDED = 2  # messages embedded
 QUOTED = 3  # past turns looked at when a question quotes something said
 STRIPES = 64  # sessions that can be organised side by side
 
@@ -69,7 +73,7 @@ class Remembering:
     def organise(self, owner: Owner, session_id: str) -> None:
         """Bring a session's topics up to date, now."""
         self._try_again()
-        while self._organise(owner, session_id):
+        while self._organise(owner, session_id, PASS):
             pass
 
     def slice(self, owner: Owner, session_id: str, late: Iterable[str] = ()) -> bool:
@@ -80,16 +84,16 @@ class Remembering:
         self._try_again()
         for topic_id in late:
             recount(self._tools, owner, session_id, topic_id)
-        if self._tools.settings.recall.organise == "on" and self._organise(owner, session_id):
+        if self._tools.settings.recall.organise == "on" and self._organise(owner, session_id, ORGANISED):
             return True
         if not self._tools.settings.recall.recall_messages:
             return False
-        progress = self.indexes.read(owner, most=SLICE)
-        return bool(progress.unread or self.indexes.embed(owner))
+        progress = self.indexes.read(owner, most=READ)
+        return bool(progress.unread or self.indexes.embed(owner, most=EMBEDDED))
 
-    def _organise(self, owner: Owner, session_id: str) -> bool:
+    def _organise(self, owner: Owner, session_id: str, most: int) -> bool:
         with self._organising[hash((owner, session_id)) % STRIPES]:
-            return organise(self._tools, self.indexes, owner, session_id)
+            return organise(self._tools, self.indexes, owner, session_id, most)
 
     def _try_again(self) -> None:
         """An embedder that could not be made may be there by now: its weights were fetched, its library installed."""

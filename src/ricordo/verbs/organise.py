@@ -39,7 +39,7 @@ from ricordo.verbs.compaction import (
 from ricordo.verbs.indexing import Indexes
 from ricordo.verbs.tools import Tools
 
-PASS = 32  # turns assigned in one pass
+PASS = 32  # turns assigned in one pass, unless the caller wants fewer
 ANSWERED_WITHIN = timedelta(hours=1)  # a question waits so long for its answer, then it finds its topic alone
 LATEST = datetime.max.replace(tzinfo=UTC)
 BEFORE = 16  # turns read back to know what is being talked about
@@ -91,13 +91,13 @@ class _Pass:
         return Talk(topic.id, recent, topic.message_count, self.closeness)
 
 
-def organise(tools: Tools, indexes: Indexes, owner: Owner, session_id: str) -> bool:
-    """One pass over a session; whether there is more to do."""
+def organise(tools: Tools, indexes: Indexes, owner: Owner, session_id: str, most: int = PASS) -> bool:
+    """One pass over at most so many new turns of a session; whether there is more to do."""
     session = tools.store.session(owner, session_id)
     shelf = tools.store.topics(owner, session_id)
     if session is None or shelf.through >= session.last_turn:
         return False
-    through = min(shelf.through + PASS, session.last_turn)
+    through = min(shelf.through + most, session.last_turn)
     new = list(tools.store.turns(owner, session_id, after=shelf.through, before=through + 1))
     waiting = through == session.last_turn and _awaits_answer(new[-1:], tools.clock.now())
     if waiting:
