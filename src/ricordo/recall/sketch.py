@@ -8,7 +8,7 @@ several models in one vector. Used only above a size where the exact scan would 
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.recall.vectors import Codes, Vectors
+from ricordo.recall.vectors import Codes, Vectors, comparable
 
 _SEGMENT = 128
 _SAMPLE = 4096
@@ -33,6 +33,7 @@ class Sketch:
 
     def likeness(self, query: Vectors) -> Vectors:
         """How alike each row's bits are to the question's; only the order means anything."""
+        query = comparable(query)
         asked = _packed(query[None, :] > 0, len(self._bits))[0]
         total = np.zeros(self._bits.shape[1], dtype=np.float32)
         for start in range(0, len(self._bits), 2):

@@ -20,7 +20,7 @@ from ricordo.topics.cues import CLOSING, CONTINUING, LEANING, OPENING
 from ricordo.topics.following import Following
 from ricordo.topics.thresholds import Scale
 from ricordo.topics.topic import Topic
-from ricordo.topics.vectors import Vector, bytes_of, unit, vector_of
+from ricordo.topics.vectors import Vector, bytes_of, centre_size, matrix_of, unit, vector_of
 
 TITLE_CHARACTERS = 80
 RECENT_MESSAGES = 4
@@ -172,7 +172,7 @@ def _named(message: Said, talk: Talk, topics: Sequence[Topic]) -> list[Topic]:
 
 def _within_reach(message: Said, topics: Sequence[Topic], scale: Scale) -> list[Topic]:
     """The topics that could pass the line for staying if their title helped; reading titles is the dear part."""
-    size = message.vector.size * 4
+    size = centre_size(message.vector.size)
     line = scale.threshold + scale.spread * WEIGHTS.title
     return [topic for topic in topics if len(topic.centre) == size and vector_of(topic.centre) @ message.vector >= line]
 
@@ -220,12 +220,11 @@ def similarity(message: Said, talk: Talk, scale: Scale, weights: Weights = WEIGH
 
 def _back(message: Said, topics: Sequence[Topic], scale: Scale) -> Decision | None:
     """The most similar of the topics that were left: cosine with its centre, helped by its title's words."""
-    size = message.vector.size * 4
+    size = centre_size(message.vector.size)
     comparable = [topic for topic in topics if len(topic.centre) == size]
     if not comparable:
         return None
-    centres = np.frombuffer(b"".join(topic.centre for topic in comparable), dtype="<f4").reshape(-1, size // 4)
-    scores = centres @ message.vector
+    scores = matrix_of([topic.centre for topic in comparable]) @ message.vector
     told = _content(message.text)
     helped = -scale.spread * WEIGHTS.title
     reachable = np.flatnonzero(scores + helped >= scale.return_threshold)
