@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from ricordo.person import FactChange, Flag, FlagState, People, Summary, SummaryKind
 from ricordo.records import Block, Message, Owner, SessionChanges, SessionInfo, SessionMark, StoredReceipt, Trace, Turn
 from ricordo.reports import Damage, Expired, StoreStats
+from ricordo.service_ports import ServiceStore as ServiceStore
 from ricordo.topics.shelf import TopicChange, TopicShelf
 
 
@@ -240,7 +241,7 @@ class TurnStore(Protocol):
         ...
 
     def owners(self, tenant_id: str) -> Iterator[Owner]:
-        """Every user of a tenant who has a session, or facts that outlived one; may change while it is read."""
+        """Every user of a tenant who has a session, a document, or facts; may change while it is read."""
         ...
 
     def receipts(
@@ -368,4 +369,8 @@ class PersonStore(Protocol):
 
 
 class Store(TurnStore, TopicStore, TraceStore, PersonStore, Protocol):
-    """All of it, in one database."""
+    """All of a memory, in one database."""
+
+
+class WholeStore(Store, ServiceStore, Protocol):
+    """A memory and all that a service keeps besides it, in one database."""

@@ -19,6 +19,7 @@ Origin = Literal["chat", "import"]
 Json = Mapping[str, Any]
 
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+RESERVED = "ricordo:"  # how the names of those begin who are no users: no user id may
 _OWNERS = UUID("5f0d7b0e-6f3a-5a63-9f7e-2b1c6c1f0a11")
 
 
@@ -33,6 +34,16 @@ class Owner:
     def key(self) -> UUID:
         """One id for (tenant, user), derived and not looked up, so that a write needs no directory."""
         return uuid5(_OWNERS, f"{len(self.tenant_id)}:{self.tenant_id}{self.user_id}")
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether this is no user but something of the tenant's own, such as its library."""
+        return self.user_id.startswith(RESERVED)
+
+
+def library_of(tenant_id: str) -> Owner:
+    """Whose the documents are that all users of a tenant share."""
+    return Owner(tenant_id, f"{RESERVED}library")
 
 
 @dataclass(frozen=True, slots=True)

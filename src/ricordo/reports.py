@@ -81,6 +81,7 @@ class StoreStats:
     facts: int = 0
     summaries: int = 0
     flags: int = 0
+    documents: int = 0
 
 
 @dataclass(frozen=True, slots=True)

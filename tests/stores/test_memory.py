@@ -4,10 +4,10 @@ import pytest
 
 from ricordo.ports import Store
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.contract import StoreContract
+from ricordo.testing.contract import ServiceContract, StoreContract
 
 
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(StoreContract, ServiceContract):
     @pytest.fixture
     def store(self) -> Store:
         return MemoryStore()

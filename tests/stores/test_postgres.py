@@ -24,7 +24,7 @@ from ricordo.stores.postgres.health import TABLES
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import strategies
 from ricordo.testing.clock import START
-from ricordo.testing.contract import ConstraintContract, StoreContract
+from ricordo.testing.contract import ConstraintContract, ServiceContract, StoreContract
 from ricordo.testing.contract.base import law
 from ricordo.testing.examples import a_block, a_turn, an_owner
 from ricordo.testing.machine import stores_agree
@@ -33,7 +33,7 @@ from ricordo.topics.shelf import TopicChange
 pytest_plugins = ["ricordo.testing.postgres_fixtures"]
 
 
-class TestPostgresStore(StoreContract, ConstraintContract):
+class TestPostgresStore(StoreContract, ServiceContract, ConstraintContract):
     """The suites that every store passes."""
 
     @pytest.fixture

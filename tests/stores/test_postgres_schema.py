@@ -18,6 +18,7 @@ from ricordo.stores.postgres import (
     person_statements,
     schema,
     schema_sql,
+    service_statements,
     shelf_statements,
     statements,
 )
@@ -27,7 +28,8 @@ from ricordo.testing.postgres import PostgresForTests
 pytest_plugins = ["ricordo.testing.postgres_fixtures"]
 
 OWNER = Owner("acme", "anna").key
-WITHOUT_OWNER = {"OWNERS_OF_TENANT", "ALL_OWNERS"}  # listings of owners: there is none to name
+LISTINGS = {"OWNERS_OF_TENANT", "ALL_OWNERS"}  # of owners: there is none to name
+WITHOUT_OWNER = LISTINGS | set(service_statements.WITHOUT_OWNER)
 
 CATALOGUE = """
     SELECT 'column', table_name || '.' || column_name,
@@ -61,7 +63,7 @@ def test_every_key_begins_with_the_owner(postgres_url: str) -> None:
           AND c.conrelid <> 'ricordo.schema_migrations'::regclass
         """,
     )
-    assert len(keys) >= 26
+    assert len(keys) >= 34
     assert {first for _, first in keys} == {"owner"}
 
 
@@ -91,7 +93,9 @@ def test_every_table_is_walled_by_force(postgres_url: str) -> None:
     expected = "(owner = (NULLIF(current_setting('ricordo.owner'::text, true), ''::text))::uuid)"
     assert policies == dict.fromkeys(TABLES, expected)
     extra = rows(postgres_url, "SELECT tablename, cmd FROM pg_policies WHERE schemaname='ricordo' AND cmd <> 'ALL'")
-    assert extra == [("owners", "SELECT"), ("owners", "SELECT")]
+    assert sorted(extra) == sorted(
+        [("owners", "SELECT")] * 2 + [("api_keys", "SELECT")] * 3 + [("jobs", "SELECT")] * 2 + [("jobs", "UPDATE")]
+    )
 
 
 def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None:
@@ -110,7 +114,7 @@ def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None
 
 STATEMENTS = {
     name: text
-    for module in (statements, shelf_statements, person_statements)
+    for module in (statements, shelf_statements, person_statements, service_statements)
     for name, text in vars(module).items()
     if name.isupper() and not name.startswith("_") and "ricordo." in str(text)
 }
@@ -129,10 +133,14 @@ def test_every_statement_names_the_owner(name: str) -> None:
 
 
 def test_the_statements_without_an_owner_read_names_alone() -> None:
-    """The two listings that name no owner touch the table of owners and no other."""
-    for name in WITHOUT_OWNER:
+    """What names no owner touches owners' names, keys without their secrets, or jobs; and changes jobs alone."""
+    for name in LISTINGS:
         assert re.findall(r"ricordo\.\w+", STATEMENTS[name]) == ["ricordo.owners"]
+    for name in service_statements.WITHOUT_OWNER:
+        assert set(re.findall(r"ricordo\.\w+", STATEMENTS[name])) <= {"ricordo.api_keys", "ricordo.jobs"}
+    for name in WITHOUT_OWNER - {"TAKE_JOBS"}:
         assert STATEMENTS[name].strip().startswith("SELECT")
+    assert set(re.findall(r"ricordo\.\w+", STATEMENTS["TAKE_JOBS"])) == {"ricordo.jobs"}
 
 
 def test_all_migrations_on_an_old_database_equal_a_fresh_one(postgres_server: PostgresForTests) -> None:
@@ -253,6 +261,23 @@ FLAG = {
     "owner": OWNER, "subject": "message", "subject_id": "t:query", "flag_id": "f", "session_id": "s", "rules": "[]",
     "origin": "user_said", "state": "flagged", "created_at": 0,
 }  # fmt: skip
+DOCUMENT = {
+    "owner": OWNER, "document_id": "new", "title": "", "kind": "text", "digest": "d", "created_at": 0,
+    "chunk_count": 1, "bytes": 1, "metadata": None,
+}  # fmt: skip
+CHUNK = {
+    "owner": OWNER, "document_id": "d", "position": 0, "chunk_id": "d#0", "text": "x", "heading": "", "start_at": 0,
+    "end_at": 1, "page": None, "vector": None, "embedder": "",
+}  # fmt: skip
+KEY = {
+    "owner": OWNER, "key_id": "k", "tenant_id": "acme", "user_id": None, "name": "", "digest": "0" * 64,
+    "created_at": 0, "last_used_at": None, "revoked_at": None, "scopes": "[]",
+}  # fmt: skip
+JOB = {
+    "owner": OWNER, "kind": "facts", "session_id": "s", "tenant_id": "acme", "user_id": "anna", "due_at": 0,
+    "attempts": 0, "leased_until": None, "leased_by": "", "last_error": "", "again_at": None,
+}  # fmt: skip
+TENURE = {"owner": OWNER, "name": "cleanup", "holder": "here", "until": 0}
 REFUSED: list[tuple[str, dict[str, Any]]] = [
     *(("turns", {**TURN, "query": blank}) for blank in BLANKS),
     *(("turns", {**TURN, "response": blank}) for blank in BLANKS),
@@ -328,6 +353,24 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("flags", {**FLAG, "subject_id": ""}),
     ("flags", {**FLAG, "state": "forgiven"}),
     ("flags", {**FLAG, "rules": "[1,"}),
+    ("documents", {**DOCUMENT, "owner": Owner("acme", "x").key}),
+    ("documents", {**DOCUMENT, "kind": "film"}),
+    ("documents", {**DOCUMENT, "digest": ""}),
+    ("documents", {**DOCUMENT, "chunk_count": -1}),
+    ("documents", {**DOCUMENT, "metadata": "music"}),
+    ("chunks", {**CHUNK, "document_id": "unknown"}),
+    ("chunks", {**CHUNK, "text": ""}),
+    ("chunks", {**CHUNK, "position": -1}),
+    ("chunks", {**CHUNK, "end_at": -1}),
+    ("chunks", {**CHUNK, "page": 0}),
+    ("api_keys", {**KEY, "digest": "secret"}),
+    ("api_keys", {**KEY, "digest": "A" * 64}),
+    ("api_keys", {**KEY, "scopes": "{}"}),
+    ("jobs", {**JOB, "kind": ""}),
+    ("jobs", {**JOB, "attempts": -1}),
+    ("jobs", {**JOB, "leased_by": "somebody"}),
+    ("jobs", {**JOB, "leased_until": 1}),
+    ("leases", {**TENURE, "holder": ""}),
     ("owners", {"owner": Owner("acme", "x").key, "tenant_id": "", "user_id": "x"}),
     ("owners", {"owner": Owner("acme", "x").key, "tenant_id": "acme", "user_id": "x" * 256}),
 ]
@@ -349,6 +392,7 @@ def test_constraints_refuse_what_the_checks_would(postgres_url: str) -> None:
         insert(connection, "owners", {"owner": OWNER, "tenant_id": "acme", "user_id": "anna"})
         insert(connection, "sessions", SESSION)
         insert(connection, "people", {**PERSON, "agent_id": "tutor"})
+        insert(connection, "documents", {**DOCUMENT, "document_id": "d"})
         for table, row in REFUSED:
             with pytest.raises((psycopg.IntegrityError, psycopg.DataError)):
                 insert(connection, table, row)
@@ -363,6 +407,11 @@ def test_constraints_refuse_what_the_checks_would(postgres_url: str) -> None:
         insert(connection, "facts", FACT)
         insert(connection, "summaries", SUMMARY)
         insert(connection, "flags", FLAG)
+        insert(connection, "documents", DOCUMENT)
+        insert(connection, "chunks", CHUNK)
+        insert(connection, "api_keys", KEY)
+        insert(connection, "jobs", JOB)
+        insert(connection, "leases", TENURE)
         for again in ({**TURN, "turn_id": "u"}, {**TURN, "turn_number": 2}):
             with pytest.raises(psycopg.errors.UniqueViolation):
                 insert(connection, "turns", again)

@@ -13,12 +13,12 @@ from psycopg import sql
 
 from ricordo.errors import StoreError
 from ricordo.records import Message, Owner, StoredReceipt, Trace, Turn, message_id
-from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.postgres import PostgresStore, service_statements
 from ricordo.stores.postgres.health import TABLES
 from ricordo.stores.postgres.wall import Standing, Wall, quoted, raise_wall
 from ricordo.testing import strategies
 from ricordo.testing.contract.people import learn
-from ricordo.testing.examples import a_block, a_fact, a_flag, a_summary
+from ricordo.testing.examples import a_block, a_document, a_fact, a_flag, a_key, a_summary, some_chunks
 from ricordo.testing.postgres import PostgresForTests
 from ricordo.topics.shelf import TopicChange
 from ricordo.topics.topic import Topic
@@ -50,6 +50,10 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
         learn(postgres_store, owner, a_fact("secret", turn))
         assert postgres_store.put_summary(owner, a_summary("chat"))
         assert postgres_store.put_flag(owner, a_flag(session_id="chat"))
+        assert postgres_store.put_document(owner, a_document(chunk_count=1), some_chunks(count=1))
+        postgres_store.put_key(a_key("acme", owner.user_id, user_id=owner.user_id))
+        assert postgres_store.enqueue(owner, "facts", "chat", NOW)
+        postgres_store._read(owner, service_statements.LEASE, name="x", holder="y", now=0, until=0)
     return postgres_store
 
 
@@ -115,6 +119,15 @@ INTRUSIONS = {
     " 1, 1, '[]', 0, 0, '', 'extractive', 'user_said')",
     "insert into flags": "INSERT INTO ricordo.flags VALUES (%(other)s, 'message', 'new', 'new', 'chat', '[]',"
     " 'user_said', 'flagged', 0)",
+    "insert into documents": "INSERT INTO ricordo.documents VALUES (%(other)s, 'new', '', 'text', 'd', 0, 0, 0, NULL)",
+    "insert into chunks": "INSERT INTO ricordo.chunks VALUES (%(other)s, 'primer', 9, 'new', 'x', '', 0, 0, NULL,"
+    " NULL, '')",
+    "insert into api_keys": "INSERT INTO ricordo.api_keys VALUES (%(other)s, 'new', 'acme', NULL, '',"
+    " repeat('0', 64), 0, NULL, NULL, '[]')",
+    "insert into jobs": "INSERT INTO ricordo.jobs VALUES (%(other)s, 'new', 'chat', 'acme', 'x', 0, 0, NULL, '', '',"
+    " NULL)",
+    "insert into leases": "INSERT INTO ricordo.leases VALUES (%(other)s, 'new', 'x', 0)",
+    "give a key away": "UPDATE ricordo.api_keys SET owner = %(other)s",
     "give a fact away": "UPDATE ricordo.facts SET owner = %(other)s",
     "give a block away": "UPDATE ricordo.blocks SET owner = %(other)s",
     "give a turn away": "UPDATE ricordo.turns SET owner = %(other)s",
@@ -156,8 +169,33 @@ def test_names_are_listed_by_tenant_only(both: PostgresStore, postgres_url: str)
     with psycopg.connect(postgres_url) as connection:
         connection.execute("SET LOCAL ROLE ricordo_app")
         connection.execute("SET LOCAL ricordo.tenant = 'acme'")
-        assert owners_in(connection, "owners") == {ANNA.key, BRUNO.key}
-        assert all(owners_in(connection, table) == set() for table in TABLES[1:])
+        listed = {"owners", "api_keys", "jobs"}
+        assert all(owners_in(connection, table) == {ANNA.key, BRUNO.key} for table in listed)
+        assert all(owners_in(connection, table) == set() for table in set(TABLES) - listed)
+
+
+def test_a_digest_shows_the_one_key_that_has_it(both: PostgresStore, postgres_url: str) -> None:
+    """Naming a digest shows its key, to be read and not to be changed, and nothing else of anybody."""
+    key = a_key("acme", "anna", user_id="anna")
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("SET LOCAL ROLE ricordo_app")
+        connection.execute(f"SET LOCAL ricordo.digest = '{key.digest}'")
+        assert owners_in(connection, "api_keys") == {ANNA.key}
+        assert all(owners_in(connection, table) == set() for table in TABLES if table != "api_keys")
+        assert connection.execute("UPDATE ricordo.api_keys SET revoked_at = NULL").rowcount == 0
+        assert connection.execute("DELETE FROM ricordo.api_keys").rowcount == 0
+
+
+def test_workers_see_jobs_and_nothing_else(both: PostgresStore, postgres_url: str) -> None:
+    """They may take everybody's jobs; they cannot add or remove one, nor read what it is about."""
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("SET LOCAL ROLE ricordo_app")
+        connection.execute("SET LOCAL ricordo.worker = 'on'")
+        assert owners_in(connection, "jobs") == {ANNA.key, BRUNO.key}
+        assert all(owners_in(connection, table) == set() for table in TABLES if table != "jobs")
+        assert connection.execute("DELETE FROM ricordo.jobs").rowcount == 0
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(INTRUSIONS["insert into jobs"], {"other": BRUNO.key})
 
 
 def login(server: PostgresForTests, url: str, attributes: str) -> tuple[str, str]:

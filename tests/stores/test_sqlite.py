@@ -7,10 +7,10 @@ import pytest
 
 from ricordo.ports import Store
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.contract import ConstraintContract, StoreContract
+from ricordo.testing.contract import ConstraintContract, ServiceContract, StoreContract
 
 
-class TestSqliteStore(StoreContract, ConstraintContract):
+class TestSqliteStore(StoreContract, ServiceContract, ConstraintContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore(tmp_path / "memory.db")

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,21 @@ import pytest
 from ricordo.errors import StoreUnavailable
 from ricordo.person import Source
 from ricordo.records import Message, Owner, StoredReceipt
+from ricordo.service import StoredChunk
 from ricordo.stores.sqlite import SqliteStore, forgetting
 from ricordo.testing.clock import START
 from ricordo.testing.contract.people import learn
-from ricordo.testing.examples import a_fact, a_flag, a_message, a_summary, a_turn, an_answer, an_owner
+from ricordo.testing.examples import (
+    a_document,
+    a_fact,
+    a_flag,
+    a_key,
+    a_message,
+    a_summary,
+    a_turn,
+    an_answer,
+    an_owner,
+)
 
 SECRET = "Zorzi-17-confidenza"
 
@@ -48,6 +60,16 @@ def confide(store: SqliteStore, owner: Owner) -> None:
         learn(store, owner, known)
         assert store.put_summary(owner, a_summary(f"s{n % 5}", n // 5 + 1, text=f"{words} {n}", topics=(SECRET,)))
         assert store.put_flag(owner, a_flag(f"{SECRET}-{n}", f"s{n % 5}", rules=(SECRET,)))
+    for n in range(12):
+        passage = StoredChunk(f"{SECRET}#{n}", f"{SECRET} {n}", 0, words, SECRET, vector=SECRET.encode())
+        document = a_document(f"{SECRET} {n}", 1, title=words, digest=SECRET, metadata={"said": SECRET})
+        assert store.put_document(owner, document, [passage])
+        assert store.set_chunk_vectors(owner, SECRET, {passage.id: words.encode()}) == 1
+        store.put_key(a_key(owner.tenant_id, f"{SECRET} {n}", user_id=owner.user_id, name=SECRET))
+        assert store.enqueue(owner, f"work {n}", f"s{n % 5}", START)
+    (job,) = store.take(SECRET, START, timedelta(1))
+    assert store.fail(job, SECRET, START)
+    assert store.delete_document(owner, f"{SECRET} 3")
     store.clear(owner, "s1")
     store.delete_session(owner, "s2")
     store.expire(owner, turns_before=START, idle_before=None, batch=10)

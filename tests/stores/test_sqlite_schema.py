@@ -9,15 +9,27 @@ import pytest
 
 from ricordo.errors import SchemaError, StoreError
 from ricordo.stores.migrations import Migration, migrations_for
-from ricordo.stores.sqlite import SqliteStore, person_statements, statements
+from ricordo.stores.sqlite import SqliteStore, person_statements, service_statements, statements
 from ricordo.stores.sqlite.database import migrate
+from ricordo.testing.clock import START
 from ricordo.testing.contract.people import learn
-from ricordo.testing.examples import a_fact, a_flag, a_summary, a_topic, a_turn, an_owner
+from ricordo.testing.examples import (
+    a_document,
+    a_fact,
+    a_flag,
+    a_key,
+    a_summary,
+    a_topic,
+    a_turn,
+    an_owner,
+    some_chunks,
+)
 from ricordo.topics.shelf import TopicChange
 
 TABLES = (
     "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
     "people", "facts", "summaries", "flags",
+    "documents", "chunks", "api_keys", "jobs", "leases",
 )  # fmt: skip
 
 
@@ -30,6 +42,10 @@ def path(tmp_path: Path) -> Path:
     learn(store, turn.owner, a_fact("Rome", turn), lesson=1)
     assert store.put_summary(turn.owner, a_summary())
     assert store.put_flag(turn.owner, a_flag())
+    assert store.put_document(turn.owner, a_document(chunk_count=1), some_chunks(count=1))
+    store.put_key(a_key(turn.owner.tenant_id))
+    assert store.enqueue(turn.owner, "facts", "lesson", START)
+    assert store.lease("cleanup", "here", START, START)
     store.close()
     return tmp_path / "memory.db"
 
@@ -115,7 +131,7 @@ def test_every_key_begins_with_the_owner(database: sqlite3.Connection, table: st
     assert keys
     assert all(key[0] == "owner" for key in keys)
     assert all(pairs[0] == ("owner", "owner") for pairs in foreign.values())
-    assert bool(foreign) == (table != "owners")
+    assert bool(foreign) == (table not in ("owners", "api_keys", "jobs", "leases"))
 
 
 def test_no_triggers(database: sqlite3.Connection) -> None:
@@ -124,9 +140,10 @@ def test_no_triggers(database: sqlite3.Connection) -> None:
 
 
 LOOKS_AT_ALL_OWNERS = {"STATS", "OWNERS"}
+WITHOUT_OWNER = {"KEY_BY_DIGEST", "KEYS_OF_TENANT", "JOBS_OF_TENANT", "ANYTHING_DUE", "TAKE_JOBS"}
 NAMED = {
     name: text
-    for module in (statements, person_statements)
+    for module in (statements, person_statements, service_statements)
     for name, text in vars(module).items()
     if name.isupper() and isinstance(text, str) and "WHERE" in text and name not in LOOKS_AT_ALL_OWNERS
 }
@@ -139,7 +156,7 @@ def test_no_statement_walks_a_table(database: sqlite3.Connection, name: str) -> 
     values = dict.fromkeys(re.findall(r":(\w+)", text))
     arguments = values or (None,) * text.count("?")
     plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {text}", arguments)]
-    assert "owner = " in text
+    assert ("owner = " in text) == (name not in WITHOUT_OWNER)
     assert not [step for step in plan if step.startswith("SCAN") and any(table in step for table in TABLES)]
 
 
@@ -161,6 +178,11 @@ def test_no_statement_walks_a_table(database: sqlite3.Connection, name: str) -> 
         ("FACTS_KNOWN", "owner=? AND agent_id=? AND fact_id=?"),
         ("TURNS_THERE", "owner=? AND turn_id=?"),
         ("SET_FLAG", "owner=? AND flag_id=?"),
+        ("CHUNK", "owner=? AND chunk_id=?"),
+        ("CHUNKS", "owner=? AND document_id=?"),
+        ("KEY_BY_DIGEST", "api_keys_by_digest (digest=?)"),
+        ("KEYS_OF_TENANT", "api_keys_by_tenant (tenant_id=?)"),
+        ("JOBS_OF_TENANT", "jobs_by_tenant (tenant_id=?)"),
     ],
 )
 def test_a_statement_reads_no_more_than_it_names(database: sqlite3.Connection, name: str, key: str) -> None:
@@ -298,6 +320,26 @@ def test_an_invalid_turn_is_refused_by_the_database(database: sqlite3.Connection
         "UPDATE flags SET subject_id = ''",
         "UPDATE flags SET state = 'forgiven'",
         "UPDATE flags SET rules = 'imperative'",
+        "UPDATE documents SET owner = zeroblob(16)",
+        "UPDATE documents SET kind = 'film'",
+        "UPDATE documents SET digest = ''",
+        "UPDATE documents SET chunk_count = -1",
+        "UPDATE documents SET metadata = 'music'",
+        "UPDATE chunks SET document_id = 'nowhere'",
+        "UPDATE chunks SET text = ''",
+        "UPDATE chunks SET position = -1",
+        "UPDATE chunks SET end_at = start_at - 1",
+        "UPDATE chunks SET page = 0",
+        "INSERT INTO chunks SELECT owner, document_id, 9, chunk_id, 'x', '', 0, 0, NULL, NULL, '' FROM chunks",
+        "UPDATE api_keys SET owner = x'00'",
+        "UPDATE api_keys SET digest = 'secret'",
+        "UPDATE api_keys SET digest = 'F' || substr(digest, 2)",
+        "UPDATE api_keys SET scopes = 'all'",
+        "UPDATE jobs SET kind = ''",
+        "UPDATE jobs SET attempts = -1",
+        "UPDATE jobs SET leased_by = 'somebody'",
+        "UPDATE jobs SET leased_until = 1",
+        "UPDATE leases SET holder = ''",
     ],
 )
 def test_an_invalid_row_is_refused_by_the_database(database: sqlite3.Connection, statement: str) -> None:

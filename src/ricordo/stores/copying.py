@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ricordo.errors import ConflictError
-from ricordo.ports import Store
+from ricordo.ports import Store, WholeStore
 from ricordo.records import Owner, SessionInfo, Trace, Turn
+from ricordo.service import ApiKey
 from ricordo.stores.rows import ENDLESS
 from ricordo.topics.shelf import TopicShelf
 
@@ -13,9 +14,13 @@ PAGE = 500
 
 
 def copy_to_sqlite(
-    source: Store, owners: Iterable[Owner], path: Path, progress: Callable[[int, int], None] | None = None
+    source: WholeStore,
+    owners: Iterable[Owner],
+    path: Path,
+    progress: Callable[[int, int], None] | None = None,
+    keys: Iterable[ApiKey] = (),
 ) -> None:
-    """Copy all that the owners have; `progress(done, total)` counts owners.
+    """Copy all that the owners have, and API keys; `progress(done, total)` counts owners.
 
     Traces come along for the embedders that topics name; others are made again when they are needed.
     """
@@ -45,8 +50,13 @@ def copy_to_sqlite(
                 target.restore(copy)
             known = [(agent_id, source.people(owner, agent_id)) for agent_id in source.agents(owner)]
             target.restore_person(PersonCopy(owner, known, source.flags(owner, limit=ENDLESS)))
+            for document in source.documents(owner, limit=ENDLESS):
+                target.put_document(owner, document, source.chunks(owner, [document.id]))
+            target.restore_jobs(source.jobs(owner))
             if progress:
                 progress(done, len(everyone))
+        for key in keys:
+            target.put_key(key)
         target.close()
         partial.rename(path)
     finally:

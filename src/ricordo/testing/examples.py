@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from hashlib import sha256
 from uuid import uuid4
 
 from ricordo.archive.block import pack
 from ricordo.person import Fact, Flag, Source, Summary
 from ricordo.placing import open_turn
 from ricordo.records import Block, Json, Message, Owner, Role, Trace, Turn, message_id
+from ricordo.service import ApiKey, Document, StoredChunk
 from ricordo.testing.clock import START
 from ricordo.topics.topic import Topic
 
@@ -103,3 +105,27 @@ def a_flag(subject_id: str = "turn:query", session_id: str = "lesson", **fields:
         "rules": ("imperative",), "origin": "user_said", "state": "flagged", "created_at": START, **fields,
     }  # fmt: skip
     return Flag(**given)  # type: ignore[arg-type]
+
+
+def a_document(document_id: str = "primer", chunk_count: int = 0, **fields: object) -> Document:
+    """A short text."""
+    given = {
+        "title": document_id.title(), "kind": "text", "digest": f"digest of {document_id}", "created_at": START,
+        "chunk_count": chunk_count, "bytes": 12, **fields,
+    }  # fmt: skip
+    return Document(document_id, **given)  # type: ignore[arg-type]
+
+
+def some_chunks(document_id: str = "primer", count: int = 2, **fields: object) -> list[StoredChunk]:
+    """The passages of a document."""
+    return [
+        StoredChunk(f"{document_id}#{n}", document_id, n, f"Passage {n}.", **fields)  # type: ignore[arg-type]
+        for n in range(count)
+    ]
+
+
+def a_key(tenant_id: str, secret: str = "secret", **fields: object) -> ApiKey:
+    """A key to a tenant."""
+    digest = sha256(f"{tenant_id} {secret}".encode()).hexdigest()
+    given = {"id": secret, "user_id": None, "name": "a program", "digest": digest, "created_at": START, **fields}
+    return ApiKey(tenant_id=tenant_id, **given)  # type: ignore[arg-type]

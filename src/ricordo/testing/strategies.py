@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from ricordo.person import FACT_KINDS, TRUST, Fact, Flag, Source, Summary
 from ricordo.records import Json, Message, Owner, StoredReceipt, Turn, canonical, message_id
+from ricordo.service import ApiKey, Document, StoredChunk
 from ricordo.topics.topic import Topic
 
 HOSTILE = (
@@ -230,6 +231,50 @@ def flags(draw: st.DrawFn, session_id: str) -> Flag:
         origin=draw(st.sampled_from(TRUST)),
         state=draw(st.sampled_from(["flagged", "quarantined", "released"])),
         created_at=draw(moments()),
+    )
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[Document, list[StoredChunk]]:
+    """A document with its chunks; those of documents with different ids never share an id."""
+    document_id = draw(ids())
+    chunks = []
+    for position in range(draw(st.integers(0, 3))):
+        start = draw(st.integers(0, 10**6))
+        vector = draw(st.none() | st.binary(max_size=16))
+        chunks.append(
+            StoredChunk(
+                f"{document_id}#{position}", document_id, position, draw(texts()), draw(st.just("") | texts(20)),
+                start, start + draw(st.integers(0, 99)), draw(st.none() | st.integers(1, 99)), vector,
+                "" if vector is None else draw(ids()),
+            )
+        )  # fmt: skip
+    document = Document(
+        id=document_id,
+        title=draw(st.just("") | texts(40)),
+        kind=draw(st.sampled_from(["text", "markdown", "pdf"])),
+        digest=draw(ids()),
+        created_at=draw(moments()),
+        chunk_count=len(chunks),
+        bytes=draw(st.integers(0, 10**9)),
+        metadata=draw(metadata()),
+    )
+    return document, chunks
+
+
+@st.composite
+def api_keys(draw: st.DrawFn, tenant_id: str) -> ApiKey:
+    """A key to a tenant, or to one of its users."""
+    return ApiKey(
+        id=draw(ids()),
+        tenant_id=tenant_id,
+        user_id=draw(st.none() | ids()),
+        name=draw(st.just("") | ids()),
+        digest=sha256(uuid4().bytes).hexdigest(),
+        created_at=draw(moments()),
+        last_used_at=draw(st.none() | moments()),
+        revoked_at=draw(st.none() | moments()),
+        scopes=tuple(draw(st.lists(ids(), max_size=3))),
     )
 
 

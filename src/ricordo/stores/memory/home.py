@@ -3,11 +3,13 @@
 import json
 from bisect import bisect_left, insort
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from threading import RLock
 from uuid import UUID
 
 from ricordo.person import Flag, People, Subject, Summary
 from ricordo.records import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
+from ricordo.service import ApiKey, Document, Job, StoredChunk
 from ricordo.stores import merging, shelving
 from ricordo.stores.rows import ENDLESS, texts_in
 from ricordo.topics.shelf import TopicChange, TopicShelf
@@ -138,11 +140,14 @@ class Home:
     sessions: dict[str, MemorySession] = field(default_factory=dict)
     people: dict[str, People] = field(default_factory=dict)
     flags: dict[tuple[Subject, str], Flag] = field(default_factory=dict)
+    documents: dict[str, Document] = field(default_factory=dict)
+    chunks: dict[str, StoredChunk] = field(default_factory=dict)
+    jobs: dict[tuple[str, str], Job] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is kept of this owner."""
-        return not self.sessions and not any(known.facts for known in self.people.values())
+        return not (self.sessions or self.documents or any(known.facts for known in self.people.values()))
 
     def find(self, turn_id: str) -> Turn | None:
         """One turn by id."""
@@ -154,10 +159,12 @@ class Home:
 
 
 class Homes:
-    """Every owner's home, and the lock around them."""
+    """Every owner's home, what belongs to none of them, and the lock around it all."""
 
     def __init__(self) -> None:
         self._homes: dict[UUID, Home] = {}
+        self._keys: dict[str, ApiKey] = {}
+        self._leases: dict[str, tuple[str, datetime]] = {}
         self._lock = RLock()
 
     def _home(self, owner: Owner) -> Home:

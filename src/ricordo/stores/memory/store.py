@@ -16,11 +16,12 @@ from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
 from ricordo.stores.memory.home import Home, MemorySession
 from ricordo.stores.memory.people import MemoryPeople
+from ricordo.stores.memory.service import MemoryDocuments, MemoryJobs, MemoryKeys
 from ricordo.stores.memory.topics import MemoryTopics, MemoryTraces
 from ricordo.stores.shelving import as_new
 
 
-class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople):
+class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople, MemoryDocuments, MemoryKeys, MemoryJobs):
     """Keeps everything in the process."""
 
     @property
@@ -144,7 +145,8 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople):
     def owners(self, tenant_id: str) -> Iterator[Owner]:
         with self._lock:
             homes = list(self._homes.values())
-        return iter([home.owner for home in homes if home.owner.tenant_id == tenant_id and not home.is_empty])
+        mine = [home for home in homes if home.owner.tenant_id == tenant_id and not home.owner.is_reserved]
+        return iter([home.owner for home in mine if not home.is_empty])
 
     def receipts(
         self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
@@ -213,6 +215,9 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople):
                 "facts": sum(len(known.facts) for known in home.people.values()),
                 "summaries": sum(len(session.summaries) for session in sessions),
                 "flags": len(home.flags),
+                "documents": len(home.documents),
+                "jobs": len(home.jobs),
+                "keys": self._drop_keys(owner),
             }
 
     def stats(self, tenant_id: str) -> StoreStats:
@@ -229,6 +234,7 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople):
                 facts=sum(len(known.facts) for home in homes for known in home.people.values()),
                 summaries=sum(len(session.summaries) for session in sessions),
                 flags=sum(len(home.flags) for home in homes),
+                documents=sum(len(home.documents) for home in homes),
             )
 
     def integrity(self) -> Sequence[Damage]:
@@ -238,8 +244,8 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople):
         from ricordo.stores.copying import copy_to_sqlite
 
         with self._lock:
-            owners = [home.owner for home in self._homes.values()]
-        copy_to_sqlite(self, owners, path, progress)
+            owners, keys = [home.owner for home in self._homes.values()], list(self._keys.values())
+        copy_to_sqlite(self, owners, path, progress, keys)
 
     def close(self) -> None:
         """Nothing to let go of; what is kept stays readable."""

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 
 from ricordo.records import Owner
 from ricordo.reports import Expired
-from ricordo.stores.postgres import person, person_statements, shelf_statements, shelves, statements
+from ricordo.stores.postgres import (
+    person,
+    person_statements,
+    service_statements,
+    shelf_statements,
+    shelves,
+    statements,
+)
 from ricordo.stores.postgres.transaction import Cursor, Transaction
 
 _CONTENT = (
@@ -22,6 +29,10 @@ _CONTENT = (
     statements.DELETE_TURNS,
 )
 _ALL = {
+    "chunks": service_statements.ERASE_CHUNKS,
+    "documents": service_statements.ERASE_DOCUMENTS,
+    "jobs": service_statements.ERASE_JOBS,
+    "keys": service_statements.ERASE_KEYS,
     "facts": person_statements.ERASE_FACTS,
     "people": person_statements.ERASE_PEOPLE,
     "summaries": person_statements.ERASE_SUMMARIES,
@@ -35,7 +46,10 @@ _ALL = {
     "sessions": statements.ERASE_SESSIONS,
     "owners": statements.ERASE_OWNER,
 }
-_TOLD = ("sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags")
+_TOLD = (
+    "sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags",
+    "documents", "jobs", "keys",
+)  # fmt: skip
 
 
 def clear(transaction: Transaction, owner: Owner, session_id: str) -> int | None:

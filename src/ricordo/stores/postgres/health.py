@@ -10,6 +10,7 @@ from ricordo.stores.postgres.transaction import Transaction
 TABLES = (
     "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
     "people", "facts", "summaries", "flags",
+    "documents", "chunks", "api_keys", "jobs", "leases",
 )  # fmt: skip
 
 SIZE = """

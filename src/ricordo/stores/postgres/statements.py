@@ -206,7 +206,8 @@ COUNTS = """
         (SELECT count(*) FROM ricordo.receipts WHERE owner = %(owner)s),
         (SELECT count(*) FROM ricordo.facts WHERE owner = %(owner)s),
         (SELECT count(*) FROM ricordo.summaries WHERE owner = %(owner)s),
-        (SELECT count(*) FROM ricordo.flags WHERE owner = %(owner)s)
+        (SELECT count(*) FROM ricordo.flags WHERE owner = %(owner)s),
+        (SELECT count(*) FROM ricordo.documents WHERE owner = %(owner)s)
 """
 
 # -- holding a session until the commit --------------------------------------------------------------------------
@@ -277,11 +278,12 @@ EMPTY_SESSION = """
     WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
 
-# Under LOCK_OWNER nobody can open a session or learn a fact in between.
+# Under LOCK_OWNER nobody can open a session, learn a fact or add a document in between.
 FORGET_IDLE_OWNER = """
     DELETE FROM ricordo.owners WHERE owner = %(owner)s
       AND NOT EXISTS (SELECT FROM ricordo.sessions WHERE owner = %(owner)s)
       AND NOT EXISTS (SELECT FROM ricordo.facts WHERE owner = %(owner)s)
+      AND NOT EXISTS (SELECT FROM ricordo.documents WHERE owner = %(owner)s)
 """
 
 EXPIRED_TURNS = """

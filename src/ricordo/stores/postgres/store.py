@@ -22,6 +22,7 @@ from ricordo.stores import merging
 from ricordo.stores.postgres import forgetting, health, schema, shelves, statements, writing
 from ricordo.stores.postgres.people import PostgresPeople
 from ricordo.stores.postgres.pool import Pool
+from ricordo.stores.postgres.service import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.snapshot import Snapshot, snapshot
 from ricordo.stores.postgres.topics import PostgresTopics
 from ricordo.stores.postgres.traces import PostgresTraces
@@ -35,7 +36,7 @@ PAGE = 500  # owners listed per round trip
 _NOBODY = UUID(int=0)
 
 
-class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople):
+class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocuments, PostgresKeys, PostgresJobs):
     """Keeps everything in PostgreSQL 15 or later.
 
     `timeout` bounds, in seconds, how long a call waits for a connection and for the server. Behind a pooler that
@@ -161,7 +162,7 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople):
         return self._run(owner, read, repeatable=True)
 
     def owners(self, tenant_id: str) -> Iterator[Owner]:
-        return (owner for page in self._pages(tenant_id) for owner in page)
+        return (owner for page in self._pages(tenant_id) for owner in page if not owner.is_reserved)
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
         return self._patiently(owner, lambda tx: forgetting.clear(tx, owner, session_id))
@@ -185,7 +186,7 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople):
     def stats(self, tenant_id: str) -> StoreStats:
         rows = [row for page in self._pages(tenant_id) for row in self._counts(page)]
         users = sum(row[0] > 0 for row in rows)
-        sessions, turns, open_turns, receipts, *known = (sum(row[column] for row in rows) for column in range(7))
+        sessions, turns, open_turns, receipts, *known = (sum(row[column] for row in rows) for column in range(8))
         size = self._runner.run((), lambda tx: tx.send(health.SIZE, {}), repeatable=True).fetchone()
         return StoreStats(users, sessions, turns, open_turns, receipts, size[0] if size else None, *known)
 
@@ -198,7 +199,7 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople):
         with snapshot(self._pool) as moment:
             then = self._at(moment)
             names = moment.run(self._wall.around_names(), lambda tx: tx.send(statements.ALL_OWNERS, {}))
-            copy_to_sqlite(then, [Owner(*row) for row in names.fetchall()], path, progress)
+            copy_to_sqlite(then, [Owner(*row) for row in names.fetchall()], path, progress, then._all_keys())
 
     def close(self) -> None:
         self._pool.close()
@@ -220,7 +221,7 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople):
                 return written
 
     def _pages(self, tenant_id: str) -> Iterator[list[Owner]]:
-        """A tenant's users, a page at a time."""
+        """A tenant's users and its library, a page at a time."""
         wall, last = self._wall.around_tenant(tenant_id), _NOBODY
         while True:
             place = {"tenant_id": tenant_id, "after": last, "limit": PAGE}

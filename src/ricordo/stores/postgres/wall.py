@@ -53,8 +53,16 @@ class Wall:
         """Only the names of this tenant's users."""
         return self._around("ricordo.tenant", tenant_id)
 
+    def around_digest(self, digest: str) -> tuple[str, ...]:
+        """Only the API key that has this digest."""
+        return self._around("ricordo.digest", digest)
+
+    def around_workers(self) -> tuple[str, ...]:
+        """The jobs of everybody, to be taken."""
+        return self._around("ricordo.worker", "on")
+
     def around_names(self) -> tuple[str, ...]:
-        """The names of all users, for a backup."""
+        """The names of all users, and all API keys, for a backup."""
         return self._around("ricordo.backup", "on")
 
     def _around(self, setting: str, value: str) -> tuple[str, ...]:

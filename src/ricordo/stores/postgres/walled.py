@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ricordo.records import Owner
 from ricordo.stores.postgres.pool import Pool
-from ricordo.stores.postgres.transaction import Row, Runner, Transaction
+from ricordo.stores.postgres.transaction import Row, Runner, Statements, Transaction
 from ricordo.stores.postgres.wall import Wall
 
 T = TypeVar("T")
@@ -38,6 +38,10 @@ class Walled:
         """The rows of one statement, in one round trip."""
         values["owner"] = owner.key
         return self._run(owner, lambda tx: tx.send(statement, values, binary=True), repeatable=True).fetchall()
+
+    def _ask(self, wall: Statements, statement: str, **values: Any) -> list[Row]:
+        """The rows of a statement that no owner's wall fits, behind the one that is given."""
+        return self._runner.run(wall, lambda tx: tx.send(statement, values, binary=True), repeatable=True).fetchall()
 
     def _patiently(self, owner: Owner, work: Callable[[Transaction], T]) -> T:
         """Work that does no harm when it is done twice, and may take long."""

@@ -13,11 +13,14 @@ from typing import Any
 from ricordo.records import Owner
 from ricordo.reports import Expired
 from ricordo.stores.rows import ENDLESS
-from ricordo.stores.sqlite import person, person_statements, shelves
+from ricordo.stores.sqlite import person, person_statements, service_statements, shelves
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.database import SCRUB_DUE
 
-ERASED = ("sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags")  # told of
+ERASED = (
+    "sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags",
+    "documents", "jobs", "keys",
+)  # fmt: skip
 
 
 def clear(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int | None:
@@ -95,7 +98,7 @@ def expire(
 
 def erase(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
     """Remove an owner and note in the same commit that the file has to be scrubbed."""
-    every = {**person_statements.ERASE, **sql.ERASE}
+    every = {**service_statements.ERASE, **person_statements.ERASE, **sql.ERASE}
     gone = {what: writer.execute(delete, (owner.key.bytes,)).rowcount for what, delete in every.items()}
     writer.execute(f"PRAGMA user_version = {SCRUB_DUE}")
     return {what: gone[what] for what in ERASED}

@@ -1,24 +1,17 @@
 """The SQLite store's people: each method is one read or one write operation of `person`."""
 
-import sqlite3
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 
 from ricordo.person import FactChange, Flag, FlagState, People, Summary, SummaryKind
 from ricordo.records import Owner
 from ricordo.stores import unlearning
 from ricordo.stores.rows import ENDLESS
 from ricordo.stores.sqlite import person, snapshots
-from ricordo.stores.sqlite.connections import Connections
+from ricordo.stores.sqlite.lending import Lending
 
 
-class SqlitePeople:
+class SqlitePeople(Lending):
     """What is known of a person."""
-
-    _connections: Connections
-
-    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        raise NotImplementedError
 
     def agents(self, owner: Owner) -> Sequence[str]:
         with self._reading() as reader:

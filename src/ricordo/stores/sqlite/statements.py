@@ -39,7 +39,8 @@ OWNERS = """
 SELECT owner, user_id FROM owners
 WHERE tenant_id = ? AND owner > ?
   AND (EXISTS (SELECT 1 FROM sessions WHERE sessions.owner = owners.owner)
-       OR EXISTS (SELECT 1 FROM facts WHERE facts.owner = owners.owner))
+       OR EXISTS (SELECT 1 FROM facts WHERE facts.owner = owners.owner)
+       OR EXISTS (SELECT 1 FROM documents WHERE documents.owner = owners.owner))
 ORDER BY owner LIMIT ?
 """
 

@@ -27,17 +27,26 @@ from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
 from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
 from ricordo.stores.shelving import unpacked
-from ricordo.stores.sqlite import forgetting, person_statements, restoring, shelves, snapshots, writing
+from ricordo.stores.sqlite import (
+    forgetting,
+    person_statements,
+    restoring,
+    service_statements,
+    shelves,
+    snapshots,
+    writing,
+)
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.connections import Connections
 from ricordo.stores.sqlite.database import translated
 from ricordo.stores.sqlite.people import SqlitePeople
+from ricordo.stores.sqlite.service import SqliteDocuments, SqliteJobs, SqliteKeys
 from ricordo.topics.shelf import TopicChange, TopicShelf
 
 OWNERS_AT_ONCE = 500
 
 
-class SqliteStore(SqlitePeople):
+class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
     """Keeps everything in one SQLite file. `wait` is how many seconds a locked file is waited for."""
 
     def __init__(self, path: Path | str, *, wait: float = 60.0) -> None:
@@ -132,8 +141,8 @@ class SqliteStore(SqlitePeople):
                 page = reader.execute(sql.OWNERS, (tenant_id, reached, OWNERS_AT_ONCE)).fetchall()
             if not page:
                 return
-            for _, user_id in page:
-                yield Owner(tenant_id, user_id)
+            owners = [Owner(tenant_id, user_id) for _, user_id in page]
+            yield from (owner for owner in owners if not owner.is_reserved)
             reached = page[-1][0]
 
     def receipts(
@@ -216,6 +225,7 @@ class SqliteStore(SqlitePeople):
                 sql.STATS, {"tenant_id": tenant_id}
             ).fetchone()
             known = reader.execute(person_statements.STATS, {"tenant_id": tenant_id}).fetchone()
+            known += reader.execute(service_statements.STATS, {"tenant_id": tenant_id}).fetchone()
         files = (Path(f"{self._path}{suffix}") for suffix in ("", "-wal"))
         size = sum(file.stat().st_size for file in files if file.exists())
         return StoreStats(users, sessions, turns, open_turns, receipts, size, *known)

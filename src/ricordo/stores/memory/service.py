@@ -1,0 +1,190 @@
+"""The reference store's documents, API keys, jobs and leases: the same dictionaries, the same lock."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from ricordo.records import Owner
+from ricordo.service import ApiKey, Document, Job, JobStats, StoredChunk
+from ricordo.stores import filing, queueing
+from ricordo.stores.memory.home import Homes
+
+
+class MemoryDocuments(Homes):
+    """Documents and their chunks."""
+
+    def put_document(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
+        filing.check_document(document, chunks)
+        with self._lock:
+            home = self._home(owner)
+            if filing.is_known(home.documents.get(document.id), document):
+                return False
+            filing.check_chunk_ids(sorted({chunk.id for chunk in chunks} & home.chunks.keys()))
+            home.documents[document.id] = document
+            home.chunks |= {chunk.id: chunk for chunk in chunks}
+            return True
+
+    def documents(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
+        with self._lock:
+            found = list(self._home(owner).documents.values())
+        if before is not None:
+            found = [each for each in found if _age(each) < _age(before)]
+        return sorted(found, key=_age, reverse=True)[: max(0, limit)]
+
+    def document(self, owner: Owner, document_id: str) -> Document | None:
+        with self._lock:
+            return self._home(owner).documents.get(document_id)
+
+    def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
+        with self._lock:
+            every = list(self._home(owner).chunks.values())
+        found = [chunk for chunk in every if document_ids is None or chunk.document_id in document_ids]
+        return sorted(found, key=lambda chunk: (chunk.document_id, chunk.position))
+
+    def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
+        with self._lock:
+            return self._home(owner).chunks.get(chunk_id)
+
+    def delete_document(self, owner: Owner, document_id: str) -> bool:
+        with self._lock:
+            home = self._home(owner)
+            home.chunks = {name: each for name, each in home.chunks.items() if each.document_id != document_id}
+            return home.documents.pop(document_id, None) is not None
+
+    def set_chunk_vectors(self, owner: Owner, embedder: str, vectors: Mapping[str, bytes]) -> int:
+        with self._lock:
+            chunks = self._home(owner).chunks
+            known = vectors.keys() & chunks.keys()
+            for name in known:
+                chunks[name] = replace(chunks[name], vector=vectors[name], embedder=embedder)
+            return len(known)
+
+
+class MemoryKeys(Homes):
+    """API keys, by digest."""
+
+    def put_key(self, key: ApiKey) -> None:
+        with self._lock:
+            mine = [other for other in self._keys.values() if other.tenant_id == key.tenant_id]
+            known = self._keys.get(key.digest)
+            filing.check_key(key, [*mine, *([known] if known else [])])
+            self._keys[key.digest] = key
+
+    def key_by_digest(self, digest: str) -> ApiKey | None:
+        with self._lock:
+            return self._keys.get(digest)
+
+    def keys(self, tenant_id: str) -> Sequence[ApiKey]:
+        with self._lock:
+            found = [key for key in self._keys.values() if key.tenant_id == tenant_id]
+        return sorted(found, key=lambda key: (key.created_at, key.id))
+
+    def revoke_key(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
+        with self._lock:
+            for key in self.keys(tenant_id):
+                if key.id == key_id:
+                    self._keys[key.digest] = key if key.revoked_at else replace(key, revoked_at=now)
+                    return self._keys[key.digest]
+            return None
+
+    def key_used(self, key: ApiKey, now: datetime) -> None:
+        with self._lock:
+            stored = self._keys.get(key.digest)
+            if stored:
+                self._keys[key.digest] = replace(stored, last_used_at=max(stored.last_used_at or now, now))
+
+    def _drop_keys(self, owner: Owner) -> int:
+        gone = [key.digest for key in self._keys.values() if filing.keeper_of(key) == owner]
+        for digest in gone:
+            del self._keys[digest]
+        return len(gone)
+
+
+class MemoryJobs(Homes):
+    """Work that waits, and leases."""
+
+    def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
+        wish = queueing.a_wish(owner, kind, session_id, due_at)
+        with self._lock:
+            home = self._home(owner)
+            if session_id and session_id not in home.sessions:
+                return False
+            place = (kind, session_id)
+            home.jobs[place] = queueing.wished(home.jobs.get(place), wish, postpone=postpone)
+            return True
+
+    def take(
+        self, worker: str, now: datetime, lease: timedelta, *, limit: int = 1, kinds: Sequence[str] | None = None
+    ) -> Sequence[Job]:
+        with self._lock:
+            due = [
+                job
+                for home in self._homes.values()
+                for job in home.jobs.values()
+                if queueing.is_due(job, now) and (kinds is None or job.kind in kinds)
+            ]
+            taken = [queueing.taken(job, worker, now + lease) for job in queueing.in_order(due)[: max(0, limit)]]
+            for job in taken:
+                self._home(job.owner).jobs[job.kind, job.session_id] = job
+            return taken
+
+    def finish(self, job: Job) -> bool:
+        with self._lock:
+            stored = self._held(job)
+            return stored is not None and self._put_job(job, queueing.finished(stored))
+
+    def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
+        with self._lock:
+            stored = self._held(job)
+            return stored is not None and self._put_job(job, queueing.failed(stored, error, retry_at))
+
+    def hand_back(self, job: Job) -> bool:
+        with self._lock:
+            stored = self._held(job)
+            return stored is not None and self._put_job(job, queueing.handed_back(stored))
+
+    def extend(self, job: Job, until: datetime) -> bool:
+        with self._lock:
+            stored = self._held(job)
+            return stored is not None and self._put_job(job, replace(stored, leased_until=until))
+
+    def jobs(self, owner: Owner) -> Sequence[Job]:
+        with self._lock:
+            found = self._home(owner).jobs
+            return [found[place] for place in sorted(found)]
+
+    def jobs_stats(self, tenant_id: str, now: datetime) -> JobStats:
+        with self._lock:
+            homes = [home for home in self._homes.values() if home.owner.tenant_id == tenant_id]
+            return queueing.counted([job for home in homes for job in home.jobs.values()], now)
+
+    def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
+        with self._lock:
+            other, ends = self._leases.get(name, (holder, now))
+            if other != holder and ends > now:
+                return False
+            self._leases[name] = (holder, until)
+            return True
+
+    def end_lease(self, name: str, holder: str) -> bool:
+        with self._lock:
+            if self._leases.get(name, ("", None))[0] != holder:
+                return False
+            del self._leases[name]
+            return True
+
+    def _held(self, job: Job) -> Job | None:
+        stored = self._home(job.owner).jobs.get((job.kind, job.session_id))
+        return stored if queueing.holds(stored, job) else None
+
+    def _put_job(self, job: Job, after: Job | None) -> bool:
+        jobs = self._home(job.owner).jobs
+        if after is None:
+            del jobs[job.kind, job.session_id]
+        else:
+            jobs[job.kind, job.session_id] = after
+        return True
+
+
+def _age(document: Document) -> tuple[datetime, str]:
+    return document.created_at, document.id

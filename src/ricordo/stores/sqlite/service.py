@@ -1,0 +1,224 @@
+"""The SQLite store's documents, API keys, jobs and leases: each method is one read or one write operation.
+
+What may be kept is decided in `ricordo.stores.filing`, what becomes of a job in `ricordo.stores.queueing`.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from ricordo.records import Owner
+from ricordo.service import ApiKey, Document, Job, JobStats, StoredChunk
+from ricordo.stores import filing, queueing
+from ricordo.stores.rows import ENDLESS, micros
+from ricordo.stores.service_rows import (
+    chunk_to_row,
+    document_to_row,
+    job_to_row,
+    key_to_row,
+    row_to_chunk,
+    row_to_document,
+    row_to_job,
+    row_to_key,
+)
+from ricordo.stores.sqlite import service_statements as sql
+from ricordo.stores.sqlite import statements
+from ricordo.stores.sqlite.lending import Lending
+
+
+class SqliteDocuments(Lending):
+    """Documents and their chunks."""
+
+    def put_document(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
+        filing.check_document(document, chunks)
+        key = owner.key.bytes
+
+        def put(writer: sqlite3.Connection) -> bool:
+            rows = writer.execute(sql.DOCUMENT, (key, document.id)).fetchall()
+            if filing.is_known(row_to_document(rows[0]) if rows else None, document):
+                return False
+            ids = json.dumps([chunk.id for chunk in chunks])
+            filing.check_chunk_ids(name for (name,) in writer.execute(sql.CHUNKS_KNOWN, (key, ids)))
+            writer.execute(statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
+            writer.execute(sql.ADD_DOCUMENT, (key, *document_to_row(document)))
+            writer.executemany(sql.ADD_CHUNK, [(key, *chunk_to_row(chunk)) for chunk in chunks])
+            return True
+
+        return self._connections.write(put)
+
+    def documents(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
+        place = (ENDLESS, "") if before is None else (micros(before.created_at), before.id)
+        with self._reading() as reader:
+            rows = reader.execute(sql.DOCUMENTS, (owner.key.bytes, *place, max(0, min(limit, ENDLESS)))).fetchall()
+        return [row_to_document(row) for row in rows]
+
+    def document(self, owner: Owner, document_id: str) -> Document | None:
+        with self._reading() as reader:
+            rows = reader.execute(sql.DOCUMENT, (owner.key.bytes, document_id)).fetchall()
+        return row_to_document(rows[0]) if rows else None
+
+    def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
+        with self._reading() as reader:
+            if document_ids is None:
+                rows = reader.execute(sql.ALL_CHUNKS, (owner.key.bytes,)).fetchall()
+            else:
+                rows = reader.execute(sql.CHUNKS, (owner.key.bytes, json.dumps(list(document_ids)))).fetchall()
+        return [row_to_chunk(row) for row in rows]
+
+    def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
+        with self._reading() as reader:
+            rows = reader.execute(sql.CHUNK, (owner.key.bytes, chunk_id)).fetchall()
+        return row_to_chunk(rows[0]) if rows else None
+
+    def delete_document(self, owner: Owner, document_id: str) -> bool:
+        place = (owner.key.bytes, document_id)
+
+        def delete(writer: sqlite3.Connection) -> bool:
+            writer.execute(sql.DROP_CHUNKS, place)
+            return writer.execute(sql.DROP_DOCUMENT, place).rowcount == 1
+
+        return self._connections.write(delete)
+
+    def set_chunk_vectors(self, owner: Owner, embedder: str, vectors: Mapping[str, bytes]) -> int:
+        rows = [(vector, embedder, owner.key.bytes, chunk_id) for chunk_id, vector in vectors.items()]
+        if not rows:
+            return 0
+        return self._connections.write(lambda writer: writer.executemany(sql.SET_VECTOR, rows).rowcount)
+
+
+class SqliteKeys(Lending):
+    """API keys."""
+
+    def put_key(self, key: ApiKey) -> None:
+        def put(writer: sqlite3.Connection) -> None:
+            known = writer.execute(sql.KEYS_OF_TENANT, (key.tenant_id,)).fetchall()
+            known += writer.execute(sql.KEY_BY_DIGEST, (key.digest,)).fetchall()
+            filing.check_key(key, map(row_to_key, known))
+            writer.execute(sql.ADD_KEY, (filing.keeper_of(key).key.bytes, *key_to_row(key)))
+
+        self._connections.write(put)
+
+    def key_by_digest(self, digest: str) -> ApiKey | None:
+        with self._reading() as reader:
+            rows = reader.execute(sql.KEY_BY_DIGEST, (digest,)).fetchall()
+        return row_to_key(rows[0]) if rows else None
+
+    def keys(self, tenant_id: str) -> Sequence[ApiKey]:
+        with self._reading() as reader:
+            return [row_to_key(row) for row in reader.execute(sql.KEYS_OF_TENANT, (tenant_id,))]
+
+    def revoke_key(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
+        found = next((key for key in self.keys(tenant_id) if key.id == key_id), None)
+        if found is None or found.revoked_at:
+            return found
+        place = (micros(now), filing.keeper_of(found).key.bytes, key_id)
+        self._connections.write(lambda writer: writer.execute(sql.REVOKE_KEY, place))
+        return self.key_by_digest(found.digest)
+
+    def key_used(self, key: ApiKey, now: datetime) -> None:
+        place = {"owner": filing.keeper_of(key).key.bytes, "key_id": key.id, "digest": key.digest, "now": micros(now)}
+        self._connections.write(lambda writer: writer.execute(sql.KEY_USED, place))
+
+
+class SqliteJobs(Lending):
+    """Work that waits, and leases."""
+
+    def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
+        wish = queueing.a_wish(owner, kind, session_id, due_at)
+
+        def put(writer: sqlite3.Connection) -> bool:
+            there = (owner.key.bytes, session_id)
+            if session_id and not writer.execute(statements.LAST_TURN_OF_SESSION, there).fetchall():
+                return False
+            stored = _job(writer, wish)
+            wished = queueing.wished(stored, wish, postpone=postpone)
+            if wished != stored:
+                _put_job(writer, wished)
+            return True
+
+        return self._connections.write(put)
+
+    def take(
+        self, worker: str, now: datetime, lease: timedelta, *, limit: int = 1, kinds: Sequence[str] | None = None
+    ) -> Sequence[Job]:
+        values = {
+            "worker": worker,
+            "now": micros(now),
+            "until": micros(now + lease),
+            "limit": max(0, limit),
+            "kinds": None if kinds is None else json.dumps(list(kinds)),
+        }
+        with self._reading() as reader:  # whoever asks every second does not keep writers waiting
+            if not reader.execute(sql.ANYTHING_DUE, values).fetchall():
+                return []
+        rows = self._connections.write(lambda writer: writer.execute(sql.TAKE_JOBS, values).fetchall())
+        return queueing.in_order([row_to_job(row) for row in rows])
+
+    def finish(self, job: Job) -> bool:
+        return self._change_job(job, queueing.finished)
+
+    def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
+        return self._change_job(job, lambda stored: queueing.failed(stored, error, retry_at))
+
+    def hand_back(self, job: Job) -> bool:
+        return self._change_job(job, queueing.handed_back)
+
+    def extend(self, job: Job, until: datetime) -> bool:
+        return self._change_job(job, lambda stored: replace(stored, leased_until=until))
+
+    def jobs(self, owner: Owner) -> Sequence[Job]:
+        with self._reading() as reader:
+            return [row_to_job(row) for row in reader.execute(sql.JOBS, (owner.key.bytes,))]
+
+    def jobs_stats(self, tenant_id: str, now: datetime) -> JobStats:
+        with self._reading() as reader:
+            return queueing.counted(map(row_to_job, reader.execute(sql.JOBS_OF_TENANT, (tenant_id,))), now)
+
+    def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
+        values = {
+            "owner": queueing.CLUSTER.key.bytes,
+            "name": name,
+            "holder": holder,
+            "now": micros(now),
+            "until": micros(until),
+        }
+        return self._connections.write(lambda writer: writer.execute(sql.LEASE, values).rowcount) == 1
+
+    def end_lease(self, name: str, holder: str) -> bool:
+        place = (queueing.CLUSTER.key.bytes, name, holder)
+        return self._connections.write(lambda writer: writer.execute(sql.END_LEASE, place).rowcount) == 1
+
+    def restore_jobs(self, jobs: Sequence[Job]) -> None:
+        """Write jobs as they were elsewhere: a backup's way in."""
+        if jobs:
+            rows = [(job.owner.key.bytes, *job_to_row(job)) for job in jobs]
+            self._connections.write(lambda writer: writer.executemany(sql.PUT_JOB, rows))
+
+    def _change_job(self, job: Job, change: Callable[[Job], Job | None]) -> bool:
+        def put(writer: sqlite3.Connection) -> bool:
+            stored = _job(writer, job)
+            if stored is None or not queueing.holds(stored, job):
+                return False
+            after = change(stored)
+            if after is None:
+                writer.execute(sql.DROP_JOB, _place(job))
+            else:
+                _put_job(writer, after)
+            return True
+
+        return self._connections.write(put)
+
+
+def _place(job: Job) -> tuple[bytes, str, str]:
+    return job.owner.key.bytes, job.kind, job.session_id
+
+
+def _job(connection: sqlite3.Connection, job: Job) -> Job | None:
+    rows = connection.execute(sql.JOB, _place(job)).fetchall()
+    return row_to_job(rows[0]) if rows else None
+
+
+def _put_job(writer: sqlite3.Connection, job: Job) -> None:
+    writer.execute(sql.PUT_JOB, (job.owner.key.bytes, *job_to_row(job)))
