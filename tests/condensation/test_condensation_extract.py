@@ -158,6 +158,21 @@ def test_example() -> None:
     assert short.text.endswith(f"(+{short.left_out} altri)")
 
 
+def test_code_survives() -> None:
+    """A block of code survives with its lines, in a summary and in the one that extends it."""
+    block = "```python\nfor x in y:\n    print(x)\n```"
+    first = made(talk(f"Che cosa fa?\n{block}\nNon capisco.", "Stampa tutto."))
+    assert block in first.text
+    second = made(talk("Parliamo di vela.", "La vela è bianca.", first=2), previous=first)
+    assert block in second.text
+
+
+def test_long_code_is_counted() -> None:
+    """Code that is too long for a summary is said to be left out."""
+    found = made(talk("Ecco:\n```\n" + "x = 1\n" * 300 + "```", "Letto."), 100)
+    assert found.left_out == 1
+
+
 def test_cited_chunks_survive() -> None:
     """The chunks that an answer cites are evidence, though nobody spelled them."""
     turns = [turn(1, "Cosa dice il testo?", "Dice che piove.", chunks=["manuale:7", "manuale:9"])]

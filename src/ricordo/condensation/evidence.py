@@ -25,7 +25,7 @@ _WORTH: Mapping[str, float] = {
     "chunk": 2.0,
     "code": 2.0,
 }
-_LONGEST = 400  # more than this is a document, not evidence
+_LONGEST = 400  # characters of code; more than this gives way first
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ _MONTH_OF = rf"\b(?i:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}}\b)? |
 # what people paste.
 _MARKED = re.compile(
     rf"""
-      (?P<code> ```.*?``` | ~~~.*?~~~ | `[^`\n]{{1,400}}` )
+      (?P<code> `[^`\n]{{1,400}}` )
     | (?P<url> \b(?:https?|ftp)://[^\s<>"'«»`]+ | \bwww\.[^\s<>"'«»`]+
         | (?<![\w.+-])[\w.+-]{{1,64}}@[\w-]{{1,64}}\.[\w.-]{{0,64}}\w )
     | (?P<path> (?<![\w/.])(?:~|\.{{1,2}})?/(?:[\w.@+-]{{1,80}}/){{0,30}}[\w.@+-]{{0,80}}\w/?
@@ -84,7 +84,10 @@ _NAME = re.compile(
     rf"(?<![\w`])(?:(?:Dr|Mr|Mrs|Ms|St|Prof|Dott|Sig|Ing|Avv)\. )?{_CAPITALISED}"
     rf"(?: (?:(?:di|de|da|del|della|dei|degli|van|von|of the|of|the|la) )?{_CAPITALISED}){{0,5}}"
 )
-_WORTH_A_LOOK = re.compile(r"[\d`/\\@_#~(]|www\.|[a-z][A-Z]|\.[a-z]")
+_BLOCK = re.compile(r"```.*?```|~~~.*?~~~", re.DOTALL)
+_SIGN = re.compile(r"(?<!\S)\S*?(?:`[^`\n]{1,400}`|[\d`/\\@_#~]|\(\)|[a-z][A-Z]|\.\w)\S*")
+_LONGEST_MONTH = 12
+_WORDS_AFTER = re.compile(r"(?: \S+){1,3}")
 _LIST_MARK = re.compile(r"(?m)^[ \t]*(?:\d{1,2}[.)]|[-*•#>]+)[ \t]+")
 _LOWER = re.compile(r"(?<![\w'’])[a-zà-öø-ÿ]\w+")
 _ELISION = re.compile(r"(?:L|Un|All|Dell|Nell|Sull|Dall|Quell|Quest|C)['’]", re.IGNORECASE)
@@ -98,8 +101,13 @@ def find(text: str) -> list[Evidence]:
     found: dict[str, tuple[int, Evidence]] = {}
     taken: list[tuple[int, int]] = []
     plain = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), text)
-    if _WORTH_A_LOOK.search(plain):
-        for match in _MARKED.finditer(plain):
+    if "```" in plain or "~~~" in plain:
+        for block in _BLOCK.finditer(plain):
+            if block[0].strip("`~ \n"):
+                _note(found, block.start(), Evidence(block[0], "code", weak=len(block[0]) > _LONGEST))
+        plain = _BLOCK.sub(lambda block: " " * (len(block[0]) - 1) + "\n", plain)
+    for start, end in _windows(plain):
+        for match in _MARKED.finditer(plain, start, end):
             evidence = _marked(match)
             if evidence is not None:
                 taken.append(match.span())
@@ -109,8 +117,29 @@ def find(text: str) -> list[Evidence]:
     return [evidence for _, evidence in sorted(found.values(), key=lambda each: each[0])]
 
 
+def _windows(text: str) -> Iterable[tuple[int, int]]:
+    """The stretches that can hold more than names: words with a digit or a sign in them, and their neighbours.
+
+    Most of what people write is plain words, and looking there for paths and dates is what would take time.
+    """
+    low = high = 0
+    for word in _SIGN.finditer(text):
+        # A month may stand before its day, a unit or a month and a year after their number.
+        start, after = word.start(), _WORDS_AFTER.match(text, word.end())
+        end = after.end() if after else word.end()
+        before = text.rfind(" ", max(start - _LONGEST_MONTH, 0), max(start - 1, 0))
+        begin = before + 1 if before >= 0 else max(start - _LONGEST_MONTH, 0)
+        if begin > high:
+            if high > low:
+                yield low, high
+            low = begin
+        high = max(high, end)
+    if high > low:
+        yield low, high
+
+
 def _note(found: dict[str, tuple[int, Evidence]], at: int, evidence: Evidence) -> None:
-    if 0 < len(evidence.text) <= _LONGEST:
+    if evidence.text:
         found.setdefault(evidence.text, (at, evidence))
 
 

@@ -45,10 +45,11 @@ def extract(
     before = read(previous.text) if previous else Sheet()
     wording = wording_for(language)
     noted = list(_noted(before))
-    candidates = [*noted, *_said(messages, wording)]
+    found = [find(message.content) for message in messages]
+    candidates = [*noted, *_said(messages, found, wording)]
     fitting = Fitting(limit_tokens, counter, wording, lambda chosen: _lines(candidates, chosen))
-    order = _by_rank(scores(candidates), len(noted))
-    sheet = fitting.fill([each.text for each in candidates], order, evidence_of(messages, before), before.left_out)
+    order = _alternating(scores(candidates), len(noted))
+    sheet = fitting.fill([each.text for each in candidates], order, by_rank(messages, found, before), before.left_out)
     text = sheet.text(wording)
     if not text:
         return None
@@ -97,6 +98,11 @@ def unchanged(previous: Summary | None, limit_tokens: int, counter: Counts) -> C
 
 def evidence_of(messages: Sequence[Message], before: Sheet) -> list[Evidence]:
     """All evidence by rank: of what was said, of the chunks that answers cite, and of the earlier summary."""
+    return by_rank(messages, [find(message.content) for message in messages], before)
+
+
+def by_rank(messages: Sequence[Message], found: Sequence[Sequence[Evidence]], before: Sheet) -> list[Evidence]:
+    """The same, where the evidence of each message has been found already."""
     common = common_words(message.content for message in messages)
 
     def pairs() -> Iterable[tuple[Evidence, float]]:
@@ -106,10 +112,9 @@ def evidence_of(messages: Sequence[Message], before: Sheet) -> list[Evidence]:
             yield known[0] if known else Evidence(item, "name"), _NOTED * (1 - position / len(before.mentioned))
         for line in before.lines:
             yield from ((each, _NOTED) for each in find(divided(line)[1]))
-        for message in messages:
+        for message, named in zip(messages, found, strict=True):
             bonus = _USER if message.role == "user" else 0.0
-            found = find(message.content)
-            yield from ((each, bonus) for each in found if not (each.weak and each.text.lower() in common))
+            yield from ((each, bonus) for each in named if not (each.weak and each.text.lower() in common))
             yield from ((Evidence(chunk, "chunk"), bonus) for chunk in message.chunk_ids)
 
     return ranked(pairs())
@@ -123,14 +128,15 @@ def _noted(before: Sheet) -> Iterable[Sentence]:
             yield Sentence(text, speaker, "noted", opening=True, named=tuple(find(text)))
 
 
-def _said(messages: Sequence[Message], wording: Wording) -> Iterable[Sentence]:
-    for message in messages:
+def _said(messages: Sequence[Message], found: Sequence[Sequence[Evidence]], wording: Wording) -> Iterable[Sentence]:
+    for message, things in zip(messages, found, strict=True):
+        speaker = wording.speaker(message.role)
         for position, text in enumerate(sentences(message.content)):
-            speaker = wording.speaker(message.role)
-            yield Sentence(text, speaker, message.role, opening=position == 0, named=tuple(find(text)))
+            named = tuple(each for each in things if each.text in text)
+            yield Sentence(text, speaker, message.role, opening=position == 0, named=named)
 
 
-def _by_rank(order: Sequence[float], noted: int) -> Iterable[int]:
+def _alternating(order: Sequence[float], noted: int) -> Iterable[int]:
     """Noted and new sentences by turns, best first: a summary that is extended keeps about half of its room."""
     old = in_turn(order[:noted])
     new = (noted + position for position in in_turn(order[noted:]))

@@ -1,7 +1,7 @@
 """Lines and evidence within a number of tokens: candidates by rank go in, a sheet that fits comes out.
 
-Half of the room is for sentences, the rest for evidence that they do not hold; what either leaves, the other takes.
-Costs are added up piece by piece, which overestimates, and the whole is counted once in the end.
+Two fifths of the room are for sentences, the rest for evidence that they do not hold; what either leaves, the other
+takes. Costs are added up piece by piece, which overestimates, and the whole is counted once in the end.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ from ricordo.condensation.layout import BETWEEN, Sheet
 from ricordo.condensation.seams import Counts
 from ricordo.condensation.wording import Wording
 
-_FOR_SENTENCES = 0.5
+_FOR_SENTENCES = 0.4
 _TAIL = 12  # label, count and what joining tokens may cost
 
 Written = Callable[[Sequence[int]], tuple[str, ...]]

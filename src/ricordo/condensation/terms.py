@@ -32,6 +32,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _PHRASE = re.compile(r"[^\W\d_]+|[^\w\s'’-]|\n|\d+")
 _VOWELS = "aeiouàèéìòù"
 _LONGEST_PHRASE = 3
+_BEGINNING = 600  # characters of a text: what it is about shows there
 
 
 def language_of(texts: Iterable[str], default: str = "en") -> str:
@@ -70,7 +71,7 @@ def key_topics(texts: Sequence[str], *, most: int = 8, before: Sequence[str] = (
     counts: Counter[tuple[str, ...]] = Counter()
     spelled: dict[tuple[str, ...], str] = {}
     for text in texts:
-        for phrase in _phrases(text):
+        for phrase in _phrases(text[:_BEGINNING]):
             for size in range(1, min(len(phrase), _LONGEST_PHRASE) + 1):
                 for start in range(len(phrase) - size + 1):
                     words = phrase[start : start + size]
