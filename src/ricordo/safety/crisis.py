@@ -7,10 +7,10 @@ little: it is not a diagnosis, and its data are NOT CLINICALLY VALIDATED.
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ricordo.safety.hidden import normalise
+from ricordo.safety.hidden import HIDDEN
 from ricordo.safety.phrases import Category, CrisisPhrases, CrisisRule, shipped_phrases
 
 MOST_CHARACTERS = 4_000
@@ -18,7 +18,7 @@ MOST_CHARACTERS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Crisis:
-    """What was seen. Tier 1 is distress or worry for another, 2 ideation or disclosure, 3 a plan, a means, danger now."""
+    """What was seen. Tier 1: distress, worry for another. 2: ideation, disclosure. 3: a plan, a means, danger now."""
 
     tier: int
     rule: str
@@ -56,23 +56,22 @@ def reply(crisis: Crisis, language: str | None = None, *, phrases: Sequence[Cris
 
 def fold(text: str) -> str:
     """A text as the phrases are written: lower case, no accents, no drawn-out letters, only sentence marks left."""
-    plain = normalise(text, MOST_CHARACTERS).casefold()
+    plain = text[:MOST_CHARACTERS]
     if not plain.isascii():
-        plain = unicodedata.normalize("NFD", plain.translate(_QUOTES))
-        plain = _MARKS.sub("", plain)
-    plain = _CONTRACTED.sub("", plain)
-    plain = _DRAWN_OUT_END.sub(r"\1", plain)
-    plain = _DRAWN_OUT.sub(r"\1\1", plain)
-    return _SPACES.sub(" ", _OTHER.sub(" ", plain)).strip()
+        plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", plain)).translate(_QUOTES)
+    plain = _CONTRACTED.sub("", plain.casefold())
+    if _DRAWN_OUT.search(plain):
+        plain = _DRAWN_OUT.sub(r"\1\1", _DRAWN_OUT_END.sub(r"\1", plain))
+    return _OTHER.sub(" ", plain).strip()
 
 
-_QUOTES = str.maketrans("’‘`´“”«»„\n", '\'\'\'\'"""""\n')
-_MARKS = re.compile(r"[\u0300-\u036f]")
+_QUOTES = str.maketrans("’‘`´“”«»„", "''''" + '"' * 5)
+_UNSEEN = re.compile(rf"[\u0300-\u036f]|{HIDDEN.pattern}")
 _CONTRACTED = re.compile(r"'(?=(?:t|m|s|re|ve|d|ll)\b)")
 _DRAWN_OUT_END = re.compile(r"([a-z])\1{2,}\b")
 _DRAWN_OUT = re.compile(r"([a-z])\1{2,}")
-_OTHER = re.compile(r"[^\w\s.!?;\"+]|_")
-_SPACES = re.compile(r"[^\S\n]+")
+_OTHER = re.compile(r'(?:[^\w\s.!?;"+]|_|[^\S\n])+')
+_ENDS = ".!?;\n"
 _WORD = re.compile(r"[a-z0-9+]+")
 
 
@@ -87,17 +86,33 @@ def _signs(text: str, known: CrisisPhrases) -> list[CrisisRule]:
     seen = set(known.triggers.findall(text))
     if not seen:
         return []
-    signs: list[CrisisRule] = []
-    calm: list[tuple[int, int]] | None = None
-    for rule in known.rules:
-        if not any(word.startswith(need) for word in seen for need in rule.needs):
-            continue
-        for match in rule.phrases.finditer(text):
-            if calm is None:
-                calm = [each.span() for each in known.quiet.finditer(text)] if known.quiet else []
-            if any(start < match.end() and match.start() < end for start, end in calm):
-                continue
-            if not any(name in known.contexts and known.contexts[name].search(text) for name in rule.unless):
-                signs.append(rule)
-            break
-    return signs
+    calm = [each.span() for each in known.quiet.finditer(text)] if known.quiet else []
+    return [
+        rule
+        for rule in known.rules
+        if any(word.startswith(rule.needs) for word in seen)
+        and any(not _covered(span, calm) for span in _spans(rule, text))
+        and not any(name in known.contexts and known.contexts[name].search(text) for name in rule.unless)
+    ]
+
+
+def _spans(rule: CrisisRule, text: str) -> Iterator[tuple[int, int]]:
+    """Where a rule's phrases stand, and the first word of each of its groups that come together in a sentence."""
+    if rule.phrases:
+        yield from (match.span() for match in rule.phrases.finditer(text))
+    for first, *others in rule.together:
+        for match in first.finditer(text):
+            sentence = _sentence(text, match.start(), match.end())
+            if all(other.search(sentence) for other in others):
+                yield match.span()
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    """The sentence around a place."""
+    before = max(text.rfind(mark, 0, start) for mark in _ENDS) + 1
+    after = min((at for mark in _ENDS if (at := text.find(mark, end)) >= 0), default=len(text))
+    return text[before:after]
+
+
+def _covered(span: tuple[int, int], calm: Sequence[tuple[int, int]]) -> bool:
+    return any(start < span[1] and span[0] < end for start, end in calm)

@@ -26,13 +26,17 @@ _SLOT = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class CrisisRule:
-    """Phrases of one kind. It is only tried where a word begins with one of `needs`, and not in the contexts named."""
+    """Phrases of one kind, and groups of words that tell the same when one of each stands in a sentence.
+
+    It is only tried where a word begins with one of `needs`, and it is silent in the contexts that `unless` names.
+    """
 
     id: str
     category: Category
     tier: int
     needs: tuple[str, ...]
-    phrases: re.Pattern[str]
+    phrases: re.Pattern[str] | None
+    together: tuple[tuple[re.Pattern[str], ...], ...]
     unless: tuple[str, ...]
 
 
@@ -96,6 +100,8 @@ def read_phrases(text: str, name: str) -> CrisisPhrases:
 def _rule(data: Mapping[str, Any], words: Mapping[str, str]) -> CrisisRule:
     if data["category"] not in CATEGORIES or data["tier"] not in TIERS:
         raise ValueError(f"rule {data['id']!r}: category is one of {CATEGORIES}, tier one of {TIERS}")
+    if not data.get("phrases") and not data.get("together"):
+        raise ValueError(f"rule {data['id']!r}: give it `phrases`, or groups of words `together`")
     if not data["needs"]:
         raise ValueError(f"rule {data['id']!r}: name at least one beginning of a word in `needs`")
     return CrisisRule(
@@ -103,7 +109,8 @@ def _rule(data: Mapping[str, Any], words: Mapping[str, str]) -> CrisisRule:
         category=data["category"],
         tier=data["tier"],
         needs=tuple(re.escape(need) for need in data["needs"]),
-        phrases=_pattern(data["phrases"], words),
+        phrases=_pattern(data["phrases"], words) if data.get("phrases") else None,
+        together=tuple(tuple(_pattern([group], words) for group in each) for each in data.get("together", ())),
         unless=tuple(data.get("unless", ())),
     )
 
@@ -116,7 +123,8 @@ def _replies(data: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _pattern(phrases: list[str], words: Mapping[str, str]) -> re.Pattern[str]:
-    return re.compile("|".join(rf"(?<!\w)(?:{_slots(phrase, words)})(?!\w)" for phrase in phrases))
+    # The look behind stands outside: within a word all phrases fail at once.
+    return re.compile(rf"(?<!\w)(?:{'|'.join(_slots(phrase, words) for phrase in phrases)})(?!\w)")
 
 
 def _slots(phrase: str, words: Mapping[str, str]) -> str:

@@ -1,0 +1,169 @@
+"""Personal data in a text: where it stands, and a text with it masked, hashed or refused.
+
+In: a text and a policy for each kind. Out: spans, or the text after the policy. Kinds with a check digit are only
+reported where it is right, so an ordinary number stays one. Names and addresses are not looked for: no rule finds them.
+"""
+
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from ipaddress import ip_address
+from typing import Literal
+
+PiiKind = Literal["email", "iban", "card", "fiscal_code", "vat_number", "ip", "phone"]
+PiiAction = Literal["allow", "mask", "hash", "block"]
+PII_KINDS: tuple[PiiKind, ...] = ("email", "iban", "card", "fiscal_code", "vat_number", "ip", "phone")
+
+
+@dataclass(frozen=True, slots=True)
+class PiiSpan:
+    """One piece of personal data by its place, without the data itself."""
+
+    kind: PiiKind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text after the policy; `blocked` names the kinds for which it must not be kept at all."""
+
+    text: str
+    spans: tuple[PiiSpan, ...]
+    blocked: tuple[PiiKind, ...]
+
+
+def pii(text: str) -> tuple[PiiSpan, ...]:
+    """The personal data in a text, in order, never overlapping; the kinds that can be checked win."""
+    found: list[PiiSpan] = []
+    for kind, pattern, is_valid in _KINDS:
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if is_valid(match[0]) and not any(start < each.end and each.start < end for each in found):
+                found.append(PiiSpan(kind, start, end))
+    return tuple(sorted(found, key=lambda span: span.start))
+
+
+def redact(text: str, policy: Mapping[PiiKind, PiiAction], key: str = "") -> Redacted:
+    """The text with each piece as the policy says; a kind without a policy is allowed.
+
+    `mask` leaves the kind (`[email]`), `hash` leaves a short keyed digest as well, so that the same address can be
+    told apart from another without being known.
+    """
+    spans = pii(text)
+    parts: list[str] = []
+    at = 0
+    for span in spans:
+        parts += [text[at : span.start], _shown(text[span.start : span.end], span.kind, policy, key)]
+        at = span.end
+    blocked = tuple(kind for kind in PII_KINDS if policy.get(kind) == "block" and any(s.kind == kind for s in spans))
+    return Redacted("".join([*parts, text[at:]]), spans, blocked)
+
+
+def _shown(data: str, kind: PiiKind, policy: Mapping[PiiKind, PiiAction], key: str) -> str:
+    action = policy.get(kind, "allow")
+    if action == "allow":
+        return data
+    if action == "hash":
+        digest = hmac.new(key.encode(), re.sub(r"[\s.-]", "", data).casefold().encode(), sha256).hexdigest()[:10]
+        return f"[{kind}:{digest}]"
+    return f"[{kind}]"
+
+
+def _is_iban(text: str) -> bool:
+    """The remainder of the rearranged number by 97 is 1."""
+    plain = _bare(text).upper()
+    if not 15 <= len(plain) <= 34:
+        return False
+    return int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1
+
+
+def _is_card(text: str) -> bool:
+    digits = _bare(text)
+    return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and _luhn(digits)
+
+
+def _luhn(digits: str) -> bool:
+    """From the right, every second digit doubled, digits of the result added: a multiple of ten."""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = int(digit) * (1 + place % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+# The value of a sign at an odd place of a codice fiscale; at an even place a sign counts for what it is.
+_ODD = dict(zip("0123456789", (1, 0, 5, 7, 9, 13, 15, 17, 19, 21), strict=True)) | dict(
+    zip(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23),
+        strict=True,
+    )
+)
+
+
+def _is_fiscal_code(text: str) -> bool:
+    """The last letter of a codice fiscale follows from the fifteen signs before it."""
+    code = text.upper()
+    total = 0
+    for place, sign in enumerate(code[:15]):
+        total += _ODD[sign] if place % 2 == 0 else int(sign) if sign.isdigit() else ord(sign) - ord("A")
+    return chr(ord("A") + total % 26) == code[15]
+
+
+def _is_vat_number(text: str) -> bool:
+    digits = text[-11:]
+    return len(set(digits)) > 1 and _luhn(digits)
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_phone(text: str) -> bool:
+    digits = re.sub(r"\D", "", text)
+    return 8 <= len(digits) <= 15 and len(set(digits)) > 2
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\s-]", "", text)
+
+
+_KINDS: tuple[tuple[PiiKind, re.Pattern[str], Callable[[str], bool]], ...] = (
+    (
+        "email",
+        re.compile(r"(?<![\w.+-])[A-Za-z0-9_.+%-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])"),
+        lambda text: not text.startswith(".") and ".." not in text,
+    ),
+    ("iban", re.compile(r"(?<!\w)[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}(?!\w)"), _is_iban),
+    ("card", re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)"), _is_card),
+    (
+        "fiscal_code",
+        re.compile(
+            r"(?<!\w)[A-Z]{6}[0-9LMNPQRSTUV]{2}[ABCDEHLMPRST][0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{3}[A-Z](?!\w)",
+            re.IGNORECASE,
+        ),
+        _is_fiscal_code,
+    ),
+    ("vat_number", re.compile(r"(?<![\w.,+-])(?:IT ?)?\d{11}(?![\w-]|[.,]\d)", re.IGNORECASE), _is_vat_number),
+    (
+        "ip",
+        re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){2,7}[0-9a-f]{1,4})(?![\w:]|\.\d)", re.I),
+        _is_ip,
+    ),
+    (
+        "phone",
+        re.compile(
+            r"(?<![\w.,/+-])(?:(?:\+|00)\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}"
+            r"|3[2-9]\d[ .-]?\d{3}[ .-]?\d{3,4}|0\d{1,3}[ ./-]\d{5,8}|\(\d{3}\) ?\d{3}[ .-]\d{4}|\d{3}-\d{3}-\d{4})"
+            r"(?![\w-]|[.,]\d)"
+        ),
+        _is_phone,
+    ),
+)
