@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from ricordo.facts.admission import LONGEST, is_order, refusal
 from ricordo.facts.candidate import Said
 from ricordo.facts.extract import extract
+from ricordo.locales import LOCALES
+from ricordo.prompt.words import MEMORY_WORDS
+from ricordo.safety.fence import close_fence, open_fence
 from ricordo.testing.strategies import texts
 
 sentences = st.sampled_from(SENTENCES)
@@ -41,6 +44,15 @@ def test_no_order_is_a_fact(text: str) -> None:
 def test_what_is_quoted_or_pasted_is_not_learned(sentence: str, wrapping: str) -> None:
     """Quotations, code, transcripts, headings and texts to work on say nothing of their writer."""
     assert texts_of(wrapping.format(sentence)) == []
+
+
+@given(sentences, st.sampled_from(["it", "en"]))
+def test_our_own_prompt_teaches_nothing(sentence: str, code: str) -> None:
+    """What stands behind our headings and fences came from memory, wherever they stand."""
+    fences = (open_fence("0a1b2c3d", code), close_fence("0a1b2c3d", code))
+    for mark in (*fences, MEMORY_WORDS[code].title, MEMORY_WORDS[code].facts, LOCALES[code].recalled_header):
+        assert texts_of(f"{mark}\n{sentence}") == []
+        assert texts_of(f"ok {mark} {sentence}") == [] or mark == LOCALES[code].recalled_header
 
 
 @given(sentences)

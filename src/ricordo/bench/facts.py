@@ -160,7 +160,7 @@ def compared(case: Case) -> tuple[list[Label], list[Candidate], list[Label]]:
 
 def figures(lang: str, cases: Sequence[Case]) -> CaseFigures:
     """The figures over some cases."""
-    counted = [tuple(map(len, compared(case))) for case in cases]
+    counted = [tuple(len(each) for each in compared(case)) for case in cases]
     right, wrong, missed = (sum(each[index] for each in counted) for index in range(3))
     return CaseFigures(lang, len(cases), sum(not case.facts for case in cases), right, wrong, missed)
 

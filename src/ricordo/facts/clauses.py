@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ricordo.locales import LOCALES
+from ricordo.prompt.words import MEMORY_WORDS
 
 LONGEST_SENTENCE = 200
 _LONGEST_READ = 2_000  # whoever writes more pastes it
@@ -111,6 +112,16 @@ _PASTED = re.compile(
     r"q|a|d|r)\s?:\s)",
     re.IGNORECASE | re.MULTILINE,
 )
+# Our own headings and fences, wherever they stand: what is behind them came from memory.
+_OWN_BLOCK = re.compile(
+    "|".join(
+        re.escape(heading.strip("# "))
+        for words in MEMORY_WORDS.values()
+        for heading in (words.title, words.last_session, words.facts, words.topics, words.instructions)
+    )
+    + r"|<<[^\n<>]{0,40}>>",
+    re.IGNORECASE,
+)
 # What follows a colon is material ("Traduci: …"), unless the writer introduces themselves before it.
 _COLON = re.compile(r":(?=\s|\Z)")
 _ABOUT_ONESELF = re.compile(
@@ -125,7 +136,7 @@ _STARTS_IT = (
     r"detesto|preferisco|"
     r"parlo|lavoro|compio|mio|mia|il mio|la mia|anche|poi|tifo|vado|devo|sto|sogno|puoi|potresti"
 )
-_STARTS_EN = r"i|i'm|i've|i'd|my|we|you|he|she|they|it|can you|could you|please"
+_STARTS_EN = r"i|i'm|im|i've|i'd|my|we|you|he|she|they|it|can you|could you|please"
 _CUT = re.compile(
     rf"\s*,\s*|\s+[-–—]\s+|\s*[()\[\]]\s*|\s+(?:e|ed|o|poi)\s+(?=(?:{_STARTS_IT})\b)|\s+(?:and|so|then|"
     rf"or)\s+(?=(?:{_STARTS_EN})\b)"
@@ -170,9 +181,10 @@ def plain(text: str) -> str:
     if len(text) > _LONGEST_READ:
         flat = flat[: flat.rfind("\n") + 1]
     flat = _MASKED.sub(lambda match: _MASK * len(match[0]), flat)
-    pasted = _PASTED.search(flat)
-    if pasted:
-        flat = flat[: pasted.start()]
+    for material in (_OWN_BLOCK, _PASTED):
+        pasted = material.search(flat)
+        if pasted:
+            flat = flat[: pasted.start()]
     for colon in _COLON.finditer(flat):
         if not _ABOUT_ONESELF.search(flat[: colon.start()]):
             opening = max(flat.rfind(mark, 0, colon.start()) for mark in "\n.!?;") + 1

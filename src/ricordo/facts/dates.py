@@ -6,6 +6,7 @@ year is the next such day.
 """
 
 import re
+from contextlib import suppress
 from datetime import date, timedelta
 
 from ricordo.recall.calendar_words import (
@@ -133,5 +134,9 @@ def _numeric(folded: str, said_on: date, language: str) -> date | None:
 def _coming(said_on: date, month: int, day: int, year: str | None) -> date:
     if year:
         return date(int(year), month, day)
-    this_year = date(said_on.year, month, day)
-    return this_year if this_year >= said_on else date(said_on.year + 1, month, day)
+    for ahead in range(9):  # 29 February may be eight years away
+        with suppress(ValueError):
+            found = date(said_on.year + ahead, month, day)
+            if found >= said_on:
+                return found
+    raise ValueError("no such day")

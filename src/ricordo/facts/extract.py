@@ -44,6 +44,8 @@ def _first(
     while start < end and flat[end - 1] in " \t,.!*_-–—)":
         end -= 1
     for tongue in tongues:
+        if not tongue.sign.search(flat, start, end):
+            continue
         lead = tongue.lead.match(flat, start, end)
         # "Adesso capisco…" needs its first word, "Ciao mi chiamo…" does not: with it first, then without.
         for begin in (start, lead.end()) if lead else (start,):

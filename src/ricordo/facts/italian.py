@@ -34,9 +34,9 @@ _LANGUAGE = (
 _SCHOOL = r"(?:liceo|istituto|scuola|università|politecnico|accademia|conservatorio|itis|ipsia|iti|ateneo|facoltà|elementari|medie|superiori)"
 _REACH = (
     r"(?:passare|superare|diventare|imparare|prendere (?:un|una|il|la|almeno|voti|dieci|nove|otto|sette|sei|10|9|8|7|6)|laurearmi|"
-    r"diplomarmi|iscrivermi|entrare (?:a|in|nel|nella|all')|vincere|migliorare|arrivare (?:a|al|alla|in|all')|fare (?:il|la|lo|l')|trasferirmi|"
+    r"diplomarmi|iscrivermi|entrare (?:a|in|nel|nella|all')|vincere|migliorare|arrivare (?:in finale|prim[oa]|alla laurea|al livello)|fare (?:il|la|lo|l')|trasferirmi|"
     r"studiare (?:a|all'|medicina|legge|ingegneria|architettura|economia|informatica|psicologia|fisica|biologia|lettere|lingue|chimica)|"
-    r"lavorare (?:in|come|nel|nella|all'|a|per)|finire (?:la|il|gli)|recuperare|prepararmi|partecipare|correre|perdere|dimagrire|"
+    r"lavorare (?:in|come|nel|nella|all'|a|per)|finire (?:la scuola|il liceo|gli studi|l'università|la tesi|il corso|le superiori)|recuperare|prepararmi|partecipare|correre|perdere|dimagrire|"
     r"smettere di|aprire (?:un|una)|viaggiare|visitare|parlare|scrivere (?:un libro|un romanzo)|suonare|alzare la media|essere promoss[oa])"
 )
 _ABLE = (
@@ -76,9 +76,9 @@ PATTERNS = (
     Pattern("difficulty", r"(?:io )?(?:ho|soffro di) (?:la |il |un |una |l')?(?P<x>dislessia|discalculia|disgrafia|disortografia|adhd|dsa)", "Ha {x}", "condition:{x}", x="folded"),
     Pattern("difficulty", r"(?:io )?sono (?P<x>dislessic|discalculic|disgrafic)[oa]", "Ha {x}", "condition:{x}", x="condition"),
     # Preferences
-    Pattern("preference", rf"(?:io |a me )?(?:non mi piac(?:e|ciono)|odio|detesto|non sopporto|non amo|non mi va di|mi annoia(?:no)?|mi fa(?:nno)? schifo) {_ADV}(?P<x>.+)", "Non ama {x}", "preference:{x}"),
-    Pattern("preference", rf"(?:io |a me )?(?:mi piac(?:e|ciono)|piac(?:e|ciono)|adoro|amo|vado matt[oa] per) {_ADV}(?P<x>.+)", "Ama {x}", "preference:{x}"),
-    Pattern("preference", rf"(?:io )?preferisco {_ADV}(?P<x>.+)", "Preferisce {x}", "preference:{x}"),
+    Pattern("preference", rf"(?:io |a me )?(?:non mi piac(?:e|ciono)|odio|detesto|non sopporto|non amo|non mi va di|mi annoia(?:no)?|mi fa(?:nno)? schifo) {_ADV}(?P<x>.+)", "Non ama {x}", "preference:{x}", x="taste"),
+    Pattern("preference", rf"(?:io |a me )?(?:mi piac(?:e|ciono)|piac(?:e|ciono)|adoro|amo|vado matt[oa] per) {_ADV}(?P<x>.+)", "Ama {x}", "preference:{x}", x="taste"),
+    Pattern("preference", rf"(?:io )?preferisco {_ADV}(?P<x>.+)", "Preferisce {x}", "preference:{x}", x="taste"),
     Pattern("preference", r"(?:io )?(?:imparo|capisco|apprendo|studio|memorizzo) (?:molto )?meglio (?P<x>(?:con|da|tramite|attraverso|facendo|ascoltando|guardando|leggendo|scrivendo|ripetendo)\b.+)", "Impara meglio {x}", "learning:{x}", x="manner"),
     Pattern("preference", r"(?:io )?sono (?:un |una |un')?(?:grande |super )?(?:appassionat[oa]|fan|tifos[oa]|amante|patit[oa]) (?P<y>di|del|dello|della|dell'|dei|delle|degli) ?(?P<x>.+)", "Ha passione per {x}", "preference:{x}", y="folded"),
     Pattern("preference", r"(?:il mio|la mia) (?P<y>[a-zà-ú]+(?: [a-zà-ú]+)?) preferit[oa] (?:è|e') (?P<x>.+)", "Preferenza per {y}: {x}", "favourite:{y}"),

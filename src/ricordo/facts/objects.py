@@ -44,6 +44,12 @@ _GERUNDS = re.compile(
     r"keeping up|paying attention|conjugating|translating|simplifying|factoring|graphing)\b",
     re.IGNORECASE,
 )
+_LASTING = word_table("compiti esercizi homework")  # nouns of the moment that can be hated for life
+_OFFERED = re.compile(
+    r"\b(?:prim[oaie]|second[oaie]|terz[oaie]|quart[oa]|ultim[oaie]|opzion[ei]|versione|alternativa|soluzione|"
+    r"first|second|third|fourth|last|option|version|alternative|former|latter)\b",
+    re.IGNORECASE,
+)
 _ALONE = word_table("graduate laurearsi diplomarsi dimagrire ")
 _END_MARKS = " \t,.!?;:…*_-–—\"'"
 
@@ -66,8 +72,13 @@ def thing(words: str, speech: Speech) -> str | None:
 
 
 def taste(words: str, speech: Speech) -> str | None:
-    """What is liked in general. English says "the" of what is at hand ("I love the colours"): that is a remark."""
+    """What is liked in general, and not chosen among what is offered ("la seconda opzione").
+
+    English says "the" of what is at hand ("I love the colours"): that is a remark.
+    """
     kept = thing(words, speech)
+    if kept and (_OFFERED.search(kept) or _head(kept) & speech.passing - _LASTING):
+        return None
     if (
         kept
         and re.match(r"(?:all )?the\b", kept, re.IGNORECASE)
@@ -83,10 +94,13 @@ def subject(words: str, speech: Speech) -> str | None:
     kept = thing(words, speech)
     if kept is None or re.search(r"\bhow\b|\d\.\d", kept):
         return None
-    found = tokens(_ARTICLE.sub("", kept, count=1))
-    if any(word in speech.passing for word in found[:2]) or any(word in _WORK_AT_HAND for word in found):
+    if (_head(kept, 2) & speech.passing and "word problems" not in kept) or _WORK_AT_HAND & set(tokens(kept)):
         return None
     return kept
+
+
+def _head(kept: str, count: int = 1) -> frozenset[str]:
+    return frozenset(tokens(_ARTICLE.sub("", kept, count=1))[:count])
 
 
 def person_name(words: str, speech: Speech) -> str | None:

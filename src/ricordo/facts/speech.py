@@ -50,7 +50,8 @@ ITALIAN = Speech(
         "nessuno/qualcuno/vita|vivere|morire|suicid\\w+|uccid\\w+|ammazz\\w+|stess[oa]"
     ),
     refused_first=re.compile(
-        r"(?:se|perch[eé]|quanto|più|meno|di|da|in|per|con|a|ad|è|era|e|o|non|cosa|altro)\b", re.IGNORECASE
+        r"(?:se|pensare|credere|perch[eé]|quanto|più|meno|di|da|in|per|con|a|ad|è|era|e|o|non|cosa|altro)\b",
+        re.IGNORECASE,
     ),
     cut=re.compile(
         r"\s+(?:perch[eé]|ma|però|quindi|siccome|visto|dato|anche se|grazie|ciao|per favore|aiuto)\b.*", re.IGNORECASE
@@ -62,9 +63,10 @@ ITALIAN = Speech(
         re.IGNORECASE,
     ),
     turned={"mio": "suo", "mia": "sua", "miei": "suoi", "mie": "sue"},
-    reflexive=(re.compile(r"\b(\w+r)mi\b"), r"\1si"),
+    reflexive=(re.compile(r"^([a-z]{2,}[aei]r)mi\b"), r"\1si"),
     never_names=words(
-        "cosi non anche sempre spesso come male bene solo forse ancora mai davvero appunto in a e il la un una "
+        "fuori dentro presto tardi cosi non anche sempre spesso come male bene solo forse ancora mai davvero "
+        "appunto in a e il la un una "
         "molto qui oggi stanco stanca felice triste pronto pronta nuovo nuova contento contenta arrabbiato "
         "confuso confusa in ritardo io italiano italiana straniero straniera curioso curiosa interessato "
         "interessata studente studentessa dio gesu nessuno padrone admin sistema tutor batman qui "
@@ -76,7 +78,7 @@ ITALIAN = Speech(
         "qui la li "
     ),
     passing=words(
-        "domanda domande esercizio esercizi risposta problema compito consegna frase punto parola parole "
+        "tono domanda domande esercizio esercizi risposta problema compito consegna frase punto parola parole "
         "passaggio spiegazione motivo significato senso testo riga passo errore codice risultato traccia cosa "
         "cose battuta messaggio link file pagina fine resto compiti idea "
     ),
@@ -97,9 +99,8 @@ ENGLISH = Speech(
         "are|was|were|am/life|living|suicid\\w+|kill\\w*|dying|die|death/someone|somebody|everyone"
     ),
     refused_first=re.compile(
-        r"(?:not|no|to be|to know|to ask|to hear|to say|to see|than|about|of|and|or|but|as|for|from|in|on|at|"
-        r"by|with|any|another|more|"
-        r"less|too|yet|how(?! to\b))\b",
+        r"(?:not|no|to be|to think|to believe|to know|to ask|to hear|to say|to see|than|about|of|and|or|but|as|for|"
+        r"from|in|on|at|by|with|any|another|more|less|too|yet|how(?! to\b))\b",
         re.IGNORECASE,
     ),
     cut=re.compile(
@@ -127,7 +128,7 @@ ENGLISH = Speech(
         "autumn two three hand hiding chaos misery "
     ),
     passing=words(
-        "question questions exercise answer problem assignment sentence point word words step explanation "
+        "tone question questions exercise answer problem assignment sentence point word words step explanation "
         "reason meaning text line error code result instructions joke message link file page rest homework idea "
         "part example thing things answer "
     ),

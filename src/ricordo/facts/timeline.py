@@ -83,10 +83,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs in order, and the facts that turned out to deny something else."""
+    """The runs in order, and the mentions that deny something else: kept, since an older turn may give them a point."""
 
     runs: tuple[Run, ...]
-    beside: tuple[Fact, ...]
+    beside: tuple[Mention, ...]
 
 
 def runs_of(
@@ -96,19 +96,17 @@ def runs_of(
 ) -> Runs:
     """The mentions in the order they were said, those that say the same together; facts are never joined."""
     runs: list[Run] = []
-    beside: dict[str, Fact] = {}
+    beside: list[Mention] = []
     for mention in sorted(mentions, key=lambda each: (each.moment, each.message_id)):
         if runs and beside_the_point(runs[-1], mention):
-            if mention.fact:
-                beside[mention.fact.id] = mention.fact
+            beside.append(mention)
             continue
         last = runs[-1] if runs else None
         if last and same(last.mentions[-1], mention) and _one_fact(last, mention):
             runs[-1] = Run((*last.mentions, mention))
         else:
             runs.append(Run((mention,)))
-    kept = {run.fact.id for run in runs if run.fact}
-    return Runs(tuple(runs), tuple(fact for fact in beside.values() if fact.id not in kept))
+    return Runs(tuple(runs), tuple(beside))
 
 
 def _one_fact(run: Run, mention: Mention) -> bool:
@@ -117,26 +115,29 @@ def _one_fact(run: Run, mention: Mention) -> bool:
 
 def laid_out(found: Runs, new: Callable[[Run], Fact]) -> list[tuple[Fact, tuple[Trust, ...]]]:
     """The facts that runs become, with where their new mentions came from."""
-    facts: list[Fact] = []
     taken: set[str] = set()
-    for run in found.runs:
-        fact = run.fact
-        if fact is None:
-            fact = new(run)
-        elif fact.id in taken:
-            fact = replace(fact, id=str(uuid5(_SPLIT, f"{fact.id}\x1f{run.mentions[0].message_id}")))
-        taken.add(fact.id)
-        fact = _in_the_newest_words(fact, run)
-        sources = tuple(dict.fromkeys(mention.source for mention in run.mentions if mention.source))
-        facts.append(replace(fact, sources=sources if fact.text else (), valid_from=run.start))
+    facts = [_fact_of(run, new, taken) for run in found.runs]
     ended = [
         replace(fact, valid_to=following.valid_from, superseded_by=following.id) for fact, following in pairwise(facts)
     ]
     if facts:
         ended.append(replace(facts[-1], valid_to=None, superseded_by=None))
-    origins = [tuple(m.candidate.said.origin for m in run.mentions if m.candidate) for run in found.runs]
-    beside = [(_never_true(fact, ended), ()) for fact in found.beside]
-    return [*zip(ended, origins, strict=True), *beside]
+    beside = [Run((mention,)) for mention in found.beside]
+    ended += [_never_true(_fact_of(run, new, taken), facts) for run in beside]
+    origins = [tuple(m.candidate.said.origin for m in run.mentions if m.candidate) for run in (*found.runs, *beside)]
+    return list(zip(ended, origins, strict=True))
+
+
+def _fact_of(run: Run, new: Callable[[Run], Fact], taken: set[str]) -> Fact:
+    fact = run.fact
+    if fact is None:
+        fact = new(run)
+    elif fact.id in taken:
+        fact = replace(fact, id=str(uuid5(_SPLIT, f"{fact.id}\x1f{run.mentions[0].message_id}")))
+    taken.add(fact.id)
+    fact = _in_the_newest_words(fact, run)
+    sources = tuple(dict.fromkeys(mention.source for mention in run.mentions if mention.source))
+    return replace(fact, sources=sources if fact.text else (), valid_from=run.start)
 
 
 def _in_the_newest_words(fact: Fact, run: Run) -> Fact:
