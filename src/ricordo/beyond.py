@@ -4,14 +4,17 @@ Every write passes here, so it costs next to nothing: what is heavy (numpy, an e
 loaded when it is first needed, and what is long is done beside the chat. Nothing here makes a write fail.
 """
 
+import atexit
 import logging
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from ricordo.background import Background
+from ricordo.background import Background, Worker
 from ricordo.context import Remembered
 from ricordo.errors import RicordoError, SettingsError, StoreError
 from ricordo.records import Owner, Turn
@@ -19,6 +22,9 @@ from ricordo.verbs.tools import Known, Scope, Tools
 
 if TYPE_CHECKING:
     from ricordo.followups.clarify import ClarificationStates
+    from ricordo.followups.standalone import Rewriter
+    from ricordo.knowing import Knowing
+    from ricordo.ports import LLM
     from ricordo.recall.embedder import Embedder
     from ricordo.remembering import Remembering
     from ricordo.safety.crisis import Crisis
@@ -28,6 +34,9 @@ log = logging.getLogger("ricordo")
 
 Due = tuple[Owner, str]
 
+_slow_worker = Worker()  # a model may take its time: topics and vectors do not wait for it
+atexit.register(_slow_worker.end)
+os.register_at_fork(after_in_child=_slow_worker.begin_anew)
 
 EMBEDDERS = ("auto", "bilingual", "arctic", "multilingual", "light", "deterministic")
 
@@ -46,12 +55,14 @@ def check_embedder(setting: str) -> str:
 class Beyond:
     """Understands, recalls and organises for one memory. Thread-safe."""
 
-    def __init__(self, tools: Tools, embedder: "Embedder | None" = None) -> None:
+    def __init__(self, tools: Tools, embedder: "Embedder | None" = None, llm: "LLM | None" = None) -> None:
         self._tools = tools
         self._embedder = embedder
+        self._llm = llm
         self._recall = tools.settings.recall
         self._wanted = self._recall.recall_messages > 0 or self._recall.organise == "on"
         self._remembering: Remembering | None = None
+        self._knowing: Knowing | None = None
         self._states: ClarificationStates | None = None
         # Who spoke last is served first; with the topics that could not count again when a turn was answered late.
         self._due: OrderedDict[Due, set[str]] = OrderedDict()
@@ -59,14 +70,21 @@ class Beyond:
         self._states_lock = threading.Lock()
         self._loading = threading.Lock()
         self.background = Background(self._work)
+        self._to_know: OrderedDict[Due, None] = OrderedDict()
+        self.slow = Background(self._know, worker=_slow_worker)
 
     def note(self, scope: Scope, kept: Turn | None = None) -> None:
         """Something was said: there is work beside the chat, and an answered question settles what was pending."""
         if kept and not kept.is_open and self._clarifies:
             self._settle(scope, kept.query)
         late = {kept.topic_id} if kept and kept.topic_id and not self._recounted(scope, kept.topic_id) else set()
+        due = scope.owner, scope.session_id
+        if self._wants_to_know:
+            with self._due_lock:
+                self._to_know[due] = None
+                self._to_know.move_to_end(due)
+            self.slow.call()
         if self._wanted or late:
-            due = scope.owner, scope.session_id
             with self._due_lock:
                 self._due.setdefault(due, set()).update(late)
                 self._due.move_to_end(due)
@@ -74,11 +92,13 @@ class Beyond:
 
     def known(self, scope: Scope) -> Known:
         """What is known of the person and of condensed turns."""
-        return Known()
+        self.background.touch()
+        self.slow.touch()
+        return self.knowing().known(scope)
 
     def crisis(self, question: str) -> "Crisis | None":
         """The sign of a crisis in what the user says."""
-        return None
+        return self.knowing().crisis(question)
 
     def understand(self, scope: Scope, question: str) -> "Understanding | None":
         """What the question means in its talk; None when follow-ups are switched off."""
@@ -88,7 +108,7 @@ class Beyond:
 
         self.background.touch()
         find = self._find(scope) if self._recall.recall_messages else None
-        return understand(self._tools, scope, question, self.states, find=find)
+        return understand(self._tools, scope, question, self.states, find=find, rewriter=self._rewriter())
 
     def recall(
         self, scope: Scope, question: str, known: Sequence[Turn], standalone: str = ""
@@ -125,6 +145,22 @@ class Beyond:
 
                 self._remembering = Remembering(self._tools, self._embedder)
             return self._remembering
+
+    def knowing(self) -> "Knowing":
+        """Facts, summaries, profile and safety, loaded with the first call."""
+        with self._loading:
+            if self._knowing is None:
+                from ricordo.knowing import Knowing
+
+                self._knowing = Knowing(self._tools, self._llm)
+            return self._knowing
+
+    def settle(self, timeout: float | None = None) -> bool:
+        """Wait until the work beside the chat is done; False if it takes longer."""
+        begun = monotonic()
+        if not self.background.settle(timeout):
+            return False
+        return self.slow.settle(None if timeout is None else max(0.0, timeout - (monotonic() - begun)))
 
     @property
     def loaded(self) -> "Remembering | None":
@@ -166,12 +202,31 @@ class Beyond:
         with self._due_lock:
             for due in [due for due in self._due if due[0] == owner]:
                 del self._due[due]
+            for due in [due for due in self._to_know if due[0] == owner]:
+                del self._to_know[due]
         self.removed(owner)
+        if self._knowing:
+            self._knowing.forget(owner)
         return self.states.forget(owner.tenant_id, owner.user_id) if self._clarifies else 0
 
     def close(self) -> None:
-        """Finish the slice of work at hand."""
+        """Finish the slices of work at hand."""
         self.background.close()
+        self.slow.close()
+
+    @property
+    def _wants_to_know(self) -> bool:
+        """Whether anything of a turn is to be learned, condensed or named."""
+        settings = self._tools.settings
+        condensing = settings.condensation.condense == "on" or settings.condensation.titles == "on"
+        return condensing or settings.profile.remember_person == "on"
+
+    def _rewriter(self) -> "Rewriter | None":
+        if self._llm is None or self._recall.rewriter == "rules":
+            return None
+        from ricordo.verbs.rewriting import ModelRewriter
+
+        return ModelRewriter(self._llm)
 
     @property
     def _clarifies(self) -> bool:
@@ -229,6 +284,26 @@ class Beyond:
                     self._due[due] = late
                     self._due.move_to_end(due, last=False)
                 left = bool(self._due)
+        return left
+
+    def _know(self) -> bool:
+        """One slice of learning, condensing and naming; what fails is tried again behind the others."""
+        with self._due_lock:
+            if not self._to_know:
+                return False
+            due, _ = self._to_know.popitem()
+        more = True
+        try:
+            more = self.knowing().slice(*due)
+        except Exception as error:
+            self._log("knowing", "learning beside the chat failed", *due, error)
+            raise
+        finally:
+            with self._due_lock:
+                if more and due not in self._to_know:
+                    self._to_know[due] = None
+                    self._to_know.move_to_end(due, last=False)
+                left = bool(self._to_know)
         return left
 
     def _log(self, operation: str, problem: str, owner: Owner, session_id: str, error: Exception) -> None:

@@ -59,6 +59,14 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What to find chunks for: the question as it reads without the talk, and what it points at."""
+
+    question: str
+    references: "tuple[Resolved, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Material:
     """What every section could say. `history` is newest first; `chunks` and `recalled` best first.
 

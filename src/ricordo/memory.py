@@ -28,6 +28,8 @@ from ricordo.verbs.tools import Scope, Tools
 log = logging.getLogger("ricordo")
 
 if TYPE_CHECKING:
+    from ricordo.person import Fact, Flag, FlagState, Profile
+    from ricordo.ports import LLM
     from ricordo.recall.embedder import Embedder
     from ricordo.verbs.recall import Hits
 
@@ -78,6 +80,7 @@ class Memory:
         clock: Clock | None = None,
         counter: TokenCounter | None = None,
         embedder: "Embedder | None" = None,
+        llm: "LLM | None" = None,
     ) -> None:
         chosen = settings or Settings()
         check_id("tenant_id", chosen.tenant_id)
@@ -88,7 +91,8 @@ class Memory:
             clock=clock or SystemClock(),
             settings=chosen,
         )
-        self._beyond = Beyond(plain, embedder)
+        self._llm = llm or _llm_of(chosen)
+        self._beyond = Beyond(plain, embedder, self._llm)
         self._tools = replace(plain, beyond=self._beyond)
 
     def __enter__(self) -> Self:
@@ -113,6 +117,16 @@ class Memory:
     def counter(self) -> TokenCounter:
         """How tokens are counted."""
         return self._tools.counter
+
+    @property
+    def clock(self) -> Clock:
+        """Where now comes from."""
+        return self._tools.clock
+
+    @property
+    def llm(self) -> "LLM | None":
+        """The language model that is set; None where everything works without one."""
+        return self._llm
 
     # Sessions
 
@@ -202,8 +216,67 @@ class Memory:
         return embed_again(self.store, self._beyond.remembering().indexes, self.settings.tenant_id, progress)
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the work beside the chat (vectors, topics, archive) is done; False if it takes longer."""
-        return self._beyond.background.settle(timeout)
+        """Wait until the work beside the chat (vectors, topics, facts, titles) is done; False if it takes longer."""
+        return self._beyond.settle(timeout)
+
+    # Knowing a person
+
+    def profile(self, user_id: str, agent_id: str = DEFAULT_AGENT) -> "Profile":
+        """What an agent knows of a user across sessions: recent summary, key facts, topics, last session's date."""
+        return self._beyond.knowing().profile(self._owner(user_id), check_id("agent_id", agent_id))
+
+    def enhance_prompt(
+        self, base: str, *, user_id: str, agent_id: str = DEFAULT_AGENT, safety_rules: str | None = None
+    ) -> str:
+        """A system prompt with the safety rules first, `base` as it is, and the user's profile last, as data.
+
+        Rules left at None come from the settings. `ricordo.extract_base_prompt` gives `base` back.
+        """
+        rules = self.settings.safety_rules if safety_rules is None else safety_rules
+        check_text("base", base, self.settings.limits, may_be_blank=True)
+        check_text("safety_rules", rules, self.settings.limits, may_be_blank=True)
+        return self._beyond.knowing().enhanced(base, self.profile(user_id, agent_id), rules)
+
+    def facts(
+        self, user_id: str, agent_id: str = DEFAULT_AGENT, *, at: datetime | None = None, superseded: bool = False
+    ) -> "list[Fact]":
+        """What is known of a user now, or was known `at` a moment; with `superseded`, all that ever was."""
+        owner, agent = self._owner(user_id), check_id("agent_id", agent_id)
+        known = [fact for fact in self.store.people(owner, agent).facts if not fact.forgotten]
+        if superseded:
+            return known
+        moment = self.clock.now() if at is None else check_time("at", at)
+        return [fact for fact in known if fact.known_at(moment)]
+
+    def forget_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
+        """Forget one fact: no word of it stays and it is not learned again. NotFoundError if there is none."""
+        from ricordo.verbs.learning import forget_fact
+
+        agent = check_id("agent_id", agent_id)
+        forget_fact(self._tools, self._owner(user_id), agent, check_id("fact_id", fact_id))
+
+    def flags(self, user_id: str, *, state: "FlagState | None" = None, limit: int = 1_000) -> "list[Flag]":
+        """What was flagged of a user's memories, newest first; never with the text."""
+        if state is not None and state not in ("flagged", "quarantined", "released"):
+            raise ValidationError("state", f"expected flagged, quarantined or released, got {state!r}")
+        return list(self.store.flags(self._owner(user_id), state=state, limit=check_number("limit", limit)))
+
+    def set_flag(self, flag_id: str, state: "FlagState", *, user_id: str) -> "Flag":
+        """Release a memory from quarantine, or put it back. NotFoundError if there is no such flag."""
+        if state not in ("flagged", "quarantined", "released"):
+            raise ValidationError("state", f"expected flagged, quarantined or released, got {state!r}")
+        flag = self.store.set_flag(self._owner(user_id), check_id("flag_id", flag_id), state)
+        if flag is None:
+            raise NotFoundError(f"flag {flag_id!r} does not exist for user {user_id!r}; list the flags")
+        return flag
+
+    def end_idle(self, *, user_id: str | None = None) -> int:
+        """End the sessions that have been idle for `session_end_idle`, of one user or of all; how many ended."""
+        if self.settings.profile.remember_person == "off":
+            return 0
+        tenant = self.settings.tenant_id
+        owners = self.store.owners(tenant) if user_id is None else [self._owner(user_id)]
+        return sum(self._beyond.knowing().end_idle(owner) for owner in owners)
 
     # Forgetting and care
 
@@ -251,6 +324,7 @@ class Memory:
             counter=counter.name,
             counter_exact=counter.exact,
             embedder=self._embedder(),
+            llm=self.llm.name if self.llm else "none",
             holds=self.store.stats(self.settings.tenant_id),
             degraded=notes,
         )
@@ -265,9 +339,13 @@ class Memory:
         """Copy everything to a new SQLite file while others read and write."""
         self.store.backup(Path(path), progress)
 
+    def rest(self) -> None:
+        """Finish the work at hand and begin no other; the store stays open for those who share it."""
+        self._beyond.close()
+
     def close(self) -> None:
         """Finish the work at hand, let go of files and connections. Safe to repeat."""
-        self._beyond.close()
+        self.rest()
         self.store.close()
 
     def _has(self, owner: Owner, session_id: str) -> bool:
@@ -291,6 +369,15 @@ class Memory:
     def _scope(self, session_id: str | None, user_id: str, agent_id: str) -> Scope:
         name = new_id(self._tools.clock.now()) if session_id is None else check_id("session_id", session_id)
         return Scope(self._owner(user_id), name, check_id("agent_id", agent_id))
+
+
+def _llm_of(settings: Settings) -> "LLM | None":
+    """The language model that the settings name; nothing is loaded for none."""
+    if settings.llm.strip() in ("", "none"):
+        return None
+    from ricordo.llms import choose_llm
+
+    return choose_llm(settings.llm, counting=lambda model: counter_for(model, settings.locale.code))
 
 
 def _readable(session_id: str) -> bool:

@@ -94,6 +94,7 @@ class Stats:
     counter: str
     counter_exact: bool
     embedder: str
+    llm: str
     holds: StoreStats
     degraded: tuple[str, ...] = ()
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricordo.beyond import Beyond
-from ricordo.context import Context, Remembered
+from ricordo.context import Asked, Context, Remembered
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids, check_list, check_number, check_text
 from ricordo.receipt import Receipt
@@ -22,7 +22,9 @@ from ricordo.verbs.tools import Scope, Tools
 from ricordo.window import Window
 
 if TYPE_CHECKING:
+    from ricordo.person import Summary
     from ricordo.session_topic import SessionTopic, Topics
+    from ricordo.verbs.ending import SessionEnd
 
 AnyChunk = Chunk | str | Mapping[str, Any] | tuple[str, str]
 
@@ -169,7 +171,7 @@ class Session:
         self,
         question: str,
         *,
-        chunks: "Sequence[AnyChunk] | Callable[[str], Sequence[AnyChunk]]" = (),
+        chunks: "Sequence[AnyChunk] | Callable[[Asked], Sequence[AnyChunk]]" = (),
         budget: int | BudgetSettings | None = None,
         standalone: str = "",
         system: str | None = None,
@@ -181,7 +183,7 @@ class Session:
     ) -> Context:
         """Everything for the next prompt, within the budget, with its receipt.
 
-        `chunks` may be a function: it gets the question as it reads without the talk and finds the chunks.
+        `chunks` may be a function that finds them once it is known what the question means (`Asked`).
         `standalone` is what the question means, where you know better than the rules. `budget` is a token limit or a
         whole BudgetSettings; texts left at None come from the settings, profile and summary from what is remembered.
         """
@@ -242,6 +244,24 @@ class Session:
 
     # Changing and letting go
 
+    def create(
+        self, *, title: str | None = None, tags: Iterable[str] = (), metadata: Mapping[str, Any] | None = None
+    ) -> SessionInfo:
+        """Make the session before anything is said in it; one that is there already keeps its own fields."""
+        limits, now = self._tools.settings.limits, self._tools.clock.now()
+        empty = SessionInfo(
+            self.id,
+            self._scope.owner,
+            self.agent_id,
+            created_at=now,
+            last_active_at=now,
+            title=None if title is None else check_text("title", title, limits),
+            tags=check_ids("tags", tags),
+            metadata=keep.checked_metadata(self._tools, metadata) or {},
+        )
+        self._tools.store.load(empty, ())
+        return self.info()
+
     def update(
         self,
         *,
@@ -260,10 +280,33 @@ class Session:
         )
         return self._changed(changes)
 
-    def end(self) -> SessionInfo:
-        """Close the session; saying something opens it again. Safe to repeat."""
+    def end(self) -> "SessionEnd":
+        """End the session: its summary, the facts that were learned in it, its topics. Safe to repeat.
+
+        Saying something opens it again. Where no person is remembered it is only closed.
+        """
+        from ricordo.verbs.ending import SessionEnd
+
+        if self._tools.settings.profile.remember_person == "on":
+            return self._beyond.knowing().end(self._scope.owner, self.id)
         current = self.info()
-        return current if current.ended_at else self._changed(SessionChanges(ended_at=self._tools.clock.now()))
+        ended = current if current.ended_at else self._changed(SessionChanges(ended_at=self._tools.clock.now()))
+        return SessionEnd(ended, None, (), ())
+
+    def condense(self) -> "Summary | None":
+        """Summarise what is far back now, whatever its size; None where there is too little. The turns stay."""
+        self.info()
+        return self._beyond.knowing().condense(self._scope.owner, self.id)
+
+    def summaries(self, limit: int = 50) -> "list[Summary]":
+        """Summaries of this session, newest first, each with the turns that it covers."""
+        most = check_number("limit", limit)
+        return list(self._tools.store.summaries(self._scope.owner, session_id=self.id, limit=most))
+
+    def forget_derived(self) -> int:
+        """Undo everything that was derived from this session: summaries, facts said nowhere else; how many went."""
+        self.info()
+        return self._tools.store.forget_derived(self._scope.owner, self.id)
 
     def clear(self) -> int:
         """Remove the history, keep the session; how many turns went."""

@@ -83,6 +83,7 @@ class Retention:
 class CondensationSettings:
     """When a long session is summarised and what stays verbatim."""
 
+    titles: Literal["on", "off"] = "on"
     condense: Literal["on", "off"] = "on"
     condense_tokens: int = 260_000
     condense_at: float = 0.95

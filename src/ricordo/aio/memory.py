@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ricordo.aio.session import AsyncSession
 from ricordo.memory import DEFAULT_AGENT, Memory
-from ricordo.ports import Store, TokenCounter
+from ricordo.ports import Clock, Store, TokenCounter
 from ricordo.records import SessionInfo
 from ricordo.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
 from ricordo.settings import Retention, Settings
 
 if TYPE_CHECKING:
+    from ricordo.person import Fact, Flag, FlagState, Profile
+    from ricordo.ports import LLM
     from ricordo.verbs.recall import Hits
 
 
@@ -46,6 +48,16 @@ class AsyncMemory:
     def counter(self) -> TokenCounter:
         """How tokens are counted."""
         return self._memory.counter
+
+    @property
+    def clock(self) -> Clock:
+        """Where now comes from."""
+        return self._memory.clock
+
+    @property
+    def llm(self) -> "LLM | None":
+        """The language model that is set; its own calls block."""
+        return self._memory.llm
 
     def session(self, session_id: str | None = None, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> AsyncSession:
         """See `Memory.session`. It touches no disk, so there is nothing to await."""
@@ -113,6 +125,40 @@ class AsyncMemory:
         """See `Memory.settle`."""
         return await asyncio.to_thread(self._memory.settle, timeout)
 
+    async def profile(self, user_id: str, agent_id: str = DEFAULT_AGENT) -> "Profile":
+        """See `Memory.profile`."""
+        return await asyncio.to_thread(self._memory.profile, user_id, agent_id)
+
+    async def enhance_prompt(
+        self, base: str, *, user_id: str, agent_id: str = DEFAULT_AGENT, safety_rules: str | None = None
+    ) -> str:
+        """See `Memory.enhance_prompt`."""
+        return await asyncio.to_thread(
+            self._memory.enhance_prompt, base, user_id=user_id, agent_id=agent_id, safety_rules=safety_rules
+        )
+
+    async def facts(
+        self, user_id: str, agent_id: str = DEFAULT_AGENT, *, at: datetime | None = None, superseded: bool = False
+    ) -> "list[Fact]":
+        """See `Memory.facts`."""
+        return await asyncio.to_thread(self._memory.facts, user_id, agent_id, at=at, superseded=superseded)
+
+    async def forget_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
+        """See `Memory.forget_fact`."""
+        await asyncio.to_thread(self._memory.forget_fact, fact_id, user_id=user_id, agent_id=agent_id)
+
+    async def flags(self, user_id: str, *, state: "FlagState | None" = None, limit: int = 1_000) -> "list[Flag]":
+        """See `Memory.flags`."""
+        return await asyncio.to_thread(self._memory.flags, user_id, state=state, limit=limit)
+
+    async def set_flag(self, flag_id: str, state: "FlagState", *, user_id: str) -> "Flag":
+        """See `Memory.set_flag`."""
+        return await asyncio.to_thread(self._memory.set_flag, flag_id, state, user_id=user_id)
+
+    async def end_idle(self, *, user_id: str | None = None) -> int:
+        """See `Memory.end_idle`."""
+        return await asyncio.to_thread(self._memory.end_idle, user_id=user_id)
+
     async def cleanup(
         self, *, retention: Retention | None = None, progress: Callable[[int, int], None] | None = None
     ) -> CleanupResult:
@@ -150,6 +196,10 @@ class AsyncMemory:
     async def backup(self, path: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """See `Memory.backup`."""
         await asyncio.to_thread(self._memory.backup, path, progress)
+
+    async def rest(self) -> None:
+        """See `Memory.rest`."""
+        await asyncio.to_thread(self._memory.rest)
 
     async def close(self) -> None:
         """See `Memory.close`."""

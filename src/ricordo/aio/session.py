@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricordo.aio.topic import AsyncSessionTopic
-from ricordo.context import Context, Remembered
+from ricordo.context import Asked, Context, Remembered
 from ricordo.receipt import Receipt
 from ricordo.records import Message, SessionInfo, Turn
 from ricordo.session import AnyChunk, Session
@@ -15,7 +15,9 @@ from ricordo.settings import BudgetSettings
 from ricordo.window import Window
 
 if TYPE_CHECKING:
+    from ricordo.person import Summary
     from ricordo.topics.topic import Topic
+    from ricordo.verbs.ending import SessionEnd
 
 
 class AsyncSession:
@@ -140,7 +142,7 @@ class AsyncSession:
         self,
         question: str,
         *,
-        chunks: "Sequence[AnyChunk] | Callable[[str], Sequence[AnyChunk]]" = (),
+        chunks: "Sequence[AnyChunk] | Callable[[Asked], Sequence[AnyChunk]]" = (),
         budget: int | BudgetSettings | None = None,
         standalone: str = "",
         system: str | None = None,
@@ -193,6 +195,12 @@ class AsyncSession:
         """See `Session.export`."""
         return await asyncio.to_thread(self._session.export, form)
 
+    async def create(
+        self, *, title: str | None = None, tags: Iterable[str] = (), metadata: Mapping[str, Any] | None = None
+    ) -> SessionInfo:
+        """See `Session.create`."""
+        return await asyncio.to_thread(self._session.create, title=title, tags=tags, metadata=metadata)
+
     async def update(
         self,
         *,
@@ -206,9 +214,21 @@ class AsyncSession:
             self._session.update, title=title, document_ids=document_ids, tags=tags, metadata=metadata
         )
 
-    async def end(self) -> SessionInfo:
+    async def end(self) -> "SessionEnd":
         """See `Session.end`."""
         return await asyncio.to_thread(self._session.end)
+
+    async def condense(self) -> "Summary | None":
+        """See `Session.condense`."""
+        return await asyncio.to_thread(self._session.condense)
+
+    async def summaries(self, limit: int = 50) -> "list[Summary]":
+        """See `Session.summaries`."""
+        return await asyncio.to_thread(self._session.summaries, limit)
+
+    async def forget_derived(self) -> int:
+        """See `Session.forget_derived`."""
+        return await asyncio.to_thread(self._session.forget_derived)
 
     async def clear(self) -> int:
         """See `Session.clear`."""

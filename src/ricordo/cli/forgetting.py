@@ -18,7 +18,16 @@ def end(options: Options, output: Output) -> int:
     """Close a session."""
     with open_memory(options) as memory:
         ended = memory.session(options.session_id, user_id=user_of(options)).end()
-    output.document(session_json(ended), f"ended session {ended.id} after {ended.turn_count} turns")
+    session = ended.session
+    left = f"summary by {ended.made_by}" if ended.summary else "nothing to summarise"
+    said = f"ended session {session.id} after {session.turn_count} turns: {left}, {len(ended.facts)} facts"
+    plain = session_json(session) | {
+        "summary": ended.summary.text if ended.summary else None,
+        "facts": [fact.text for fact in ended.facts],
+        "topics": list(ended.topics),
+        "made_by": ended.made_by,
+    }
+    output.document(plain, said)
     return OK
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from ricordo.context import Context, Material, Remembered, assemble
+from ricordo.context import Asked, Context, Material, Remembered, assemble
 from ricordo.errors import NotFoundError, RicordoError, StoreError, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.receipt import Receipt, from_stored, rebuild
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ricordo")
 
-Retrieve = Callable[[str], Sequence[object]]
+Retrieve = Callable[[Asked], Sequence[object]]
 
 FIRST_PAGE = 32
 LARGEST_PAGE = 1_024
@@ -83,7 +83,7 @@ def compose(
     slots: Slots,
     budget: BudgetSettings,
 ) -> Context:
-    """The context for `question`. Chunks may be a function: it gets the question as it reads without the talk."""
+    """The context for `question`. Chunks may be a function: it is asked once it is known what the question means."""
     check_text("question", question, tools.settings.limits)
     slots.check(tools.settings.limits)
     crisis = tools.beyond.crisis(question) if tools.beyond else None
@@ -95,7 +95,8 @@ def compose(
     meaning, puzzled = _understand(beyond, scope, question)
     if slots.standalone:
         meaning = replace(meaning, standalone=slots.standalone, clarification=None)
-    chunks, unfound = _retrieved(tools, scope, chunks, meaning.standalone or question)
+    asked = Asked(meaning.standalone or question, meaning.references)
+    chunks, unfound = _retrieved(tools, scope, chunks, asked)
     referenced = _referenced(tools, scope, meaning)
     found, missing, embedder = _recall(beyond, scope, question, meaning, window)
     most = budget.chunks_later if window.turns or _spoke_before(tools, scope, question) else budget.chunks_first
@@ -141,13 +142,13 @@ def _known(beyond: BeyondWindow | None, scope: Scope) -> Known:
 
 
 def _retrieved(
-    tools: Tools, scope: Scope, chunks: "Sequence[Chunk] | Retrieve", question: str
+    tools: Tools, scope: Scope, chunks: "Sequence[Chunk] | Retrieve", asked: Asked
 ) -> tuple[Sequence[Chunk], tuple[str, ...]]:
     """The chunks that were given, or those that are found for the question; the chat goes on without."""
     if not callable(chunks):
         return chunks, ()
     try:
-        return as_chunks(chunks(question), tools.settings.limits), ()
+        return as_chunks(chunks(asked), tools.settings.limits), ()
     except Exception as error:
         return (), (_without_memory(scope, "retrieve", "chunks are unavailable", error),)
 

@@ -17,12 +17,12 @@ MOST_TOKENS = 120
 
 _INSTRUCTIONS = {
     "it": (
-        "Riscrivi l'ultima domanda in modo che si capisca senza la conversazione. Usa solo ciò che la conversazione dice, "
-        "resta nella lingua della domanda, rispondi con la sola domanda riscritta."
+        "Riscrivi l'ultima domanda in modo che si capisca senza la conversazione. Usa solo ciò che la "
+        "conversazione dice, resta nella lingua della domanda, rispondi con la sola domanda riscritta."
     ),
     "en": (
-        "Rewrite the last question so that it can be understood without the conversation. Use only what the conversation "
-        "says, keep the language of the question, answer with the rewritten question alone."
+        "Rewrite the last question so that it can be understood without the conversation. Use only what the "
+        "conversation says, keep the language of the question, answer with the rewritten question alone."
     ),
 }
 

@@ -1,0 +1,134 @@
+"""Who answers: the reader, which needs nothing, or a language model, with the reader behind it.
+
+In: a task with everything that was composed. Out: the answer piece by piece, and in the end what it cites, how well the
+material supports it and what it cost. Citations are checked as the words go by, whoever answers.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ricordo.answering.citations import CitationCheck
+from ricordo.answering.confidence import Evidence, confidence, margin
+from ricordo.answering.evidence import coverage
+from ricordo.answering.reader import stream
+from ricordo.context import Context
+from ricordo.errors import LLMError
+from ricordo.ports import LLM, Completion
+from ricordo.records import Chunk
+
+READER = "reader"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A question with everything that an answerer may use. `said` are the earlier answers, newest last."""
+
+    question: str
+    context: Context
+    chunks: tuple[Chunk, ...]
+    scores: tuple[float, ...]
+    language: str
+    said: tuple[str, ...] = ()
+
+    @property
+    def standalone(self) -> str:
+        """What the question means without the talk; empty where it says it all."""
+        return "" if self.context.question == self.question else self.context.question
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, whole. `completion` says what a model made of it; None where none was asked."""
+
+    text: str
+    cited: tuple[str, ...]
+    removed: tuple[str, ...]
+    confidence: float
+    answerer: str
+    completion: Completion | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+class Answerer(Protocol):
+    """Answers tasks; thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """As it is named in results."""
+        ...
+
+    def answer(self, task: Task) -> Generator[str, None, Answered]:
+        """The answer piece by piece; the generator returns the whole. Closing it stops the work."""
+        ...
+
+
+class Reader:
+    """Answers from the material alone, with its own sentences."""
+
+    name = READER
+
+    def answer(self, task: Task) -> Generator[str, None, Answered]:
+        """Numbered points with their citations, or that the material does not say."""
+        answer = yield from stream(
+            task.question,
+            task.standalone,
+            task.chunks,
+            task.language,
+            references=task.context.references,
+            said=task.said,
+        )
+        return Answered(answer.text, answer.chunk_ids, (), answer.confidence, self.name)
+
+
+class Model:
+    """Asks a language model; where it fails before it has said anything, the reader answers."""
+
+    def __init__(self, llm: LLM, max_tokens: int | None = None) -> None:
+        self._llm = llm
+        self._max_tokens = max_tokens
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self._llm.name
+
+    def answer(self, task: Task) -> Generator[str, None, Answered]:
+        """What the model says, with the citations it may make."""
+        check = CitationCheck(chunk.id for chunk in task.chunks)
+        said: list[str] = []
+        completion: Completion | None = None
+        notes: tuple[str, ...] = ()
+        pieces = self._llm.stream(task.context.messages, max_tokens=self._max_tokens)
+        try:
+            while True:
+                try:
+                    piece = check.feed(next(pieces))
+                except StopIteration as ended:
+                    completion = ended.value
+                    break
+                if piece:
+                    said.append(piece)
+                    yield piece
+        except LLMError as error:
+            notes = (f"the model failed: {error}",)
+        finally:
+            pieces.close()
+        if rest := check.close():
+            said.append(rest)
+            yield rest
+        text = "".join(said)
+        if not text.strip():
+            answered = yield from Reader().answer(task)
+            notes = notes or (f"the model {self.name} said nothing",)
+            return Answered(answered.text, answered.cited, (), answered.confidence, READER, completion, notes)
+        support = confidence(
+            Evidence(
+                len(task.chunks),
+                coverage(task.context.question, [chunk.text for chunk in task.chunks]),
+                margin(task.scores),
+                cited=len(check.cited),
+                removed=len(check.removed),
+            )
+        )
+        return Answered(text, check.cited, check.removed, support, self.name, completion, notes)

@@ -1,0 +1,122 @@
+"""The part of a memory that knows a person: facts, summaries, titles, profile and safety, wired together.
+
+It is made when it is first needed. What may take long, because a model is asked, is done by a worker of its own beside
+the chat: topics and vectors do not wait for it, and a write never does.
+"""
+
+import logging
+
+from ricordo.condensation.ask import Writer
+from ricordo.condensation.title import title
+from ricordo.errors import NotFoundError
+from ricordo.person import Profile, Summary
+from ricordo.ports import LLM
+from ricordo.records import Message, Owner, SessionChanges, Turn
+from ricordo.safety.crisis import Crisis
+from ricordo.safety.fence import close_fence, defuse, marker, open_fence
+from ricordo.safety.signals import signals
+from ricordo.verbs import condensing, profiling
+from ricordo.verbs.ending import SessionEnd, end_session, idle_sessions
+from ricordo.verbs.learning import learn
+from ricordo.verbs.screening import Screen
+from ricordo.verbs.tools import Known, Scope, Tools
+
+log = logging.getLogger("ricordo")
+
+TITLED_BY = 6  # turns that a title is made from
+SOON = 64  # an idle session of at most so many turns is ended before the first context of the next
+
+
+class Knowing:
+    """What is known of people over one store. Thread-safe."""
+
+    def __init__(self, tools: Tools, llm: LLM | None) -> None:
+        self._tools = tools
+        self._llm = llm
+        self._writer = Writer(llm, self._fenced) if llm else None
+        self._sizes = condensing.Sizes()
+        self.screen = Screen(tools.settings.safety)
+
+    def crisis(self, question: str) -> Crisis | None:
+        """The sign of a crisis in what a user asks."""
+        return self.screen.crisis(Message("", "user", question, self._tools.clock.now()))
+
+    def known(self, scope: Scope) -> Known:
+        """What goes into a context before its question is read.
+
+        A session that was left without a goodbye is ended before the first context of the next one, so that yesterday
+        is known today; by rules alone, which takes milliseconds.
+        """
+        if self._remembers and not self._begun(scope):
+            for idle in idle_sessions(self._tools, scope.owner, limit=4):
+                if idle.agent_id == scope.agent_id and idle.turn_count <= SOON:
+                    end_session(self._tools, self.screen, scope.owner, idle)
+        return profiling.known_to(self._tools, scope)
+
+    def profile(self, owner: Owner, agent_id: str) -> Profile:
+        """What an agent knows of a user."""
+        return profiling.profile_of(self._tools, owner, agent_id)
+
+    def enhanced(self, base: str, profile: Profile, safety_rules: str) -> str:
+        """A system prompt with safety first and the profile last."""
+        return profiling.enhanced(self._tools, base, profile, safety_rules)
+
+    def condense(self, owner: Owner, session_id: str) -> Summary | None:
+        """Summarise what is far back in a session, whatever its size."""
+        return condensing.condense_now(self._tools, self.screen, owner, session_id, self._writer, whatever=True)
+
+    def end(self, owner: Owner, session_id: str) -> SessionEnd:
+        """End a session: its summary, facts and topics."""
+        session = self._tools.store.session(owner, session_id)
+        if session is None:
+            raise NotFoundError(f"session {session_id!r} does not exist for user {owner.user_id!r}")
+        return end_session(self._tools, self.screen, owner, session, model=self._llm, writer=self._writer)
+
+    def end_idle(self, owner: Owner) -> int:
+        """End every session of an owner that has been idle for long enough; how many."""
+        idle = idle_sessions(self._tools, owner)
+        for session in idle:
+            end_session(self._tools, self.screen, owner, session, model=self._llm, writer=self._writer)
+        return len(idle)
+
+    def slice(self, owner: Owner, session_id: str) -> bool:
+        """A little of what is due for a session; whether there is more."""
+        if self._tools.settings.condensation.titles == "on":
+            self._name(owner, session_id)
+        if self._remembers and learn(self._tools, self.screen, owner, session_id, self._llm).more:
+            return True
+        made = condensing.condense_if_due(self._tools, self.screen, self._sizes, owner, session_id, self._writer)
+        return made is not None
+
+    def forget(self, owner: Owner) -> None:
+        """Drop what is in memory of an owner."""
+        self._sizes.forget(owner)
+        self.screen.forget(owner)
+
+    @property
+    def _remembers(self) -> bool:
+        return self._tools.settings.profile.remember_person == "on"
+
+    def _begun(self, scope: Scope) -> bool:
+        return any(not turn.is_open for turn in self._tools.store.turns(scope.owner, scope.session_id, last=2))
+
+    def _name(self, owner: Owner, session_id: str) -> None:
+        """Give a session a title once it has an answer; a title that somebody set stays."""
+        session = self._tools.store.session(owner, session_id)
+        if session is None or session.title is not None or not session.turn_count:
+            return
+        turns = [turn for turn in self._first_turns(owner, session_id) if not turn.is_open]
+        if not turns:
+            return
+        unfit = self.screen.turns(self._tools, owner, turns)
+        named = title(turns, writer=self._writer, leave_out=unfit, suspicious=lambda text: bool(signals(text)))
+        if named:
+            self._tools.store.update_session(owner, session_id, SessionChanges(title=named.text))
+
+    def _first_turns(self, owner: Owner, session_id: str) -> list[Turn]:
+        return list(self._tools.store.turns(owner, session_id, before=TITLED_BY + 1))
+
+    def _fenced(self, text: str) -> str:
+        safe, code = defuse(text), self._tools.settings.locale.code
+        word = marker((safe,))
+        return f"{open_fence(word, code)}\n{safe}\n{close_fence(word, code)}"

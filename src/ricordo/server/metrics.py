@@ -1,0 +1,83 @@
+"""What is counted and timed, for Prometheus and for the page: writes, failures, contexts, chats, what waits.
+
+Every `Metrics` has its own registry, so that two servers in one process do not count for each other.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+REMEMBERED = 1_000  # latest times of each kind, for the percentiles of the page
+
+
+class Metrics:
+    """Counters, gauges and times of one server. Thread-safe."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "ricordo_http_requests_total", "Requests by route and status", ("route", "status"), registry=self.registry
+        )
+        self.request_seconds = Histogram(
+            "ricordo_http_request_seconds", "Time of requests", ("route",), buckets=BUCKETS, registry=self.registry
+        )
+        self.turns = Counter("ricordo_turn_writes_total", "Turns kept", registry=self.registry)
+        self.failures = Counter(
+            "ricordo_failures_total", "What failed, by operation", ("operation",), registry=self.registry
+        )
+        self.context_seconds = Histogram(
+            "ricordo_context_seconds", "Time to compose a context", buckets=BUCKETS, registry=self.registry
+        )
+        self.write_seconds = Histogram(
+            "ricordo_write_seconds", "Time to keep an answer", buckets=BUCKETS, registry=self.registry
+        )
+        self.window_tokens = Histogram(
+            "ricordo_window_tokens",
+            "Tokens of composed contexts",
+            buckets=(100, 250, 500, 1_000, 2_000, 4_000, 8_000, 32_000, 128_000),
+            registry=self.registry,
+        )
+        self.condensations = Counter("ricordo_condensations_total", "Summaries made", registry=self.registry)
+        self.cleanups = Counter("ricordo_cleanups_total", "Cleanups run", registry=self.registry)
+        self.cleaned_turns = Counter(
+            "ricordo_cleaned_turns_total", "Turns that cleanups removed", registry=self.registry
+        )
+        self.running = Gauge("ricordo_answers_running", "Answers under way", registry=self.registry)
+        self.spool_depth = Gauge("ricordo_spool_depth", "Writes that wait on disk", registry=self.registry)
+        self.degraded = Gauge("ricordo_degraded", "1 while the database is away", registry=self.registry)
+        self.jobs = Gauge("ricordo_jobs", "Work beside the chat, by state", ("state",), registry=self.registry)
+        self._lock = threading.Lock()
+        self._latest: dict[str, deque[float]] = {"context": deque(maxlen=REMEMBERED), "write": deque(maxlen=REMEMBERED)}
+
+    def answered(self, timings_ms: dict[str, float], tokens: int, *, kept: bool) -> None:
+        """A chat has answered."""
+        compose, store = timings_ms.get("compose", 0.0), timings_ms.get("store", 0.0)
+        self.context_seconds.observe(compose / 1_000)
+        self.write_seconds.observe(store / 1_000)
+        self.window_tokens.observe(tokens)
+        if kept:
+            self.turns.inc()
+        else:
+            self.failures.labels("turn").inc()
+        with self._lock:
+            self._latest["context"].append(compose)
+            self._latest["write"].append(store)
+
+    def latency(self) -> dict[str, float | None]:
+        """Percentiles of the latest contexts and writes, in milliseconds."""
+        with self._lock:
+            latest = {name: sorted(times) for name, times in self._latest.items()}
+        return {
+            f"{name}_p{percent}": _percentile(times, percent) for name, times in latest.items() for percent in (50, 99)
+        }
+
+    def text(self) -> bytes:
+        """Everything as Prometheus reads it."""
+        return generate_latest(self.registry)
+
+
+def _percentile(times: Sequence[float], percent: int) -> float | None:
+    return round(times[min(len(times) * percent // 100, len(times) - 1)], 2) if times else None

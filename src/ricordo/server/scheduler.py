@@ -1,0 +1,87 @@
+"""What happens by the clock: idle sessions end, what is past its time goes, what was left undone is taken up.
+
+One thread in each process. Work that is only to be done once per cluster is done by whoever holds its lease; the queue
+of work beside the chat lies in the database, so that a process that dies leaves nothing undone.
+"""
+
+import logging
+import threading
+from datetime import timedelta
+
+from ricordo.errors import RicordoError
+from ricordo.server.service import Service
+
+log = logging.getLogger("ricordo.server")
+
+TICK = 5.0  # seconds between looks at the clock
+LEASE = timedelta(minutes=10)
+IDLE_EVERY = timedelta(minutes=1)
+
+
+class Scheduler:
+    """Runs what is due, until it is closed."""
+
+    def __init__(self, service: Service, tick: float = TICK) -> None:
+        self._service = service
+        self._tick = tick
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ricordo-scheduler", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Finish what is at hand and begin nothing else."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join(30)
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._tick):
+            for operation, step in (("cleanup", self.cleanup), ("idle", self.end_idle), ("jobs", self.take_up)):
+                if self._closing.is_set():
+                    return
+                try:
+                    step()
+                except RicordoError as error:  # logged, and tried again with the next tick
+                    self._service.metrics.failures.labels(operation).inc()
+                    log.warning("scheduled work failed: %s", error, extra={"operation": operation})
+                except Exception as error:
+                    self._service.metrics.failures.labels(operation).inc()
+                    log.error("scheduled work failed: %s", type(error).__name__, extra={"operation": operation})
+
+    def cleanup(self) -> None:
+        """Remove what is past its time, every six hours, once per cluster."""
+        service = self._service
+        retention = service.settings.retention
+        if retention.turn_ttl is None and retention.session_idle is None:
+            return
+        for tenant in service.tenants():
+            memory = service.memory(tenant)
+            now = memory.clock.now()
+            name = f"cleanup:{tenant}"
+            # The lease is not given back: while it lasts the next cleanup is not due.
+            if service.store.lease(name, service.name, now, now + retention.cleanup_interval):
+                result = memory.cleanup()
+                service.metrics.cleanups.inc()
+                service.metrics.cleaned_turns.inc(result.turns_deleted)
+                if result.errors:
+                    service.store.release(name, service.name)
+
+    def end_idle(self) -> None:
+        """End sessions that nobody has spoken in for a while, once per cluster."""
+        service = self._service
+        for tenant in service.tenants():
+            memory = service.memory(tenant)
+            now = memory.clock.now()
+            if service.store.lease(f"idle:{tenant}", service.name, now, now + IDLE_EVERY):
+                memory.end_idle()
+
+    def take_up(self) -> None:
+        """Take up work beside the chat that some process left undone."""
+        for job in self._service.take_jobs():
+            if self._closing.is_set():
+                self._service.give_back(job)
+                continue
+            self._service.do(job)

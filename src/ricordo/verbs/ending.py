@@ -1,0 +1,109 @@
+"""Ending a session: its summary, its facts, its topics; called, or because it has been idle. Safe to repeat."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ricordo.condensation.ask import Writer
+from ricordo.condensation.session_end import summarise_session
+from ricordo.person import Fact, Summary
+from ricordo.ports import LLM
+from ricordo.records import Owner, SessionChanges, SessionInfo, Turn
+from ricordo.safety.trust import lowest, origin_of
+from ricordo.verbs.ids import new_id
+from ricordo.verbs.learning import learn
+from ricordo.verbs.screening import Screen
+from ricordo.verbs.tools import Tools
+
+MOST_TURNS = 400  # of a session that are read for its summary, the newest
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """What a session left behind. `made_by` says who wrote the summary; None where there was nothing to summarise."""
+
+    session: SessionInfo
+    summary: Summary | None
+    facts: tuple[Fact, ...]
+    topics: tuple[str, ...]
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When it ended."""
+        return self.session.ended_at
+
+    @property
+    def made_by(self) -> str | None:
+        """Who wrote the summary."""
+        return self.summary.made_by if self.summary else None
+
+
+def end_session(
+    tools: Tools,
+    screen: Screen,
+    owner: Owner,
+    session: SessionInfo,
+    *,
+    model: LLM | None = None,
+    writer: Writer | None = None,
+) -> SessionEnd:
+    """Learn what is left to learn, write the summary if the session has moved on since the last, and close it."""
+    while learn(tools, screen, owner, session.id, model).more:
+        pass
+    summary = _summary(tools, screen, owner, session, writer)
+    ended = session
+    if session.ended_at is None:
+        ended = tools.store.update_session(owner, session.id, SessionChanges(ended_at=tools.clock.now())) or session
+    facts = [fact for fact in tools.store.people(owner, session.agent_id).facts if _from_session(fact, session.id)]
+    return SessionEnd(ended, summary, tuple(facts), summary.topics if summary else ())
+
+
+def idle_sessions(tools: Tools, owner: Owner, limit: int = 50) -> Sequence[SessionInfo]:
+    """Sessions of an owner that have been idle for long enough and are still open."""
+    before = tools.clock.now() - tools.settings.profile.session_end_idle
+    found = tools.store.sessions(owner, limit=limit)
+    return [each for each in found if each.ended_at is None and each.turn_count and each.last_active_at <= before]
+
+
+def _summary(tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, writer: Writer | None) -> Summary | None:
+    known = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+    if known and known[0].last_turn >= session.last_turn:
+        return known[0]
+    turns = tools.store.turns(owner, session.id, last=MOST_TURNS)
+    if not turns:
+        return known[0] if known else None
+    unfit = screen.turns(tools, owner, turns)
+    limit = tools.settings.profile.profile_summary_tokens
+    made = summarise_session(turns, tools.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
+    if made is None:
+        return known[0] if known else None
+    now = tools.clock.now()
+    summary = Summary(
+        id=new_id(now),
+        session_id=session.id,
+        agent_id=session.agent_id,
+        kind="session",
+        text=made.text,
+        first_turn=made.covers.first_turn,
+        last_turn=made.covers.last_turn,
+        topics=made.topics,
+        created_at=_spoken_last(turns, session),
+        tokens=made.tokens,
+        counter=tools.counter.name,
+        made_by=made.made_by,
+        origin=lowest(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
+    )
+    if not tools.store.put_summary(owner, summary):
+        again = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+        return again[0] if again else None
+    screen.summary(tools, owner, summary)
+    return summary
+
+
+def _spoken_last(turns: Sequence[Turn], session: SessionInfo) -> datetime:
+    """A summary bears the date of what was said: "yesterday" is when we talked, not when it was summed up."""
+    return max((turn.created_at for turn in turns), default=session.last_active_at)
+
+
+def _from_session(fact: Fact, session_id: str) -> bool:
+    return not fact.forgotten and any(source.session_id == session_id for source in fact.sources)

@@ -1,0 +1,100 @@
+"""Learning facts from what a user says: a few turns at a time, beside the chat.
+
+Reads the turns that nobody has learned from yet, leaves out what must not be learned (signs of a crisis, what is in
+quarantine, text that was composed from memory), lets a model or the patterns find claims, and merges them into what
+the agent knows, if nobody else has written meanwhile.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from ricordo.errors import StoreUnavailable
+from ricordo.facts.asking import read_facts
+from ricordo.facts.candidate import Candidate, Said
+from ricordo.facts.knowing import forget
+from ricordo.facts.merging import Hearing, merge
+from ricordo.person import Fact
+from ricordo.ports import LLM
+from ricordo.records import Owner, SessionInfo, Turn, turn_id_of
+from ricordo.safety.trust import origin_of
+from ricordo.verbs.screening import Screen, cleaned_claim
+from ricordo.verbs.tools import Tools
+
+PASS = 16  # turns learned from in one pass
+TRIES = 20
+COMPOSED = "composed"  # metadata of a message that holds text from a prompt or from memory
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What one pass did: whether there is more to learn from, who read, and what kept a model from it."""
+
+    more: bool
+    made_by: str = ""
+    why: str = ""
+    facts: int = 0
+
+
+def learn(tools: Tools, screen: Screen, owner: Owner, session_id: str, model: LLM | None = None) -> Learned:
+    """One pass over the turns of a session that were not learned from yet."""
+    session = tools.store.session(owner, session_id)
+    done = tools.store.learned_through(owner, session_id)
+    if session is None or done >= session.last_turn:
+        return Learned(more=False)
+    through = min(done + PASS, session.last_turn)
+    turns = tools.store.turns(owner, session_id, after=done, before=through + 1)
+    unfit = screen.turns(tools, owner, turns)
+    said = [each for turn in turns for each in _said(turn) if each.id not in unfit]
+    found = read_facts(said, model, ZoneInfo(tools.settings.profile.time_zone))
+    claims = [clean for each in found.candidates if (clean := cleaned_claim(each, tools.settings.safety))]
+    written = _merge(tools, screen, owner, session, claims, unfit, through)
+    return Learned(through < session.last_turn, found.made_by, found.why, written)
+
+
+def forget_fact(tools: Tools, owner: Owner, agent_id: str, fact_id: str) -> None:
+    """Forget one fact, so that no word of it stays and it is not learned again."""
+    for _ in range(TRIES):
+        people = tools.store.people(owner, agent_id)
+        if tools.store.put_facts(owner, agent_id, forget(people, fact_id)):
+            return
+    raise StoreUnavailable(f"fact {fact_id!r} could not be forgotten: others keep writing; try again")
+
+
+def _said(turn: Turn) -> list[Said]:
+    """What the user says in a turn, unless it was composed."""
+    message = turn.question
+    if message is None or turn.metadata.get(COMPOSED) or message.metadata.get(COMPOSED) or turn.damage:
+        return []
+    origin = origin_of(message.role, turn.origin)
+    return [Said(message.id, turn.session_id, message.content, message.created_at, origin)]
+
+
+def _merge(
+    tools: Tools,
+    screen: Screen,
+    owner: Owner,
+    session: SessionInfo,
+    claims: list[Candidate],
+    unfit: frozenset[str],
+    through: int,
+) -> int:
+    """Write what is new and note how far was read; how many facts changed."""
+
+    def said_at(message_id: str) -> datetime | None:
+        turn = tools.store.turn(owner, turn_id_of(message_id))
+        return turn.created_at if turn else None
+
+    for _ in range(TRIES):
+        people = tools.store.people(owner, session.agent_id)
+        hearing = Hearing(session.agent_id, tools.clock.now(), unfit)
+        change = merge(people, claims, hearing, said_at=said_at, learned=((session.id, through),))
+        if tools.store.put_facts(owner, session.agent_id, change):
+            screen.facts(tools, owner, session.id, _new(change.put, people.facts))
+            return len(change.put)
+    raise StoreUnavailable("facts could not be kept: others keep writing; they are learned with the next pass")
+
+
+def _new(put: tuple[Fact, ...], before: tuple[Fact, ...]) -> list[Fact]:
+    known = {fact.id for fact in before}
+    return [fact for fact in put if fact.id not in known and not fact.forgotten]

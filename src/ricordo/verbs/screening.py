@@ -1,0 +1,137 @@
+"""Screening what is said before anything is derived from it: signs of a crisis, signs of an attack, personal data.
+
+Every message is looked at once, beside the chat; what is found is kept as a flag, never with the text. Fences and order
+are what protects a prompt; a flag is a help for people, and by policy keeps a memory out of prompts.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ricordo.facts.candidate import Candidate
+from ricordo.person import Fact, Flag, FlagState, Subject, Summary, Trust
+from ricordo.records import Message, Owner, Turn
+from ricordo.safety.crisis import Crisis, crisis
+from ricordo.safety.phrases import CrisisPhrases, load_phrases, shipped_phrases
+from ricordo.safety.pii import PII_KINDS, redact
+from ricordo.safety.signals import signals
+from ricordo.safety.trust import decide, origin_of
+from ricordo.settings import SafetySettings
+from ricordo.verbs.ids import new_id
+from ricordo.verbs.tools import Tools
+
+CRISIS = "crisis:"
+REMEMBERED = 4_096  # messages whose screening is kept in mind
+
+
+class Screen:
+    """Looks at messages by the settings. Thread-safe."""
+
+    def __init__(self, settings: SafetySettings) -> None:
+        self._settings = settings
+        self._phrases = phrases_for(settings)
+        self._fit_before: OrderedDict[tuple[Owner, str], None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def crisis(self, message: Message) -> Crisis | None:
+        """The sign of a crisis in a message."""
+        if self._settings.crisis == "off":
+            return None
+        return crisis(message.content, role=message.role, phrases=self._phrases)
+
+    def turns(self, tools: Tools, owner: Owner, turns: Sequence[Turn]) -> frozenset[str]:
+        """The ids of messages that nothing may be derived from; flags are kept for those that deserve one.
+
+        What was answered to such a question goes with it: it says what the question was.
+        """
+        unfit = set(quarantined(tools, owner))
+        for turn in turns:
+            unfit.update(message.id for message in turn.messages if not self._fit(tools, owner, turn, message))
+            if turn.question and turn.question.id in unfit:
+                unfit.update(message.id for message in turn.messages)
+        return frozenset(unfit)
+
+    def facts(self, tools: Tools, owner: Owner, session_id: str, facts: Iterable[Fact]) -> None:
+        """Flag facts that look like orders."""
+        for fact in facts:
+            self._flag(tools, owner, "fact", fact.id, session_id, signals(fact.text), fact.origin)
+
+    def summary(self, tools: Tools, owner: Owner, summary: Summary) -> None:
+        """Flag a summary that looks like an order."""
+        self._flag(tools, owner, "summary", summary.id, summary.session_id, signals(summary.text), summary.origin)
+
+    def forget(self, owner: Owner) -> None:
+        """Drop what is in mind of an owner."""
+        with self._lock:
+            for key in [key for key in self._fit_before if key[0] == owner]:
+                del self._fit_before[key]
+
+    def _fit(self, tools: Tools, owner: Owner, turn: Turn, message: Message) -> bool:
+        key = (owner, f"{message.id} {turn.checksum}")
+        with self._lock:
+            if key in self._fit_before:
+                return True
+        origin = origin_of(message.role, turn.origin)
+        if sign := self.crisis(message):
+            rules = (f"{CRISIS}{sign.category}", f"{CRISIS}tier-{sign.tier}", f"{CRISIS}{sign.rule}")
+            self._keep(tools, owner, "message", message.id, turn.session_id, rules, origin)
+            return False
+        if self._flag(tools, owner, "message", message.id, turn.session_id, signals(message.content), origin):
+            return False
+        with self._lock:
+            self._fit_before[key] = None
+            while len(self._fit_before) > REMEMBERED:
+                self._fit_before.popitem(last=False)
+        return True
+
+    def _flag(
+        self,
+        tools: Tools,
+        owner: Owner,
+        subject: Subject,
+        subject_id: str,
+        session_id: str,
+        rules: tuple[str, ...],
+        origin: Trust,
+    ) -> bool:
+        """Keep a flag where the policy wants one; whether the subject goes into quarantine."""
+        verdict = decide(origin, subject, rules, self._settings.suspicious)
+        if verdict == "store":
+            return False
+        away = verdict != "flag"
+        return self._keep(tools, owner, subject, subject_id, session_id, rules, origin, away=away) and away
+
+    def _keep(
+        self,
+        tools: Tools,
+        owner: Owner,
+        subject: Subject,
+        subject_id: str,
+        session_id: str,
+        rules: tuple[str, ...],
+        origin: Trust,
+        *,
+        away: bool = True,
+    ) -> bool:
+        """Keep a flag, unless there is one: what was released stays released."""
+        now = tools.clock.now()
+        state: FlagState = "quarantined" if away else "flagged"
+        flag = Flag(new_id(now), subject, subject_id, session_id, rules, origin, state, now)
+        return tools.store.put_flag(owner, flag)
+
+
+def phrases_for(settings: SafetySettings) -> tuple[CrisisPhrases, ...]:
+    """The shipped phrases, or those of the user's own file."""
+    return (load_phrases(settings.crisis_file),) if settings.crisis_file else shipped_phrases()
+
+
+def quarantined(tools: Tools, owner: Owner) -> frozenset[str]:
+    """The ids of everything that is kept away from prompts."""
+    return frozenset(flag.subject_id for flag in tools.store.flags(owner, state="quarantined"))
+
+
+def cleaned_claim(claim: Candidate, settings: SafetySettings) -> Candidate | None:
+    """A claim without the personal data that the policy keeps out; None where nothing may be kept."""
+    kept = redact(claim.text, dict.fromkeys(PII_KINDS, settings.personal_data))
+    return None if kept.blocked else replace(claim, text=kept.text)
