@@ -4,9 +4,10 @@ import json
 from collections import Counter
 
 import pytest
-from fact_samples import CASES
+from fact_samples import CASES, said
 
 from ricordo.bench.facts import Case, figures, load_cases, main, run, supersession
+from ricordo.facts.extract import extract
 from ricordo.person import FACT_KINDS
 
 
@@ -55,3 +56,13 @@ def test_the_benchmark_says_where_cases_are_missing(tmp_path: object, capsys: py
     """Without a file of cases it names the file and the option."""
     assert main(["--cases", f"{tmp_path}/none.jsonl"]) == 1
     assert "--cases" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("lang", ["it", "en"])
+def test_no_word_of_a_crisis_is_a_fact(lang: str) -> None:
+    """Also where nothing else stands before it, the reading of facts learns nothing from a cry for help."""
+    path = CASES.with_name(f"crisis_{lang}.jsonl")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    alarming = [row["text"] for row in rows if row["label"] != "quiet"]
+    assert len(alarming) > 50
+    assert [claim.text for text in alarming for claim in extract(said(text))] == []

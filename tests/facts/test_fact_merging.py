@@ -150,6 +150,18 @@ def test_wordings_and_languages_of_one_claim_are_one_fact() -> None:
     assert len(knows("Mi piace la pizza", "Adoro la pizza").facts) == 1
 
 
+def test_sources_are_the_first_and_the_newest() -> None:
+    """Who says the same every day is remembered with twenty sources, and hearing any of them again changes nothing."""
+    history = [said("mi chiamo Anna. mia sorella si chiama Giulia", day) for day in range(30)]
+    people = heard(history)
+    name = next(fact for fact in people.facts if fact.about == "name")
+    assert [len(fact.sources) for fact in people.facts] == [20, 20]
+    assert (name.sources[0].message_id, name.sources[-1].message_id) == ("m0:query", "m29:query")
+    assert name.valid_from == history[0].created_at
+    times = {each.id: each.created_at for each in history}
+    assert all(merge(people, extract(each), HEARING, said_at=times.get).put == () for each in history)
+
+
 def test_two_sisters_are_two_facts() -> None:
     """What cannot contradict does not supersede."""
     assert now_known(knows("mia sorella si chiama Giulia", "mia sorella si chiama Marta")) == [

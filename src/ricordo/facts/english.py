@@ -31,8 +31,8 @@ _LANGUAGE = (
 _REACH = (
     r"(?:pass|become|learn(?! (?:about|more))|get (?:into|an a|a b|a better|better|good|at least|a good|top)|improve|graduate|win|"
     r"study (?:medicine|law|engineering|architecture|economics|computer science|psychology|physics|biology|chemistry|at|in|abroad)|"
-    r"move to|run (?:a|the|my)|lose|master|speak|travel|finish (?:school|high school|college|university|my (?:degree|studies|thesis|course|phd|masters?|diploma))|apply (?:to|for)|enrol?l? in|"
-    r"quit|stop smoking|prepare for|start (?:a|my own)|build (?:a|my own)|be(?:come)? (?:a|an) \w+|raise my|work (?:as|in|at|for)|visit|ace|"
+    r"move to|run (?:a|the|my)|lose weight|master|speak|travel|finish (?:school|high school|college|university|my (?:degree|studies|thesis|course|phd|masters?|diploma))|apply (?:to|for)|enrol?l? in|"
+    r"quit smoking|stop (?:smoking|procrastinating)|prepare for|start (?:a|my own)|build (?:a|my own)|be(?:come)? (?:a|an) \w+|raise my|work (?:as|in|at|for)|visit|ace|"
     r"go to (?:college|university|medical school|law school|med school)|play (?:the|in)|earn (?:a|my)|retake)"
 )
 

@@ -36,8 +36,8 @@ _REACH = (
     r"(?:passare|superare|diventare|imparare|prendere (?:un|una|il|la|almeno|voti|dieci|nove|otto|sette|sei|10|9|8|7|6)|laurearmi|"
     r"diplomarmi|iscrivermi|entrare (?:a|in|nel|nella|all')|vincere|migliorare|arrivare (?:in finale|prim[oa]|alla laurea|al livello)|fare (?:il|la|lo|l')|trasferirmi|"
     r"studiare (?:a|all'|medicina|legge|ingegneria|architettura|economia|informatica|psicologia|fisica|biologia|lettere|lingue|chimica)|"
-    r"lavorare (?:in|come|nel|nella|all'|a|per)|finire (?:la scuola|il liceo|gli studi|l'università|la tesi|il corso|le superiori)|recuperare|prepararmi|partecipare|correre|perdere|dimagrire|"
-    r"smettere di|aprire (?:un|una)|viaggiare|visitare|parlare|scrivere (?:un libro|un romanzo)|suonare|alzare la media|essere promoss[oa])"
+    r"lavorare (?:in|come|nel|nella|all'|a|per)|finire (?:la scuola|il liceo|gli studi|l'università|la tesi|il corso|le superiori)|recuperare|prepararmi|partecipare|correre (?:la|una|i|le)|dimagrire|"
+    r"smettere di (?:fumare|procrastinare|copiare|rimandare)|aprire (?:un|una)|viaggiare|visitare|parlare|scrivere (?:un libro|un romanzo)|suonare|alzare la media|essere promoss[oa])"
 )
 _ABLE = (
     r"(?:capire|risolvere|ricordare|memorizzare|imparare|calcolare|scrivere|leggere|concentrarmi|studiare|tradurre|pronunciare|"

@@ -15,7 +15,7 @@ from uuid import UUID, uuid5
 from ricordo.facts.admission import refusal
 from ricordo.facts.candidate import Candidate
 from ricordo.facts.sameness import Similarity, digest_of, family, is_negative, same_thing, says_the_same
-from ricordo.facts.timeline import Mention, Run, laid_out, runs_of
+from ricordo.facts.timeline import MOST_SOURCES, Mention, Run, laid_out, runs_of
 from ricordo.person import TRUST, Fact, FactChange, FactKind, People, Trust
 
 SaidAt = Callable[[str], datetime | None]
@@ -105,7 +105,8 @@ def _hear(candidate: Candidate, facts: dict[str, Fact], hearing: Hearing, simila
             continue
         texts = (fact.text, fact.language), (candidate.text, candidate.language)
         if says_the_same(fact.kind, *texts, narrower=False, similarity=similarity):
-            if all(source.message_id != candidate.said.id for source in fact.sources):
+            heard = {source.message_id for source in fact.sources}
+            if candidate.said.id not in heard and len(heard) < MOST_SOURCES:
                 older = candidate.said.created_at < fact.valid_from
                 sources = (candidate.source, *fact.sources) if older else (*fact.sources, candidate.source)
                 facts[fact.id] = replace(

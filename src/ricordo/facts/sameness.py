@@ -41,7 +41,7 @@ def essence(kind: FactKind, text: str, language: str) -> frozenset[str]:
     return _essence(kind, text, "it" if language == "it" else "en")
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=2_000)
 def _essence(kind: FactKind, text: str, language: Language) -> frozenset[str]:
     kept = [word for word in tokens(text) if word not in _FRAMES]
     if kind in _PLAIN_KINDS:

@@ -14,6 +14,7 @@ from ricordo.facts.candidate import Candidate
 from ricordo.facts.sameness import digest_of, essence
 from ricordo.person import Fact, FactKind, Source, Trust
 
+MOST_SOURCES = 20  # the first and the newest; who says their name every day does not fill a shelf with it
 _SPLIT = UUID("0d6c1f3e-51f5-5b0a-9f0d-4f4b8b2a7c55")
 
 
@@ -137,6 +138,8 @@ def _fact_of(run: Run, new: Callable[[Run], Fact], taken: set[str]) -> Fact:
     taken.add(fact.id)
     fact = _in_the_newest_words(fact, run)
     sources = tuple(dict.fromkeys(mention.source for mention in run.mentions if mention.source))
+    if len(sources) > MOST_SOURCES:
+        sources = (sources[0], *sources[1 - MOST_SOURCES :])
     return replace(fact, sources=sources if fact.text else (), valid_from=run.start)
 
 
