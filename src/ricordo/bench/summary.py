@@ -158,7 +158,7 @@ def _planting(chance: random.Random) -> Iterator[Callable[[], str]]:
         lambda: f"{chance.choice(_FIRST)} {chance.choice(_LAST)}",
         lambda: f"{chance.randint(100, 99_999)} kg",
         lambda: f"{chance.randint(1, 28)} marzo {chance.randint(1900, 2026)}",
-        lambda: f"/home/corso/lezione{chance.randint(1, 9999)}.md",
+        lambda: f"/corso/lezione{chance.randint(1, 9999)}.md",
         lambda: f"https://scuola.example/pagina/{chance.randint(1, 99_999)}",
         lambda: f"manuale-{chance.randint(1, 99)}#{chance.randint(1, 999)}",
         lambda: f"{chance.randint(2, 99)},{chance.randint(10, 99)}%",

@@ -15,7 +15,7 @@ from ricordo.condensation.layout import Sheet, divided, gathered, read
 from ricordo.condensation.scoring import Sentence, in_turn, scores
 from ricordo.condensation.seams import Counts, cut
 from ricordo.condensation.sentences import sentences
-from ricordo.condensation.terms import key_topics
+from ricordo.condensation.terms import key_topics, terms
 from ricordo.condensation.wording import Wording, wording_for
 from ricordo.person import Summary
 from ricordo.records import Message, Turn
@@ -46,7 +46,8 @@ def extract(
     wording = wording_for(language)
     noted = list(_noted(before))
     found = [find(message.content) for message in messages]
-    candidates = [*noted, *_said(messages, found, wording)]
+    said = list(_said(messages, found, wording))
+    candidates = [*noted, *([each for each in said if each.tells] or said)]
     fitting = Fitting(limit_tokens, counter, wording, lambda chosen: _lines(candidates, chosen))
     order = _alternating(scores(candidates), len(noted))
     sheet = fitting.fill([each.text for each in candidates], order, by_rank(messages, found, before), before.left_out)
@@ -125,7 +126,7 @@ def _noted(before: Sheet) -> Iterable[Sentence]:
     for line in before.lines:
         speaker, words = divided(line)
         for text in sentences(words):
-            yield Sentence(text, speaker, "noted", opening=True, named=tuple(find(text)))
+            yield Sentence(text, speaker, "noted", True, frozenset(terms(text)), tuple(find(text)))
 
 
 def _said(messages: Sequence[Message], found: Sequence[Sequence[Evidence]], wording: Wording) -> Iterable[Sentence]:
@@ -133,7 +134,7 @@ def _said(messages: Sequence[Message], found: Sequence[Sequence[Evidence]], word
         speaker = wording.speaker(message.role)
         for position, text in enumerate(sentences(message.content)):
             named = tuple(each for each in things if each.text in text)
-            yield Sentence(text, speaker, message.role, opening=position == 0, named=named)
+            yield Sentence(text, speaker, message.role, position == 0, frozenset(terms(text)), named)
 
 
 def _alternating(order: Sequence[float], noted: int) -> Iterable[int]:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ricordo.condensation.evidence import Evidence
-from ricordo.condensation.terms import terms
 
 _CENTRALITY, _EVIDENCE, _OPENING, _USER = 1.0, 0.5, 0.1, 0.1
 _ASKED_BACK = -0.5
@@ -24,30 +23,36 @@ _WORDS_OF_ONE_THING = 12.0  # evidence is dense at one thing in a dozen words
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its speaker, its place in the talk, and what it names."""
+    """A sentence with its speaker, its place in its message, its telling words, and what it names."""
 
     text: str
     speaker: str
     role: str
     opening: bool
+    words: frozenset[str]
     named: tuple[Evidence, ...] = ()
+
+    @property
+    def tells(self) -> bool:
+        """Whether it says more than a greeting does."""
+        return bool(self.named) or len(self.words) > 1
 
 
 def scores(candidates: Sequence[Sentence]) -> list[float]:
     """A score for each sentence, in the same order."""
-    worded = [frozenset(terms(sentence.text)) for sentence in candidates]
-    counts = Counter(term for words in worded for term in words)
+    counts = Counter(term for sentence in candidates for term in sentence.words)
     most = max(counts.values(), default=1)
     common = max(_EVERYWHERE * len(candidates), 2.0) if len(candidates) >= _FROM else math.inf
     top = math.log1p(min(most, common))
     weight = {term: math.log1p(count) / top if count <= common else 0.0 for term, count in counts.items()}
     named = Counter(evidence.text for sentence in candidates for evidence in sentence.named)
-    return [_score(sentence, sorted(words), weight, named) for sentence, words in zip(candidates, worded, strict=True)]
+    return [_score(sentence, weight, named) for sentence in candidates]
 
 
-def _score(sentence: Sentence, words: Sequence[str], weight: dict[str, float], named: Counter[str]) -> float:
+def _score(sentence: Sentence, weight: dict[str, float], named: Counter[str]) -> float:
     length = sentence.text.count(" ") + 1
-    score = _CENTRALITY * sum(weight[term] for term in words) / (len(words) + _FEW)
+    # Sorted, because the order in which floats are added shows in the last digits.
+    score = _CENTRALITY * sum([weight[term] for term in sorted(sentence.words)]) / (len(sentence.words) + _FEW)
     told = sum((0.2 if each.weak else 1.0) / math.sqrt(named[each.text]) for each in sentence.named)
     score += _EVIDENCE * min(told * _WORDS_OF_ONE_THING / max(length, _WORDS_OF_ONE_THING), 2.0)
     score += _OPENING * sentence.opening + _USER * (sentence.role == "user")
