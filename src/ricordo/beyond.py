@@ -155,6 +155,15 @@ class Beyond:
                 self._knowing = Knowing(self._tools, self._llm)
             return self._knowing
 
+    def catch_up(self, owner: Owner, session_id: str) -> None:
+        """Do now what is left to do for a session."""
+        if self._wanted:
+            while self.remembering().slice(owner, session_id):
+                pass
+        if self._wants_to_know:
+            while self.knowing().slice(owner, session_id):
+                pass
+
     def settle(self, timeout: float | None = None) -> bool:
         """Wait until the work beside the chat is done; False if it takes longer."""
         begun = monotonic()

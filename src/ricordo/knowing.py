@@ -16,7 +16,7 @@ from ricordo.safety.crisis import Crisis
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 from ricordo.safety.signals import signals
 from ricordo.verbs import condensing, profiling
-from ricordo.verbs.ending import SessionEnd, end_session, idle_sessions
+from ricordo.verbs.ending import SessionEnd, end_session, idle_sessions, is_idle
 from ricordo.verbs.learning import learn
 from ricordo.verbs.screening import Screen
 from ricordo.verbs.tools import Known, Scope, Tools
@@ -71,6 +71,14 @@ class Knowing:
         if session is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {owner.user_id!r}")
         return end_session(self._tools, self.screen, owner, session, model=self._llm, writer=self._writer)
+
+    def end_if_idle(self, owner: Owner, session_id: str) -> bool:
+        """End a session if it has been idle for long enough; whether it was ended now."""
+        session = self._tools.store.session(owner, session_id)
+        if session is None or not self._remembers or not is_idle(self._tools, session):
+            return False
+        end_session(self._tools, self.screen, owner, session, model=self._llm, writer=self._writer)
+        return True
 
     def end_idle(self, owner: Owner) -> int:
         """End every session of an owner that has been idle for long enough; how many."""

@@ -128,6 +128,11 @@ class Memory:
         """The language model that is set; None where everything works without one."""
         return self._llm
 
+    @property
+    def embedder(self) -> "Embedder":
+        """What makes vectors; loaded with the first use."""
+        return self._beyond.remembering().indexes.embedder
+
     # Sessions
 
     def session(self, session_id: str | None = None, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
@@ -270,6 +275,14 @@ class Memory:
             raise NotFoundError(f"flag {flag_id!r} does not exist for user {user_id!r}; list the flags")
         return flag
 
+    def end_if_idle(self, session_id: str, *, user_id: str) -> bool:
+        """End a session if it has been idle for `session_end_idle`; whether it was ended now."""
+        return self._beyond.knowing().end_if_idle(self._owner(user_id), check_id("session_id", session_id))
+
+    def catch_up(self, session_id: str, *, user_id: str) -> None:
+        """Do now what is left to do beside the chat for a session: topics, vectors, facts, title, summary."""
+        self._beyond.catch_up(self._owner(user_id), check_id("session_id", session_id))
+
     def end_idle(self, *, user_id: str | None = None) -> int:
         """End the sessions that have been idle for `session_end_idle`, of one user or of all; how many ended."""
         if self.settings.profile.remember_person == "off":
@@ -364,7 +377,10 @@ class Memory:
         return f"{loaded.indexes.embedder.name}: {loaded.indexes.choice.why}"
 
     def _owner(self, user_id: str) -> Owner:
-        return Owner(self.settings.tenant_id, check_id("user_id", user_id))
+        owner = Owner(self.settings.tenant_id, check_id("user_id", user_id))
+        if owner.is_reserved:
+            raise ValidationError("user_id", f"{user_id!r} begins like a name that is not for users; choose another")
+        return owner
 
     def _scope(self, session_id: str | None, user_id: str, agent_id: str) -> Scope:
         name = new_id(self._tools.clock.now()) if session_id is None else check_id("session_id", session_id)

@@ -17,6 +17,7 @@ from ricordo.settings import Retention, Settings
 if TYPE_CHECKING:
     from ricordo.person import Fact, Flag, FlagState, Profile
     from ricordo.ports import LLM
+    from ricordo.recall.embedder import Embedder
     from ricordo.verbs.recall import Hits
 
 
@@ -58,6 +59,11 @@ class AsyncMemory:
     def llm(self) -> "LLM | None":
         """The language model that is set; its own calls block."""
         return self._memory.llm
+
+    @property
+    def embedder(self) -> "Embedder":
+        """What makes vectors; its own calls block."""
+        return self._memory.embedder
 
     def session(self, session_id: str | None = None, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> AsyncSession:
         """See `Memory.session`. It touches no disk, so there is nothing to await."""
@@ -154,6 +160,14 @@ class AsyncMemory:
     async def set_flag(self, flag_id: str, state: "FlagState", *, user_id: str) -> "Flag":
         """See `Memory.set_flag`."""
         return await asyncio.to_thread(self._memory.set_flag, flag_id, state, user_id=user_id)
+
+    async def end_if_idle(self, session_id: str, *, user_id: str) -> bool:
+        """See `Memory.end_if_idle`."""
+        return await asyncio.to_thread(self._memory.end_if_idle, session_id, user_id=user_id)
+
+    async def catch_up(self, session_id: str, *, user_id: str) -> None:
+        """See `Memory.catch_up`."""
+        await asyncio.to_thread(self._memory.catch_up, session_id, user_id=user_id)
 
     async def end_idle(self, *, user_id: str | None = None) -> int:
         """See `Memory.end_idle`."""

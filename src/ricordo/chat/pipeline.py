@@ -6,6 +6,7 @@ and whatever fails on the way, the chat answers and says what it went without.
 """
 
 import logging
+import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -41,6 +42,7 @@ from ricordo.verbs.ids import new_id
 log = logging.getLogger("ricordo")
 
 EARLIER_ANSWERS = 4
+_LINE = re.compile(r"\b(\d{3,6})\b((?: [A-Z]\w+){0,3})")
 
 
 @dataclass
@@ -240,11 +242,8 @@ def talk_standalone(request: ChatRequest, context: Context) -> str:
 
 
 def helplines(crisis: Crisis) -> tuple[dict[str, str], ...]:
-    """Whom to call."""
-    from ricordo.safety.phrases import shipped_phrases
-
-    known = next((each for each in shipped_phrases(crisis.language)), None)
-    return tuple({"name": each.name, "number": each.number} for each in known.helplines) if known else ()
+    """Whom to call, as the notice says: each number with the name that stands after it."""
+    return tuple({"number": number, "name": name.strip()} for number, name in _LINE.findall(crisis.notice))
 
 
 def _ask_back(context: Context) -> Generator[Event, None, Answered]:

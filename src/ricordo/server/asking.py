@@ -5,10 +5,10 @@ from typing import Annotated
 from fastapi import Depends, Header, Query, Request
 
 from ricordo.chat.pipeline import Chat
-from ricordo.memory import Memory
-from ricordo.records import Owner, SessionInfo
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id
+from ricordo.memory import Memory
+from ricordo.records import Owner, SessionInfo
 from ricordo.server.caller import Caller
 from ricordo.server.service import Service
 from ricordo.session import Session

@@ -6,16 +6,13 @@ of work beside the chat lies in the database, so that a process that dies leaves
 
 import logging
 import threading
-from datetime import timedelta
 
 from ricordo.errors import RicordoError
 from ricordo.server.service import Service
 
 log = logging.getLogger("ricordo.server")
 
-TICK = 5.0  # seconds between looks at the clock
-LEASE = timedelta(minutes=10)
-IDLE_EVERY = timedelta(minutes=1)
+TICK = 2.0  # seconds between looks at the clock
 
 
 class Scheduler:
@@ -39,7 +36,11 @@ class Scheduler:
 
     def _run(self) -> None:
         while not self._closing.wait(self._tick):
-            for operation, step in (("cleanup", self.cleanup), ("idle", self.end_idle), ("jobs", self.take_up)):
+            for operation, step in (
+                ("wishes", self._service.keep_wishes),
+                ("cleanup", self.cleanup),
+                ("jobs", self.take_up),
+            ):
                 if self._closing.is_set():
                     return
                 try:
@@ -67,21 +68,12 @@ class Scheduler:
                 service.metrics.cleanups.inc()
                 service.metrics.cleaned_turns.inc(result.turns_deleted)
                 if result.errors:
-                    service.store.release(name, service.name)
-
-    def end_idle(self) -> None:
-        """End sessions that nobody has spoken in for a while, once per cluster."""
-        service = self._service
-        for tenant in service.tenants():
-            memory = service.memory(tenant)
-            now = memory.clock.now()
-            if service.store.lease(f"idle:{tenant}", service.name, now, now + IDLE_EVERY):
-                memory.end_idle()
+                    service.store.end_lease(name, service.name)
 
     def take_up(self) -> None:
         """Take up work beside the chat that some process left undone."""
         for job in self._service.take_jobs():
             if self._closing.is_set():
-                self._service.give_back(job)
+                self._service.store.hand_back(job)
                 continue
             self._service.do(job)

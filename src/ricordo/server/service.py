@@ -7,24 +7,32 @@ request. Closing finishes what is at hand and gives the rest back.
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ricordo.chat.library import Library
 from ricordo.chat.pipeline import Chat
-from ricordo.errors import RicordoError
+from ricordo.errors import RicordoError, StoreError
 from ricordo.memory import Memory
-from ricordo.ports import LLM, Store
+from ricordo.ports import LLM, WholeStore
+from ricordo.records import Owner
 from ricordo.server.caller import Caller, NotAllowed
 from ricordo.server.keys import digest_of, looks_like_key
 from ricordo.server.metrics import Metrics
 from ricordo.server.options import ServerOptions
 from ricordo.server.streams import Answers
 from ricordo.server.tokens import Tokens
+from ricordo.service import Job
 from ricordo.settings import Settings
 
-MOST_TENANTS = 1_000
+CATCH_UP, END = "catch-up", "end"
+CATCH_UP_AFTER = timedelta(minutes=1)
+LEASE = timedelta(minutes=5)
+ATTEMPTS = 8
 
 
 class Service:
@@ -32,7 +40,7 @@ class Service:
 
     def __init__(
         self,
-        store: Store,
+        store: WholeStore,
         settings: Settings,
         options: ServerOptions,
         *,
@@ -44,7 +52,8 @@ class Service:
         self.metrics = Metrics()
         self._llm = llm
         self._tokens = Tokens(options)
-        self._memories: OrderedDict[str, Memory] = OrderedDict()
+        self._tenants: OrderedDict[str, tuple[Memory, Library, Chat]] = OrderedDict()
+        self._wished: dict[tuple[Owner, str], datetime] = {}
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(options.threads, thread_name_prefix="ricordo-chat")
         self.answers = Answers(self._executor, _told)
@@ -65,20 +74,72 @@ class Service:
 
     def memory(self, tenant_id: str) -> Memory:
         """The memory of a tenant."""
-        with self._lock:
-            if tenant_id not in self._memories:
-                settings = replace(self.settings, tenant_id=tenant_id)
-                self._memories[tenant_id] = Memory(self.store, settings, llm=self._llm)
-            self._memories.move_to_end(tenant_id)
-            return self._memories[tenant_id]
+        return self._of(tenant_id)[0]
 
     def library(self, tenant_id: str) -> Library:
         """The documents of a tenant."""
-        return Library(self.memory(tenant_id))
+        return self._of(tenant_id)[1]
 
     def chat(self, tenant_id: str) -> Chat:
         """The chat of a tenant."""
-        return Chat(self.memory(tenant_id), passages=self.library(tenant_id))
+        return self._of(tenant_id)[2]
+
+    def tenants(self) -> list[str]:
+        """The tenants that were served since the start, and the one of the settings."""
+        with self._lock:
+            return list(dict.fromkeys([self.settings.tenant_id, *self._tenants]))
+
+    def _of(self, tenant_id: str) -> tuple[Memory, Library, Chat]:
+        with self._lock:
+            if tenant_id not in self._tenants:
+                memory = Memory(self.store, replace(self.settings, tenant_id=tenant_id), llm=self._llm)
+                library = Library(memory, self.store)
+                self._tenants[tenant_id] = (memory, library, Chat(memory, passages=library))
+            self._tenants.move_to_end(tenant_id)
+            return self._tenants[tenant_id]
+
+    # Work that lies in the database
+
+    def wish(self, owner: Owner, session_id: str) -> None:
+        """Something was said: look at the session later, should nobody in this process have done so by then."""
+        with self._lock:
+            self._wished[owner, session_id] = now()
+
+    def keep_wishes(self) -> None:
+        """Write wishes into the queue: catch up soon, and end the session when it has been idle."""
+        with self._lock:
+            wished, self._wished = self._wished, {}
+        idle = self.settings.profile.session_end_idle
+        for (owner, session_id), said_at in wished.items():
+            self.store.enqueue(owner, CATCH_UP, session_id, said_at + CATCH_UP_AFTER, postpone=True)
+            if self.settings.profile.remember_person == "on":
+                self.store.enqueue(owner, END, session_id, said_at + idle, postpone=True)
+
+    def take_jobs(self) -> Sequence[Job]:
+        """Work that is due, for this process alone until its lease ends."""
+        return self.store.take(self.name, now(), LEASE, limit=8, kinds=(CATCH_UP, END))
+
+    def do(self, job: Job) -> None:
+        """Do a piece of work; what fails is tried again later, and given up after a while."""
+        try:
+            memory = self.memory(job.owner.tenant_id)
+            if job.kind == END:
+                memory.end_if_idle(job.session_id, user_id=job.owner.user_id)
+            else:
+                memory.catch_up(job.session_id, user_id=job.owner.user_id)
+            self.store.finish(job)
+        except RicordoError as error:
+            self.metrics.failures.labels(job.kind).inc()
+            pause = timedelta(seconds=30 * 2 ** min(job.attempts, 8))
+            retry = None if job.attempts >= ATTEMPTS else now() + pause
+            self.store.fail(job, str(error)[:500], retry)
+
+    def measure(self) -> None:
+        """Bring the gauges up to date."""
+        state = getattr(self.store, "state", None)
+        self.metrics.degraded.set(bool(state and state.degraded))
+        self.metrics.spool_depth.set(state.depth if state else 0)
+        self.metrics.running.set(self.answers.running)
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -94,10 +155,17 @@ class Service:
         """Finish the answers at hand, then the work beside the chat, and let go of the store."""
         self._executor.shutdown(wait=True, cancel_futures=True)
         with self._lock:
-            memories, self._memories = list(self._memories.values()), OrderedDict()
-        for memory in memories:
+            tenants, self._tenants = list(self._tenants.values()), OrderedDict()
+        for memory, _, _ in tenants:
             memory.rest()
+        with suppress(StoreError):
+            self.keep_wishes()
         self.store.close()
+
+
+def now() -> datetime:
+    """The current moment."""
+    return datetime.now(UTC)
 
 
 def _told(error: Exception) -> dict[str, Any]:

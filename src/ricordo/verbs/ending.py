@@ -60,9 +60,13 @@ def end_session(
 
 def idle_sessions(tools: Tools, owner: Owner, limit: int = 50) -> Sequence[SessionInfo]:
     """Sessions of an owner that have been idle for long enough and are still open."""
+    return [each for each in tools.store.sessions(owner, limit=limit) if is_idle(tools, each)]
+
+
+def is_idle(tools: Tools, session: SessionInfo) -> bool:
+    """Whether a session is still open though nobody has spoken in it for a while."""
     before = tools.clock.now() - tools.settings.profile.session_end_idle
-    found = tools.store.sessions(owner, limit=limit)
-    return [each for each in found if each.ended_at is None and each.turn_count and each.last_active_at <= before]
+    return session.ended_at is None and session.turn_count > 0 and session.last_active_at <= before
 
 
 def _summary(tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, writer: Writer | None) -> Summary | None:

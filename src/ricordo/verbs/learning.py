@@ -83,7 +83,7 @@ def _merge(
 
     def said_at(message_id: str) -> datetime | None:
         turn = tools.store.turn(owner, turn_id_of(message_id))
-        return turn.created_at if turn else None
+        return turn.question.created_at if turn and turn.question else None
 
     for _ in range(TRIES):
         people = tools.store.people(owner, session.agent_id)

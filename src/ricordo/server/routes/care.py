@@ -53,7 +53,7 @@ def search(
         tags=tags,
         patience=5.0,
     )
-    asked = {stem for stem in stems(q)}
+    asked = set(stems(q))
     return {"items": [_hit(person, hit, asked) for hit in hits], "degraded": list(hits.degraded)}
 
 
@@ -111,7 +111,7 @@ def stats(service: Serving, caller: Calling) -> dict[str, Any]:
     """How much is kept, with which parts, what waits and how long things take."""
     caller.must("read")
     memory = service.memory(caller.tenant_id)
-    jobs = service.store.jobs_stats(caller.tenant_id)
+    jobs = service.store.jobs_stats(caller.tenant_id, memory.clock.now())
     return as_json(memory.stats()) | {
         "jobs": as_json(jobs),
         "spool": _spool(service),
