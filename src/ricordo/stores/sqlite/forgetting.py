@@ -8,6 +8,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from ricordo.records import Owner
@@ -66,10 +67,12 @@ def due(reader: sqlite3.Connection, owner: Owner, turns_before: int, idle_before
     for session_id, in_order in old:
         place = (key, session_id)
         if in_order:
-            oldest = reader.execute(sql.FIRST_TURNS, (*place, batch)).fetchall()
+            oldest = reader.execute(sql.FIRST_TURNS, (*place, batch))
         else:
-            oldest = reader.execute(sql.AGED_TURNS, (*place, turns_before, batch)).fetchall()
-        aged[session_id] = [number for number, created_at in oldest if created_at < turns_before]
+            oldest = reader.execute(sql.AGED_TURNS, (*place, turns_before, batch))
+        # The first one that is young enough ends the walk: most of a session is never read.
+        aged[session_id] = [number for number, _ in takewhile(lambda turn: turn[1] < turns_before, oldest)]
+        oldest.close()
         batch -= len(aged[session_id])
         if batch <= 0:
             break
