@@ -61,6 +61,10 @@ class Backlog:
         """Whether writes of a session wait."""
         return (scope[0].key, scope[1]) in self._of_session
 
+    def is_last(self, waiting: Waiting) -> bool:
+        """Whether nothing else of its session waits."""
+        return self._of_session.get((waiting.scope[0].key, waiting.scope[1])) == 1
+
     def has_any_of(self, owner: Owner) -> bool:
         """Whether writes of an owner wait."""
         return owner.key in self._of_owner
@@ -77,16 +81,12 @@ class Backlog:
         with self._mutex:
             return self._queue[0] if self._queue else None
 
-    def remove(self, waiting: Waiting) -> bool:
-        """It is done; False if it was not waiting any more."""
+    def remove(self, waiting: Waiting) -> None:
+        """It is done."""
         with self._mutex:
-            try:
-                self._queue.remove(waiting)  # it is the first one, as a rule
-            except ValueError:
-                return False
+            self._queue.remove(waiting)  # it is the first one, as a rule
             self._count(waiting, -1)
             self.changed.notify_all()
-            return True
 
     def writes_of(self, scope: Scope) -> list[Write]:
         """What waits of a session, in order."""

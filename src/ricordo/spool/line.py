@@ -77,7 +77,10 @@ class Line:
         """The result of the work, or StoreUnavailable as soon as the database is seen to be away."""
         store = self._usable()
         began = monotonic()
-        future = self._threads.submit(work, store)
+        try:
+            future = self._threads.submit(work, store)
+        except RuntimeError as error:  # no thread starts after the end of the program has begun
+            raise StoreError("the store was closed; open it again") from error
         try:
             result = self._result(future, began)
         except StoreUnavailable as error:
@@ -154,7 +157,10 @@ class Line:
                 return
             answered = self._question is not None and self._question.done()
             if self._breaker.passes or answered or self._breaker.probe_due(monotonic()):
-                self._look()
+                try:
+                    self._look()
+                except RuntimeError:  # no thread starts after the end of the program has begun
+                    return
 
     def _until_next(self) -> float:
         if self._breaker.passes:

@@ -127,8 +127,9 @@ class Reading(Derived):
         return self._ask(lambda store: store.turns(*scope, last=last, before=before, after=after))
 
     def _known_info(self, scope: Scope) -> SessionInfo | None:
-        if self._spool.backlog.has(scope):
-            return self._spool.shadow.session(scope)
+        with self._spool.backlog.lock(scope):
+            if self._spool.backlog.has(scope):
+                return self._spool.shadow.session(scope)
         known: Known | None = self._at_hand.get(*scope)
         return known.described() if known else None
 

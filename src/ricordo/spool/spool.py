@@ -126,11 +126,15 @@ class Spool:
         self.segments.close()
 
     def _leave(self, waiting: Waiting) -> None:
+        """The disk first, the queue last: whoever sees it gone from the queue sees it gone everywhere."""
         with self.backlog.lock(waiting.scope):
-            if self.backlog.remove(waiting):
+            try:
                 self.segments.done(waiting.segment)
-            if not self.backlog.has(waiting.scope):
+            except OSError as error:  # it stays on disk and is found stored when it is replayed again
+                log.error("a spool file cannot be removed: %s", error, extra={"operation": "replay"})
+            if self.backlog.is_last(waiting):
                 self.shadow.close(waiting.scope)
+            self.backlog.remove(waiting)
 
     def _unused(self, scope: Scope) -> None:
         """A write was not acknowledged: the shadow is what it was before it."""
