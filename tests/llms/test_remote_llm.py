@@ -398,3 +398,74 @@ def test_query_in_the_address() -> None:
     endpoint = Endpoint("https://host/deployments/x/?api-version=1&code=hidden", "m")
     assert endpoint.target == "/deployments/x/chat/completions?api-version=1&code=hidden"
     assert "hidden" not in endpoint.where
+
+
+def chunk(handler: Handler, data: bytes) -> None:
+    """One piece of a body whose length is not known."""
+    handler.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+    handler.wfile.flush()
+
+
+def chunked(*pieces: bytes, kind: str, ended: bool) -> Callable[[Handler], None]:
+    """A body in pieces of its own, ended or broken off."""
+
+    def play(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", kind)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        for piece in pieces:
+            chunk(handler, piece)
+        handler.wfile.write(b"0\r\n\r\n" if ended else b"ff\r\nhalf")
+
+    return play
+
+
+def test_chunked_stream() -> None:
+    """Events may be cut anywhere by the transport."""
+    raw = b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in (delta("Sa"), delta("lve"), STOP))
+    pieces = [raw[at : at + 7] for at in range(0, len(raw), 7)]
+    with playing(chunked(*pieces, kind="text/event-stream", ended=True)) as server:
+        assert drained(asking(server).stream(ASK))[0] == ["Sa", "lve"]
+
+
+def test_chunked_stream_broken_off() -> None:
+    """A chunked stream that breaks off is an error, not the end of an answer."""
+    event = f"data: {json.dumps(delta('Sal'))}\n\n".encode()
+    with playing(chunked(event, kind="text/event-stream", ended=False)) as server:
+        stream = asking(server).stream(ASK)
+        assert next(stream) == "Sal"
+        with pytest.raises(LLMError, match="broke off"):
+            next(stream)
+
+
+def test_chunked_answer_broken_off() -> None:
+    """A whole answer in pieces that breaks off is asked for again."""
+    broken = chunked(b'{"choices"', kind="application/json", ended=False)
+    with playing(broken, answers("whole")) as server:
+        assert asking(server).complete(ASK).text == "whole"
+
+
+def test_answer_without_end() -> None:
+    """An answer that does not end is left when the time for a whole answer is over, and not asked for again."""
+
+    def play(handler: Handler) -> None:
+        handler.begin()
+        while True:
+            handler.wfile.write(b" " * 65_536)
+
+    with playing(play) as server:
+        with pytest.raises(LLMError, match="without end"):
+            asking(server, whole=0.1).complete(ASK)
+        assert len(server.asked) == 1
+
+
+def test_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy of the environment is used for other machines, and never for this one."""
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with playing(answers("through")) as proxy, playing(answers("directly")) as server:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+        assert RemoteLLM(Endpoint("http://models.example/v1", "small")).complete(ASK).text == "through"
+        assert asking(server).complete(ASK).text == "directly"
+    assert proxy.asked[0][0] == "http://models.example:80/v1/chat/completions"

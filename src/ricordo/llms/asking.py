@@ -118,9 +118,10 @@ class Asking:
         if isinstance(cause, NoConnectionError):
             return LLMError(f"{where} cannot be reached ({cause}): check the address and the network")
         if isinstance(cause, TimeoutError):
-            return LLMError(
-                f"{where} was silent for {self._endpoint.patience.read:g} s: give it more time or less text"
-            )
+            silence = self._endpoint.patience.read
+            return LLMError(f"{where} was silent for {silence:g} s: give it more time or less text")
+        if isinstance(cause, TooMuchError):
+            return LLMError(f"{where} sends without end ({cause}): check that it is a chat endpoint")
         return LLMError(f"{where} broke off ({type(cause).__name__}): try again later")
 
     def _code(self, answer: object) -> str:
