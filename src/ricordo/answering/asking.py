@@ -91,6 +91,7 @@ _LIGHT = frozenset(
     """.split()  # noqa: SIM905
 )
 _LIGHT_WORTH = 0.25
+_MOST_WORDS = 64  # a longer question is judged by its beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +120,4 @@ def asked_words(question: str) -> tuple[AskedWord, ...]:
             continue
         variants = frozenset((stem(word, "it"), stem(word, "en")))
         found.setdefault(variants, AskedWord(word, variants, _LIGHT_WORTH if word in _LIGHT else 1.0))
-    return tuple(found.values())
+    return tuple(found.values())[:_MOST_WORDS]

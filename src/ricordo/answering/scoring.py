@@ -13,12 +13,12 @@ from ricordo.answering.evidence import Weighed
 from ricordo.answering.passages import Passage
 from ricordo.recall.words import fold, stems
 
-_IN_CONTEXT = 0.7  # a word of the heading or of the announcing line, beside one said by the passage itself
+_IN_CONTEXT = 0.85  # a word of the heading or of the announcing line, beside one said by the passage itself
 _NEARBY = 0.5  # a word said by the passage before or after it
 _IN_CHUNK = 0.3
 _FIT = 0.25  # what a passage gains that is put like an answer
 _SUBJECT_FIRST = 0.15
-_RANK = 0.06  # what the first chunk has over the last
+_RANK = 0.15  # what the first chunk has over the last
 _FOLLOWED = 0.15  # a passage of a chunk that a follow-up points into
 _SIGNS: dict[Kind, re.Pattern[str]] = {
     "definition": re.compile(

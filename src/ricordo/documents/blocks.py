@@ -15,11 +15,10 @@ BlockKind = Literal["heading", "paragraph", "list", "table", "code"]
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(?P<title>[^\n]*?))?[ \t]*#*[ \t]*\r?\n?$")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t\r\n]|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*\r?\n?$")
 _POINT = re.compile(r"[ \t]*(?:[-*+•▪◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+\S")
 _INDENTED = re.compile(r"(?: {2,}|\t)\S")
-_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*\r?\n?$")
 _MARKUP = re.compile(r"[*_`]+|\[([^\[\]]*)\]\([^()]*\)")
 
 
@@ -77,8 +76,8 @@ def _next_block(text: str, lines: Sequence[tuple[int, int]], at: int, *, markdow
             return "code", _after_fence(text, lines, at, fence.group(1))
         if _HEADING.match(line):
             return "heading", at + 1
-        if _ROW.match(line):
-            return "table", _while(text, lines, at, _ROW)
+        if _is_row(line):
+            return "table", _after_table(text, lines, at)
         if at + 1 < len(lines) and not _POINT.match(line) and _UNDERLINE.match(text[slice(*lines[at + 1])]):
             return "heading", at + 2
     if _POINT.match(line):
@@ -94,11 +93,16 @@ def _after_fence(text: str, lines: Sequence[tuple[int, int]], at: int, fence: st
     return len(lines)
 
 
-def _while(text: str, lines: Sequence[tuple[int, int]], at: int, pattern: re.Pattern[str]) -> int:
+def _after_table(text: str, lines: Sequence[tuple[int, int]], at: int) -> int:
     after = at + 1
-    while after < len(lines) and pattern.match(text[slice(*lines[after])]):
+    while after < len(lines) and _is_row(text[slice(*lines[after])]):
         after += 1
     return after
+
+
+def _is_row(line: str) -> bool:
+    cells = line.strip()
+    return len(cells) > 1 and cells[0] == cells[-1] == "|"
 
 
 def _after_list(text: str, lines: Sequence[tuple[int, int]], at: int, *, markdown: bool) -> int:
@@ -128,7 +132,7 @@ def _after_paragraph(text: str, lines: Sequence[tuple[int, int]], at: int, *, ma
 
 
 def _opens_other(line: str) -> bool:
-    return any(pattern.match(line) for pattern in (_FENCE, _HEADING, _ROW))
+    return _is_row(line) or any(pattern.match(line) for pattern in (_FENCE, _HEADING))
 
 
 def _described(text: str, kind: BlockKind, start: int, end: int) -> Block:
@@ -137,9 +141,15 @@ def _described(text: str, kind: BlockKind, start: int, end: int) -> Block:
     own = text[start:end]
     hashes = _HEADING.match(own)
     if hashes is not None:
-        return Block(kind, start, end, len(hashes.group(1)), _plain(hashes["title"] or ""))
+        return Block(kind, start, end, len(hashes.group(1)), _plain(_unclosed(own[hashes.end() :].strip())))
     title, _, underline = own.rpartition("\n")
     return Block(kind, start, end, 1 if "=" in underline else 2, _plain(title))
+
+
+def _unclosed(title: str) -> str:
+    """A title without the number signs that may close it; those of a name, as in "C#", belong to it."""
+    bare = title.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else title
 
 
 def _plain(title: str) -> str:

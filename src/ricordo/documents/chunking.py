@@ -99,7 +99,7 @@ def _sections(found: Sequence[Block], title: str) -> Iterator[_Section]:
     held: list[Block] = []
     for block in found:
         if block.kind == "heading":
-            if any(each.kind != "heading" for each in held):
+            if held and held[-1].kind != "heading":
                 yield _Section(_heading(title, path), tuple(held))
                 held = []
             path = path_after(path, block)
@@ -189,7 +189,8 @@ def _last_unit(text: str, units: Sequence[_Unit], first: int, bounds: Bounds) ->
     """Where the piece that begins at `first` ends, and how many words it has."""
     totals: list[int] = []
     total = 0
-    for unit in units[first:]:
+    for at in range(first, len(units)):
+        unit = units[at]
         if total >= bounds.crumb and total + unit.words > bounds.most:
             break
         total += unit.words

@@ -16,7 +16,7 @@ rev sez sig sigg st tab tel vol vs approx ed eds eq e.g i.e p.es ad.es n
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 # A stop, closing quotes or brackets, citations that follow it, then space: the sentence may end there.
-_END = re.compile(r"(?P<mark>[.!?…]+)(?P<close>[\"'»”’)\]*_]*)(?=\s|$)|(?P<wide>[。！？]+)")
+_END = re.compile(r"(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>[\"'»”’)\]*_]*+)(?=\s|$)|(?P<wide>[。！？]+)")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'«“‘*_]*$")
 _LONGEST_WORD = 40
 
