@@ -105,8 +105,8 @@ class JobStore(Protocol):
         """Somebody else may do it, at once, and this attempt does not count. False as for `finish`."""
         ...
 
-    def extend(self, job: Job, until: datetime) -> bool:
-        """Keep the lease for longer. False as for `finish`."""
+    def extend(self, job: Job, until: datetime) -> Job | None:
+        """Keep the lease for longer: the job to go on with. None where `finish` says False."""
         ...
 
     def jobs(self, owner: Owner) -> Sequence[Job]:

@@ -28,6 +28,7 @@ from ricordo.testing.contract import ConstraintContract, ServiceContract, StoreC
 from ricordo.testing.contract.base import law
 from ricordo.testing.examples import a_block, a_turn, an_owner
 from ricordo.testing.machine import stores_agree
+from ricordo.testing.machine_service import services_agree
 from ricordo.topics.shelf import TopicChange
 
 pytest_plugins = ["ricordo.testing.postgres_fixtures"]
@@ -55,6 +56,16 @@ def test_three_stores_agree(postgres_store: PostgresStore, tmp_path: Path) -> No
     sqlite = SqliteStore(tmp_path / "memory.db")
     try:
         machine = stores_agree(lambda: [MemoryStore(), sqlite, postgres_store])
+        run_state_machine_as_test(machine, settings=settings(max_examples=100, stateful_step_count=12, deadline=None))
+    finally:
+        sqlite.close()
+
+
+def test_three_stores_agree_on_what_a_service_keeps(postgres_store: PostgresStore, tmp_path: Path) -> None:
+    """Documents, keys, jobs and leases: the same operations, the same answers."""
+    sqlite = SqliteStore(tmp_path / "memory.db")
+    try:
+        machine = services_agree(lambda: [MemoryStore(), sqlite, postgres_store])
         run_state_machine_as_test(machine, settings=settings(max_examples=100, stateful_step_count=12, deadline=None))
     finally:
         sqlite.close()

@@ -1,7 +1,7 @@
 """What becomes of a job, and whose lease holds: the decisions every store shares, without a database.
 
 In: a job as it is stored and what somebody wants of it. Out: what is to be stored, or None where nothing is left. A
-worker shows that the lease is still its own by its name and the attempt it was given: the next one counts one more.
+worker shows that the lease is still its own by its name, the attempt it was given, and until when.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,11 +48,12 @@ def taken(job: Job, worker: str, until: datetime) -> Job:
 
 def holds(stored: Job | None, job: Job) -> bool:
     """Whether the one who was given `job` still has it."""
-    return (
-        stored is not None
-        and bool(job.leased_by)
-        and (stored.leased_by, stored.attempts) == (job.leased_by, job.attempts)
-    )
+    return stored is not None and bool(job.leased_by) and _lease_of(stored) == _lease_of(job)
+
+
+def extended(stored: Job, until: datetime) -> Job:
+    """A job that somebody is at for longer."""
+    return replace(stored, leased_until=until)
 
 
 def finished(stored: Job) -> Job | None:
@@ -96,6 +97,10 @@ def counted(jobs: Iterable[Job], now: datetime) -> JobStats:
     due = [job.due_at for job in every if job.due_at is not None and not is_leased(job, now)]
     retrying = sum(job.due_at is not None and bool(job.last_error) and not is_leased(job, now) for job in every)
     return JobStats(len(due), len(leased), len(every) - len(leased) - len(due), retrying, min(due, default=None))
+
+
+def _lease_of(job: Job) -> tuple[str, int, datetime | None]:
+    return job.leased_by, job.attempts, job.leased_until
 
 
 def _when(planned: datetime | None, wished_for: datetime | None, *, postpone: bool) -> datetime | None:

@@ -143,10 +143,13 @@ class MemoryJobs(Homes):
             stored = self._held(job)
             return stored is not None and self._put_job(job, queueing.handed_back(stored))
 
-    def extend(self, job: Job, until: datetime) -> bool:
+    def extend(self, job: Job, until: datetime) -> Job | None:
         with self._lock:
             stored = self._held(job)
-            return stored is not None and self._put_job(job, replace(stored, leased_until=until))
+            if stored is None:
+                return None
+            self._put_job(job, queueing.extended(stored, until))
+            return queueing.extended(job, until)
 
     def jobs(self, owner: Owner) -> Sequence[Job]:
         with self._lock:

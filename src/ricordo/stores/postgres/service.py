@@ -5,7 +5,6 @@ is looked for by its digest and jobs that are taken for anybody have walls of th
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -156,8 +155,9 @@ class PostgresJobs(Walled):
     def hand_back(self, job: Job) -> bool:
         return self._run(job.owner, lambda tx: _change_job(tx, job, queueing.handed_back))
 
-    def extend(self, job: Job, until: datetime) -> bool:
-        return self._run(job.owner, lambda tx: _change_job(tx, job, lambda stored: replace(stored, leased_until=until)))
+    def extend(self, job: Job, until: datetime) -> Job | None:
+        held = self._run(job.owner, lambda tx: _change_job(tx, job, lambda stored: queueing.extended(stored, until)))
+        return queueing.extended(job, until) if held else None
 
     def jobs(self, owner: Owner) -> Sequence[Job]:
         return [row_to_job(row) for row in self._read(owner, sql.JOBS)]

@@ -6,7 +6,6 @@ What may be kept is decided in `ricordo.stores.filing`, what becomes of a job in
 import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from ricordo.records import Owner
@@ -165,8 +164,9 @@ class SqliteJobs(Lending):
     def hand_back(self, job: Job) -> bool:
         return self._change_job(job, queueing.handed_back)
 
-    def extend(self, job: Job, until: datetime) -> bool:
-        return self._change_job(job, lambda stored: replace(stored, leased_until=until))
+    def extend(self, job: Job, until: datetime) -> Job | None:
+        held = self._change_job(job, lambda stored: queueing.extended(stored, until))
+        return queueing.extended(job, until) if held else None
 
     def jobs(self, owner: Owner) -> Sequence[Job]:
         with self._reading() as reader:

@@ -117,14 +117,16 @@ class JobContract(Contract):
         owner, kind = somebody(store), a_kind()
         store.enqueue(owner, kind, "lesson", START)
         (mine,) = store.take("slow", START, LEASE, kinds=[kind])
-        assert store.extend(mine, START + 2 * LEASE)
+        longer = store.extend(mine, START + 2 * LEASE)
+        assert longer == replace(mine, leased_until=START + 2 * LEASE)
+        assert not store.finish(mine)
         assert list(store.take("quick", START + LEASE, LEASE, kinds=[kind])) == []
         (theirs,) = store.take("quick", START + 2 * LEASE, LEASE, kinds=[kind])
         assert theirs.attempts == 2
-        assert not store.finish(mine)
-        assert not store.fail(mine, "late", None)
-        assert not store.hand_back(mine)
-        assert not store.extend(mine, START + 9 * LEASE)
+        assert not store.finish(longer)
+        assert not store.fail(longer, "late", None)
+        assert not store.hand_back(longer)
+        assert store.extend(longer, START + 9 * LEASE) is None
         assert list(store.jobs(owner)) == [theirs]
         (again,) = store.take("quick", START + 4 * LEASE, LEASE, kinds=[kind])
         assert not store.finish(theirs)
@@ -141,7 +143,11 @@ class JobContract(Contract):
             assert store.enqueue(owner, kind, "lesson", START + due * minute)
         assert list(store.take("w", START + 3 * minute, LEASE, kinds=[kind])) == []
         assert store.finish(job)
-        assert list(store.jobs(owner)) == [Job(owner, kind, "lesson", START + 2 * minute)]
+        again = Job(owner, kind, "lesson", START + 2 * minute)
+        assert list(store.jobs(owner)) == [again]
+        (taken,) = store.take("w", START + 2 * minute, LEASE, kinds=[kind])
+        assert not store.finish(job)
+        assert list(store.jobs(owner)) == [taken]
 
     def test_a_failure_is_tried_again_in_its_time(self, store: WholeStore) -> None:
         """With its error; a wish meanwhile does not hurry it, unless it is postponed; success forgets it all."""
