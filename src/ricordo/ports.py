@@ -75,12 +75,20 @@ class LLM(Protocol):
         *,
         max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Completion:
-        """The whole answer. With a JSON schema the answer is asked to follow it; check it all the same."""
+        """The whole answer. With a JSON schema the answer is asked to follow it; check it all the same.
+
+        `options` are fields of the chat protocol that are passed on as they are: tools, temperature and the like.
+        """
         ...
 
     def stream(
-        self, messages: Sequence[Mapping[str, Any]], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Generator[str, None, Completion]:
         """The answer piece by piece; the generator returns the whole. Closing it stops the model."""
         ...

@@ -4,9 +4,9 @@ In: a task with everything that was composed. Out: the answer piece by piece, an
 material supports it and what it cost. Citations are checked as the words go by, whoever answers.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from ricordo.answering.citations import CitationCheck
 from ricordo.answering.confidence import Evidence, confidence, margin
@@ -95,11 +95,17 @@ class Model:
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
         """What the model says, with the citations it may make."""
+        return (yield from self.pass_on(task, task.context.messages))
+
+    def pass_on(
+        self, task: Task, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any] | None = None
+    ) -> Generator[str, None, Answered]:
+        """What the model says to these messages; `options` of the chat protocol go along."""
         check = CitationCheck(chunk.id for chunk in task.chunks)
         said: list[str] = []
         completion: Completion | None = None
         notes: tuple[str, ...] = ()
-        pieces = self._llm.stream(task.context.messages, max_tokens=self._max_tokens)
+        pieces = self._llm.stream(messages, max_tokens=self._max_tokens, options=options)
         try:
             while True:
                 try:
@@ -118,7 +124,7 @@ class Model:
             said.append(rest)
             yield rest
         text = "".join(said)
-        if not text.strip():
+        if not text.strip() and not (completion and completion.tool_calls):
             answered = yield from Reader().answer(task)
             notes = notes or (f"the model {self.name} said nothing",)
             return Answered(answered.text, answered.cited, (), answered.confidence, READER, completion, notes)

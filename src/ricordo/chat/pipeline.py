@@ -81,7 +81,7 @@ class Chat:
         self.memory = memory
         self.answerer = answerer or (Model(memory.llm) if memory.llm else Reader())
         self._passages = passages
-        self._on_crisis = on_crisis
+        self.on_crisis = on_crisis
 
     def ask(self, request: ChatRequest) -> ChatResponse:
         """The whole answer."""
@@ -151,10 +151,16 @@ class Chat:
         if talk.request.chunks is not None:
             given = as_chunks(talk.request.chunks, self.memory.settings.limits)
             return tuple(Passage(chunk) for chunk in given)
+        return self._found(talk.request, asked)
+
+    def passages(self, request: ChatRequest, asked: Asked) -> list[Chunk]:
+        """What the documents say to a question."""
+        return [each.chunk for each in self._found(request, asked)]
+
+    def _found(self, request: ChatRequest, asked: Asked) -> tuple[Passage, ...]:
         if self._passages is None:
             return ()
-        limit = self.memory.settings.budget.chunks_first
-        return tuple(self._passages.find(talk.request, asked, limit))
+        return tuple(self._passages.find(request, asked, self.memory.settings.budget.chunks_first))
 
     def _intent(self, request: ChatRequest, context: Context) -> str:
         return intent(
@@ -166,7 +172,7 @@ class Chat:
 
     def _comfort(self, talk: _Talk, crisis: Crisis) -> Generator[Event, None, Answered]:
         """The fixed reply: no model is asked."""
-        text = self._on_crisis(crisis)
+        text = self.on_crisis(crisis)
         yield CrisisNotice(crisis.tier, crisis.category, crisis.notice, helplines(crisis))
         yield Delta(text)
         return Answered(text, (), (), 1.0, "safety")

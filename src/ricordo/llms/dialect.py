@@ -32,9 +32,10 @@ class Dialect:
         max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
         stream: bool = False,
+        options: Mapping[str, Any] | None = None,
     ) -> Body:
-        """The request, without the model's name."""
-        body: Body = {"messages": [dict(message) for message in messages]}
+        """The request, without the model's name; `options` go along as they are."""
+        body: Body = {**(options or {}), "messages": [dict(message) for message in messages]}
         if schema is not None and self.schema:
             named = {"name": "answer", "schema": dict(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": named}

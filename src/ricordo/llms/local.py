@@ -64,14 +64,20 @@ class LocalLLM:
         *,
         max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Completion:
         asked = self._defuser.messages(messages)
-        return self._loaded().complete(asked, max_tokens=max_tokens, schema=schema)
+        return self._loaded().complete(asked, max_tokens=max_tokens, schema=schema, options=options)
 
     def stream(
-        self, messages: Sequence[Mapping[str, Any]], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Generator[str, None, Completion]:
-        return (yield from self._loaded().stream(self._defuser.messages(messages), max_tokens=max_tokens))
+        asked = self._defuser.messages(messages)
+        return (yield from self._loaded().stream(asked, max_tokens=max_tokens, options=options))
 
     def close(self) -> None:
         """Free the model and its port."""

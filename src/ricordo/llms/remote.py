@@ -48,17 +48,24 @@ class RemoteLLM:
         *,
         max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Completion:
         raw = self._understood(
-            lambda dialect: dialect.body(messages, max_tokens=max_tokens, schema=schema), self._asking.whole
+            lambda dialect: dialect.body(messages, max_tokens=max_tokens, schema=schema, options=options),
+            self._asking.whole,
         )
         return self._completion(messages, raw)
 
     def stream(
-        self, messages: Sequence[Mapping[str, Any]], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Generator[str, None, Completion]:
         reply = self._understood(
-            lambda dialect: dialect.body(messages, max_tokens=max_tokens, stream=True), self._asking.begun
+            lambda dialect: dialect.body(messages, max_tokens=max_tokens, stream=True, options=options),
+            self._asking.begun,
         )
         with reply:
             if reply.content_type == "application/json":  # a server that does not stream

@@ -12,7 +12,7 @@ from ricordo.server import page
 from ricordo.server.guard import Guard, Tagged
 from ricordo.server.models import Problem
 from ricordo.server.problems import MEDIA_TYPE, add_problems
-from ricordo.server.routes import care, chat, documents, person, sessions, topics
+from ricordo.server.routes import care, chat, documents, openai, person, sessions, topics
 from ricordo.server.scheduler import Scheduler
 from ricordo.server.service import Service
 
@@ -55,7 +55,7 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.service = service
     add_problems(app)
-    for routes in (chat, sessions, topics, person, documents, care):
+    for routes in (chat, sessions, topics, person, documents, care, openai):
         app.include_router(routes.router)
     page.mount(app)
     app.add_middleware(Tagged)

@@ -42,7 +42,12 @@ class ScriptedLLM:
         return self._name
 
     def complete(
-        self, messages: Messages, *, max_tokens: int | None = None, schema: Mapping[str, Any] | None = None
+        self,
+        messages: Messages,
+        *,
+        max_tokens: int | None = None,
+        schema: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Completion:
         answer = self._next(messages)
         if self._gate is not None:
@@ -57,7 +62,9 @@ class ScriptedLLM:
         prompt = sum(len(str(message.get("content") or "").split()) for message in messages)
         return Completion(text, self._name, prompt, len(text.split()), tokens_exact=False)
 
-    def stream(self, messages: Messages, *, max_tokens: int | None = None) -> Generator[str, None, Completion]:
+    def stream(
+        self, messages: Messages, *, max_tokens: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> Generator[str, None, Completion]:
         """Word by word; `closed` counts the streams that were left before their end."""
         whole = self.complete(messages, max_tokens=max_tokens)
         try:
