@@ -1,14 +1,15 @@
 """Asking: the answer at once, or as a stream that can be taken up again."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Generator
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from ricordo.chat.events import Done
+from ricordo.chat.events import Done, Event
 from ricordo.chat.pipeline import stored_response
 from ricordo.chat.request import ChatRequest
 from ricordo.errors import NotFoundError, StoreError
@@ -46,8 +47,8 @@ async def ask(
     chat = await run_in_threadpool(lambda: person.chat)
     turn_id = asked.turn_id or ""
 
-    def work(stop):  # type: ignore[no-untyped-def]
-        for event in chat.respond(_stopped_by(asked, stop)):
+    def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
+        for event in chat.respond(replace(asked, stop=stop)):
             if isinstance(event, Done):
                 _count(person, event)
             yield event
@@ -103,14 +104,9 @@ def _asked(body: ChatIn, person: Person) -> ChatRequest:
     )
 
 
-def _stopped_by(asked: ChatRequest, stop):  # type: ignore[no-untyped-def]
-    from dataclasses import replace
-
-    return replace(asked, stop=stop)
-
-
 def _count(person: Person, done: Done) -> None:
     known = done.response.metadata
+    person.service.wish(person.owner, done.response.session_id)
     if "timings_ms" in known:
         kept = known.get("turn_number") is not None
         person.service.metrics.answered(known["timings_ms"], known["tokens"]["prompt"], kept=kept)

@@ -77,6 +77,7 @@ async def complete(
         )
         completing = Completing(await run_in_threadpool(lambda: person.chat), person.memory)
         prepared = await run_in_threadpool(completing.prepare, asked)
+        person.service.wish(person.owner, prepared.session_id)
     except RicordoError as error:
         return _error(error)
     head = {

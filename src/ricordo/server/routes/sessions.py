@@ -114,6 +114,7 @@ def add(session_id: str, body: models.MessageIn, person: Asking) -> dict[str, An
     known = person.memory.store.session(person.owner, _checked(session_id))
     agent = known.agent_id if known else body.agent_id
     session = person.memory.session(session_id, user_id=person.id, agent_id=agent)
+    person.service.wish(person.owner, session.id)
     if body.role is not None and body.content is not None and body.query is None and body.response is None:
         message = session.add_message(
             body.role,
