@@ -5,8 +5,10 @@ import logging
 import os
 import shutil
 from collections.abc import Iterator
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Event
+from time import sleep
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from spool_samples import Switched, spooled
 
 from ricordo.errors import ConflictError, NotFoundError, SchemaError, StoreError, StoreUnavailable
 from ricordo.records import SessionChanges, StoredReceipt
-from ricordo.spool import SpooledStore
+from ricordo.spool import SpooledStore, replay
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.contract.base import at_once
 from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
@@ -204,6 +206,9 @@ def test_changes_of_state_are_logged(store: SpooledStore, database: Switched, ca
     lines = [record for record in caplog.records if vars(record).get("operation") == "spool"]
     assert [record.levelname for record in lines][:2] == ["WARNING", "INFO"]
     assert vars(lines[0])["cause"] == "switched off"
+    told = next(vars(record) for record in caplog.records if vars(record).get("operation") == "append")
+    assert (told["tenant_id"], told["user_id"], told["session_id"]) == (ANNA.tenant_id, "anna", "lesson")
+    assert told["cause"] == "switched off"
     assert "private" not in caplog.text
 
 
@@ -273,6 +278,46 @@ def test_two_stores_on_one_directory_leave_each_other_alone(database: Switched, 
     third.close()
     assert left(tmp_path / "spool") == []
     assert list((tmp_path / "spool").glob("*.lock")) == []
+
+
+def test_what_another_process_leaves_is_adopted_later(
+    database: Switched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that goes on looks for the spools of those that died meanwhile."""
+    monkeypatch.setattr(replay, "ROUND", 0.02)
+    store = spooled(lambda: database, tmp_path / "spool")
+    away = Switched(database.store)
+    other = spooled(lambda: away, tmp_path / "spool")
+    away.up = False
+    other.append(a_turn(ANNA, "left behind"))
+    other.close()
+    while not database.store.turns(ANNA, "lesson"):
+        sleep(0.01)
+    assert store.settle(10)
+    store.close()
+    assert left(tmp_path / "spool") == []
+
+
+def test_a_forked_child_is_told_to_open_its_own(store: SpooledStore, database: Switched) -> None:
+    """Threads and files stay with the parent: the child is refused, and the parent's spool is as it was."""
+    database.up = False
+    store.append(a_turn(ANNA, "one"))
+
+    def in_child() -> None:
+        for call in (lambda: store.append(a_turn(ANNA)), lambda: store.turn(ANNA, "x")):
+            with pytest.raises(StoreError, match="forked"):
+                call()
+        store.close()
+        os._exit(7)
+
+    child = get_context("fork").Process(target=in_child)
+    child.start()
+    child.join()
+    assert child.exitcode == 7
+    store.append(a_turn(ANNA, "two"))
+    database.up = True
+    assert store.settle(10)
+    assert [turn.query for turn in database.store.turns(ANNA, "lesson")] == ["one", "two"]
 
 
 def test_a_program_starts_while_the_database_is_away(tmp_path: Path) -> None:

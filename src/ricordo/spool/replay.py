@@ -14,6 +14,7 @@ from ricordo.spool.spool import Spool
 
 log = logging.getLogger("ricordo")
 
+ROUND = 5.0  # seconds of quiet after which spools that others have left are looked for
 PAUSE = 1.0  # seconds before trying again to put a refused write aside, as on a full disk
 LEFT = 15.0  # seconds for calls that were left under way: a little more than a store's own patience
 
@@ -40,13 +41,22 @@ class Replay:
 
     def _run(self) -> None:
         while True:
-            self._backlog.wait_for(lambda: self._stopped or self._ready(), None)
+            if not self._backlog.wait_for(lambda: self._stopped or self._ready(), ROUND):
+                self._adopt()
+                continue
             if self._stopped:
                 return
             self._line.await_left(LEFT)
             while self._ready() and not self._stopped:
                 with self.sending:
                     self._send_first()
+
+    def _adopt(self) -> None:
+        """A process that died since has left what only others can store."""
+        try:
+            self._spool.adopt()
+        except OSError as error:
+            log.error("spool files left by others cannot be read: %s", error, extra={"operation": "adopt"})
 
     def _ready(self) -> bool:
         return self._backlog.depth > 0 and self._line.breaker.passes

@@ -146,7 +146,7 @@ class SpooledStore(Reading):
             try:
                 done = self._line.call(work)
             except StoreUnavailable as error:
-                self._note_away(write, error)
+                self._note_away(write, error, sent=sent)
             else:
                 if isinstance(done, Turn):
                     self._at_hand.note_turn(done)
@@ -156,10 +156,11 @@ class SpooledStore(Reading):
     def _expecting(self, write: Append, expected: int) -> Turn:
         """A write that counts on a number: while it must wait, on the number that follows what is at hand."""
         if not self._spool.backlog.has(write.scope):
+            sent = self._line.breaker.passes
             try:
                 kept = self._ask(lambda store: store.append(write.turn, expected=expected, receipt=write.receipt))
             except StoreUnavailable as error:
-                self._note_away(write, error)
+                self._note_away(write, error, sent=sent)
             else:
                 self._at_hand.note_turn(kept)
                 return kept
@@ -252,10 +253,12 @@ class SpooledStore(Reading):
 
     # Telling
 
-    def _note_away(self, write: Write, error: StoreUnavailable) -> None:
+    def _note_away(self, write: Write, error: StoreUnavailable, *, sent: bool) -> None:
+        """One line for each call that was under way when the database went; those that follow are not news."""
         owner, session_id = write.scope
         self._last_error = str(error)
-        log.debug(
+        log.log(
+            logging.WARNING if sent else logging.DEBUG,
             "the database is away, a write waits: %s",
             error,
             extra={

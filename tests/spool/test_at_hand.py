@@ -1,0 +1,82 @@
+"""What is kept at hand of a session: always a true tail of it, and never more than there is room for."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo.records import Owner, Turn
+from ricordo.spool.at_hand import TURNS, AtHand
+from ricordo.testing.examples import a_turn
+
+ANNA = Owner("acme", "anna")
+
+
+def numbered(number: int, session_id: str = "s") -> Turn:
+    """A stored turn."""
+    turn = a_turn(ANNA, f"question {number}", session_id=session_id, turn_id=f"{session_id}-{number}")
+    return replace(turn, turn_number=number)
+
+
+steps = st.lists(st.tuples(st.sampled_from(["write", "elsewhere", "read", "answer"]), st.integers(1, 40)), max_size=60)
+
+
+@given(steps=steps)
+def test_what_is_at_hand_is_a_tail_as_it_was_last_seen(steps: list[tuple[str, int]]) -> None:
+    """Whatever is written here or elsewhere: without a gap, whole only if it begins at the beginning, and bounded."""
+    at_hand, last, seen = AtHand(), 0, 0
+    for step, size in steps:
+        if step in ("write", "elsewhere"):
+            last += 1
+        if step == "write":
+            at_hand.note_turn(numbered(last))
+            seen = last
+        if step == "answer" and seen:
+            at_hand.note_turn(numbered(seen))
+        if step == "read":
+            turns = [numbered(number) for number in range(max(1, last - size + 1), last + 1)]
+            at_hand.note_tail(ANNA, "s", turns, whole=len(turns) < size)
+            seen = last
+    known = at_hand.get(ANNA, "s")
+    numbers = [turn.turn_number for turn in known.turns] if known else []
+    assert len(numbers) <= TURNS
+    assert numbers == list(range(seen - len(numbers) + 1, seen + 1))
+    if known and known.whole:
+        assert numbers == list(range(1, seen + 1))
+    for number in numbers:
+        assert at_hand.session_of(ANNA, f"s-{number}") == "s"
+
+
+@given(names=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=30), most=st.integers(1, 4))
+def test_the_session_used_longest_ago_goes_first(names: list[str], most: int) -> None:
+    """There are never more sessions than allowed, and those that stay are the ones last used."""
+    at_hand = AtHand(sessions=most)
+    for number, name in enumerate(names, start=1):
+        at_hand.note_turn(numbered(number, name))
+    latest = list(dict.fromkeys(reversed(names)))[:most]
+    assert {known.session_id for known in at_hand.of(ANNA)} == set(latest)
+
+
+def test_long_texts_leave_less_room() -> None:
+    """Room is counted in characters too; what goes takes its index along."""
+    at_hand = AtHand(characters=100)
+    for name in "abc":
+        at_hand.note_turn(replace(a_turn(ANNA, "x" * 40, "", session_id=name, turn_id=name), turn_number=1))
+    assert {known.session_id for known in at_hand.of(ANNA)} == {"b", "c"}
+    assert at_hand.session_of(ANNA, "a") is None
+
+
+def test_a_session_that_is_not_there_is_known_to_be_new() -> None:
+    """The database's word that there is no session counts, until somebody begins it."""
+    at_hand = AtHand()
+    at_hand.note_session(ANNA, "s", None)
+    known = at_hand.get(ANNA, "s")
+    assert known is not None
+    assert known.is_new
+    at_hand.note_turn(numbered(1))
+    known = at_hand.get(ANNA, "s")
+    assert known is not None
+    assert known.whole
+    assert not known.is_new
+    at_hand.forget(ANNA)
+    assert at_hand.get(ANNA, "s") is None
