@@ -7,20 +7,22 @@ own. Their longest wait during the cleanup stands beside their longest wait in a
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from bench import stock
+from bench import stock, text
 from bench.rows import Row, medians, percentile
 from bench.scale import Setup
 from bench.systems import OURS
-from bench.systems.ours import TODAY, USER
+from bench.systems.ours import ALONE, TODAY, USER
 from bench.worker import write_paced
-from ricordo import CleanupResult, Memory, Retention, Settings
+from ricordo import CleanupResult, Memory, Retention
 from ricordo.memory import store_for
+from ricordo.presets import settings_from
 
 PAUSE = 0.003
+WARM = 5
 RETENTION = Retention(turn_ttl=timedelta(hours=24), session_idle=timedelta(days=30))
 
 
@@ -52,7 +54,8 @@ def measure(setup: Setup) -> Iterator[Row]:
 
 def _once(setup: Setup, folder: Path) -> tuple[dict[str, float], CleanupResult]:
     results: list[CleanupResult] = []
-    with Memory(store_for(folder / "ricordo.db"), Settings(retention=RETENTION), clock=_Today()) as memory:
+    settings = replace(settings_from(ALONE, {}), retention=RETENTION)
+    with Memory(store_for(folder / "ricordo.db"), settings, clock=_Today()) as memory:
         begun = time.perf_counter()
         busy = _beside_writers(setup, folder, memory, lambda: results.append(memory.cleanup()))
         seconds = time.perf_counter() - begun
@@ -70,13 +73,15 @@ def _beside_writers(setup: Setup, folder: Path, memory: Memory, work: Callable[[
     stop = folder / "stop"
     waits: dict[str, list[float]] = {}
     session = memory.session(user_id=USER)
+    for number in range(WARM):  # the vocabulary is read with the first count, and is no wait for a cleanup
+        session.add_turn(*text.turn("warm", number))
     done = threading.Event()
 
     def write() -> None:
         waits["thread"] = write_paced(lambda _, *turn: session.add_turn(*turn), session.id, PAUSE, done.is_set)
 
     with setup.start(OURS, folder) as child:
-        child.ask("append", session="beside", start=0, count=5)
+        child.ask("append", session="beside", start=0, count=WARM)
         child.tell("paced", session="beside", until=str(stop), pause=PAUSE)
         thread = threading.Thread(target=write)
         thread.start()

@@ -7,13 +7,14 @@ round warms up and is not counted. Every answer is compared with the text that w
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 from bench import stock, text
 from bench.child import Child, WorkerError
 from bench.rows import Row, latency
 from bench.scale import Setup
-from bench.systems import OURS, PLAIN, Entry
+from bench.systems import MESSAGES, OURS, PLAIN, SHIPPED, Entry
 
 
 def measure(setup: Setup) -> Iterator[Row]:
@@ -34,6 +35,28 @@ def measure(setup: Setup) -> Iterator[Row]:
         yield from append_explained(setup, children)
     with _children(setup, (OURS, PLAIN), (setup.scale.longest,)) as children:
         yield from window(setup, children, setup.scale.longest)
+    yield from as_shipped(setup)
+
+
+def as_shipped(setup: Setup) -> Iterator[Row]:
+    """Contexts and appends with recall and topics at work; the only others that run meanwhile are the bare tables."""
+    with _children(setup, (SHIPPED, PLAIN, MESSAGES), setup.scale.recall) as children:
+        for size in setup.scale.recall:
+            setup.say(f"context with recall at {size:,} turns")
+            children[0].ask("settle", session=f"s{size}")
+            samples, _, errors = _interleaved(
+                setup,
+                children[:1],
+                lambda _, done, name=f"s{size}": (  # type: ignore[misc]
+                    "context",
+                    {"session": name, "start": done, "count": setup.scale.batch},
+                ),
+            )
+            yield _row("context with recall", size, SHIPPED, samples, errors.get(SHIPPED.name, "ok"))
+        for child in children:
+            child.ask("append", session="warm", start=0, count=setup.scale.warm_turns)
+        for row in append(setup, children, setup.scale.recall[0]):
+            yield replace(row, workload="append as shipped")
 
 
 def window(setup: Setup, children: list[Child], size: int) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from bench import stock
 from bench.rows import Row, medians
 from bench.scale import Setup
-from bench.systems import CAREFUL, OURS, PLAIN, Entry
+from bench.systems import CAREFUL, MESSAGES, OURS, PLAIN, Entry
 
 WEB = ("fastapi", "starlette", "django", "flask", "uvicorn", "httpx", "aiohttp")
 
@@ -17,7 +17,7 @@ WEB = ("fastapi", "starlette", "django", "flask", "uvicorn", "httpx", "aiohttp")
 def measure(setup: Setup) -> Iterator[Row]:
     """Fresh processes, the systems taking turns; then the bare import."""
     seen: dict[Entry, list[dict[str, float]]] = {}
-    systems = [entry for entry in setup.systems if entry != CAREFUL]
+    systems = [entry for entry in setup.systems if entry not in (CAREFUL, MESSAGES)]
     for turn in range(setup.scale.openings + 1):
         for entry in systems:
             setup.say(f"open: {entry.title}")

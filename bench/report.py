@@ -18,6 +18,8 @@ TITLES = {
     "append": "Append one durable turn, by turns in the session",
     "window": "The window (last 3 turns in 2,000 tokens), by turns in the session",
     "context": "A whole context (system prompt, history, 8 chunks, question), by turns in the session",
+    "context with recall": "A whole context with recall and topics, its index complete, by turns of the user",
+    "append as shipped": "Append with recall and topics at work beside it, by turns in the session",
     "context and append with receipt": "A whole exchange: the context, then the turn with its receipt",
     "writers": "16 writers at once",
     "open": "Open in a fresh process, by turns in the file",

@@ -17,6 +17,7 @@ class Scale:
     append: tuple[int, ...]
     window: tuple[int, ...]
     context: tuple[int, ...]
+    recall: tuple[int, ...]
     longest: int
     users: int  # of the store that is cleaned: 20 sessions of 50 turns each
     rounds: int
@@ -39,6 +40,7 @@ FULL = Scale(
     append=(0, 100, 10_000, 100_000),
     window=(10, 1_000, 10_000, 100_000),
     context=(10, 1_000, 100_000),
+    recall=(10, 1_000, 10_000),
     longest=1_000_000,
     users=1_000,
     rounds=15,
@@ -52,6 +54,7 @@ QUICK = Scale(
     append=(0, 100, 10_000),
     window=(10, 1_000, 10_000),
     context=(10, 1_000, 10_000),
+    recall=(10, 1_000),
     longest=100_000,
     users=100,
     rounds=6,
@@ -66,6 +69,7 @@ TINY = Scale(
     append=(0, 5),
     window=(5, 20),
     context=(5,),
+    recall=(5,),
     longest=50,
     users=2,
     rounds=2,

@@ -17,7 +17,7 @@ from pathlib import Path
 import ricordo
 from bench import text
 from bench.child import ROOT, Child
-from bench.systems import CAREFUL, OURS, PLAIN, Entry
+from bench.systems import CAREFUL, MESSAGES, OURS, PLAIN, SHIPPED, Entry
 
 CACHE = ROOT / "bench" / ".cache"
 SCHEMA = Path(ricordo.__file__).parent / "stores" / "sql" / "sqlite"
@@ -50,8 +50,16 @@ def sessions_store(entry: Entry, sizes: tuple[int, ...], say: Say) -> Path:
             for size in kept:
                 child.ask("load", session=f"s{size}", count=size)
             child.ask("load", session=text.TIGHT, count=5)
+            if entry == SHIPPED:
+                for size in kept:
+                    child.ask("settle", session=f"s{size}")
 
-    return _kept(f"{entry.name}-sessions", _digest(*_makers(entry), *map(str, kept)), fill, say)
+    return _kept(
+        f"{entry.name}-sessions-{len(kept)}-{max(kept, default=0)}",
+        _digest(*_makers(entry), *map(str, kept)),
+        fill,
+        say,
+    )
 
 
 def wide_store(users: int, say: Say) -> Path:
@@ -59,7 +67,7 @@ def wide_store(users: int, say: Say) -> Path:
 
     Every sixteenth session was last used 40 days ago; of the others the first two turns are a day and a half old.
     """
-    from bench.systems.ours import TODAY, load
+    from bench.systems.ours import ALONE, TODAY, load
 
     old, aged, fresh = TODAY - timedelta(days=40), TODAY - timedelta(hours=36), TODAY - timedelta(hours=1)
 
@@ -67,12 +75,12 @@ def wide_store(users: int, say: Say) -> Path:
         return [old] * 50 if number % 16 == 0 else [aged] * 2 + [fresh] * 48
 
     def fill(folder: Path) -> None:
-        with ricordo.open(folder / "ricordo.db") as memory:
+        with ricordo.open(folder / "ricordo.db", **ALONE) as memory:
             for number in range(users * 20):
                 name = f"w{number}"
                 load(memory, name, text.turns(name, 50), user=f"user-{number // 20}", dates=dates(number))
 
-    return _kept("ours-wide", _digest(*_makers(OURS), str(users)), fill, say)
+    return _kept(f"ours-wide-{users}", _digest(*_makers(OURS), str(users)), fill, say)
 
 
 @contextmanager
@@ -101,9 +109,8 @@ def _kept(name: str, digest: str, fill: Callable[[Path], None], say: Say) -> Pat
     folder = stores / f"{name}-{digest}"
     if not folder.exists():
         say(f"filling {name}")
-        for outdated in stores.glob(f"{name}-*"):
-            if outdated.name.endswith(".partial"):
-                shutil.rmtree(outdated)
+        for outdated in stores.glob(f"{name}-*"):  # as large, and made for another text or schema
+            shutil.rmtree(outdated)
         partial = stores / f"{name}-{digest}.partial"
         partial.mkdir(parents=True)
         fill(partial)
@@ -114,9 +121,11 @@ def _kept(name: str, digest: str, fill: Callable[[Path], None], say: Say) -> Pat
 
 def _makers(entry: Entry) -> list[str]:
     """The sources that decide what a store of this system holds."""
-    file = "bare" if entry in (PLAIN, CAREFUL) else entry.name
+    file = "bare" if entry in (PLAIN, MESSAGES, CAREFUL) else entry.name
     sources = [ROOT / "bench" / "text.py", ROOT / "bench" / "systems" / f"{file}.py"]
-    if entry == OURS:
+    if entry == SHIPPED:
+        sources.append(ROOT / "bench" / "systems" / "ours.py")
+    if entry in (OURS, SHIPPED):
         sources += sorted(SCHEMA.glob("*.sql"))
     return [*entry.requirements, *(source.read_text() for source in sources)]
 

@@ -19,7 +19,7 @@ from typing import Any
 from bench import text
 from bench.systems import ALL
 
-CAP = 1.0  # seconds: a batch of a slow system ends early, after at least one call
+CAP = 0.5  # seconds: a batch of a slow system ends early, after at least one call
 
 
 class Worker:
@@ -31,6 +31,7 @@ class Worker:
         module = importlib.import_module(f"bench.systems.{name}")
         imported = time.perf_counter()
         self._system: Any = module.System(folder)
+        self._last: Any = None
         self._opened = {"import_s": imported - begun, "open_s": time.perf_counter() - imported}
 
     async def about(self) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class Worker:
     async def window(self, session: str, count: int) -> dict[str, Any]:
         """Build the window again and again."""
         timed = await self._timed(self._system.window, [(session,)] * count)
-        return {**timed, "window": await self._settled(self._system.window(session))}
+        return {**timed, "window": self._last}
 
     async def context(self, session: str, start: int, count: int) -> dict[str, Any]:
         """Build whole contexts, each for another question with eight other chunks."""
@@ -63,6 +64,11 @@ class Worker:
     async def load(self, session: str, count: int) -> dict[str, Any]:
         """Bring a session of `count` turns in."""
         await self._settled(self._system.load(session, text.turns(session, count)))
+        return {}
+
+    async def settle(self, session: str) -> dict[str, Any]:
+        """Finish what is done beside the chat of a session."""
+        await self._settled(self._system.settle(session))
         return {}
 
     async def writers(self, sessions: list[str], start: int, count: int) -> dict[str, Any]:
@@ -108,11 +114,12 @@ class Worker:
             begun = clock()
             result = call(*arguments)
             if asynchronous:
-                await result
+                result = await result
             ended = clock()
             seconds.append(ended - begun)
             if ended > end:
                 break
+        self._last = result
         return {"seconds": seconds, "processor": time.process_time() - processor}
 
     async def _settled(self, result: Any) -> Any:

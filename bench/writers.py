@@ -13,7 +13,7 @@ from bench import stock
 from bench.child import Child, WorkerError
 from bench.rows import Row, medians
 from bench.scale import Setup
-from bench.systems import PLAIN, Entry
+from bench.systems import MESSAGES, PLAIN, Entry
 
 ONE, OWN, PROCESSES = "one session", "own sessions", "processes, one session"
 
@@ -21,7 +21,7 @@ ONE, OWN, PROCESSES = "one session", "own sessions", "processes, one session"
 def measure(setup: Setup) -> Iterator[Row]:
     """Every system in every arrangement; repeats are the outer loop. Peers, far slower here, are run once."""
     seen: dict[tuple[str, str], list[tuple[dict[str, float], str]]] = {}
-    systems = [entry for entry in setup.systems if entry != PLAIN]
+    systems = [entry for entry in setup.systems if entry not in (PLAIN, MESSAGES)]
     for repeat in range(setup.scale.repeats):
         for arrangement in (ONE, OWN, PROCESSES):
             for entry in systems if repeat == 0 else [entry for entry in systems if not entry.requirements]:

@@ -48,6 +48,20 @@ def test_bare_sqlite_stands_beside_it(report: dict[str, Any]) -> None:
             assert row["ratio"] == pytest.approx(row["figures"]["p50_ms"] / ours[size])
 
 
+def test_both_bare_inserts_are_judged(report: dict[str, Any]) -> None:
+    """An append is held against the plainest single row and against question and answer as two rows, each by itself."""
+    judged = {each["what"]: each["measured"] for each in report["verdicts"]}
+    for workload in ("append", "append as shipped"):
+        for bare in ("a bare insert of question and answer", "the plainest insert, one row"):
+            assert judged[f"{workload}: at least 0.5 × {bare}"]
+
+
+def test_recall_and_topics_are_measured_by_themselves(report: dict[str, Any]) -> None:
+    """What is done beside a chat disturbs no other system's figures, and has figures of its own."""
+    shipped = {row["workload"] for row in report["rows"] if row["system"] == "shipped" and row["figures"]}
+    assert shipped == {"context with recall", "append as shipped"}
+
+
 def test_every_answer_was_right(report: dict[str, Any]) -> None:
     """Windows hold the expected text, writers leave no gap, cleanup removes exactly what is past its time."""
     assert {row["check"] for row in report["rows"]} == {"ok"}

@@ -22,7 +22,9 @@ class Entry:
 
 
 OURS = Entry("ours", "Ricordo", "WAL, FULL")
+SHIPPED = Entry("shipped", "Ricordo with recall and topics", "WAL, FULL")
 PLAIN = Entry("plain", "bare sqlite3, one INSERT", "WAL, FULL")
+MESSAGES = Entry("messages", "bare sqlite3, a row for each message", "WAL, FULL")
 CAREFUL = Entry("careful", "bare sqlite3, counter + INSERT", "WAL, FULL")
 
 PEERS = (
@@ -51,4 +53,4 @@ PEERS = (
     ),
 )
 
-ALL = {entry.name: entry for entry in (OURS, PLAIN, CAREFUL, *PEERS)}
+ALL = {entry.name: entry for entry in (OURS, SHIPPED, PLAIN, MESSAGES, CAREFUL, *PEERS)}

@@ -1,6 +1,7 @@
 """What one writes by hand on the standard library's sqlite3, with the same durability: the floor under every figure.
 
-`Plain` is the least that keeps a turn. `Careful` numbers turns without a gap, as a careful user would: one immediate
+`Plain` is the least that keeps a turn. `Messages` is the common way, a table with a row for every message: question and
+answer are two rows of one transaction. `Careful` numbers turns without a gap, as a careful user would: one immediate
 transaction, a counter row, an insert.
 """
 
@@ -88,6 +89,35 @@ class Plain:
     def _count(self, text: str) -> int:
         counted: int = self._counter.count(text)
         return counted
+
+
+class Messages(Plain):
+    """A row for every message, question and answer in one transaction."""
+
+    schema = (
+        "CREATE TABLE IF NOT EXISTS messages (id INTEGER PRIMARY KEY, session TEXT, role TEXT, content TEXT)",
+        "CREATE INDEX IF NOT EXISTS messages_by_session ON messages (session, id)",
+    )
+    add = "INSERT INTO messages (session, role, content) VALUES (?, ?, ?)"
+
+    def append(self, session: str, query: str, response: str) -> None:
+        self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.executemany(self.add, ((session, "user", query), (session, "assistant", response)))
+        self.connection.execute("COMMIT")
+
+    def window(self, session: str) -> list[Said]:
+        newest = "SELECT role, content FROM messages WHERE session = ? ORDER BY id DESC LIMIT 6"
+        return trim(list(reversed(self.connection.execute(newest, (session,)).fetchall())))
+
+    def history(self, session: str) -> list[Said]:
+        said = "SELECT role, content FROM messages WHERE session = ? ORDER BY id"
+        return self.connection.execute(said, (session,)).fetchall()
+
+    def load(self, session: str, turns: Iterable[Said]) -> None:
+        rows = ((session, *said) for turn in turns for said in zip(("user", "assistant"), turn, strict=True))
+        self.connection.execute("BEGIN")
+        self.connection.executemany(self.add, rows)
+        self.connection.execute("COMMIT")
 
 
 class Careful(Plain):
