@@ -60,10 +60,21 @@ dates = st.dates().map(lambda day: day.isoformat()) | st.builds(
 )
 paths = st.builds("/srv/{}/{}.py".format, _letters, _letters) | st.builds("src/{}/{}.md".format, _letters, _letters)
 urls = st.builds("https://{}.example/{}?q=1".format, _letters, _letters)
-ids = st.builds("doc{}#{}".format, st.integers(1, 99), st.integers(1, 99)) | st.builds(
-    "GX-{}".format, st.integers(10, 9999)
+_few = st.integers(1, 999)
+ids = st.one_of(
+    st.builds("doc{}#{}".format, _few, _few),
+    st.builds("GX-{}".format, st.integers(10, 9999)),
+    st.builds("manuale-{}#{}".format, _few, _few),
+    st.builds("bio:{}:{}".format, _few, _few),
+    st.builds("cap-{}.{}/p{}".format, _few, _few, _few),
+    st.builds("v{}.{}.{}".format, _few, _few, _few),
+    st.uuids().map(str),
 )
-code = _letters.map("`run_{}()`".format)
+code = (
+    _letters.map("`run_{}()`".format)
+    | st.builds("`{} --{} -x`".format, _letters, _letters)
+    | _letters.map("run_{}".format)
+)
 evidence = st.one_of(names, numbers, dates, paths, urls, ids, code)
 fillers = st.sampled_from(
     [

@@ -39,9 +39,8 @@ class Fitting:
         if spent + paid < room:
             chosen, spent = self._choose(sentences, ranked, chosen, room - paid, costs)
             kept, _ = self._name(self._missing(evidence, chosen), room - spent)
-        missing = self._missing(evidence, chosen)
-        sheet = Sheet(self._written(sorted(chosen)), tuple(kept), left_out + len(missing) - len(kept))
         taken = set(chosen)
+        sheet = Sheet(self._written(sorted(chosen)), tuple(kept))
         return self._squeezed(sheet, [position for position in ranked if position in taken], evidence, left_out)
 
     def _choose(
@@ -92,15 +91,20 @@ class Fitting:
 
     def _squeezed(self, sheet: Sheet, by_rank: list[int], evidence: Sequence[Evidence], left_out: int) -> Sheet:
         """The sheet within the limit for sure: the last by rank goes first, evidence before the last sentence."""
-        while self._counter.count(sheet.text(self._wording)) > self._limit:
-            if len(sheet.mentioned) > 0 and (len(sheet.mentioned) > 1 or len(by_rank) <= 1):
-                fewer = sheet.mentioned[:-1]
-                sheet = replace(sheet, mentioned=fewer, left_out=sheet.left_out + 1)
+        while True:
+            sheet = _counted(sheet, evidence, left_out)
+            if self._counter.count(sheet.text(self._wording)) <= self._limit:
+                return sheet
+            if sheet.mentioned and (len(sheet.mentioned) > 1 or len(by_rank) <= 1):
+                sheet = replace(sheet, mentioned=sheet.mentioned[:-1])
             elif by_rank:
                 by_rank = by_rank[:-1]
-                missing = self._missing(evidence, by_rank)
-                lost = left_out + len(missing) - sum(each.text in sheet.mentioned for each in missing)
-                sheet = replace(sheet, lines=self._written(sorted(by_rank)), left_out=lost)
+                sheet = replace(sheet, lines=self._written(sorted(by_rank)))
             else:
-                return Sheet(left_out=left_out + len(evidence))
-        return sheet
+                return Sheet()
+
+
+def _counted(sheet: Sheet, evidence: Sequence[Evidence], left_out: int) -> Sheet:
+    """The sheet with the number of things that it does not hold, beside those that were left out before."""
+    held = "\n".join([*sheet.lines, BETWEEN.join(sheet.mentioned)])
+    return replace(sheet, left_out=left_out + sum(not survives(each.text, held) for each in evidence))
