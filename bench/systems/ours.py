@@ -18,7 +18,7 @@ from ricordo.records import Message, Owner, SessionInfo, Turn, message_id
 USER = "anna"
 TODAY = datetime(2020, 1, 1, tzinfo=UTC)  # fixed, so that a stored file serves every later run
 BATCH = 20_000
-ALONE = {"recall_messages": 0, "organise": "off", "remember_person": "off"}
+ALONE = {"recall_messages": 0, "organise": "off", "remember_person": "off", "condense": "off", "titles": "off"}
 
 
 class System:
