@@ -6,7 +6,7 @@ reported where it is right, so an ordinary number stays one. Names and addresses
 
 import hmac
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
@@ -39,11 +39,23 @@ def pii(text: str) -> tuple[PiiSpan, ...]:
     """The personal data in a text, in order, never overlapping; the kinds that can be checked win."""
     found: list[PiiSpan] = []
     for kind, pattern, is_valid in _KINDS:
-        for match in pattern.finditer(text):
-            start, end = match.span()
-            if is_valid(match[0]) and not any(start < each.end and each.start < end for each in found):
+        for start, end in _places(text, pattern, is_valid):
+            if not any(start < each.end and each.start < end for each in found):
                 found.append(PiiSpan(kind, start, end))
     return tuple(sorted(found, key=lambda span: span.start))
+
+
+def _places(text: str, pattern: re.Pattern[str], is_valid: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
+    """Where a kind stands. What follows it may look like more of it, so the longest part that is valid counts."""
+    at = 0
+    while match := pattern.search(text, at):
+        at = match.start() + 1
+        for end in range(match.end(), match.start(), -1):
+            whole = end == match.end() or not (text[end].isalnum() or text[end - 1] in " -.")
+            if whole and is_valid(text[match.start() : end]):
+                yield match.start(), end
+                at = end
+                break
 
 
 def redact(text: str, policy: Mapping[PiiKind, PiiAction], key: str = "") -> Redacted:
@@ -75,7 +87,7 @@ def _shown(data: str, kind: PiiKind, policy: Mapping[PiiKind, PiiAction], key: s
 def _is_iban(text: str) -> bool:
     """The remainder of the rearranged number by 97 is 1."""
     plain = _bare(text).upper()
-    if not 15 <= len(plain) <= 34:
+    if not 15 <= len(plain) <= 34 or not plain.isascii():
         return False
     return int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1
 
@@ -107,6 +119,8 @@ _ODD = dict(zip("0123456789", (1, 0, 5, 7, 9, 13, 15, 17, 19, 21), strict=True))
 def _is_fiscal_code(text: str) -> bool:
     """The last letter of a codice fiscale follows from the fifteen signs before it."""
     code = text.upper()
+    if len(code) != 16:
+        return False
     total = 0
     for place, sign in enumerate(code[:15]):
         total += _ODD[sign] if place % 2 == 0 else int(sign) if sign.isdigit() else ord(sign) - ord("A")
@@ -115,7 +129,7 @@ def _is_fiscal_code(text: str) -> bool:
 
 def _is_vat_number(text: str) -> bool:
     digits = text[-11:]
-    return len(set(digits)) > 1 and _luhn(digits)
+    return len(digits) == 11 and digits.isdigit() and len(set(digits)) > 1 and _luhn(digits)
 
 
 def _is_ip(text: str) -> bool:

@@ -1,0 +1,211 @@
+"""Crises are noticed, school talk is not, and the answer is fixed."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ricordo.errors import SettingsError
+from ricordo.safety import Crisis, crisis, load_phrases, reply, shipped_phrases
+from ricordo.safety.phrases import CATEGORIES, read_phrases
+
+DATA = Path(__file__).parent.parent / "data"
+PHRASES = [
+    json.loads(line)
+    for lang in ("it", "en")
+    for line in (DATA / f"crisis_{lang}.jsonl").read_text(encoding="utf-8").split("\n")
+    if line
+]
+SHIPPED = Path(__file__).parent.parent.parent / "src" / "ricordo" / "safety" / "data"
+
+
+def phrases(lang: str, label: str, split: str = "") -> list[str]:
+    """The labelled phrases of a language."""
+    return [r["text"] for r in PHRASES if r["lang"] == lang and r["label"] == label and split in ("", r["split"])]
+
+
+@pytest.mark.parametrize("lang", ["it", "en"])
+def test_the_labelled_set_is_large_and_balanced(lang: str) -> None:
+    """There are at least two hundred phrases a language, each once, and neither kind is scarce."""
+    crises, quiet = phrases(lang, "crisis"), phrases(lang, "quiet")
+    assert len(crises) + len(quiet) >= 200
+    assert len({text.casefold() for text in crises + quiet}) == len(crises) + len(quiet)
+    assert 0.4 <= len(crises) / (len(crises) + len(quiet)) <= 0.6
+
+
+@pytest.mark.parametrize("lang", ["it", "en"])
+@pytest.mark.parametrize("told", [True, False])
+def test_crises_are_noticed_and_school_talk_is_not(lang: str, told: bool) -> None:
+    """Of the labelled phrases at least 95 % of the crises are noticed, with at most 2 % false alarms."""
+    language = lang if told else None
+    crises, quiet = phrases(lang, "crisis"), phrases(lang, "quiet")
+    assert sum(crisis(text, language) is not None for text in crises) >= 0.95 * len(crises)
+    assert sum(crisis(text, language) is not None for text in quiet) <= 0.02 * len(quiet)
+
+
+@pytest.mark.parametrize("lang", ["it", "en"])
+def test_phrases_kept_aside_are_noticed_too(lang: str) -> None:
+    """Of phrases whose errors were never read nine crises in ten are noticed, with at most 2 % false alarms."""
+    crises, quiet = phrases(lang, "crisis", "kept_aside"), phrases(lang, "quiet", "kept_aside")
+    assert sum(crisis(text, lang) is not None for text in crises) >= 0.9 * len(crises)
+    assert sum(crisis(text, lang) is not None for text in quiet) <= 0.02 * len(quiet)
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("non ce la faccio più a vivere", "self_harm"),
+        ("NN VOJO VIVERE +", "self_harm"),
+        ("vogl\u200bio mor\u200bire", "self_harm"),
+        ("voglio   morireeee 😭", "self_harm"),
+        ("mio zio mi tocca", "abuse"),
+        ("domani porto il coltello a scuola", "violence"),
+        ("i wanna kms", "self_harm"),
+        ("my uncle touches me", "abuse"),
+        ("I’m bringing a gun to school", "violence"),
+    ],
+)
+def test_a_crisis_has_its_category(text: str, category: str) -> None:
+    """However it is spelled, what was said has the category it belongs to."""
+    found = crisis(text)
+    assert found is not None
+    assert found.category == category
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mi ammazza questo esercizio",
+        "morire dal ridere",
+        "Romeo si uccide",
+        "la peste uccise un terzo della popolazione",
+        "taglia la torta",
+        "il suicidio di Seneca",
+        "mi tocca studiare",
+        "this homework is killing me",
+        "to kill a mockingbird",
+        "how do I kill a process in Linux?",
+    ],
+)
+def test_false_friends_stay_quiet(text: str) -> None:
+    """Idioms, history, literature and games are no crises."""
+    assert crisis(text) is None
+
+
+def test_a_plan_is_graver_than_a_wish() -> None:
+    """A means or a time raises the tier; worry for a friend is the lowest."""
+    friend, wish, plan = (
+        crisis(text, "it")
+        for text in (
+            "la mia amica vuole uccidersi",
+            "vorrei essere morta",
+            "stanotte mi impicco, ho scritto una lettera d'addio",
+        )
+    )
+    assert friend is not None
+    assert wish is not None
+    assert plan is not None
+    assert friend.tier <= wish.tier < plan.tier == 3
+
+
+@pytest.mark.parametrize("role", ["assistant", "tool", "system"])
+def test_only_the_user_is_listened_to(role: str) -> None:
+    """What an assistant, a tool or the program says is no crisis of the user."""
+    assert crisis("voglio morire", "it", role) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=300), st.sampled_from(["it", "en", None, "de"]))
+def test_any_text_can_be_read(text: str, language: str | None) -> None:
+    """Any text gives a sign or none; a sign names a rule and a category and never holds the text."""
+    found = crisis(text, language)
+    if found is not None:
+        assert found.category in CATEGORIES
+        assert found.tier in (1, 2, 3)
+
+
+def test_a_crisis_never_holds_the_words() -> None:
+    """No field of a crisis holds what the user wrote."""
+    text = "voglio morire, lo dico a te sola"
+    found = crisis(text, "it")
+    assert found is not None
+    assert all(text not in str(getattr(found, field.name)) for field in fields(found))
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 50_000, "mi " * 20_000, "voglio " * 8_000, "\n" * 40_000, "non voglio " * 5_000]
+)
+def test_long_texts_end(text: str) -> None:
+    """A very long text is read only as far as it matters, and has no crisis that is not there."""
+    assert crisis(text) is None
+
+
+@pytest.mark.parametrize("lang", ["it", "en"])
+@pytest.mark.parametrize("category", CATEGORIES)
+@pytest.mark.parametrize("tier", [1, 2, 3])
+def test_every_crisis_has_a_fixed_reply_with_a_helpline(lang: str, category: str, tier: int) -> None:
+    """For every category and tier there is a text, the same each time, that names where to call."""
+    seen = Crisis(tier, "x", category, "", lang)  # type: ignore[arg-type]
+    text = reply(seen)
+    assert text == reply(seen, lang)
+    assert "112" in text
+    if lang == "it":
+        assert "114" in text
+        assert "19696" in text
+
+
+@pytest.mark.parametrize("lang", ["it", "en"])
+def test_shipped_data_say_that_they_are_not_validated(lang: str) -> None:
+    """The note and the first line of each file say that nothing in it was clinically validated."""
+    assert "NOT CLINICALLY VALIDATED" in shipped_phrases(lang)[0].note
+    assert "NOT CLINICALLY VALIDATED" in (SHIPPED / f"crisis_{lang}.toml").read_text(encoding="utf-8").split("\n")[0]
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    """Phrases, notice and replies can be replaced by a file; only that file then speaks."""
+    path = tmp_path / "crisis_fr.toml"
+    path.write_text(
+        'language = "fr"\nnote = "validé"\nnotice = "Appelle le 3114."\n'
+        '[replies]\nself_harm = "Merci."\nabuse = "Merci."\nviolence = "Merci."\n'
+        '[words]\nwant = "veux|voudrais"\n'
+        '[[rule]]\nid = "fr.die"\ncategory = "self_harm"\ntier = 2\nneeds = ["mourir"]\n'
+        'phrases = ["je {want} ~ mourir"]\n',
+        encoding="utf-8",
+    )
+    mine = (load_phrases(path),)
+    found = crisis("Je voudrais vraiment mourir", phrases=mine)
+    assert found == Crisis(2, "fr.die", "self_harm", "Appelle le 3114.", "fr")
+    assert reply(found, phrases=mine) == "Merci.\n\nAppelle le 3114."
+    assert crisis("voglio morire", phrases=mine) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("language = ", "Invalid value"),
+        ('language = "x"', "rule"),
+        (
+            'language = "x"\n[[rule]]\nid = "a"\ncategory = "other"\ntier = 1\nneeds = ["a"]\nphrases = ["a"]',
+            "category",
+        ),
+        ('language = "x"\n[[rule]]\nid = "a"\ncategory = "abuse"\ntier = 1\nneeds = ["a"]', "phrases"),
+        (
+            'language = "x"\n[[rule]]\nid = "a"\ncategory = "abuse"\ntier = 1\nneeds = ["a"]\nphrases = ["("]',
+            "unterminated",
+        ),
+    ],
+)
+def test_a_broken_file_is_named(text: str, problem: str) -> None:
+    """A file that cannot be used is refused with its name and what is wrong in it."""
+    with pytest.raises(SettingsError, match=problem) as refused:
+        read_phrases(text, "mine.toml")
+    assert "mine.toml" in str(refused.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    """A file that is not there is refused by its name."""
+    with pytest.raises(SettingsError, match=r"none\.toml"):
+        load_phrases(tmp_path / "none.toml")
