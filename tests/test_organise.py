@@ -19,7 +19,7 @@ from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.topics.shelf import TopicChange
 from ricordo.topics.topic import Topic, TopicStats
-from ricordo.topics.vectors import centre_size
+from ricordo.topics.vectors import dimensions_of
 from talks import CountingEmbedder, ThemedEmbedder, fill, on_file
 from talks import memory as any_memory
 
@@ -509,7 +509,7 @@ def test_topics_of_another_embedder_go_on(tmp_path: Path) -> None:
             session.add_turn("continua", "certo")
             topics = session.topics()
             assert {topic.embedder for topic in topics} == {f"deterministic-{dimensions}@1"}
-            assert {len(topic.centre) for topic in topics} == {centre_size(dimensions)}
+            assert {dimensions_of(topic.centre) for topic in topics} == {dimensions}
             assert [topic.title for topic in topics] == ["gatto pelo fusa 1"]
             assert kept.verify().damages == ()
 

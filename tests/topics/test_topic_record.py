@@ -11,18 +11,18 @@ from topic_samples import NOW, a_topic
 
 from ricordo.topics.joining import first_centre, moved_centre
 from ricordo.topics.topic import TopicStats
-from ricordo.topics.vectors import bytes_of, centre_size, matrix_of, vector_of
+from ricordo.topics.vectors import bytes_of, dimensions_of, matrix_of, vector_of
 
 vectors = st.lists(st.floats(-1, 1, width=16), max_size=50).map(lambda numbers: np.array(numbers, dtype=np.float32))
 
 
 @given(vectors)
 def test_a_centre_survives_being_stored(vector: np.ndarray) -> None:
-    """A centre read back from its bytes is as long as it was, and each number is within a hundredth of the largest."""
+    """A centre read back from its bytes is as long as it was, and each number is within a thirtieth of the largest."""
     kept = vector_of(bytes_of(vector))
     assert np.linalg.norm(kept) == pytest.approx(np.linalg.norm(vector), rel=1e-5)
-    assert np.abs(kept - vector).max(initial=0) <= np.abs(vector).max(initial=0) / 100
-    assert len(bytes_of(vector)) == centre_size(len(vector))
+    assert np.abs(kept - vector).max(initial=0) <= np.abs(vector).max(initial=0) / 30
+    assert dimensions_of(bytes_of(vector)) == len(vector)
 
 
 @given(st.lists(st.lists(st.floats(-1, 1, width=16), min_size=8, max_size=8), min_size=1, max_size=5))
@@ -34,7 +34,7 @@ def test_centres_are_read_together_as_they_are_alone(centres: list[list[float]])
 
 @given(st.integers(0, 2**32 - 1))
 def test_rounding_does_not_add_up(seed: int) -> None:
-    """After a hundred messages a stored centre points where exact numbers would, within a thousandth of a cosine."""
+    """After a hundred messages a stored centre points where exact numbers would, within a hundredth of a cosine."""
     messages = np.random.default_rng(seed).standard_normal((100, 896)).astype(np.float32)
     messages += messages[0]  # about one thing
     exact = messages[0] / np.linalg.norm(messages[0])
@@ -43,7 +43,7 @@ def test_rounding_does_not_add_up(seed: int) -> None:
         centre = moved_centre(centre, count, message)
         exact = exact * min(count, 16) + message
         exact /= np.linalg.norm(exact)
-    assert vector_of(centre) @ exact > 0.999
+    assert vector_of(centre) @ exact > 0.99
 
 
 @given(st.integers(min_value=0, max_value=50), st.floats(min_value=-5, max_value=100))

@@ -20,7 +20,7 @@ from ricordo.topics.cues import CLOSING, CONTINUING, LEANING, OPENING
 from ricordo.topics.following import Following
 from ricordo.topics.thresholds import Scale
 from ricordo.topics.topic import Topic
-from ricordo.topics.vectors import Vector, bytes_of, centre_size, matrix_of, unit, vector_of
+from ricordo.topics.vectors import Vector, bytes_of, dimensions_of, matrix_of, unit, vector_of
 
 TITLE_CHARACTERS = 80
 RECENT_MESSAGES = 4
@@ -172,9 +172,13 @@ def _named(message: Said, talk: Talk, topics: Sequence[Topic]) -> list[Topic]:
 
 def _within_reach(message: Said, topics: Sequence[Topic], scale: Scale) -> list[Topic]:
     """The topics that could pass the line for staying if their title helped; reading titles is the dear part."""
-    size = centre_size(message.vector.size)
     line = scale.threshold + scale.spread * WEIGHTS.title
-    return [topic for topic in topics if len(topic.centre) == size and vector_of(topic.centre) @ message.vector >= line]
+    comparable = _comparable(message, topics)
+    return [topic for topic in comparable if vector_of(topic.centre) @ message.vector >= line]
+
+
+def _comparable(message: Said, topics: Sequence[Topic]) -> list[Topic]:
+    return [topic for topic in topics if dimensions_of(topic.centre) == message.vector.size]
 
 
 def _stay(message: Said, talk: Talk | None, scale: Scale) -> Decision | None:
@@ -220,8 +224,7 @@ def similarity(message: Said, talk: Talk, scale: Scale, weights: Weights = WEIGH
 
 def _back(message: Said, topics: Sequence[Topic], scale: Scale) -> Decision | None:
     """The most similar of the topics that were left: cosine with its centre, helped by its title's words."""
-    size = centre_size(message.vector.size)
-    comparable = [topic for topic in topics if len(topic.centre) == size]
+    comparable = _comparable(message, topics)
     if not comparable:
         return None
     scores = matrix_of([topic.centre for topic in comparable]) @ message.vector

@@ -1,6 +1,6 @@
 """A topic: a group of a session's messages about one thing, as a frozen record, and its statistics.
 
-The centre travels as bytes (eight bits a dimension), the way it is stored, so that a topic is compared by content and a
+The centre travels as bytes (six bits a dimension), the way it is stored, so that a topic is compared by content and a
 store needs no conversion; `vectors.vector_of` gives the array. Change is by copy: `used`, `weighed`, `tagged`, `moved`.
 """
 

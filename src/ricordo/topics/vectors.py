@@ -1,9 +1,10 @@
-"""Centres as arrays and as the bytes a topic stores: a scale and eight bits a dimension.
+"""Centres as arrays and as the bytes a topic stores: six bits a dimension.
 
-Eight bits and not fewer, because a centre is rounded again with every message that moves it, and errors would add up;
-like this a centre that was moved a hundred times still points where exact numbers would, within a thousandth.
+Not fewer, because a centre is rounded again with every message that moves it, and errors add up: like this a centre
+that was moved a hundred times still points where exact numbers would, within a hundredth of a cosine. It is turned
+first, as long message vectors are, so that no dimension needs more bits than another.
 
-    centre = scale (float32, little-endian) · one signed byte per dimension
+    centre = scale (float32) · dimensions (two bytes) · a signed number per dimension, highest bit first; little-endian
 """
 
 from collections.abc import Sequence
@@ -11,9 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ricordo.recall.turning import turned, turned_back
+
 Vector = NDArray[np.float32]
-_SCALE = 4
-_HIGHEST = 127
+_HEAD = 6
+_BITS = 6
+_HIGHEST = 2 ** (_BITS - 1) - 1
+_SPARE = 8 - _BITS
 
 
 def vector_of(centre: bytes) -> Vector:
@@ -22,24 +27,30 @@ def vector_of(centre: bytes) -> Vector:
 
 
 def matrix_of(centres: Sequence[bytes]) -> NDArray[np.float32]:
-    """Stored centres of one size as the rows of an array."""
+    """Stored centres of the same dimensions as the rows of an array."""
+    dimensions = dimensions_of(centres[0])
     raw = np.frombuffer(b"".join(centres), dtype=np.uint8).reshape(len(centres), -1)
-    scales = raw[:, :_SCALE].copy().view("<f4").astype(np.float32)
-    return np.asarray(raw[:, _SCALE:].view(np.int8) * scales, dtype=np.float32)
+    scales = raw[:, :4].copy().view("<f4").astype(np.float32)
+    bits = np.unpackbits(raw[:, _HEAD:], axis=1)[:, : dimensions * _BITS]
+    upper = np.packbits(bits.reshape(len(raw), dimensions, _BITS), axis=2).reshape(len(raw), dimensions)
+    return turned_back(np.asarray((upper.view(np.int8) >> _SPARE) * scales, dtype=np.float32))
+
+
+def dimensions_of(centre: bytes) -> int:
+    """How many dimensions a stored centre has."""
+    return int.from_bytes(centre[4:_HEAD], "little")
 
 
 def bytes_of(vector: Vector) -> bytes:
     """A vector as a topic stores it; its length is kept."""
-    highest = float(np.abs(vector).max(initial=0.0))
-    steps = np.rint(vector * (_HIGHEST / highest)) if highest > 0 else np.zeros(len(vector))
+    even = turned(np.asarray(vector, dtype=np.float32)[None, :])[0]
+    highest = float(np.abs(even).max(initial=0.0))
+    steps = np.rint(even * (_HIGHEST / highest)) if highest > 0 else np.zeros_like(even)
     counted = float(np.linalg.norm(steps))
-    scale = float(np.linalg.norm(vector)) / counted if counted else 0.0
-    return np.array(scale, dtype="<f4").tobytes() + steps.astype(np.int8).tobytes()
-
-
-def centre_size(dimensions: int) -> int:
-    """How many bytes a centre of so many dimensions takes."""
-    return _SCALE + dimensions
+    scale = np.array(float(np.linalg.norm(even)) / counted if counted else 0.0, dtype="<f4")
+    upper = (steps.astype(np.int8) << _SPARE).view(np.uint8)
+    bits = np.unpackbits(upper[:, None], axis=1)[:, :_BITS]
+    return scale.tobytes() + len(vector).to_bytes(2, "little") + np.packbits(bits).tobytes()
 
 
 def unit(vector: Vector) -> Vector:

@@ -165,7 +165,8 @@ def _assign(walk: _Pass, turn: Turn) -> None:
     if decision.topic_id is None:
         began = walk.free_moment(turn.created_at)
         topic = Topic(
-            id=str(uuid4()),  # not by time: people name a topic by the beginning of its id
+            # Not by time, because people name a topic by the beginning of its id; and short: every turn repeats it.
+            id=uuid4().hex[:16],
             title=title_of(first.text),
             centre=first_centre(first.vector),
             created_at=began,
