@@ -161,6 +161,7 @@ class Line:
                     self._look()
                 except RuntimeError:  # no thread starts after the end of the program has begun
                     return
+                self._closing.wait(STEP)  # many slow calls ask for a look at once; one serves them all
 
     def _until_next(self) -> float:
         if self._breaker.passes:

@@ -150,7 +150,8 @@ class Segments:
     def leave_to_parent(self) -> None:
         """In a forked child: the files and their lock are the parent's."""
         for handle in (*self._orphans.values(), self._lock_file, *(segment.file for segment in self._segments)):
-            os.close(handle)
+            with suppress(OSError):  # the parent was closing it at that moment
+                os.close(handle)
         self._segments, self._orphans = [], {}
 
     def _put(self, batch: list[_Waiting]) -> None:
