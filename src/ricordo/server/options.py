@@ -12,6 +12,7 @@ from typing import Any
 from ricordo.errors import SettingsError
 
 ENVIRONMENT = "RICORDO_SERVER_"
+LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class ServerOptions:
 
     `auth` off means that whoever reaches the port is let in, which is refused on any address but loopback. A
     `jwt_jwks` (URL or file) excludes `jwt_secret`: a token must not choose how it is checked. `jwt_tenant` is the
-    tenant of every token that has no claim named by `jwt_tenant_claim`.
+    tenant of every token that has no claim named by `jwt_tenant_claim`. `spool` is the directory where writes wait
+    while a PostgreSQL is away; without one such an outage refuses them.
     """
 
     host: str = "127.0.0.1"
@@ -38,6 +40,7 @@ class ServerOptions:
     requests_per_minute: int = 600
     concurrent_chats: int = 256
     threads: int = 64
+    spool: str = ""
     log_level: str = "info"
 
     def __post_init__(self) -> None:
@@ -50,6 +53,8 @@ class ServerOptions:
             raise SettingsError("jwt_secret", "give either a shared secret or a JWKS, not both")
         if self.jwt_secret and len(self.jwt_secret.encode()) < 32:
             raise SettingsError("jwt_secret", "expected at least 32 bytes; make one with: openssl rand -hex 32")
+        if self.log_level.lower() not in LEVELS:
+            raise SettingsError("log_level", f"expected one of {', '.join(LEVELS)}, got {self.log_level!r}")
         if "*" in self.cors_origins:
             raise SettingsError("cors_origins", "name the origins that may call from a browser; '*' is refused")
         if not self.auth and not is_loopback(self.host):

@@ -1,0 +1,89 @@
+"""Running a server: the store, the service, the application and uvicorn around it, and an end that loses nothing.
+
+In: where the data lies, the settings, the options. It returns when the server was told to stop and has finished the
+answers at hand. With a spool directory a PostgreSQL may be away, also at the start.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+import uvicorn
+
+from ricordo.errors import SettingsError
+from ricordo.memory import store_for
+from ricordo.ports import LLM, WholeStore
+from ricordo.server.app import create_app
+from ricordo.server.logging import configure, release
+from ricordo.server.options import ServerOptions
+from ricordo.server.service import Service
+from ricordo.settings import Settings
+
+GRACE = 25  # seconds that requests under way are given when the server is told to stop
+
+
+def run(
+    url: str,
+    settings: Settings,
+    options: ServerOptions,
+    *,
+    llm: LLM | None = None,
+    started: Callable[[int], None] | None = None,
+) -> None:
+    """Serve until the process is told to stop; `started` hears the port once requests are taken."""
+    handler = configure(options.log_level)
+    try:
+        service = Service(open_store(url, options), settings, options, llm=llm)
+        Server(uvicorn_of(service), started).run()
+    finally:
+        release(handler)
+
+
+def open_store(url: str, options: ServerOptions) -> WholeStore:
+    """The store behind a path or URL; with a spool directory, one that goes on while a PostgreSQL is away."""
+    if not options.spool:
+        return cast(WholeStore, store_for(url))  # every store of ours is a whole one
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise SettingsError("spool", "a spool stands before a PostgreSQL; a file needs none")
+    from ricordo.spool import SpooledStore
+    from ricordo.stores.memory import MemoryStore
+    from ricordo.stores.postgres import PostgresStore
+
+    spooled = SpooledStore(
+        lambda: PostgresStore(url),
+        options.spool,
+        scratch=MemoryStore(),
+        open_probe=lambda: PostgresStore(url, pool_size=1, timeout=1.0),
+    )
+    return cast(WholeStore, spooled)  # what it does not name it passes on
+
+
+def uvicorn_of(service: Service) -> uvicorn.Config:
+    """How uvicorn runs the application: our log in place of its own, and time for what is under way."""
+    options = service.options
+    return uvicorn.Config(
+        create_app(service),
+        host=options.host,
+        port=options.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
+        limit_concurrency=None,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+
+
+class Server(uvicorn.Server):
+    """A uvicorn that says when it takes requests, and on which port."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[int], None] | None = None) -> None:
+        super().__init__(config)
+        self._tell = started
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Begin to listen."""
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self._tell and self.servers:
+            self._tell(self.servers[0].sockets[0].getsockname()[1])
