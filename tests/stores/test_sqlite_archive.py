@@ -209,7 +209,8 @@ def test_erasing_leaves_nothing_of_archive_topics_and_traces(store: SqliteStore,
 
     assert {at for _, at in left()} == set(range(len(marks)))
     gone = store.erase(anna)
-    assert gone == {"sessions": 1, "turns": 6, "receipts": 0, "topics": 1, "blocks": 2, "traces": 6}
+    counted = {what: number for what, number in gone.items() if number}
+    assert counted == {"sessions": 1, "turns": 6, "topics": 1, "blocks": 2, "traces": 6}
     assert left() == []
     assert list(store.turns(bruno, "lesson")) == spared
     assert_sound(store, bruno.tenant_id)
