@@ -1,13 +1,37 @@
-"""Bytes on disk for 100 messages, appended turn by turn as in live use, after closing; with every index."""
+"""Bytes on disk for 100 messages, appended turn by turn as in live use, after closing; with every index.
 
-from collections.abc import Iterator
+`measure` is the workload beside the other systems, without vectors. `python -m bench.disk` writes talks with the
+default embedder, waits for all that is done beside the chat, and prints what each table and index takes.
+"""
 
-from bench import stock, text
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import dialogue, stock, text
 from bench.rows import Row
 from bench.scale import Setup
 from bench.systems import OURS, Entry
 
 TURNS = 50
+SHAPES = ((8, 25), (1, 200), (50, 20))  # users, and turns of each
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A closed file: its size, the text that went in, and the bytes of each table and index with what lies unused."""
+
+    messages: int
+    size: int
+    said: int
+    parts: tuple[tuple[str, int, int], ...]
+
+    def per_hundred(self, size: int) -> float:
+        """Kilobytes for 100 messages."""
+        return size / 1024 / (self.messages / 100)
 
 
 def measure(setup: Setup) -> Iterator[Row]:
@@ -19,6 +43,46 @@ def measure(setup: Setup) -> Iterator[Row]:
         setup.say(f"disk: {entry.title}")
         yield Row("disk", "100 messages", entry.name, {"kb": _written(setup, entry, names, "append")})
     yield Row("disk", "100 messages with receipts", OURS.name, {"kb": _written(setup, OURS, names, "append_explained")})
+
+
+def weigh(users: int, turns: int, embedder: str) -> Weighed:
+    """Write talks of so many users, let everything beside the chat be done, close, and look at the file."""
+    import ricordo
+
+    said = 0
+    with stock.workplace() as folder:
+        path = folder / "ricordo.db"
+        with ricordo.open(path, embedder=embedder) as memory:
+            for user in range(users):
+                session = memory.session(f"talk-{user}", user_id=f"user-{user}")
+                for query, response in dialogue.talk(user, turns):
+                    session.add_turn(query, response)
+                    said += len(query.encode()) + len(response.encode())
+                memory.settle()
+        return Weighed(2 * users * turns, path.stat().st_size, said, _parts(path))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """`python -m bench.disk [EMBEDDER [USERSxTURNS ...]]`: print every shape, largest parts first."""
+    embedder = arguments[0] if arguments else "auto"
+    shapes = [tuple(map(int, shape.split("x"))) for shape in arguments[1:]] or SHAPES
+    for users, turns in shapes:
+        found = weigh(users, turns, embedder)
+        empty = {name: size for name, size, unused in found.parts if unused >= 0.9 * size}
+        print(
+            f"{users} users x {turns} turns, {embedder}: {found.per_hundred(found.size):.1f} KB per 100 messages "
+            f"(text {found.per_hundred(found.said):.1f}; {len(found.parts)} tables and indexes, {len(empty)} of them "
+            f"empty: {found.per_hundred(sum(empty.values())):.1f})"
+        )
+        for name, size, unused in found.parts:
+            if name not in empty:
+                print(f"  {name:32} {found.per_hundred(size):6.1f} KB, {unused / size:4.0%} unused")
+
+
+def _parts(path: Path) -> tuple[tuple[str, int, int], ...]:
+    statement = "SELECT name, sum(pgsize), sum(unused) FROM dbstat GROUP BY name ORDER BY 2 DESC, 1"
+    with closing(sqlite3.connect(path)) as connection:
+        return tuple(connection.execute(statement))
 
 
 def _written(setup: Setup, entry: Entry, names: list[str], verb: str) -> float:
@@ -33,3 +97,7 @@ def _written(setup: Setup, entry: Entry, names: list[str], verb: str) -> float:
 
 def _kilobytes(size: int, names: list[str]) -> float:
     return size / 1024 / (len(names) * 2 * TURNS / 100)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

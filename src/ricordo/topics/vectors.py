@@ -8,6 +8,7 @@ first, as long message vectors are, so that no dimension needs more bits than an
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +22,21 @@ _HIGHEST = 2 ** (_BITS - 1) - 1
 _SPARE = 8 - _BITS
 
 
+@lru_cache(maxsize=1024)
 def vector_of(centre: bytes) -> Vector:
-    """A stored centre as an array."""
-    return matrix_of([centre])[0]
+    """A stored centre as an array, not to be written into: the last ones stay at hand, as every message meets them."""
+    dimensions = dimensions_of(centre)
+    bits = np.unpackbits(np.frombuffer(centre, dtype=np.uint8, offset=_HEAD))[: dimensions * _BITS]
+    upper = np.packbits(bits.reshape(dimensions, _BITS), axis=1).reshape(dimensions)
+    scale = np.frombuffer(centre, dtype="<f4", count=1)[0]
+    vector: Vector = turned_back(((upper.view(np.int8) >> _SPARE) * np.float32(scale))[None, :])[0]
+    vector.flags.writeable = False
+    return vector
 
 
 def matrix_of(centres: Sequence[bytes]) -> NDArray[np.float32]:
     """Stored centres of the same dimensions as the rows of an array."""
-    dimensions = dimensions_of(centres[0])
-    raw = np.frombuffer(b"".join(centres), dtype=np.uint8).reshape(len(centres), -1)
-    scales = raw[:, :4].copy().view("<f4").astype(np.float32)
-    bits = np.unpackbits(raw[:, _HEAD:], axis=1)[:, : dimensions * _BITS]
-    upper = np.packbits(bits.reshape(len(raw), dimensions, _BITS), axis=2).reshape(len(raw), dimensions)
-    return turned_back(np.asarray((upper.view(np.int8) >> _SPARE) * scales, dtype=np.float32))
+    return np.stack([vector_of(centre) for centre in centres])
 
 
 def dimensions_of(centre: bytes) -> int:
