@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
-from ricordo.safety import Crisis, crisis, load_phrases, reply, shipped_phrases
-from ricordo.safety.phrases import CATEGORIES, read_phrases
+from ricordo.safety.crisis import Crisis, crisis, reply
+from ricordo.safety.phrases import CATEGORIES, load_phrases, read_phrases, shipped_phrases
 
 DATA = Path(__file__).parent.parent / "data"
 PHRASES = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.safety import PII_KINDS, PiiAction, PiiKind, pii, redact
+from ricordo.safety.pii import PII_KINDS, PiiAction, PiiKind, pii, redact
 
 SAMPLES: dict[PiiKind, str] = {
     "email": "mario.rossi@scuola.example",

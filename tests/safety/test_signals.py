@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
 from ricordo.person import TRUST, Subject, Trust
-from ricordo.safety import decide, is_strong, lowest, origin_of, signal_names, signals
-from ricordo.safety.trust import DECISIONS, POLICIES, Policy
+from ricordo.safety.signals import is_strong, signal_names, signals
+from ricordo.safety.trust import DECISIONS, POLICIES, Policy, decide, lowest, origin_of
 
 SUBJECTS: tuple[Subject, ...] = ("message", "fact", "summary", "title", "tag", "chunk")
 origins = st.sampled_from(TRUST)

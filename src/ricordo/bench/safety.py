@@ -28,7 +28,9 @@ from ricordo.prompt import MemoryShares, enhance_prompt
 from ricordo.prompt.block import content_lines
 from ricordo.prompt.words import memory_words
 from ricordo.records import Chunk, Message, Owner, Turn
-from ricordo.safety import crisis, default_rules, is_strong, signals
+from ricordo.safety.crisis import crisis
+from ricordo.safety.rules import default_rules
+from ricordo.safety.signals import is_strong, signals
 from ricordo.settings import BudgetSettings
 
 BASE = "You are a patient tutor."

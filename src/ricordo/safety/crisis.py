@@ -66,7 +66,7 @@ def fold(text: str) -> str:
 
 
 _QUOTES = str.maketrans("’‘`´“”«»„", "''''" + '"' * 5)
-_UNSEEN = re.compile(rf"[\u0300-\u036f]|{HIDDEN.pattern}")
+_UNSEEN = re.compile(rf"[\u0300-\u036f]|{HIDDEN}")
 _CONTRACTED = re.compile(r"'(?=(?:t|m|s|re|ve|d|ll)\b)")
 _DRAWN_OUT_END = re.compile(r"([a-z])\1{2,}\b")
 _DRAWN_OUT = re.compile(r"([a-z])\1{2,}")

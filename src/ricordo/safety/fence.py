@@ -7,6 +7,7 @@ ours. Detection is no part of it: a text is fenced and defused whether or not it
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from hashlib import sha256
 
 from ricordo.safety.hidden import reveal
@@ -76,37 +77,44 @@ _HEADINGS = (
 _FENCE_WORDS = r"(?:/?SYS|DAT[IA]|FINE|END|REGOLE|RULES)\b"
 
 # Runs are matched possessively, so that no text, however built, takes more than a few passes.
-_RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), into)
-    for pattern, into in (
-        # <|im_start|>, <|eot_id|>, <｜begin▁of▁sentence｜>, and what is left of one that was cut
-        (r"<[ \t]?[|｜]([^|｜<>\n]{1,60})[|｜][ \t]?>", r"‹¦\1¦›"),
-        (r"<[|｜](?=[\w/▁])", "‹¦"),
-        (r"(?<=\w)[|｜]>", "¦›"),
-        # [INST], [/INST], [SYSTEM_PROMPT], [AVAILABLE_TOOLS]
-        (
-            rf"\[{_GAP}(/?(?:INST|SYS|SYSTEM(?:_PROMPT)?|USER|ASSISTANT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|"
-            rf"TOOL_CONTENT|SISTEMA|SEP|CLS|BOS|EOS)){_GAP}\]",
-            r"(\1)",
-        ),
-        # our fences, and <<SYS>>
-        (rf"(?<!<)<<++{_GAP}({_FENCE_WORDS}[^<>\n]{{0,60}}+)>>++", r"‹‹\1››"),
-        (rf"(?<!<)<<++({_GAP}{_FENCE_WORDS})", r"‹‹\1"),
-        # <system>, </memory attr="x">, <s>, <start_of_turn>
-        (rf"<{_GAP}(/?{_GAP}{_TAGS}(?:[ \t][^<>\n]{{0,200}}+|{_GAP}/)?{_GAP})>", r"‹\1›"),
-        (rf"<({_GAP}/{_GAP}{_TAGS}\b)", r"‹\1"),
-        # our headers and footers, on a line of their own or run into one
-        (rf"{_LINE}({_LEAD})={{3,}}+(?={_GAP}[^=\s])", r"\1---"),
-        (rf"(?<!=)={{3,}}+(?={_GAP}(?-i:[A-ZÀ-Ý])[^=\n]{{0,120}}={{3}})", "---"),
-        (rf"(---{_GAP}(?-i:[A-ZÀ-Ý])[^=\n]{{0,120}}+)={{3,}}+", r"\1---"),
-        (rf"(?<!#)#++{_GAP}({_HEADINGS})\b", r"(\1)"),
-        # ### System, ### Instruction: and a role that opens a line
-        (rf"{_LINE}({_LEAD})#++{_GAP}({_ROLES})\b{_GAP}(?:{_COLON})?", r"\1(\2) "),
-        (rf"{_LINE}({_LEAD})({_ROLES}){_GAP}{_COLON}", r"\1(\2) "),
-    )
+_BREAKS: tuple[tuple[str, str], ...] = (
+    # <|im_start|>, <|eot_id|>, <｜begin▁of▁sentence｜>, and what is left of one that was cut
+    (r"<[ \t]?[|｜]([^|｜<>\n]{1,60})[|｜][ \t]?>", r"‹¦\1¦›"),
+    (r"<[|｜](?=[\w/▁])", "‹¦"),
+    (r"(?<=\w)[|｜]>", "¦›"),
+    # [INST], [/INST], [SYSTEM_PROMPT], [AVAILABLE_TOOLS]
+    (
+        rf"\[{_GAP}(/?(?:INST|SYS|SYSTEM(?:_PROMPT)?|USER|ASSISTANT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|"
+        rf"TOOL_CONTENT|SISTEMA|SEP|CLS|BOS|EOS)){_GAP}\]",
+        r"(\1)",
+    ),
+    # our fences, and <<SYS>>
+    (rf"(?<!<)<<++{_GAP}({_FENCE_WORDS}[^<>\n]{{0,60}}+)>>++", r"‹‹\1››"),
+    (rf"(?<!<)<<++({_GAP}{_FENCE_WORDS})", r"‹‹\1"),
+    # <system>, </memory attr="x">, <s>, <start_of_turn>
+    (rf"<{_GAP}(/?{_GAP}{_TAGS}(?:[ \t][^<>\n]{{0,200}}+|{_GAP}/)?{_GAP})>", r"‹\1›"),
+    (rf"<({_GAP}/{_GAP}{_TAGS}\b)", r"‹\1"),
+    # our headers and footers, on a line of their own or run into one
+    (rf"{_LINE}({_LEAD})={{3,}}+(?={_GAP}[^=\s])", r"\1---"),
+    (rf"(?<!=)={{3,}}+(?={_GAP}(?-i:[A-ZÀ-Ý])[^=\n]{{0,120}}={{3}})", "---"),
+    (rf"(---{_GAP}(?-i:[A-ZÀ-Ý])[^=\n]{{0,120}}+)={{3,}}+", r"\1---"),
+    (rf"(?<!#)#++{_GAP}({_HEADINGS})\b", r"(\1)"),
+    # ### System, ### Instruction: and a role that opens a line
+    (rf"{_LINE}({_LEAD})#++{_GAP}({_ROLES})\b{_GAP}(?:{_COLON})?", r"\1(\2) "),
+    (rf"{_LINE}({_LEAD})({_ROLES}){_GAP}{_COLON}", r"\1(\2) "),
 )
-# One look tells whether any rule could apply at all: most texts hold none of these.
-_POSSIBLE = re.compile(rf"[<>\[#=]|[|｜]>|{_LINE}{_LEAD}(?:{_ROLES}){_GAP}{_COLON}", re.IGNORECASE)
+
+
+@cache
+def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Compiled with the first text, so that importing stays light."""
+    return tuple((re.compile(pattern, re.IGNORECASE), into) for pattern, into in _BREAKS)
+
+
+@cache
+def _possible() -> re.Pattern[str]:
+    """One look tells whether any rule could apply at all: most texts hold none of these."""
+    return re.compile(rf"[<>\[#=]|[|｜]>|{_LINE}{_LEAD}(?:{_ROLES}){_GAP}{_COLON}", re.IGNORECASE)
 
 
 def defuse(text: str) -> str:
@@ -116,11 +124,11 @@ def defuse(text: str) -> str:
     `<|im_start|>` becomes `‹¦im_start¦›`, `System: hello` becomes `(System) hello`.
     """
     text = reveal(text)
-    if not _POSSIBLE.search(text):
+    if not _possible().search(text):
         return text
     while True:
         before = text
-        for rule, into in _RULES:
+        for rule, into in _rules():
             text = rule.sub(into, text)
         if text == before:
             return text

@@ -6,6 +6,7 @@ with are ordinary writing and stay in `reveal`; `normalise` is only read by dete
 
 import re
 import unicodedata
+from functools import cache
 
 MOST_CHARACTERS = 20_000  # more of one text than this is not looked at
 
@@ -22,18 +23,29 @@ _SELECTORS = "\ufe00-\ufe0f"
 # Scripts beyond Latin, Greek and Cyrillic are written with joiners; symbols and emoji with both.
 _WRITTEN_WITH_THEM = "\u0590-\u1fff\u2190-\u2bff\u3000-\ud7ff\ufe0f\U0001f000-\U0001faff"
 
-HIDDEN = re.compile(f"[{_FORMAT}{_CONTROL}{_PLANES}{_JOINERS}{_SELECTORS}]")
-_SMUGGLED = re.compile(
-    f"[{_FORMAT}{_CONTROL}{_PLANES}]|(?<![{_WRITTEN_WITH_THEM}])[{_JOINERS}]"
-    f"|(?<![{_WRITTEN_WITH_THEM}#*0-9©®])[{_SELECTORS}]|(?<=\ufe0f)[{_SELECTORS}]"
-)
+HIDDEN = f"[{_FORMAT}{_CONTROL}{_PLANES}{_JOINERS}{_SELECTORS}]"
+
+
+@cache
+def _hidden() -> re.Pattern[str]:
+    """Compiled with the first text, so that importing stays light."""
+    return re.compile(HIDDEN)
+
+
+@cache
+def _smuggled() -> re.Pattern[str]:
+    """Hidden characters, less the joiners and selectors that stand where they are written."""
+    return re.compile(
+        f"[{_FORMAT}{_CONTROL}{_PLANES}]|(?<![{_WRITTEN_WITH_THEM}])[{_JOINERS}]"
+        f"|(?<![{_WRITTEN_WITH_THEM}#*0-9©®])[{_SELECTORS}]|(?<=\ufe0f)[{_SELECTORS}]"
+    )
 
 
 def reveal(text: str) -> str:
     """The text without hidden characters; one that has none comes back as it is."""
     if text.isascii() and text.isprintable():
         return text
-    while (shown := _SMUGGLED.sub("", text)) != text:  # what hid behind a hidden character may now be bare
+    while (shown := _smuggled().sub("", text)) != text:  # what hid behind a hidden character may now be bare
         text = shown
     return text
 
@@ -42,10 +54,10 @@ def normalise(text: str, most: int = MOST_CHARACTERS) -> str:
     """The first `most` characters in one plain form: compatibility forms unified, hidden characters gone."""
     text = text[:most]
     if text.isascii():
-        return text if text.isprintable() else HIDDEN.sub("", text)
-    return HIDDEN.sub("", unicodedata.normalize("NFKC", HIDDEN.sub("", text)))[:most]
+        return text if text.isprintable() else _hidden().sub("", text)
+    return _hidden().sub("", unicodedata.normalize("NFKC", _hidden().sub("", text)))[:most]
 
 
 def hides(text: str) -> bool:
     """Whether a text holds characters that ordinary writing does not."""
-    return not (text.isascii() and text.isprintable()) and _SMUGGLED.search(text) is not None
+    return not (text.isascii() and text.isprintable()) and _smuggled().search(text) is not None

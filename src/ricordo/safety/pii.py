@@ -8,8 +8,8 @@ import hmac
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
-from ipaddress import ip_address
 from typing import Literal
 
 PiiKind = Literal["email", "iban", "card", "fiscal_code", "vat_number", "ip", "phone"]
@@ -38,7 +38,7 @@ class Redacted:
 def pii(text: str) -> tuple[PiiSpan, ...]:
     """The personal data in a text, in order, never overlapping; the kinds that can be checked win."""
     found: list[PiiSpan] = []
-    for kind, pattern, is_valid in _KINDS:
+    for kind, pattern, is_valid in _kinds():
         for start, end in _places(text, pattern, is_valid):
             if not any(start < each.end and each.start < end for each in found):
                 found.append(PiiSpan(kind, start, end))
@@ -133,6 +133,8 @@ def _is_vat_number(text: str) -> bool:
 
 
 def _is_ip(text: str) -> bool:
+    from ipaddress import ip_address
+
     try:
         ip_address(text)
     except ValueError:
@@ -149,35 +151,40 @@ def _bare(text: str) -> str:
     return re.sub(r"[\s-]", "", text)
 
 
-_KINDS: tuple[tuple[PiiKind, re.Pattern[str], Callable[[str], bool]], ...] = (
-    (
-        "email",
-        re.compile(r"(?<![\w.+-])[A-Za-z0-9_.+%-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])"),
-        lambda text: not text.startswith(".") and ".." not in text,
-    ),
-    ("iban", re.compile(r"(?<!\w)[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}(?!\w)"), _is_iban),
-    ("card", re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)"), _is_card),
-    (
-        "fiscal_code",
-        re.compile(
-            r"(?<!\w)[A-Z]{6}[0-9LMNPQRSTUV]{2}[ABCDEHLMPRST][0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{3}[A-Z](?!\w)",
-            re.IGNORECASE,
+@cache
+def _kinds() -> tuple[tuple[PiiKind, re.Pattern[str], Callable[[str], bool]], ...]:
+    """Kinds in the order in which they win; compiled with the first text, so that importing stays light."""
+    return (
+        (
+            "email",
+            re.compile(r"(?<![\w.+-])[A-Za-z0-9_.+%-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])"),
+            lambda text: not text.startswith(".") and ".." not in text,
         ),
-        _is_fiscal_code,
-    ),
-    ("vat_number", re.compile(r"(?<![\w.,+-])(?:IT ?)?\d{11}(?![\w-]|[.,]\d)", re.IGNORECASE), _is_vat_number),
-    (
-        "ip",
-        re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){2,7}[0-9a-f]{1,4})(?![\w:]|\.\d)", re.I),
-        _is_ip,
-    ),
-    (
-        "phone",
-        re.compile(
-            r"(?<![\w.,/+-])(?:(?:\+|00)\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}"
-            r"|3[2-9]\d[ .-]?\d{3}[ .-]?\d{3,4}|0\d{1,3}[ ./-]\d{5,8}|\(\d{3}\) ?\d{3}[ .-]\d{4}|\d{3}-\d{3}-\d{4})"
-            r"(?![\w-]|[.,]\d)"
+        ("iban", re.compile(r"(?<!\w)[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}(?!\w)"), _is_iban),
+        ("card", re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)"), _is_card),
+        (
+            "fiscal_code",
+            re.compile(
+                r"(?<!\w)[A-Z]{6}[0-9LMNPQRSTUV]{2}[ABCDEHLMPRST][0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{3}[A-Z](?!\w)",
+                re.IGNORECASE,
+            ),
+            _is_fiscal_code,
         ),
-        _is_phone,
-    ),
-)
+        ("vat_number", re.compile(r"(?<![\w.,+-])(?:IT ?)?\d{11}(?![\w-]|[.,]\d)", re.IGNORECASE), _is_vat_number),
+        (
+            "ip",
+            re.compile(
+                r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){2,7}[0-9a-f]{1,4})(?![\w:]|\.\d)", re.I
+            ),
+            _is_ip,
+        ),
+        (
+            "phone",
+            re.compile(
+                r"(?<![\w.,/+-])(?:(?:\+|00)\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}"
+                r"|3[2-9]\d[ .-]?\d{3}[ .-]?\d{3,4}|0\d{1,3}[ ./-]\d{5,8}|\(\d{3}\) ?\d{3}[ .-]\d{4}|\d{3}-\d{3}-\d{4})"
+                r"(?![\w-]|[.,]\d)"
+            ),
+            _is_phone,
+        ),
+    )
