@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
 from ricordo.safety.crisis import Crisis, crisis, reply
-from ricordo.safety.phrases import CATEGORIES, load_phrases, read_phrases, shipped_phrases
+from ricordo.safety.phrases import CATEGORIES, check_patterns, load_phrases, read_phrases, shipped_phrases
 
 DATA = Path(__file__).parent.parent / "data"
 PHRASES = [
@@ -192,10 +192,6 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
             "category",
         ),
         ('language = "x"\n[[rule]]\nid = "a"\ncategory = "abuse"\ntier = 1\nneeds = ["a"]', "phrases"),
-        (
-            'language = "x"\n[[rule]]\nid = "a"\ncategory = "abuse"\ntier = 1\nneeds = ["a"]\nphrases = ["("]',
-            "unterminated",
-        ),
     ],
 )
 def test_a_broken_file_is_named(text: str, problem: str) -> None:
@@ -203,6 +199,25 @@ def test_a_broken_file_is_named(text: str, problem: str) -> None:
     with pytest.raises(SettingsError, match=problem) as refused:
         read_phrases(text, "mine.toml")
     assert "mine.toml" in str(refused.value)
+
+
+def test_a_broken_pattern_is_named_when_it_is_loaded(tmp_path: Path) -> None:
+    """A regular expression with a mistake is refused at once, by file and rule; the shipped ones have none."""
+    text = (SHIPPED / "crisis_it.toml").read_text(encoding="utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    assert load_phrases(path).rules
+    path.write_text(text.replace("phrases = [", 'phrases = ["(", ', 1), encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"mine\.toml: rule 'it\."):
+        load_phrases(path)
+
+
+@pytest.mark.parametrize("lang", ["it", "en"])
+def test_shipped_patterns_compile(lang: str) -> None:
+    """Every pattern of the shipped files is a regular expression, and every context a rule names exists."""
+    (known,) = shipped_phrases(lang)
+    check_patterns(known, lang)
+    assert {name for rule in known.rules for name in rule.unless} <= set(known.contexts)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

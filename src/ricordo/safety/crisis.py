@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ricordo.safety.hidden import HIDDEN
-from ricordo.safety.phrases import Category, CrisisPhrases, CrisisRule, shipped_phrases
+from ricordo.safety.phrases import Category, CrisisPhrases, CrisisRule, compiled, shipped_phrases
 
 MOST_CHARACTERS = 4_000
 
@@ -83,27 +83,33 @@ def _expanded(plain: str, known: CrisisPhrases) -> str:
 
 def _signs(text: str, known: CrisisPhrases) -> list[CrisisRule]:
     """The rules that speak, after what keeps them quiet."""
-    seen = set(known.triggers.findall(text))
+    seen = set(compiled(known.triggers).findall(text))
     if not seen:
         return []
-    calm = [each.span() for each in known.quiet.finditer(text)] if known.quiet else []
+    spoken = [
+        (rule, spans)
+        for rule in known.rules
+        if any(word.startswith(rule.needs) for word in seen) and (spans := list(_spans(rule, text)))
+    ]
+    if not spoken:
+        return []
+    calm = [each.span() for each in compiled(known.quiet).finditer(text)] if known.quiet else []
     return [
         rule
-        for rule in known.rules
-        if any(word.startswith(rule.needs) for word in seen)
-        and any(not _covered(span, calm) for span in _spans(rule, text))
-        and not any(name in known.contexts and known.contexts[name].search(text) for name in rule.unless)
+        for rule, spans in spoken
+        if any(not _covered(span, calm) for span in spans)
+        and not any(name in known.contexts and compiled(known.contexts[name]).search(text) for name in rule.unless)
     ]
 
 
 def _spans(rule: CrisisRule, text: str) -> Iterator[tuple[int, int]]:
     """Where a rule's phrases stand, and the first word of each of its groups that come together in a sentence."""
     if rule.phrases:
-        yield from (match.span() for match in rule.phrases.finditer(text))
+        yield from (match.span() for match in compiled(rule.phrases).finditer(text))
     for first, *others in rule.together:
-        for match in first.finditer(text):
+        for match in compiled(first).finditer(text):
             sentence = _sentence(text, match.start(), match.end())
-            if all(other.search(sentence) for other in others):
+            if all(compiled(other).search(sentence) for other in others):
                 yield match.span()
 
 

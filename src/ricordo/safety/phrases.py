@@ -35,14 +35,17 @@ class CrisisRule:
     category: Category
     tier: int
     needs: tuple[str, ...]
-    phrases: re.Pattern[str] | None
-    together: tuple[tuple[re.Pattern[str], ...], ...]
+    phrases: str
+    together: tuple[tuple[str, ...], ...]
     unless: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CrisisPhrases:
-    """Everything a language knows of crises; `note` says whether it was validated by professionals."""
+    """Everything a language knows of crises; `note` says whether it was validated by professionals.
+
+    Patterns are kept as text and compiled when they are first needed: most are not, in most talks.
+    """
 
     language: str
     note: str
@@ -50,9 +53,9 @@ class CrisisPhrases:
     replies: Mapping[str, str]
     expand: Mapping[str, str]
     rules: tuple[CrisisRule, ...]
-    quiet: re.Pattern[str] | None
-    contexts: Mapping[str, re.Pattern[str]]
-    triggers: re.Pattern[str]
+    quiet: str
+    contexts: Mapping[str, str]
+    triggers: str
 
 
 def shipped_phrases(language: str | None = None) -> tuple[CrisisPhrases, ...]:
@@ -73,7 +76,31 @@ def load_phrases(path: str | Path) -> CrisisPhrases:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         raise SettingsError("crisis_phrases", f"{path} cannot be read: {error}") from error
-    return read_phrases(text, str(path))
+    phrases = read_phrases(text, str(path))
+    check_patterns(phrases, str(path))
+    return phrases
+
+
+def check_patterns(phrases: CrisisPhrases, name: str) -> None:
+    """Compile every pattern now, so that a mistake is named when a file is loaded and not in the middle of a talk."""
+    for rule in phrases.rules:
+        for pattern in (rule.phrases, *(group for groups in rule.together for group in groups)):
+            _check(pattern, f"{name}: rule {rule.id!r}")
+    for pattern in (phrases.quiet, phrases.triggers, *phrases.contexts.values()):
+        _check(pattern, name)
+
+
+def _check(pattern: str, where: str) -> None:
+    try:
+        compiled(pattern)
+    except re.error as error:
+        raise SettingsError("crisis_phrases", f"{where}: {error}; mend the regular expression") from error
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern, compiled once."""
+    return re.compile(pattern)
 
 
 def read_phrases(text: str, name: str) -> CrisisPhrases:
@@ -89,11 +116,11 @@ def read_phrases(text: str, name: str) -> CrisisPhrases:
             replies=_replies(data["replies"]),
             expand=dict(data.get("expand", {})),
             rules=rules,
-            quiet=_pattern(data["quiet"], words) if data.get("quiet") else None,
+            quiet=_pattern(data["quiet"], words) if data.get("quiet") else "",
             contexts={key: _pattern(value, words) for key, value in data.get("contexts", {}).items()},
-            triggers=re.compile(r"\b(?:" + "|".join(sorted({need for rule in rules for need in rule.needs})) + r")\w*"),
+            triggers=rf"\b(?:{'|'.join(sorted({re.escape(need) for rule in rules for need in rule.needs}))})\w*",
         )
-    except (tomllib.TOMLDecodeError, LookupError, TypeError, ValueError, AttributeError, re.error) as error:
+    except (tomllib.TOMLDecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise SettingsError("crisis_phrases", f"{name}: {error}; see the shipped files for the form") from error
 
 
@@ -108,8 +135,8 @@ def _rule(data: Mapping[str, Any], words: Mapping[str, str]) -> CrisisRule:
         id=data["id"],
         category=data["category"],
         tier=data["tier"],
-        needs=tuple(re.escape(need) for need in data["needs"]),
-        phrases=_pattern(data["phrases"], words) if data.get("phrases") else None,
+        needs=tuple(data["needs"]),
+        phrases=_pattern(data["phrases"], words) if data.get("phrases") else "",
         together=tuple(tuple(_pattern([group], words) for group in each) for each in data.get("together", ())),
         unless=tuple(data.get("unless", ())),
     )
@@ -122,9 +149,9 @@ def _replies(data: Mapping[str, str]) -> Mapping[str, str]:
     return {category: str(text).strip() for category, text in data.items()}
 
 
-def _pattern(phrases: list[str], words: Mapping[str, str]) -> re.Pattern[str]:
+def _pattern(phrases: list[str], words: Mapping[str, str]) -> str:
     # The look behind stands outside: within a word all phrases fail at once.
-    return re.compile(rf"(?<!\w)(?:{'|'.join(_slots(phrase, words) for phrase in phrases)})(?!\w)")
+    return rf"(?<!\w)(?:{'|'.join(_slots(phrase, words) for phrase in phrases)})(?!\w)"
 
 
 def _slots(phrase: str, words: Mapping[str, str]) -> str:
