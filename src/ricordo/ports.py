@@ -323,9 +323,9 @@ class PersonStore(Protocol):
         """Write facts by id and move `learned_through` of sessions forward, in one transaction.
 
         False, and nothing is written, if the facts are no longer at `change.revision`. A session that is gone is
-        passed over; `learned_through` never goes back, nor beyond the session's last turn. New facts are passed over
-        when every turn that they quote is gone. The revision rises by one with every change that writes something.
-        ValidationError for a fact of another agent, or a forgotten one with words.
+        passed over; `learned_through` never goes back, nor beyond the session's last turn. A source that is new to the
+        agent and whose turn is gone is left out, and so is a fact that has no other. The revision rises by one with
+        every change that writes something. ValidationError for a fact of another agent, or a forgotten one with words.
         """
         ...
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ricordo.errors import StoreUnavailable
-from ricordo.person import Source
 from ricordo.records import Message, Owner, StoredReceipt
 from ricordo.service import StoredChunk
 from ricordo.stores.sqlite import SqliteStore, forgetting
@@ -54,8 +53,8 @@ def confide(store: SqliteStore, owner: Owner) -> None:
     store.answer(owner, asked.id, an_answer(words), {"mood": SECRET}, None)
     store.append(a_turn(owner, turn_id=f"id {SECRET}", session_id=f"session {SECRET}", agent_id=SECRET))
     for n in range(12):
-        said = (Source(f"{SECRET}:query", f"s{n % 5}", f"{words} {n}"),)
-        known = a_fact(f"{SECRET} {n}", text=f"{words} {n}", about=words, digest=SECRET, sources=said, made_by=SECRET)
+        said = store.append(a_turn(owner, f"{words} {n}", session_id=f"s{n % 5}"))
+        known = a_fact(f"{SECRET} {n}", said, text=f"{words} {n}", about=words, digest=SECRET, made_by=SECRET)
         learn(store, owner, replace(known, sources=()))
         learn(store, owner, known)
         assert store.put_summary(owner, a_summary(f"s{n % 5}", n // 5 + 1, text=f"{words} {n}", topics=(SECRET,)))

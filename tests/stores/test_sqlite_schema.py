@@ -175,7 +175,6 @@ def test_no_statement_walks_a_table(database: sqlite3.Connection, name: str) -> 
         ("BLOCK_BODIES", "owner=? AND session_id=? AND block_id=?"),
         ("TRACES_OF_SESSION", "owner=? AND session_id=?"),
         ("FACTS", "owner=? AND agent_id=?"),
-        ("FACTS_KNOWN", "owner=? AND agent_id=? AND fact_id=?"),
         ("TURNS_THERE", "owner=? AND turn_id=?"),
         ("SET_FLAG", "owner=? AND flag_id=?"),
         ("CHUNK", "owner=? AND chunk_id=?"),

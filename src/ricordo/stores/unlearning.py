@@ -5,7 +5,7 @@ facts go, which are written instead. A fact goes with its last source; what it h
 next fact about the same thing, if there is one.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ricordo.errors import ValidationError
@@ -68,16 +68,16 @@ def turns_named(change: FactChange) -> set[str]:
     return {turn_id_of(source.message_id) for fact in change.put for source in fact.sources}
 
 
-def still_founded(change: FactChange, is_known: Callable[[str], bool], turns_there: set[str]) -> tuple[Fact, ...]:
-    """The facts to write: those that are stored already, and new ones unless every turn they quote is gone.
+def still_founded(change: FactChange, stored: Iterable[Fact], turns_there: set[str]) -> tuple[Fact, ...]:
+    """The facts to write, without sources that nobody had learned from before their turns went.
 
     Whoever looks for facts may be slower than whoever deletes: what was said in a deleted session is not learned
-    a moment later.
+    a moment later. A fact that has lost all its sources so is left out; what is stored of it stays.
     """
-    return tuple(
-        fact
-        for fact in change.put
-        if is_known(fact.id)
-        or not fact.sources
-        or any(turn_id_of(source.message_id) in turns_there for source in fact.sources)
-    )
+    known = {source for fact in stored for source in fact.sources}
+    written = []
+    for fact in change.put:
+        left = tuple(each for each in fact.sources if each in known or turn_id_of(each.message_id) in turns_there)
+        if left or not fact.sources:
+            written.append(fact if left == fact.sources else replace(fact, sources=left))
+    return tuple(written)

@@ -29,7 +29,7 @@ class MemoryPeople(Homes):
                 return False
             stored = {fact.id: fact for fact in known.facts}
             there = {turn_id for turn_id in unlearning.turns_named(change) if home.find(turn_id)}
-            put = unlearning.still_founded(change, stored.__contains__, there)
+            put = unlearning.still_founded(change, known.facts, there)
             moved = [(session, number) for name, number in change.learned if (session := home.sessions.get(name))]
             if put or moved:
                 home.people[agent_id] = _people({**stored, **{fact.id: fact for fact in put}}, known.revision + 1)

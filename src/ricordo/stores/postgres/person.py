@@ -45,15 +45,15 @@ def put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: Fac
     held = transaction.send(
         statements.LOCK_SESSIONS, {"owner": owner.key, "session_ids": sorted(learned | quoted)}
     )  # who deletes one of them comes before or after, not in between
-    at = transaction.send(sql.LOCK_PEOPLE, mine)
-    known = transaction.send(sql.FACTS_KNOWN, {**mine, "fact_ids": [fact.id for fact in change.put]})
+    transaction.send(sql.LOCK_PEOPLE, mine)
+    stored = transaction.send(sql.PEOPLE, mine)
     turns = {"owner": owner.key, "turn_ids": sorted(unlearning.turns_named(change))}
     there = _ids(transaction.send(sql.TURNS_THERE, turns))
-    (revision,) = at.fetchone() or (0,)
-    if revision != change.revision:
+    known = to_people(stored.fetchall())
+    if known.revision != change.revision:
         transaction.abandon()
         return False
-    put = unlearning.still_founded(change, _ids(known).__contains__, there)
+    put = unlearning.still_founded(change, known.facts, there)
     if not put and not learned & _ids(held):
         transaction.abandon()
         return True

@@ -30,11 +30,6 @@ HOLD_OWNER = "SELECT owner FROM ricordo.owners WHERE owner = %(owner)s FOR KEY S
 
 ALL_FACTS = f"SELECT {_FACT} FROM ricordo.facts AS f WHERE f.owner = %(owner)s"
 
-FACTS_KNOWN = """
-    SELECT fact_id FROM ricordo.facts
-    WHERE owner = %(owner)s AND agent_id = %(agent_id)s AND fact_id = ANY(%(fact_ids)s::text[])
-"""
-
 TURNS_THERE = """
     SELECT turn_id FROM ricordo.turns WHERE owner = %(owner)s AND turn_id = ANY(%(turn_ids)s::text[])
 """

@@ -50,12 +50,11 @@ def people(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> People:
 def put_facts(writer: sqlite3.Connection, owner: Owner, agent_id: str, change: FactChange) -> bool:
     """Apply a change, if nobody was faster."""
     key = (owner.key.bytes, agent_id)
-    (revision,) = writer.execute(sql.REVISION, key).fetchone() or (0,)
-    if revision != change.revision:
+    known = people(writer, owner, agent_id)
+    if known.revision != change.revision:
         return False
-    known = _ids(writer, sql.FACTS_KNOWN, key, [fact.id for fact in change.put])
     there = _ids(writer, sql.TURNS_THERE, key[:1], unlearning.turns_named(change))
-    put = unlearning.still_founded(change, known.__contains__, there)
+    put = unlearning.still_founded(change, known.facts, there)
     sessions = _ids(writer, sql.SESSIONS_THERE, key[:1], [session_id for session_id, _ in change.learned])
     if put or sessions:
         writer.execute(statements.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))

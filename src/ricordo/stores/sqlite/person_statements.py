@@ -12,11 +12,6 @@ FACTS = f"SELECT {FACT_COLUMNS} FROM facts WHERE owner = ? AND agent_id = ? ORDE
 
 ALL_FACTS = f"SELECT {FACT_COLUMNS} FROM facts WHERE owner = ?"
 
-FACTS_KNOWN = """
-SELECT fact_id FROM facts
-WHERE owner = ? AND agent_id = ? AND fact_id IN (SELECT value FROM json_each(?))
-"""
-
 TURNS_THERE = "SELECT turn_id FROM turns WHERE owner = ? AND turn_id IN (SELECT value FROM json_each(?))"
 
 SESSIONS_THERE = "SELECT session_id FROM sessions WHERE owner = ? AND session_id IN (SELECT value FROM json_each(?))"

@@ -155,23 +155,29 @@ class PeopleContract(Contract):
         assert_sound(store, owner.tenant_id)
 
     def test_what_was_quoted_from_turns_that_are_gone_is_not_learned(self, store: Store) -> None:
-        """A learner that comes too late writes nothing new; what is stored may still change, and any source counts."""
+        """A learner that comes too late writes nothing of it; sources that are there count, and so do known ones."""
         owner = an_owner()
         gone, kept = store.append(a_turn(owner)), store.append(a_turn(owner, session_id="other"))
-        learn(store, owner, a_fact("known", gone, kept))
+        aged = store.append(a_turn(owner, session_id="old"))
+        learn(store, owner, a_fact("known", kept), a_fact("old", aged), a_fact("given"))
         store.delete_session(owner, "lesson")
-        (known,) = store.people(owner, "tutor").facts
+        store.delete_turns(owner, "old", [1])
         learn(
             store,
             owner,
             a_fact("late", gone),
             a_fact("half", gone, kept),
-            a_fact("given"),
-            replace(known, sources=(a_source(gone),)),
+            a_fact("given", text="Given anew."),
+            a_fact("known", gone, text="Other words."),
+            a_fact("old", aged, kept, text="Said again."),
         )
         facts = {fact.id: fact for fact in store.people(owner, "tutor").facts}
-        assert facts.keys() == {"known", "half", "given"}
-        assert facts["known"].sources == (a_source(gone),)
+        assert facts == {
+            "known": a_fact("known", kept),
+            "half": a_fact("half", kept),
+            "given": a_fact("given", text="Given anew."),
+            "old": a_fact("old", aged, kept, text="Said again."),
+        }
 
     def test_learning_from_someone_who_was_erased_leaves_no_trace(self, store: Store) -> None:
         """A late learner does not bring an erased user back."""
