@@ -108,10 +108,14 @@ class Library:
                 return found, shelf
         raise NotFoundError("there is no such document for this user")
 
-    def documents(self, owner: Owner, limit: int = 200) -> list[tuple[Document, Owner]]:
-        """What a user may read, newest first."""
-        found = [(each, shelf) for shelf in self.readable(owner) for each in self._store.documents(shelf, limit=limit)]
-        return sorted(found, key=lambda pair: pair[0].created_at, reverse=True)[:limit]
+    def documents(self, owner: Owner, limit: int = 200, before: Document | None = None) -> list[tuple[Document, Owner]]:
+        """What a user may read, newest first, ties by id; `before` is the last one of the page before."""
+        found = [
+            (each, shelf)
+            for shelf in self.readable(owner)
+            for each in self._store.documents(shelf, limit=limit, before=before)
+        ]
+        return sorted(found, key=lambda pair: (pair[0].created_at, pair[0].id), reverse=True)[:limit]
 
     def chunk(self, owner: Owner, chunk_id: str) -> tuple[StoredChunk, Document, Owner]:
         """One chunk with its document."""

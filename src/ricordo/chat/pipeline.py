@@ -6,7 +6,6 @@ and whatever fails on the way, the chat answers and says what it went without.
 """
 
 import logging
-import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -22,18 +21,19 @@ from ricordo.chat.events import (
     Delta,
     Done,
     Event,
-    Pointed,
     Sources,
     Started,
     Understood,
 )
 from ricordo.chat.library import Passage, Passages
 from ricordo.chat.request import ChatRequest
+from ricordo.chat.response import STOPPED, helplines, pointed, standalone, stored_response, told
+from ricordo.chat.tracing import trace
 from ricordo.context import Asked, Context
-from ricordo.errors import ConflictError, RicordoError, StoreError
+from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreError
 from ricordo.followups.languages import language_of
 from ricordo.memory import Memory
-from ricordo.records import Chunk, Turn
+from ricordo.records import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, reply
 from ricordo.session import OpenTurn, Session
 from ricordo.verbs.compose import as_chunks
@@ -42,7 +42,6 @@ from ricordo.verbs.ids import new_id
 log = logging.getLogger("ricordo")
 
 EARLIER_ANSWERS = 4
-_LINE = re.compile(r"\b(\d{3,6})\b((?: [A-Z]\w+){0,3})")
 
 
 @dataclass
@@ -59,6 +58,11 @@ class _Talk:
     notes: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     last: float = field(default_factory=perf_counter)
+
+    def place(self) -> dict[str, Any]:
+        """Where the question is kept."""
+        number = self.turn.turn_number if self.turn else None
+        return {"turn_id": self.turn_id, "turn_number": number, "is_new_session": self.is_new}
 
     def took(self, step: str) -> None:
         """Note how long the step took that has just ended."""
@@ -98,7 +102,7 @@ class Chat:
             return
         yield Started(talk.session.id, talk.turn_id, talk.is_new, tuple(talk.notes))
         context = self._compose(talk)
-        yield Understood(talk_standalone(request, context), _pointed(context), self._intent(request, context))
+        yield Understood(standalone(request.query, context), pointed(context), self._intent(request, context))
         if context.crisis:
             answered = yield from self._comfort(talk, context.crisis)
         elif context.clarification:
@@ -106,7 +110,21 @@ class Chat:
         else:
             answered = yield from self._answer(talk, context)
         talk.took("answer")
-        yield Done(self._keep(talk, context, answered))
+        try:
+            response = self._keep(talk, context, answered)
+        except ConflictError:  # another process was faster with the same turn: one answer counts
+            if (given := self._given(talk)) is None:
+                raise
+            yield Done(given)
+            return
+        trace(talk.session.id, talk.timings, response.metadata)
+        yield Done(response)
+
+    def _given(self, talk: _Talk) -> ChatResponse | None:
+        """The answer that a turn has by now."""
+        owner = Owner(self.memory.settings.tenant_id, talk.request.user_id)
+        turn = self.memory.store.turn(owner, talk.turn_id)
+        return None if turn is None or turn.is_open else stored_response(turn)
 
     def _begin(self, request: ChatRequest) -> _Talk:
         """The session, and the question kept in it."""
@@ -120,7 +138,7 @@ class Chat:
         except ConflictError:
             raise
         except StoreError as error:  # without a spool nothing can be kept just now; the chat answers all the same
-            talk.notes.append(f"this turn could not be kept: {error}")
+            talk.notes.append("the database is away: this turn could not be kept")
             _log("chat", "a question could not be kept", talk, error)
         talk.took("load")
         return talk
@@ -129,18 +147,20 @@ class Chat:
         """Everything for the answer, with the passages that were found on the way."""
 
         def find(asked: Asked) -> Sequence[Chunk]:
+            talk.took("understand")
             talk.found = self._find(talk, asked)
+            talk.took("retrieve")
             return [each.chunk for each in talk.found]
 
         settings = self.memory.settings
-        told = instructions(talk.language, ("id",))
+        taught = instructions(talk.language, ("id",))
         model = not isinstance(self.answerer, Reader)
         context = talk.session.context(
             talk.request.query,
             chunks=find,
             standalone=talk.request.understood_as,
-            system=settings.system_prompt or (told.system if model else None),
-            format_instructions=settings.format_instructions or (told.format if model else None),
+            system=settings.system_prompt or (taught.system if model else None),
+            format_instructions=settings.format_instructions or (taught.format if model else None),
         )
         talk.notes += context.receipt.degraded
         talk.took("compose")
@@ -205,7 +225,7 @@ class Chat:
             yield Delta(piece)
             if talk.request.stop():
                 pieces.close()
-                talk.notes.append("stopped by the user")
+                talk.notes.append(STOPPED)
                 return Answered("".join(said), (), (), 0.0, self.answerer.name)
 
     def _keep(self, talk: _Talk, context: Context, answered: Answered) -> ChatResponse:
@@ -219,16 +239,18 @@ class Chat:
                 "result_count": len(talk.found),
                 "answerer": answered.answerer,
             }
-            if standalone := talk_standalone(request, context):
-                kept["standalone"] = standalone
-            if "stopped by the user" in talk.notes:
+            if meant := standalone(request.query, context):
+                kept["standalone"] = meant
+            if STOPPED in talk.notes:
                 kept["stopped"] = True
             if context.clarification:
                 kept["clarification"] = [option.name for option in context.clarification.options]
             try:
                 talk.turn.answer(answered.text, chunk_ids=answered.cited, metadata=kept, receipt=context.receipt)
+            except NotFoundError:
+                talk.notes.append("the session was deleted meanwhile: this turn is not kept")
             except StoreError as error:
-                talk.notes.append(f"the answer could not be kept: {error}")
+                talk.notes.append("the database is away: the answer could not be kept")
                 _log("chat", "an answer could not be kept", talk, error)
         talk.took("store")
         return ChatResponse(
@@ -238,18 +260,8 @@ class Chat:
             intent=wish,
             confidence=answered.confidence,
             session_id=talk.session.id,
-            metadata=_metadata(talk, context, answered),
+            metadata=talk.place() | told(request.query, context, answered, talk.notes, talk.timings),
         )
-
-
-def talk_standalone(request: ChatRequest, context: Context) -> str:
-    """What the question was taken to mean, where that is more than it says."""
-    return "" if context.question == request.query else context.question
-
-
-def helplines(crisis: Crisis) -> tuple[dict[str, str], ...]:
-    """Whom to call, as the notice says: each number with the name that stands after it."""
-    return tuple({"number": number, "name": name.strip()} for number, name in _LINE.findall(crisis.notice))
 
 
 def _ask_back(context: Context) -> Generator[Event, None, Answered]:
@@ -261,63 +273,6 @@ def _ask_back(context: Context) -> Generator[Event, None, Answered]:
     return Answered(pending.prompt, (), (), 1.0, "clarification")
 
 
-def _pointed(context: Context) -> tuple[Pointed, ...]:
-    return tuple(
-        Pointed(
-            each.turn_number,
-            each.kind,
-            each.item.label if each.item else "",
-            each.text,
-            each.chunk_ids,
-            each.confidence,
-        )
-        for each in context.references
-    )
-
-
-def _metadata(talk: _Talk, context: Context, answered: Answered) -> dict[str, Any]:
-    receipt, completion, crisis, pending = context.receipt, answered.completion, context.crisis, context.clarification
-    return {
-        "turn_id": talk.turn_id,
-        "turn_number": talk.turn.turn_number if talk.turn else None,
-        "is_new_session": talk.is_new,
-        "standalone": talk_standalone(talk.request, context),
-        "references": [_plain(each) for each in _pointed(context)],
-        "clarification": pending
-        and {"question": pending.prompt, "options": [{"label": o.name, "text": o.text} for o in pending.options]},
-        "crisis": crisis
-        and {
-            "tier": crisis.tier,
-            "category": crisis.category,
-            "notice": crisis.notice,
-            "helplines": list(helplines(crisis)),
-        },
-        "citations": list(answered.cited),
-        "citations_removed": list(answered.removed),
-        "answerer": answered.answerer,
-        "counter": receipt.counter,
-        "tokens": {
-            "prompt": completion.prompt_tokens if completion else receipt.total_tokens,
-            "completion": completion.completion_tokens if completion else 0,
-            "exact": completion.tokens_exact if completion else receipt.counter_exact,
-        },
-        "stopped": "stopped by the user" in talk.notes,
-        "degraded": [note for note in dict.fromkeys(talk.notes) if note != "stopped by the user"],
-        "timings_ms": dict(talk.timings),
-    }
-
-
-def _plain(pointed: Pointed) -> dict[str, Any]:
-    return {
-        "turn_number": pointed.turn_number,
-        "kind": pointed.kind,
-        "label": pointed.label,
-        "text": pointed.text,
-        "chunk_ids": list(pointed.chunk_ids),
-        "confidence": pointed.confidence,
-    }
-
-
 def _answered_before(talk: _Talk) -> ChatResponse | None:
     """The answer that this very turn has already, where a request was sent twice."""
     turn: Turn | None = talk.turn.turn if talk.turn else None
@@ -326,34 +281,11 @@ def _answered_before(talk: _Talk) -> ChatResponse | None:
     return stored_response(turn)
 
 
-def stored_response(turn: Turn) -> ChatResponse:
-    """A kept turn as the response that it once was, as far as it is kept."""
-    known = turn.metadata
-    return ChatResponse(
-        query=turn.query,
-        message=turn.response or "",
-        data=(),
-        intent=str(known.get("intent", "other")),
-        confidence=float(known.get("confidence", 0.0)),
-        session_id=turn.session_id,
-        metadata={
-            "turn_id": turn.id,
-            "turn_number": turn.turn_number,
-            "is_new_session": False,
-            "standalone": known.get("standalone", ""),
-            "citations": list(turn.chunk_ids),
-            "answerer": known.get("answerer", ""),
-            "repeated": True,
-            "degraded": [],
-        },
-    )
-
-
 def _log(operation: str, problem: str, talk: _Talk, error: RicordoError) -> None:
     owner = talk.session
     log.error(
         "%s: %s",
         problem,
         error,
-        extra={"operation": operation, "user_id": owner.user_id, "session_id": owner.id},
+        extra={"operation": operation, "user_id": owner.user_id, "session_id": owner.id, "turn_id": talk.turn_id},
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from anyio import to_thread
 from fastapi import FastAPI
@@ -9,27 +10,52 @@ from starlette.middleware.cors import CORSMiddleware
 
 import ricordo
 from ricordo.server import page
-from ricordo.server.guard import Guard, Tagged
-from ricordo.server.models import Problem
+from ricordo.server.guard import Guard
 from ricordo.server.problems import MEDIA_TYPE, add_problems
-from ricordo.server.routes import care, chat, documents, openai, person, sessions, topics
+from ricordo.server.reads import Headed, Tagged
+from ricordo.server.repeats import Repeats
+from ricordo.server.routes import (
+    care,
+    chat,
+    contexts,
+    documents,
+    importing,
+    keys,
+    openai,
+    person,
+    search,
+    sessions,
+    topics,
+    vercel,
+)
 from ricordo.server.scheduler import Scheduler
 from ricordo.server.service import Service
+from ricordo.server.shapes.care import OpenAIError
+from ricordo.server.shapes.talks import Problem
 
 DESCRIPTION = "Conversational memory: keeps every turn, understands follow-ups, knows a person, explains every prompt."
-_ERRORS = {
-    status: {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": words}
-    for status, words in {
-        401: "No valid credential",
-        403: "The credential does not reach this far",
-        404: "There is no such thing for this user",
-        409: "In conflict with what is there",
-        413: "Too large",
-        422: "The input was refused",
-        429: "Too many requests",
-        503: "The database is away",
-    }.items()
+_REFUSALS = {
+    400: "The request cannot be read",
+    401: "No valid credential",
+    403: "The credential does not reach this far",
+    404: "There is no such thing for this user",
+    405: "Not this method",
+    409: "In conflict with what is there",
+    413: "Too large",
+    422: "The input was refused",
+    429: "Too many requests",
+    500: "Something failed that should not",
+    502: "The model did not answer",
+    503: "The database is away, or too many chats at once",
 }
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"description": words, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    for status, words in _REFUSALS.items()
+}
+_OPENAI: dict[int | str, dict[str, Any]] = {
+    status: {"model": OpenAIError, "description": words} for status, words in _REFUSALS.items()
+}
+_ROUTES = (chat, sessions, contexts, topics, person, documents, search, importing, care, keys, vercel)
 
 
 def create_app(service: Service) -> FastAPI:
@@ -51,21 +77,58 @@ def create_app(service: Service) -> FastAPI:
         version=ricordo.__version__,
         description=DESCRIPTION,
         lifespan=running,
-        responses=_ERRORS,  # type: ignore[arg-type]
+        docs_url=None,  # it would load scripts from elsewhere
+        redoc_url=None,
     )
     app.state.service = service
     add_problems(app)
-    for routes in (chat, sessions, topics, person, documents, care, openai):
-        app.include_router(routes.router)
+    for routes in _ROUTES:
+        app.include_router(routes.router, responses=_PROBLEMS)
+    app.include_router(openai.router, responses=_OPENAI)
     page.mount(app)
+    _describe(app)
+    app.add_middleware(Repeats, service=service)
     app.add_middleware(Tagged)
+    app.add_middleware(Headed)
     if service.options.cors_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(service.options.cors_origins),
-            allow_methods=["*"],
-            allow_headers=["*"],
-            expose_headers=["ETag", "X-Request-Id", "X-Ricordo-Degraded"],
+            allow_methods=["GET", "HEAD", "POST", "PATCH", "DELETE"],
+            allow_headers=[
+                "Authorization",
+                "Content-Type",
+                "Idempotency-Key",
+                "If-None-Match",
+                "Last-Event-ID",
+                "X-Request-Id",
+                "X-Ricordo-Agent",
+                "X-Ricordo-Session",
+                "X-Ricordo-User",
+            ],
+            expose_headers=["ETag", "Retry-After", "X-Request-Id", "X-Ricordo-Degraded", "X-Ricordo-Session"],
         )
     app.add_middleware(Guard, service=service)
     return app
+
+
+def _describe(app: FastAPI) -> None:
+    """Have the OpenAPI document show problems and credentials as they are."""
+    made = app.openapi
+
+    def described() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = made()
+            parts = document.setdefault("components", {})
+            shapes = parts.setdefault("schemas", {})
+            shapes["Problem"] = Problem.model_json_schema()
+            shapes.pop("HTTPValidationError", None)
+            shapes.pop("ValidationError", None)
+            parts["securitySchemes"] = {
+                "credential": {"type": "http", "scheme": "bearer", "description": "An API key (rk_…) or a JWT"}
+            }
+            document["security"] = [{"credential": []}]
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = described  # type: ignore[method-assign]

@@ -9,7 +9,7 @@ from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id
 from ricordo.memory import Memory
 from ricordo.records import Owner, SessionInfo
-from ricordo.server.caller import Caller
+from ricordo.server.caller import Caller, needed
 from ricordo.server.service import Service
 from ricordo.session import Session
 
@@ -20,18 +20,29 @@ def service_of(request: Request) -> Service:
     return service
 
 
+def credential_of(authorization: str | None) -> str | None:
+    """The credential in a header `Authorization: Bearer …`."""
+    scheme, _, credential = (authorization or "").partition(" ")
+    return (credential.strip() or None) if scheme.lower() == "bearer" else None
+
+
 def caller_of(
     request: Request,
     service: Annotated[Service, Depends(service_of)],
     authorization: Annotated[str | None, Header(include_in_schema=False)] = None,
 ) -> Caller:
     """Who calls."""
-    scheme, _, credential = (authorization or "").partition(" ")
-    if authorization and scheme.lower() != "bearer":
-        credential = ""
-    caller = service.caller(credential.strip() or None)
+    caller = service.caller(credential_of(authorization))
     request.scope["state"]["caller"] = caller
     return caller
+
+
+def known_id(what: str, given: str) -> str:
+    """An id out of an address; one that nothing can have is not found."""
+    try:
+        return check_id(what, given)
+    except ValidationError as error:
+        raise NotFoundError(f"there is no such {what} for this user") from error
 
 
 Calling = Annotated[Caller, Depends(caller_of)]
@@ -43,12 +54,17 @@ class Person:
 
     def __init__(
         self,
+        request: Request,
         service: Serving,
         caller: Calling,
-        user_id: Annotated[str | None, Query(description="The user, where the credential is not bound to one")] = None,
+        user_id: Annotated[
+            str | None,
+            Query(min_length=1, max_length=255, description="The user, where the credential is not bound to one"),
+        ] = None,
         x_ricordo_user: Annotated[str | None, Header(include_in_schema=False)] = None,
     ) -> None:
-        caller.must("read")
+        caller.must(needed(request.method, request.url.path))
+        self._state = request.scope["state"]
         self.caller = caller
         self.service = service
         self._named = user_id if user_id is not None else x_ricordo_user
@@ -71,7 +87,14 @@ class Person:
     @property
     def owner(self) -> Owner:
         """Whose data it is."""
-        return Owner(self.caller.tenant_id, self.id)
+        owner = Owner(self.caller.tenant_id, self.id)
+        self._state["owner"] = owner
+        return owner
+
+    @property
+    def named_user(self) -> str | None:
+        """The user that the credential or the request names; None where neither does."""
+        return self.id if self.caller.user_id is not None or self._named is not None else None
 
     def named(self, user_id: str | None) -> "Person":
         """The same request for the user that its body names, if it names one."""
@@ -81,13 +104,9 @@ class Person:
 
     def info(self, session_id: str) -> SessionInfo:
         """A session of this user, or NotFoundError."""
-        missing = NotFoundError("there is no such session for this user")
-        try:
-            found = self.memory.store.session(self.owner, check_id("session_id", session_id))
-        except ValidationError as error:
-            raise missing from error
+        found = self.memory.store.session(self.owner, known_id("session", session_id))
         if found is None:
-            raise missing
+            raise NotFoundError("there is no such session for this user")
         return found
 
     def session(self, session_id: str) -> Session:
@@ -97,3 +116,4 @@ class Person:
 
 
 Asking = Annotated[Person, Depends()]
+Limit = Annotated[int, Query(ge=1, le=200)]

@@ -2,11 +2,20 @@
 
 from dataclasses import dataclass
 
-from ricordo.errors import RicordoError
+from ricordo.errors import RicordoError, ValidationError
 from ricordo.limits import check_id
+from ricordo.records import RESERVED
 
 ANONYMOUS = "anonymous"
 SCOPES = ("chat", "read", "write", "admin")
+
+
+def check_user(field: str, value: object) -> str:
+    """The id of a user, and not one of the names that a tenant's own things go by."""
+    user_id = check_id(field, value)
+    if user_id.startswith(RESERVED):
+        raise ValidationError(field, f"{user_id!r} begins like a name that is not for users; choose another")
+    return user_id
 
 
 class NotAllowed(RicordoError):  # noqa: N818 - a refusal
@@ -15,6 +24,13 @@ class NotAllowed(RicordoError):  # noqa: N818 - a refusal
     def __init__(self, detail: str, status: int = 403) -> None:
         super().__init__(detail)
         self.status = status
+
+
+def needed(method: str, path: str) -> str:
+    """The scope that a request needs: to chat, to read, or to change something."""
+    if path.startswith(("/chat", "/v1/", "/ai/")):
+        return "chat"
+    return "read" if method in ("GET", "HEAD") else "write"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +53,15 @@ class Caller:
             if named is not None and named != self.user_id:
                 raise NotAllowed("this credential belongs to another user")
             return self.user_id
-        return ANONYMOUS if named is None else check_id("user_id", named)
+        return ANONYMOUS if named is None else check_user("user_id", named)
 
     def must(self, scope: str) -> None:
         """Refuse what the credential was not made for."""
         if scope not in self.scopes and "admin" not in self.scopes:
             raise NotAllowed(f"this credential lacks the scope {scope!r}")
+
+    def must_rule(self) -> None:
+        """Refuse whoever may not care for the tenant as a whole."""
+        self.must("admin")
+        if self.user_id is not None:
+            raise NotAllowed("this credential is bound to one user; use one of the whole tenant")

@@ -19,10 +19,10 @@ from ricordo.context import Asked, Context
 from ricordo.errors import ValidationError
 from ricordo.followups.languages import language_of
 from ricordo.memory import Memory
-from ricordo.ports import Completion
 from ricordo.records import Chunk, Turn
 from ricordo.session import Session
 
+NOTHING = "(nothing)"  # what a tool said that said nothing: a message needs words
 _TALKS = UUID("6f0f3c1e-9b1d-5f0e-a6a5-0b6f6f2f7c21")
 
 
@@ -39,7 +39,7 @@ class CompletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything for the answer; the question is kept already."""
+    """Everything for the answer; the question is kept already. `messages` are sent on, `asked` are the client's."""
 
     session: Session
     turn: Turn
@@ -49,6 +49,7 @@ class Prepared:
     chunks: tuple[Chunk, ...]
     options: Mapping[str, Any]
     model: str
+    asked: tuple[Mapping[str, Any], ...]
 
     @property
     def session_id(self) -> str:
@@ -97,23 +98,8 @@ class Completing:
             tuple(chunk for chunk in passages if chunk.id in kept),
             request.options,
             self._chat.answerer.name,
+            tuple(talk),
         )
-
-    def finish(self, prepared: Prepared) -> Completion:
-        """The whole answer, kept."""
-        for event in self.events(prepared):
-            if isinstance(event, Done):
-                known = event.response.metadata
-                return Completion(
-                    event.response.message,
-                    prepared.model,
-                    known["tokens"]["prompt"],
-                    known["tokens"]["completion"],
-                    known["tokens"]["exact"],
-                    tuple(known["tool_calls"]),
-                    known["finish_reason"],
-                )
-        raise AssertionError("an answer ends with its response")
 
     def events(self, prepared: Prepared) -> Generator[Event, None, None]:
         """The answer as it comes, ending with `Done`; kept before the end is told."""
@@ -121,14 +107,12 @@ class Completing:
             yield from self._again(prepared, prepared.turn.answer.content)
             return
         pieces = self._pieces(prepared)
-        said: list[str] = []
         while True:
             try:
                 piece = next(pieces)
             except StopIteration as ended:
                 answered: Answered = ended.value
                 break
-            said.append(piece)
             yield Delta(piece)
         yield Done(self._keep(prepared, answered))
 
@@ -194,7 +178,9 @@ class Completing:
         known = {step.tool_call_id for step in turn.steps if step.role == "tool"}
         for step in steps:
             if step.get("role") == "tool" and step.get("tool_call_id") not in known:
-                session.add_message("tool", text_of(step), tool_call_id=str(step.get("tool_call_id") or "tool"))
+                session.add_message(
+                    "tool", text_of(step) or NOTHING, tool_call_id=str(step.get("tool_call_id") or "tool")
+                )
 
 
 def text_of(message: Mapping[str, Any]) -> str:

@@ -1,11 +1,13 @@
-"""What stands before every request: an id, limits on size and rate, security headers, a log line, counters, ETags.
+"""What stands before every request: an id, limits on size and rate, security headers, a log line, counters.
 
-Plain ASGI, so that streams pass through untouched. Nothing here ever logs a body, a query string or a credential.
+Plain ASGI, so that streams pass through untouched. Whatever fails behind it is told as a problem and logged by its kind
+alone. Nothing here ever logs a body, a query string or a credential.
 """
 
 import hashlib
 import logging
 import re
+from collections import OrderedDict
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -14,10 +16,12 @@ from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bound_contextvars
 
-from ricordo.server.problems import problem
+from ricordo.server.problems import from_error, problem
 from ricordo.server.service import Service
 
 log = logging.getLogger("ricordo.server")
@@ -37,7 +41,20 @@ HEADERS = {
 }
 _UPLOADS = ("/documents", "/import")
 _FREE = ("/health", "/metrics", "/assets", "/favicon")
+_REFUSALS = RateLimitItemPerMinute(60)  # credentials of one address that may be refused before new ones have to wait
+_DIGITS = 12
+MOST_WELCOME = 10_000
 _REQUEST_ID = re.compile(r"[\w.\-]{1,64}")
+
+
+def _address(scope: Scope) -> str:
+    return str((scope.get("client") or ("?",))[0])
+
+
+def _credential(scope: Scope, headers: Headers) -> str:
+    """Who is counted: a credential, as a digest, or else an address."""
+    who = headers.get("authorization") or _address(scope)
+    return hashlib.sha256(who.encode()).hexdigest()[:16]
 
 
 class Guard:
@@ -48,6 +65,7 @@ class Guard:
         self._service = service
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._rate = RateLimitItemPerMinute(service.options.requests_per_minute)
+        self._welcome: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -58,40 +76,56 @@ class Guard:
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        status = 500
+        status, began = 500, False
 
         async def sending(message: Message) -> None:
-            nonlocal status
+            nonlocal status, began
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, began = message["status"], True
+                self._learn(scope, headers, status)
                 self._add_headers(MutableHeaders(scope=message), request_id, scope["path"])
             await send(message)
 
-        try:
-            refusal = self._refusal(scope, headers)
-            if refusal is not None:
-                await refusal(scope, receive, sending)
-            else:
-                await self._app(scope, self._bounded(scope, receive), sending)
-        except TooLarge as error:
-            status = 413
-            await problem(413, "Too large", str(error))(scope, receive, sending)
-        finally:
-            self._note(scope, request_id, status, perf_counter() - begun)
+        with bound_contextvars(request_id=request_id):
+            try:
+                refusal = self._refusal(scope, headers)
+                answer = refusal or self._app
+                await answer(scope, self._bounded(scope, receive), sending)
+            except HTTPException as error:
+                await problem(error.status_code, "Too large", error.detail)(scope, receive, sending)
+            except Exception as error:
+                log.error("a request failed", exc_info=True, extra={"operation": scope["method"]})
+                if began:
+                    raise  # half an answer cannot become a problem; the connection is closed
+                await from_error(error)(scope, receive, sending)
+            finally:
+                self._note(scope, request_id, status, perf_counter() - begun)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         path = scope["path"]
         length = headers.get("content-length", "0")
-        if length.isdigit() and int(length) > self._most(path):
+        if len(length) > _DIGITS or (length.isdigit() and int(length) > self._most(path)):
             return problem(413, "Too large", f"at most {self._most(path)} bytes are taken here")
         if path.startswith(_FREE):
             return None
-        who = headers.get("authorization") or (scope.get("client") or ("?",))[0]
-        key = hashlib.sha256(who.encode()).hexdigest()[:16]
+        key = _credential(scope, headers)
+        if key not in self._welcome and not self._limiter.test(_REFUSALS, "refused", _address(scope)):
+            return problem(429, "Too many requests", "too many credentials were refused; wait a minute")
         if not self._limiter.hit(self._rate, key):
             most = self._service.options.requests_per_minute
             return problem(429, "Too many requests", f"at most {most} requests a minute; wait a little")
         return None
+
+    def _learn(self, scope: Scope, headers: Headers, status: int) -> None:
+        """Remember credentials that were good: whoever guesses from the same address must not shut them out."""
+        if status == 401:
+            self._limiter.hit(_REFUSALS, "refused", _address(scope))
+        elif status < 400 and "authorization" in headers:
+            key = _credential(scope, headers)
+            self._welcome[key] = None
+            self._welcome.move_to_end(key)
+            while len(self._welcome) > MOST_WELCOME:
+                self._welcome.popitem(last=False)
 
     def _most(self, path: str) -> int:
         options = self._service.options
@@ -106,7 +140,7 @@ class Guard:
             message = await receive()
             read += len(message.get("body", b""))
             if read > most:
-                raise TooLarge(f"at most {most} bytes are taken here")
+                raise TooLarge(most)
             return message
 
         return receiving
@@ -132,50 +166,13 @@ class Guard:
             "status": status,
             "milliseconds": round(seconds * 1_000, 1),
             "tenant_id": caller.tenant_id if caller else None,
-            "session_id": scope.get("path_params", {}).get("session_id"),
+            "session_id": str(scope.get("path_params", {}).get("session_id", ""))[:255] or None,
         }
         log.info("request", extra=details)
 
 
-class TooLarge(Exception):  # noqa: N818 - a refusal
+class TooLarge(HTTPException):
     """A body that goes on beyond its bound."""
 
-
-class Tagged:
-    """Gives reads an ETag, and answers 304 where the reader has it already."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "GET":
-            await self._app(scope, receive, send)
-            return
-        start: Message | None = None
-        body = b""
-        known = Headers(scope=scope).get("if-none-match", "")
-
-        async def sending(message: Message) -> None:
-            nonlocal start, body
-            if message["type"] == "http.response.start":
-                kind = Headers(raw=message["headers"]).get("content-type", "")
-                if message["status"] == 200 and kind.startswith("application/json"):
-                    start = message
-                    return
-            elif start is not None and message["type"] == "http.response.body":
-                body += message.get("body", b"")
-                if message.get("more_body"):
-                    return
-                tag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-                headers = MutableHeaders(scope=start)
-                headers["ETag"] = tag
-                if tag in {each.strip().removeprefix("W/") for each in known.split(",")}:
-                    start["status"] = 304
-                    body = b""
-                    del headers["content-length"]
-                    del headers["content-type"]
-                await send(start)
-                message = {"type": "http.response.body", "body": body}
-            await send(message)
-
-        await self._app(scope, receive, sending)
+    def __init__(self, most: int) -> None:
+        super().__init__(413, f"at most {most} bytes are taken here")

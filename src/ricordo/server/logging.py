@@ -1,8 +1,8 @@
 """The log as JSON lines: what every logger of ours says, with where it happened and never with what was said.
 
 In: the records of the standard library's loggers, with their `extra` fields. Out: one JSON object a line with `event`,
-`level`, `timestamp`, `logger`, and those of the known fields that were given. Only fields of a fixed list go out, and of
-a failure only its kind and the lines of code it passed, because the words of an error may be a user's.
+`level`, `timestamp`, `logger`, and those of the known fields that were given. Only fields of a fixed list go out, and
+of a failure only its kind and the lines of code it passed, because the words of an error may be a user's.
 """
 
 import logging

@@ -20,6 +20,7 @@ from ricordo.errors import (
     ValidationError,
 )
 from ricordo.server.caller import NotAllowed
+from ricordo.server.streams import Crowded
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -31,6 +32,7 @@ STATUSES: tuple[tuple[type[RicordoError], int, str], ...] = (
     (ReceiptError, 409, "The context cannot be rebuilt"),
     (BudgetError, 422, "The budget is too small"),
     (SettingsError, 422, "A setting was refused"),
+    (Crowded, 503, "Too many at once"),
     (LLMError, 502, "The model did not answer"),
     (StoreUnavailable, 503, "The database is away"),
     (StoreError, 500, "The database failed"),
@@ -38,25 +40,65 @@ STATUSES: tuple[tuple[type[RicordoError], int, str], ...] = (
 )
 
 
+def status_of(error: RicordoError) -> tuple[int, str]:
+    """The status and title of an error of ours."""
+    if isinstance(error, NotAllowed):
+        return error.status, "Not allowed" if error.status == 403 else "Who are you?"
+    return next((status, title) for kind, status, title in STATUSES if isinstance(error, kind))
+
+
+def told(status: int, title: str, detail: str, **more: Any) -> dict[str, Any]:
+    """A problem as JSON values."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    known = body | {name: value for name, value in more.items() if value is not None}
+    return {name: _readable(value) if isinstance(value, str) else value for name, value in known.items()}
+
+
+def told_of(error: Exception) -> dict[str, Any]:
+    """A failure as JSON values; one that is not ours says nothing of itself."""
+    if not isinstance(error, RicordoError):
+        return told(500, "Something failed", "something failed that should not; the log has the cause")
+    status, title = status_of(error)
+    detail = str(error)
+    if isinstance(error, StoreError):  # its words may name hosts and rows: they are for the log
+        away = isinstance(error, StoreUnavailable)
+        detail = "the database is away; the same request may work later" if away else "the log has the cause"
+    return told(status, title, detail, field=getattr(error, "field", None))
+
+
 def problem(status: int, title: str, detail: str, request: Request | None = None, **more: Any) -> JSONResponse:
     """A problem as a response."""
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    if request is not None:
-        body["instance"] = request.url.path
+    instance = None if request is None else request.url.path
+    return answered(told(status, title, detail, instance=instance, **more))
+
+
+def answered(body: dict[str, Any]) -> JSONResponse:
+    """A problem that was told, as a response."""
+    status = int(body["status"])
+    if str(body.get("instance", "")).startswith("/v1/"):  # whose clients expect another shape
+        return JSONResponse(as_openai(body), status, _headers(status))
+    return JSONResponse(body, status, _headers(status), MEDIA_TYPE)
+
+
+def _headers(status: int) -> dict[str, str]:
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status in (429, 503):
         headers["Retry-After"] = "1"
-    content = body | {name: value for name, value in more.items() if value is not None}
-    return JSONResponse(content, status, headers, MEDIA_TYPE)
+    return headers
 
 
-def from_error(error: RicordoError, request: Request | None = None) -> JSONResponse:
-    """The problem that an error of ours is."""
-    if isinstance(error, NotAllowed):
-        title = "Not allowed" if error.status == 403 else "Who are you?"
-        return problem(error.status, title, str(error), request)
-    status, title = next((status, title) for kind, status, title in STATUSES if isinstance(error, kind))
-    return problem(status, title, str(error), request, field=getattr(error, "field", None))
+def from_error(error: Exception, request: Request | None = None) -> JSONResponse:
+    """The problem that an error is."""
+    instance = {} if request is None else {"instance": _readable(request.url.path)}
+    return answered(told_of(error) | instance)
+
+
+def as_openai(body: dict[str, Any]) -> dict[str, Any]:
+    """A problem in OpenAI's shape."""
+    status = body["status"]
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status)
+    return {"error": {"message": body["detail"], "type": kind, "param": body.get("field"), "code": code}}
 
 
 def add_problems(app: FastAPI) -> None:
@@ -74,6 +116,12 @@ def add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def routed(request: Request, error: HTTPException) -> Response:
-        response = problem(error.status_code, str(error.detail), str(error.detail), request)
+        detail = "there is nothing at this address" if error.status_code == 404 else str(error.detail)
+        response = problem(error.status_code, str(error.detail), detail, request)
         response.headers.update(error.headers or {})
         return response
+
+
+def _readable(text: str) -> str:
+    """Text that can be written as UTF-8, whatever somebody sent."""
+    return text.encode("utf-8", "replace").decode()

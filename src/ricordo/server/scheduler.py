@@ -40,6 +40,7 @@ class Scheduler:
                 ("wishes", self._service.keep_wishes),
                 ("cleanup", self.cleanup),
                 ("jobs", self.take_up),
+                ("keys", self._service.note_keys),
             ):
                 if self._closing.is_set():
                     return

@@ -7,7 +7,7 @@ request. Closing finishes what is at hand and gives the rest back.
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -16,14 +16,16 @@ from typing import Any
 
 from ricordo.chat.library import Library
 from ricordo.chat.pipeline import Chat
-from ricordo.errors import RicordoError, StoreError
+from ricordo.errors import NotFoundError, RicordoError, StoreError
 from ricordo.memory import Memory
 from ricordo.ports import LLM, WholeStore
 from ricordo.records import Owner
 from ricordo.server.caller import Caller, NotAllowed
-from ricordo.server.keys import digest_of, looks_like_key
+from ricordo.server.keys import Keyring, looks_like_key
 from ricordo.server.metrics import Metrics
 from ricordo.server.options import ServerOptions
+from ricordo.server.problems import told_of
+from ricordo.server.series import Series
 from ricordo.server.streams import Answers
 from ricordo.server.tokens import Tokens
 from ricordo.service import Job
@@ -56,7 +58,10 @@ class Service:
         self._wished: dict[tuple[Owner, str], datetime] = {}
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(options.threads, thread_name_prefix="ricordo-chat")
-        self.answers = Answers(self._executor, _told)
+        self.answers = Answers(self._executor, told_of, options.concurrent_chats)
+        self.keyring = Keyring(store)
+        self._series = Series(store)
+        self._forgetting: list[Callable[[Owner], None]] = []
         self.name = f"{os.uname().nodename}:{os.getpid()}"
 
     def caller(self, credential: str | None) -> Caller:
@@ -67,8 +72,8 @@ class Service:
             raise NotAllowed("send an API key or a token: Authorization: Bearer …", 401)
         if not looks_like_key(credential):
             return self._tokens.caller(credential)
-        key = self.store.key_by_digest(digest_of(credential))
-        if key is None or key.revoked_at is not None:
+        key = self.keyring.find(credential)
+        if key is None:
             raise NotAllowed("the API key is unknown or was revoked", 401)
         return Caller(key.tenant_id, key.user_id, frozenset(key.scopes), "key")
 
@@ -98,6 +103,28 @@ class Service:
             self._tenants.move_to_end(tenant_id)
             return self._tenants[tenant_id]
 
+    def on_forget(self, listener: Callable[[Owner], None]) -> None:
+        """Have somebody told whenever an owner has something forgotten."""
+        self._forgetting.append(listener)
+
+    def forget(self, owner: Owner, session_id: str | None = None) -> None:
+        """Let go of what this process holds of an owner, or of one of their sessions."""
+        self.answers.forget(owner, session_id)
+        for listener in self._forgetting:
+            listener(owner)
+
+    def series(self, tenant_id: str, user_id: str | None, days: int) -> dict[str, Any]:
+        """What came day by day."""
+        return self._series.days(tenant_id, user_id, days, now())
+
+    def spawn(self, work: Callable[[], None]) -> None:
+        """Have a thread of the chats do something that goes on when its request is over."""
+        self._executor.submit(work)
+
+    def note_keys(self) -> None:
+        """Write down when keys were last used."""
+        self.keyring.note_uses(now())
+
     # Work that lies in the database
 
     def wish(self, owner: Owner, session_id: str) -> None:
@@ -110,10 +137,17 @@ class Service:
         with self._lock:
             wished, self._wished = self._wished, {}
         idle = self.settings.profile.session_end_idle
-        for (owner, session_id), said_at in wished.items():
-            self.store.enqueue(owner, CATCH_UP, session_id, said_at + CATCH_UP_AFTER, postpone=True)
-            if self.settings.profile.remember_person == "on":
-                self.store.enqueue(owner, END, session_id, said_at + idle, postpone=True)
+        try:
+            while wished:
+                (owner, session_id), said_at = next(iter(wished.items()))
+                self.store.enqueue(owner, CATCH_UP, session_id, said_at + CATCH_UP_AFTER, postpone=True)
+                if self.settings.profile.remember_person == "on":
+                    self.store.enqueue(owner, END, session_id, said_at + idle, postpone=True)
+                del wished[owner, session_id]
+        except StoreError:  # those that are left are written with the next tick
+            with self._lock:
+                self._wished = wished | self._wished
+            raise
 
     def take_jobs(self) -> Sequence[Job]:
         """Work that is due, for this process alone until its lease ends."""
@@ -128,11 +162,15 @@ class Service:
             else:
                 memory.catch_up(job.session_id, user_id=job.owner.user_id)
             self.store.finish(job)
-        except RicordoError as error:
+        except NotFoundError:  # the session was deleted meanwhile
+            self.store.finish(job)
+        except Exception as error:
             self.metrics.failures.labels(job.kind).inc()
             pause = timedelta(seconds=30 * 2 ** min(job.attempts, 8))
             retry = None if job.attempts >= ATTEMPTS else now() + pause
-            self.store.fail(job, str(error)[:500], retry)
+            # What is no error of ours may hold words that were said: of that only the kind is kept.
+            cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
+            self.store.fail(job, cause[:500], retry)
 
     def measure(self) -> None:
         """Bring the gauges up to date."""
@@ -140,6 +178,10 @@ class Service:
         self.metrics.degraded.set(bool(state and state.degraded))
         self.metrics.spool_depth.set(state.depth if state else 0)
         self.metrics.running.set(self.answers.running)
+        with suppress(StoreError):
+            waiting = [self.store.jobs_stats(tenant, now()) for tenant in self.tenants()]
+            for name in ("pending", "leased", "failed"):
+                self.metrics.jobs.labels(name).set(sum(getattr(each, name) for each in waiting))
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -160,15 +202,10 @@ class Service:
             memory.rest()
         with suppress(StoreError):
             self.keep_wishes()
+            self.note_keys()
         self.store.close()
 
 
 def now() -> datetime:
     """The current moment."""
     return datetime.now(UTC)
-
-
-def _told(error: Exception) -> dict[str, Any]:
-    """A failure as the last event of a stream."""
-    detail = str(error) if isinstance(error, RicordoError) else "something failed; the log has the cause"
-    return {"type": "about:blank", "title": type(error).__name__, "status": 500, "detail": detail}

@@ -3,14 +3,18 @@
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
 from ricordo.errors import ValidationError
+from ricordo.followups.clarify import Pending
+from ricordo.followups.resolution import Resolved
+from ricordo.limits import check_id, check_time
 from ricordo.person import Fact, Flag, Summary
-from ricordo.records import Message, Owner, SessionInfo, Turn
+from ricordo.ports import TurnStore
+from ricordo.records import Message, Owner, SessionInfo, Turn, turn_id_of
 from ricordo.topics.decay import Fading
 from ricordo.topics.topic import Topic
 
@@ -136,6 +140,35 @@ def flag_out(flag: Flag) -> dict[str, Any]:
     return asdict(flag) | {"rules": list(flag.rules)}
 
 
+def reference_out(reference: Resolved) -> dict[str, Any]:
+    """What a follow-up points at."""
+    return {
+        "turn_number": reference.turn_number,
+        "kind": reference.kind,
+        "label": reference.item.label if reference.item else "",
+        "text": reference.text,
+        "chunk_ids": list(reference.chunk_ids),
+        "confidence": reference.confidence,
+    }
+
+
+def clarification_out(pending: Pending | None) -> dict[str, Any] | None:
+    """What is asked back."""
+    if pending is None:
+        return None
+    return {"question": pending.prompt, "options": [{"label": o.name, "text": o.text} for o in pending.options]}
+
+
+def turn_numbers(store: TurnStore, owner: Owner, facts: Iterable[Fact]) -> dict[str, int]:
+    """The turn number of every message that facts quote."""
+    found: dict[str, int] = {}
+    for source in (source for fact in facts for source in fact.sources):
+        turn = store.turn(owner, turn_id_of(source.message_id))
+        if turn:
+            found[source.message_id] = turn.turn_number
+    return found
+
+
 def cursor_of(session: SessionInfo) -> str:
     """Where the next page of sessions begins."""
     place = [session.id, session.last_active_at.isoformat()]
@@ -148,8 +181,8 @@ def session_at(cursor: str, owner: Owner) -> SessionInfo:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         session_id, active = json.loads(text)
         moment = datetime.fromisoformat(active)
-        if not isinstance(session_id, str) or moment.tzinfo is None:
-            raise ValueError
-    except (ValueError, TypeError, binascii.Error) as error:
+        check_id("cursor", session_id)
+        check_time("cursor", moment)
+    except (ValueError, TypeError, RecursionError, ValidationError, binascii.Error) as error:
         raise ValidationError("cursor", "give the next_cursor of the page before") from error
     return SessionInfo(session_id, owner, "default", moment, moment)

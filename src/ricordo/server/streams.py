@@ -1,25 +1,35 @@
 """Answers under way: each is written by a thread of its own and read by whoever follows, from wherever they left off.
 
 A reader that goes away stops nothing: the answer is finished and kept. Events stay at hand for ten minutes after the
-end, so that a page that was reloaded takes up the stream where it was.
+end, so that a page that was reloaded takes up the stream where it was, and a request that is sent twice is answered
+once. What is forgotten by its owner is let go of here too.
 """
 
 import asyncio
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import Executor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
 from ricordo.chat.events import NAMES, Done, Event, as_json
+from ricordo.errors import ConflictError, RicordoError
 from ricordo.records import Owner
+
+log = logging.getLogger("ricordo.server")
 
 KEPT_SECONDS = 600.0
 MOST_KEPT = 2_000
 
 Work = Callable[[Callable[[], bool]], Generator[Event, None, None]]
+
+
+class Crowded(RicordoError):  # noqa: N818 - a state, not a fault of the caller
+    """As many answers as allowed are under way; the same request may work in a moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +41,21 @@ class Sent:
     data: dict[str, Any]
 
 
+NOTHING = Sent(0, "", {})
+
+
 @dataclass
 class Answer:
-    """An answer under way or just given."""
+    """An answer under way or just given. Made on the loop that its readers run on; written by any thread.
+
+    `asked` tells whether another request for the same turn asks the same.
+    """
 
     owner: Owner
     turn_id: str
-    loop: asyncio.AbstractEventLoop
+    asked: str = ""
+    session_id: str = ""
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     events: list[Sent] = field(default_factory=list)
     finished: bool = False
     stopping: bool = False
@@ -46,6 +64,7 @@ class Answer:
 
     def add(self, name: str, data: dict[str, Any]) -> None:
         """Add an event, from any thread, and wake those who follow."""
+        self.session_id = str(data.get("session_id") or self.session_id)
         self.events.append(Sent(len(self.events) + 1, name, data))
         self._wake()
 
@@ -55,32 +74,46 @@ class Answer:
         self.finished = True
         self._wake()
 
+    @property
+    def was_given(self) -> bool:
+        """Whether it came to its proper end."""
+        return self.finished and bool(self.events) and self.events[-1].name == "done"
+
     def _wake(self) -> None:
         try:
             self.loop.call_soon_threadsafe(self.news.set)
         except RuntimeError:  # the loop is closed: nobody follows any more, the answer is kept all the same
             return
 
-    async def follow(self, after: int = 0) -> AsyncIterator[Sent]:
-        """Events after a number, until the last."""
+    async def follow(self, after: int = 0, pulse: float | None = None) -> AsyncIterator[Sent]:
+        """Events after a number, until the last; `NOTHING` after every `pulse` seconds of silence.
+
+        Any number may follow at once.
+        """
         while True:
-            self.news.clear()
-            ended = self.finished
+            ended = self.finished  # read before the events: whatever came before the end is among them
             while after < len(self.events):
                 after += 1
                 yield self.events[after - 1]
             if ended:
                 return
-            if not self.news.is_set():
-                await self.news.wait()
+            # Nothing is awaited between forgetting old news and looking for new ones, so that none is missed; those
+            # who wait already were woken by the news that is forgotten here.
+            self.news.clear()
+            if after >= len(self.events) and not self.finished:
+                try:
+                    await asyncio.wait_for(self.news.wait(), pulse)
+                except TimeoutError:
+                    yield NOTHING
 
 
 class Answers:
-    """Every answer under way in this process. Thread-safe."""
+    """Every answer under way in this process, `most` at a time. Thread-safe."""
 
-    def __init__(self, executor: Executor, failed: Callable[[Exception], dict[str, Any]]) -> None:
+    def __init__(self, executor: Executor, failed: Callable[[Exception], dict[str, Any]], most: int = 256) -> None:
         self._executor = executor
         self._failed = failed
+        self._most = most
         self._answers: OrderedDict[tuple[Owner, str], Answer] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -88,19 +121,34 @@ class Answers:
     def running(self) -> int:
         """How many are under way."""
         with self._lock:
-            return sum(not answer.finished for answer in self._answers.values())
+            return self._running()
 
-    def begin(self, owner: Owner, turn_id: str, work: Work) -> Answer:
-        """Begin an answer, or join the one that is under way for this turn."""
+    def begin(self, owner: Owner, turn_id: str, work: Work, asked: str = "") -> Answer:
+        """Begin an answer, or join the one that is under way or was just given for this turn.
+
+        ConflictError if that one was asked something else, Crowded if too many are under way.
+        """
         with self._lock:
             self._tidy()
             known = self._answers.get((owner, turn_id))
-            if known is not None and not known.finished:
+            if known is not None and (not known.finished or known.was_given):
+                if known.asked != asked:
+                    raise ConflictError(f"turn {turn_id!r} was asked something else; give each question its own id")
                 return known
-            answer = Answer(owner, turn_id, asyncio.get_running_loop())
+            if self._running() >= self._most:
+                raise Crowded("as many answers as allowed are under way; try again in a moment")
+            answer = Answer(owner, turn_id, asked)
             self._answers[owner, turn_id] = answer
-        self._executor.submit(self._run, answer, work)
+        self.write(answer, work)
         return answer
+
+    def write(self, answer: Answer, work: Work) -> None:
+        """Have a thread write an answer, its log lines marked as the request's."""
+        try:
+            self._executor.submit(copy_context().run, self._run, answer, work)
+        except RuntimeError as error:  # the server is closing
+            answer.finish()
+            raise Crowded("the server is about to stop; try again in a moment") from error
 
     def find(self, owner: Owner, turn_id: str) -> Answer | None:
         """The answer to a turn, if it is under way or was given in the last minutes."""
@@ -116,6 +164,20 @@ class Answers:
         answer.stopping = True
         return True
 
+    def under_way(self, owner: Owner, session_id: str) -> Answer | None:
+        """The latest answer in a session that is not finished yet."""
+        with self._lock:
+            found = [each for each in self._answers.values() if each.owner == owner and each.session_id == session_id]
+        return next((each for each in reversed(found) if not each.finished), None)
+
+    def forget(self, owner: Owner, session_id: str | None = None) -> None:
+        """Let go of the finished answers of an owner, or of one of their sessions, and end those under way."""
+        with self._lock:
+            for key, answer in list(self._answers.items()):
+                if answer.owner == owner and (session_id is None or answer.session_id == session_id):
+                    answer.stopping = True
+                    del self._answers[key]
+
     def _run(self, answer: Answer, work: Work) -> None:
         try:
             for event in work(lambda: answer.stopping):
@@ -124,13 +186,19 @@ class Answers:
                     break
         except Exception as error:
             answer.add("error", self._failed(error))
+            if not isinstance(error, RicordoError):
+                log.error("an answer failed", exc_info=True, extra={"operation": "chat", "turn_id": answer.turn_id})
         finally:
             answer.finish()
 
+    def _running(self) -> int:
+        return sum(not answer.finished for answer in self._answers.values())
+
     def _tidy(self) -> None:
-        """Let go of answers that ended long ago; the caller holds the lock."""
+        """Let go of answers that ended long ago, and of the oldest where there are too many; the lock is held."""
         before = monotonic() - KEPT_SECONDS
+        spare = len(self._answers) - MOST_KEPT
         for key, answer in list(self._answers.items()):
-            if not answer.finished or (answer.ended_at > before and len(self._answers) <= MOST_KEPT):
-                continue
-            del self._answers[key]
+            if answer.finished and (spare > 0 or answer.ended_at <= before):
+                del self._answers[key]
+                spare -= 1

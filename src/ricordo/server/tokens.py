@@ -16,7 +16,7 @@ import jwt
 
 from ricordo.errors import ValidationError
 from ricordo.limits import check_id
-from ricordo.server.caller import Caller, NotAllowed
+from ricordo.server.caller import Caller, NotAllowed, check_user
 from ricordo.server.options import ServerOptions
 
 LEEWAY = 60
@@ -46,7 +46,7 @@ class Tokens:
         try:
             return Caller(
                 tenant_id=check_id("tenant_id", tenant),
-                user_id=check_id("sub", claims.get("sub")),
+                user_id=check_user("sub", claims.get("sub")),
                 scopes=USER_SCOPES,
                 credential="token",
             )

@@ -1,8 +1,8 @@
 """Asking: the answer at once, or as a stream that can be taken up again."""
 
-import json
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import Callable, Generator
 from dataclasses import replace
+from hashlib import sha256
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
@@ -10,62 +10,51 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.events import Done, Event
-from ricordo.chat.pipeline import stored_response
 from ricordo.chat.request import ChatRequest
+from ricordo.chat.response import stored_response
 from ricordo.errors import NotFoundError, StoreError
-from ricordo.limits import check_text
-from ricordo.server.asking import Asking, Person
-from ricordo.server.models import ChatIn, ChatOut
-from ricordo.server.problems import problem
+from ricordo.limits import check_id, check_text
+from ricordo.server.asking import Asking, Person, known_id
+from ricordo.server.problems import answered, problem
+from ricordo.server.repeats import turn_id_of
+from ricordo.server.shapes.inputs import ChatIn
+from ricordo.server.shapes.talks import ChatOut, Stopped
+from ricordo.server.sse import HEADERS, SHOWN, STREAM, dumped, line, streamed
 from ricordo.server.streams import Answer, Sent
+from ricordo.verbs.compose import as_chunks
 from ricordo.verbs.ids import new_id
 
 router = APIRouter(tags=["chat"])
 
-STREAM = "text/event-stream"
-HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
-
-@router.post(
-    "/chat",
-    response_model=ChatOut,
-    responses={200: {"content": {STREAM: {"schema": {"type": "string"}}}, "description": "The answer, or its stream"}},
-)
+@router.post("/chat", response_model=ChatOut, responses=SHOWN)
 async def ask(
-    body: ChatIn, request: Request, person: Asking, accept: Annotated[str, Header(include_in_schema=False)] = ""
+    body: ChatIn,
+    request: Request,
+    person: Asking,
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+    idempotency_key: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
     """Answer a question from the material and from all that is remembered.
 
     With `stream`, or when server-sent events are asked for, the answer comes as it is made. An unknown session id
     begins a new session, and the response says which.
     """
-    person.caller.must("chat")
-    asked = _asked(body, person.named(body.user_id))
-    service = person.service
-    if service.answers.running >= service.options.concurrent_chats:
-        return problem(503, "Too many at once", "as many answers as allowed are under way; try again in a moment")
-    chat = await run_in_threadpool(lambda: person.chat)
-    turn_id = asked.turn_id or ""
-
-    def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
-        for event in chat.respond(replace(asked, stop=stop)):
-            if isinstance(event, Done):
-                _count(person, event)
-            yield event
-
-    answer = service.answers.begin(person.owner, turn_id, work)
+    person = person.named(body.user_id)
+    asked = await run_in_threadpool(_asked, body, person, idempotency_key)
+    digest = sha256(body.model_dump_json(exclude={"stream", "turn_id"}, fallback=str).encode("utf-8", "replace"))
+    answer = begin(person, asked, digest.hexdigest())
     if body.stream or STREAM in accept:
-        return StreamingResponse(_lines(answer, 0), media_type=STREAM, headers=HEADERS)
+        return streamed(answer)
     async for sent in answer.follow():
         if sent.name == "done":
-            return Response(_dumped(sent.data), media_type="application/json")
+            return Response(dumped(sent.data), media_type="application/json")
         if sent.name == "error":
-            status = int(sent.data.get("status", 500))
-            return problem(status, str(sent.data["title"]), str(sent.data["detail"]), request)
+            return answered(sent.data | {"instance": "/chat"})
     return problem(500, "No answer", "the answer ended without its end; the log has the cause", request)
 
 
-@router.get("/chat/{turn_id}/stream", responses={200: {"content": {STREAM: {"schema": {"type": "string"}}}}})
+@router.get("/chat/{turn_id}/stream", response_class=StreamingResponse, responses=SHOWN)
 async def resume(
     turn_id: str,
     person: Asking,
@@ -76,28 +65,49 @@ async def resume(
     seen = last_event_id.rpartition(":")[2]
     answer = person.service.answers.find(person.owner, turn_id)
     if answer is not None:
-        begin = int(seen) if seen.isdigit() else after
-        return StreamingResponse(_lines(answer, begin), media_type=STREAM, headers=HEADERS)
-    kept = await run_in_threadpool(_kept, person, turn_id)
+        return streamed(answer, int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else after)
+    kept = await run_in_threadpool(_kept, person, known_id("answer", turn_id))
     return StreamingResponse(iter([kept]), media_type=STREAM, headers=HEADERS)
 
 
-@router.post("/chat/{turn_id}/stop")
+@router.post("/chat/{turn_id}/stop", response_model=Stopped)
 async def stop(turn_id: str, person: Asking) -> dict[str, bool]:
-    """End an answer where it is; what was said so far is kept."""
+    """End an answer where it is; what was said so far is kept. False where none is under way."""
     return {"stopped": person.service.answers.stop(person.owner, turn_id)}
 
 
-def _asked(body: ChatIn, person: Person) -> ChatRequest:
+def begin(person: Person, asked: ChatRequest, digest: str) -> Answer:
+    """Have a question answered, or join its answer."""
+    chat = person.chat
+
+    def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
+        for event in chat.respond(replace(asked, stop=stop)):
+            if isinstance(event, Done):
+                _count(person, event)
+            yield event
+
+    return person.service.answers.begin(person.owner, asked.turn_id or "", work, digest)
+
+
+def _asked(body: ChatIn, person: Person, key: str) -> ChatRequest:
+    """The request, with everything refused that would be refused later."""
     memory = person.memory
-    check_text("query", body.query, memory.settings.limits)
+    limits = memory.settings.limits
+    check_text("query", body.query, limits)
+    check_text("understood_as", body.understood_as, limits, may_be_blank=True)
+    check_id("agent_id", body.agent_id)
+    if body.role is not None:
+        check_id("role", body.role)
+    turn_id = body.turn_id and check_id("turn_id", body.turn_id)
+    if not turn_id:
+        turn_id = turn_id_of(person.owner, key) if key else new_id(memory.clock.now())
     return ChatRequest(
         query=body.query,
         user_id=person.id,
         agent_id=body.agent_id,
         session_id=body.session_id,
-        turn_id=body.turn_id or new_id(memory.clock.now()),
-        chunks=None if body.chunks is None else [(chunk.id, chunk.text) for chunk in body.chunks],
+        turn_id=turn_id,
+        chunks=None if body.chunks is None else as_chunks([(each.id, each.text) for each in body.chunks], limits),
         document_ids=body.document_ids,
         understood_as=body.understood_as,
         metadata={"role": body.role} if body.role else {},
@@ -119,17 +129,4 @@ def _kept(person: Person, turn_id: str) -> str:
         raise NotFoundError("there is no such answer at hand") from error
     if turn is None or turn.is_open:
         raise NotFoundError("there is no such answer, or it was never finished")
-    return _line(turn_id, Sent(1, "done", stored_response(turn).as_json()))
-
-
-async def _lines(answer: Answer, after: int) -> AsyncIterator[str]:
-    async for sent in answer.follow(after):
-        yield _line(answer.turn_id, sent)
-
-
-def _line(turn_id: str, sent: Sent) -> str:
-    return f"id: {turn_id}:{sent.number}\nevent: {sent.name}\ndata: {_dumped(sent.data)}\n\n"
-
-
-def _dumped(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False, default=str)
+    return line(turn_id, Sent(1, "done", stored_response(turn).as_json()))

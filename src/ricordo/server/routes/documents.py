@@ -1,63 +1,122 @@
 """Documents: add, list, read, remove; and one passage with what stands around it."""
 
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Form, Query, UploadFile
+from fastapi import APIRouter, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import ValidationError as ShapeError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException
 
-from ricordo.documents.piece import kind_of
-from ricordo.errors import NotFoundError
+from ricordo.documents.piece import Kind, kind_of
+from ricordo.errors import NotFoundError, ValidationError
+from ricordo.limits import check_id, check_time
 from ricordo.records import Owner, library_of
-from ricordo.server import models
-from ricordo.server.asking import Asking, Person
-from ricordo.server.routes.sessions import Limit
+from ricordo.server.asking import Asking, Limit, Person, known_id
+from ricordo.server.shapes import material
+from ricordo.server.shapes.inputs import DocumentIn
 from ricordo.service import Document, StoredChunk
 
 router = APIRouter(tags=["documents"])
 
 Shared = Annotated[bool, Query(description="Into the library that all users of the tenant read")]
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": DocumentIn.model_json_schema()},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {"file": {"type": "string", "format": "binary"}, "title": {"type": "string"}},
+                }
+            },
+        },
+    }
+}
 
 
-@router.post("/documents", status_code=201)
-def add(body: models.DocumentIn, person: Asking, shared: Shared = False) -> JSONResponse:
-    """Add a text or Markdown; the same content again changes nothing."""
-    return _added(person, body.title, body.text, body.kind, body.id, shared)
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A document as it was sent."""
+
+    title: str
+    content: str | bytes
+    kind: Kind
+    id: str | None = None
 
 
-@router.post("/documents/upload", status_code=201)
-def upload(
-    file: Annotated[UploadFile, File()],
-    person: Asking,
-    title: Annotated[str | None, Form()] = None,
-    shared: Shared = False,
-) -> JSONResponse:
-    """Add a file: text, Markdown or PDF, told by its name."""
-    name = file.filename or "document.txt"
-    return _added(person, title or name, file.file.read(), kind_of(name), None, shared)
+@router.post(
+    "/documents",
+    status_code=201,
+    response_model=material.DocumentOut,
+    responses={200: {"model": material.DocumentOut, "description": "It was there already"}},
+    openapi_extra=_BODY,
+)
+async def add(request: Request, person: Asking, shared: Shared = False) -> JSONResponse:
+    """Add a text or Markdown as JSON, or upload a file: text, Markdown or PDF, told by its name.
 
-
-def _added(person: Person, title: str, content: Any, kind: Any, name: str | None, shared: bool) -> JSONResponse:
-    person.caller.must("admin" if shared and person.caller.authenticated else "write")
+    The same content again changes nothing, and is answered with 200.
+    """
+    if shared and person.caller.authenticated:
+        person.caller.must_rule()
     owner = library_of(person.caller.tenant_id) if shared else person.owner
-    library = person.service.library(person.caller.tenant_id)
-    document, new = library.add(owner, title, content, kind, name)
+    given = await _given(request)
+    library = await run_in_threadpool(person.service.library, person.caller.tenant_id)
+    document, new = await run_in_threadpool(library.add, owner, given.title, given.content, given.kind, given.id)
     return JSONResponse(document_out(document, owner), 201 if new else 200)
 
 
-@router.get("/documents")
-def listing(person: Asking, limit: Limit = 200) -> dict[str, Any]:
+async def _given(request: Request) -> Given:
+    if request.headers.get("content-type", "").startswith("multipart/form-data"):
+        try:
+            form = await request.form(max_files=1, max_fields=8)
+        except MultiPartException as error:
+            raise ValidationError("file", f"the form cannot be read: {error.message}") from error
+        file, title = form.get("file"), form.get("title")
+        if not isinstance(file, UploadFile):
+            raise ValidationError("file", "send the file in a form field named 'file'")
+        name = file.filename or "document.txt"
+        return Given(title if isinstance(title, str) and title else name, await file.read(), kind_of(name))
+    try:
+        body = DocumentIn.model_validate(json.loads(await request.body()))
+    except ShapeError as error:
+        wrong = [{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False)]
+        raise RequestValidationError(wrong) from error
+    except (ValueError, RecursionError) as error:
+        raise ValidationError("body", "is not JSON; send a JSON object or a form with a file") from error
+    return Given(body.title, body.text, body.kind, body.id)
+
+
+@router.get("/documents", response_model=material.DocumentsOut)
+def listing(
+    person: Asking,
+    limit: Limit = 50,
+    cursor: Annotated[str | None, Query(description="The next_cursor of the page before")] = None,
+) -> dict[str, Any]:
     """What the user may read: their own documents and the tenant's library, newest first."""
-    found = person.service.library(person.caller.tenant_id).documents(person.owner, limit)
-    return {"items": [document_out(each, whose) for each, whose in found], "next_cursor": None}
+    before = None if cursor is None else _document_at(cursor)
+    library = person.service.library(person.caller.tenant_id)
+    found = library.documents(person.owner, limit + 1, before)
+    more = _cursor_of(found[limit - 1][0]) if len(found) > limit else None
+    return {"items": [document_out(each, whose) for each, whose in found[:limit]], "next_cursor": more}
 
 
-@router.get("/documents/{document_id}")
+@router.get("/documents/{document_id}", response_model=material.DocumentOut)
 def read(document_id: str, person: Asking) -> dict[str, Any]:
     """One document."""
     return document_out(*_document(person, document_id))
 
 
-@router.get("/documents/{document_id}/chunks")
+@router.get("/documents/{document_id}/chunks", response_model=material.ChunksOut)
 def chunks(document_id: str, person: Asking) -> dict[str, Any]:
     """The passages of a document in order."""
     document, whose = _document(person, document_id)
@@ -67,17 +126,19 @@ def chunks(document_id: str, person: Asking) -> dict[str, Any]:
 
 @router.delete("/documents/{document_id}", status_code=204)
 def delete(document_id: str, person: Asking) -> None:
-    """Remove a document with its passages."""
-    _, whose = _document(person, document_id)
-    person.caller.must("admin" if whose.is_reserved and person.caller.authenticated else "write")
-    if not person.service.store.delete_document(whose, document_id):
+    """Remove a document with its passages; one of the library needs a credential of the whole tenant."""
+    document, whose = _document(person, document_id)
+    if whose.is_reserved and person.caller.authenticated:
+        person.caller.must_rule()
+    if not person.service.store.delete_document(whose, document.id):
         raise NotFoundError("there is no such document for this user")
 
 
-@router.get("/chunks/{chunk_id:path}")
+@router.get("/chunks/{chunk_id:path}", response_model=material.PassageOut)
 def chunk(chunk_id: str, person: Asking) -> dict[str, Any]:
     """One passage, with what stands before and after it."""
-    found, document, whose = person.service.library(person.caller.tenant_id).chunk(person.owner, chunk_id)
+    library = person.service.library(person.caller.tenant_id)
+    found, document, whose = library.chunk(person.owner, known_id("chunk", chunk_id))
     around = {each.position: each for each in person.service.store.chunks(whose, [document.id])}
     before, after = around.get(found.position - 1), around.get(found.position + 1)
     return chunk_out(found, document) | {
@@ -87,7 +148,8 @@ def chunk(chunk_id: str, person: Asking) -> dict[str, Any]:
 
 
 def _document(person: Person, document_id: str) -> tuple[Document, Owner]:
-    return person.service.library(person.caller.tenant_id).document(person.owner, document_id)
+    library = person.service.library(person.caller.tenant_id)
+    return library.document(person.owner, known_id("document", document_id))
 
 
 def document_out(document: Document, owner: Owner) -> dict[str, Any]:
@@ -116,3 +178,17 @@ def chunk_out(chunk: StoredChunk, document: Document) -> dict[str, Any]:
         "end": chunk.end,
         "position": chunk.position,
     }
+
+
+def _cursor_of(document: Document) -> str:
+    place = json.dumps([document.id, document.created_at.isoformat()])
+    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+
+
+def _document_at(cursor: str) -> Document:
+    try:
+        document_id, created = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        moment = check_time("cursor", datetime.fromisoformat(created))
+        return Document(check_id("cursor", document_id), "", "text", "", moment, 0, 0)
+    except (ValueError, TypeError, RecursionError, ValidationError, binascii.Error) as error:
+        raise ValidationError("cursor", "give the next_cursor of the page before") from error

@@ -9,26 +9,24 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from ricordo.errors import ValidationError
 from ricordo.profile.building import as_document
-from ricordo.server import models
-from ricordo.server.asking import Asking
-from ricordo.server.caller import NotAllowed
-from ricordo.server.routes.sessions import Limit, numbers
-from ricordo.server.showing import fact_out, flag_out
+from ricordo.server.asking import Asking, Limit, known_id
+from ricordo.server.caller import check_user
+from ricordo.server.shapes import inputs, people
+from ricordo.server.showing import fact_out, flag_out, turn_numbers
 
 router = APIRouter(tags=["person"])
 
 Agent = Annotated[str, Query(min_length=1, max_length=255)]
 
 
-@router.get("/api/conversations/memory", response_model=models.MemoryOut)
+@router.get("/api/conversations/memory", response_model=people.MemoryOut)
 def memory(person: Asking, maestro_id: Annotated[str, Query(alias="maestroId", min_length=1, max_length=255)]) -> Any:
     """What a teacher knows of a user from earlier sessions."""
     return as_document(person.memory.profile(person.id, maestro_id))
 
 
-@router.get("/profile")
+@router.get("/profile", response_model=people.ProfileOut)
 def profile(person: Asking, agent_id: Agent = "default") -> dict[str, Any]:
     """The profile, and the exact system prompt that it becomes part of."""
     memory = person.memory
@@ -37,7 +35,7 @@ def profile(person: Asking, agent_id: Agent = "default") -> dict[str, Any]:
     return {**asdict(known), "prompt": prompt, "tokens": memory.counter.count(prompt)}
 
 
-@router.get("/facts")
+@router.get("/facts", response_model=people.FactsOut)
 def facts(
     person: Asking,
     agent_id: Agent = "default",
@@ -45,21 +43,18 @@ def facts(
     all: bool = False,  # noqa: A002 - the public name
 ) -> dict[str, Any]:
     """What is known now, was known at a moment, or ever was."""
-    if at is not None and at.tzinfo is None:
-        raise ValidationError("at", "give a time with its offset, such as 2026-01-31T12:00:00+01:00")
     known = person.memory.facts(person.id, agent_id, at=at, superseded=all)
-    where = numbers(person, known)
+    where = turn_numbers(person.memory.store, person.owner, known)
     return {"items": [fact_out(fact, where) for fact in known]}
 
 
 @router.delete("/facts/{fact_id}", status_code=204)
 def forget_fact(fact_id: str, person: Asking, agent_id: Agent = "default") -> None:
     """Forget one fact for good."""
-    person.caller.must("write")
-    person.memory.forget_fact(fact_id, user_id=person.id, agent_id=agent_id)
+    person.memory.forget_fact(known_id("fact", fact_id), user_id=person.id, agent_id=agent_id)
 
 
-@router.get("/flags")
+@router.get("/flags", response_model=people.FlagsOut)
 def flags(
     person: Asking, state: Literal["flagged", "quarantined", "released"] | None = None, limit: Limit = 200
 ) -> dict[str, Any]:
@@ -68,28 +63,30 @@ def flags(
     return {"items": [flag_out(flag) for flag in found]}
 
 
-@router.patch("/flags/{flag_id}")
-def set_flag(flag_id: str, body: models.FlagPatch, person: Asking) -> dict[str, Any]:
+@router.patch("/flags/{flag_id}", response_model=people.FlagOut)
+def set_flag(flag_id: str, body: inputs.FlagPatch, person: Asking) -> dict[str, Any]:
     """Release a memory from quarantine, or put it back."""
-    person.caller.must("write")
-    return flag_out(person.memory.set_flag(flag_id, body.state, user_id=person.id))
+    return flag_out(person.memory.set_flag(known_id("flag", flag_id), body.state, user_id=person.id))
 
 
-@router.delete("/users/{named}")
+@router.delete("/users/{named}", response_model=people.EraseOut)
 def erase(named: str, person: Asking) -> dict[str, Any]:
     """Remove everything of a user; the receipt says what went."""
-    person.caller.must("write")
-    if person.caller.user_id is not None and named != person.caller.user_id:
-        raise NotAllowed("this credential belongs to another user")
-    receipt = person.memory.erase(named)
+    user = person.named(check_user("user_id", named)).id
+    person.service.forget(person.owner)
+    receipt = person.memory.erase(user)
+    person.service.forget(person.owner)  # what was answered in between
+    person.service.keyring.forget()
     return asdict(receipt) | {"notes": list(receipt.notes)}
 
 
-@router.get("/users/{named}/export")
+_LINES: Any = {200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}}
+
+
+@router.get("/users/{named}/export", response_class=StreamingResponse, responses=_LINES)
 def export(named: str, person: Asking) -> StreamingResponse:
     """Every session of a user, one JSON document a line."""
-    user = person.named(named).id
-    documents = person.memory.export(user)
+    documents = person.memory.export(person.named(named).id)
 
     def lines() -> Iterator[str]:
         for document in documents:

@@ -1,4 +1,4 @@
-"""Sessions: list, make, read, change, end, export, forget."""
+"""Sessions: list, make, read, change, export, and let go; and the turns in them."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,45 +6,39 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from ricordo.errors import ValidationError
-from ricordo.limits import check_ids
-from ricordo.records import SessionInfo, turn_id_of
-from ricordo.server import models
-from ricordo.server.asking import Asking, Person
-from ricordo.server.showing import (
-    ARCHIVED,
-    cursor_of,
-    fact_out,
-    message_out,
-    session_at,
-    session_out,
-    summary_out,
-    turn_out,
-)
+from ricordo.limits import LARGEST
+from ricordo.records import SessionInfo
+from ricordo.server.asking import Asking, Limit
+from ricordo.server.shapes import inputs, talks
+from ricordo.server.showing import ARCHIVED, cursor_of, message_out, session_at, session_out, turn_out
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
 
-Limit = Annotated[int, Query(ge=1, le=200)]
 PAGES = 20  # pages that a filter may look through in one request
+_EXPORTED: Any = {
+    200: {
+        "content": {"application/json": {"schema": {"type": "object"}}, "text/markdown": {"schema": {"type": "string"}}}
+    }
+}
 
 
-@router.post("", status_code=201, response_model=models.SessionOut)
-def create(body: models.SessionIn, person: Asking) -> dict[str, Any]:
+@router.post("", status_code=201, response_model=talks.SessionOut)
+def create(body: inputs.SessionIn, person: Asking) -> dict[str, Any]:
     """Make an empty session."""
-    person.caller.must("write")
     person.named(body.user_id)
     session = person.memory.session(user_id=person.id, agent_id=body.agent_id)
     info = session.create(title=body.title, tags=body.tags, metadata=body.metadata)
     return session_out(info)
 
 
-@router.get("", response_model=models.SessionsOut)
+@router.get("", response_model=talks.SessionsOut)
 def listing(
     person: Asking,
     limit: Limit = 50,
-    cursor: str | None = None,
-    agent_id: str | None = None,
-    archived: bool | None = None,
-    tag: str | None = None,
+    cursor: Annotated[str | None, Query(description="The next_cursor of the page before")] = None,
+    agent_id: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
+    archived: Annotated[bool | None, Query(description="Only the archived ones, or only the others")] = None,
+    tag: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
 ) -> dict[str, Any]:
     """A user's sessions, most recently active first."""
     before = None if cursor is None else session_at(cursor, person.owner)
@@ -69,16 +63,15 @@ def _wanted(session: SessionInfo, archived: bool | None, tag: str | None) -> boo
     return (archived is None or hidden == archived) and (tag is None or tag in session.tags)
 
 
-@router.get("/{session_id}", response_model=models.SessionOut)
+@router.get("/{session_id}", response_model=talks.SessionOut)
 def read(session_id: str, person: Asking) -> dict[str, Any]:
     """One session."""
     return session_out(person.info(session_id))
 
 
-@router.patch("/{session_id}", response_model=models.SessionOut)
-def change(session_id: str, body: models.SessionPatch, person: Asking) -> dict[str, Any]:
+@router.patch("/{session_id}", response_model=talks.SessionOut)
+def change(session_id: str, body: inputs.SessionPatch, person: Asking) -> dict[str, Any]:
     """Rename, tag, archive."""
-    person.caller.must("write")
     info = person.info(session_id)
     metadata = None
     if body.metadata is not None or body.archived is not None:
@@ -91,32 +84,28 @@ def change(session_id: str, body: models.SessionPatch, person: Asking) -> dict[s
     return session_out(changed)
 
 
-@router.delete("/{session_id}", response_model=models.Deleted)
+@router.delete("/{session_id}", response_model=talks.Deleted)
 def delete(session_id: str, person: Asking) -> dict[str, int]:
     """Remove a session with everything in it."""
-    person.caller.must("write")
     person.info(session_id)
+    person.service.forget(person.owner, session_id)
     return {"deleted_turns": person.memory.delete_session(session_id, user_id=person.id)}
 
 
-@router.delete("/{session_id}/history", response_model=models.Deleted)
+@router.delete("/{session_id}/history", response_model=talks.Deleted)
 def clear(session_id: str, person: Asking) -> dict[str, int]:
     """Remove a session's turns, keep the session."""
-    person.caller.must("write")
-    return {"deleted_turns": person.session(session_id).clear()}
+    session = person.session(session_id)
+    person.service.forget(person.owner, session.id)
+    return {"deleted_turns": session.clear()}
 
 
-@router.post("/{session_id}/messages", status_code=201)
-def add(session_id: str, body: models.MessageIn, person: Asking) -> dict[str, Any]:
+@router.post("/{session_id}/messages", status_code=201, response_model=talks.MessageOut | talks.TurnOut)
+def add(session_id: str, body: inputs.MessageIn, person: Asking) -> dict[str, Any]:
     """Keep a message (`role`, `content`), or a question with its answer (`query`, `response`)."""
-    person.caller.must("write")
-    person.named(body.user_id)
-    known = person.memory.store.session(person.owner, _checked(session_id))
-    agent = known.agent_id if known else body.agent_id
-    session = person.memory.session(session_id, user_id=person.id, agent_id=agent)
-    person.service.wish(person.owner, session.id)
+    session = person.named(body.user_id).session(session_id)
     if body.role is not None and body.content is not None and body.query is None and body.response is None:
-        message = session.add_message(
+        said = session.add_message(
             body.role,
             body.content,
             created_at=body.created_at,
@@ -126,26 +115,26 @@ def add(session_id: str, body: models.MessageIn, person: Asking) -> dict[str, An
             tool_call_id=body.tool_call_id,
             name=body.name,
         )
-        return {"message": message_out(message)}
+        person.service.wish(person.owner, session.id)
+        return message_out(said)
     if body.query is None or body.role is not None or body.content is not None:
         raise ValidationError("body", "give role and content, or query and response")
     details: dict[str, Any] = {"metadata": body.metadata, "created_at": body.created_at, "turn_id": body.turn_id}
     if body.response is None:
-        return {"turn": turn_out(session.ask(body.query, **details).turn)}
-    return {"turn": turn_out(session.add_turn(body.query, body.response, chunk_ids=body.chunk_ids, **details))}
+        turn = session.ask(body.query, **details).turn
+    else:
+        turn = session.add_turn(body.query, body.response, chunk_ids=body.chunk_ids, **details)
+    person.service.wish(person.owner, session.id)
+    return turn_out(turn)
 
 
-def _checked(session_id: str) -> str:
-    return check_ids("session_id", [session_id])[0]
-
-
-@router.get("/{session_id}/messages", response_model=models.TurnsOut)
+@router.get("/{session_id}/messages", response_model=talks.TurnsOut)
 def turns(
     session_id: str,
     person: Asking,
     limit: Limit = 50,
-    before: Annotated[int | None, Query(ge=1)] = None,
-    after: Annotated[int | None, Query(ge=0)] = None,
+    before: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
+    after: Annotated[int | None, Query(ge=0, le=LARGEST - 201)] = None,
 ) -> dict[str, Any]:
     """Turns in order: the newest page, or the one before a number, or those after one."""
     info = person.info(session_id)
@@ -161,53 +150,7 @@ def turns(
     }
 
 
-@router.post("/{session_id}/end")
-def end(session_id: str, person: Asking) -> dict[str, Any]:
-    """End a session: its summary, the facts learned in it, its topics. Safe to repeat."""
-    person.caller.must("write")
-    ended = person.session(session_id).end()
-    return {
-        "session": session_out(ended.session),
-        "summary": summary_out(ended.summary) if ended.summary else None,
-        "facts": [fact_out(fact, numbers(person, [fact])) for fact in ended.facts],
-        "topics": list(ended.topics),
-        "made_by": ended.made_by,
-    }
-
-
-@router.get("/{session_id}/context")
-def context(
-    session_id: str,
-    person: Asking,
-    question: Annotated[str, Query(min_length=1)],
-    budget: Annotated[int | None, Query(ge=1)] = None,
-) -> dict[str, Any]:
-    """What would be sent to a model for this question, with the receipt. Nothing is kept."""
-    session = person.session(session_id)
-    built = session.context(question, budget=budget)
-    pending = built.clarification
-    return {
-        "messages": list(built.messages),
-        "prompt": built.prompt,
-        "question": built.question,
-        "references": [
-            {
-                "turn_number": each.turn_number,
-                "kind": each.kind,
-                "label": each.item.label if each.item else "",
-                "text": each.text,
-                "chunk_ids": list(each.chunk_ids),
-                "confidence": each.confidence,
-            }
-            for each in built.references
-        ],
-        "clarification": pending
-        and {"question": pending.prompt, "options": [{"label": o.name, "text": o.text} for o in pending.options]},
-        "receipt": built.receipt.as_json(),
-    }
-
-
-@router.get("/{session_id}/export")
+@router.get("/{session_id}/export", response_class=JSONResponse, responses=_EXPORTED)
 def export(
     session_id: str,
     person: Asking,
@@ -218,40 +161,3 @@ def export(
     if format == "markdown":
         return PlainTextResponse(session.export("markdown"), media_type="text/markdown; charset=utf-8")
     return JSONResponse(session.export("json"))
-
-
-@router.get("/{session_id}/receipts")
-def receipts(session_id: str, person: Asking, limit: Limit = 50) -> dict[str, Any]:
-    """What past contexts held and why, newest first."""
-    session = person.session(session_id)
-    return {"items": [receipt.as_json() for receipt in session.receipts(limit=limit)]}
-
-
-@router.get("/{session_id}/receipts/{turn_number}")
-def receipt(session_id: str, turn_number: int, person: Asking) -> dict[str, Any]:
-    """The context of a past turn, rebuilt to the byte, with its receipt."""
-    rebuilt = person.session(session_id).rebuild(turn_number)
-    return {"receipt": rebuilt.receipt.as_json(), "messages": list(rebuilt.messages), "prompt": rebuilt.prompt}
-
-
-@router.get("/{session_id}/summaries")
-def summaries(session_id: str, person: Asking, limit: Limit = 50) -> dict[str, Any]:
-    """Summaries with the turns that they cover, newest first."""
-    return {"items": [summary_out(each) for each in person.session(session_id).summaries(limit=limit)]}
-
-
-@router.post("/{session_id}/forget-derived")
-def forget_derived(session_id: str, person: Asking) -> dict[str, int]:
-    """Undo what was derived from a session: summaries, and facts that were said nowhere else."""
-    person.caller.must("write")
-    return {"removed": person.session(session_id).forget_derived()}
-
-
-def numbers(person: Person, facts: list[Any]) -> dict[str, int]:
-    """The turn number of every message that facts quote."""
-    found: dict[str, int] = {}
-    for source in (source for fact in facts for source in fact.sources):
-        turn = person.memory.store.turn(person.owner, turn_id_of(source.message_id))
-        if turn:
-            found[source.message_id] = turn.turn_number
-    return found

@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import APIRouter
 
 from ricordo.records import Block
-from ricordo.server import models
-from ricordo.server.asking import Asking, Person
+from ricordo.server.asking import Asking, Person, known_id
+from ricordo.server.shapes import inputs, talks
 from ricordo.server.showing import topic_out
 from ricordo.topics.topic import Topic
 from ricordo.verbs.compaction import fading_of
@@ -14,7 +14,7 @@ from ricordo.verbs.compaction import fading_of
 router = APIRouter(prefix="/sessions/{session_id}/topics", tags=["topics"])
 
 
-@router.get("")
+@router.get("", response_model=talks.TopicsOut)
 def listing(session_id: str, person: Asking) -> dict[str, Any]:
     """The topics in the order they began, each with the curve of its fading."""
     session = person.session(session_id)
@@ -23,11 +23,10 @@ def listing(session_id: str, person: Asking) -> dict[str, Any]:
     return {"items": [_out(person, topic, blocks) for topic in found], "degraded": list(found.degraded)}
 
 
-@router.patch("/{topic_id}")
-def change(session_id: str, topic_id: str, body: models.TopicPatch, person: Asking) -> dict[str, Any]:
+@router.patch("/{topic_id}", response_model=talks.TopicOut)
+def change(session_id: str, topic_id: str, body: inputs.TopicPatch, person: Asking) -> dict[str, Any]:
     """Tag a topic, or set its importance."""
-    person.caller.must("write")
-    topic = person.session(session_id).topic(topic_id)
+    topic = person.session(session_id).topic(known_id("topic", topic_id))
     if body.tags is not None:
         topic.tag(*body.tags)
     if body.importance is not None:
@@ -35,19 +34,21 @@ def change(session_id: str, topic_id: str, body: models.TopicPatch, person: Aski
     return _out(person, topic.read(), ())
 
 
-@router.post("/{topic_id}/merge")
-def merge(session_id: str, topic_id: str, body: models.MergeIn, person: Asking) -> dict[str, Any]:
+@router.post("/{topic_id}/merge", response_model=talks.TopicOut)
+def merge(session_id: str, topic_id: str, body: inputs.MergeIn, person: Asking) -> dict[str, Any]:
     """Make a topic part of another."""
-    person.caller.must("write")
     session = person.session(session_id)
-    return _out(person, session.topic(body.into).merge(topic_id), ())
+    return _out(person, session.topic(body.into).merge(known_id("topic", topic_id)), ())
 
 
-@router.post("/{topic_id}/feedback")
-def feedback(session_id: str, topic_id: str, body: models.FeedbackIn, person: Asking) -> dict[str, Any]:
+@router.post("/{topic_id}/feedback", response_model=talks.TopicOut)
+def feedback(session_id: str, topic_id: str, body: inputs.FeedbackIn, person: Asking) -> dict[str, Any]:
     """Learn a topic's importance from a word of feedback."""
-    person.caller.must("write")
-    return _out(person, person.session(session_id).topic(topic_id).feedback(1.0 if body.helpful else -1.0), ())
+    return _out(
+        person,
+        person.session(session_id).topic(known_id("topic", topic_id)).feedback(1.0 if body.helpful else -1.0),
+        (),
+    )
 
 
 def _out(person: Person, topic: Topic, blocks: Any) -> dict[str, Any]:

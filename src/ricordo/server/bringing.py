@@ -1,0 +1,129 @@
+"""Bringing sessions in from a file that somebody sent: our own export, or whatever `ricordo.imports` can read.
+
+In: the file, whose sessions they become, whether it is only a rehearsal. Out: what was, or would be, brought in. Our
+own format is read here line by line; for others the module `ricordo.imports` is asked, where there is one:
+`detect(path)` names the format or None, `read(path, format)` gives session documents, an Exception in place of one that
+it cannot read.
+"""
+
+import importlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ricordo.errors import RicordoError, ValidationError
+from ricordo.memory import Memory
+from ricordo.records import Turn
+from ricordo.reports import ImportResult
+from ricordo.stores.memory import MemoryStore
+
+OWN = "ricordo"
+Documents = Iterable[Mapping[str, Any] | Exception]
+
+
+@dataclass(frozen=True, slots=True)
+class Bringing:
+    """A file to bring in: for one user, or for those that its documents name."""
+
+    path: Path
+    format: str = "auto"
+    user_id: str | None = None
+    dry_run: bool = False
+
+    def run(self, memory: Memory, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Bring everything in; a document that cannot be is among the errors, and the rest goes on."""
+        name = self.detected()
+        documents = own_documents(self.path) if name == OWN else _others().read(self.path, name)
+        if self.dry_run:
+            result = _rehearse(memory, documents, self.user_id, progress)
+        else:
+            result = memory.import_documents(documents, user_id=self.user_id, progress=progress)
+        return {
+            "format": name,
+            "sessions_added": result.sessions_added,
+            "turns_added": result.turns_added,
+            "turns_known": result.turns_known,
+            "errors": list(result.errors),
+            "dry_run": self.dry_run,
+        }
+
+    def detected(self) -> str:
+        """The format: the one that was named, or the one that the file looks like."""
+        if self.format not in ("auto", OWN):
+            _others()
+            return self.format
+        if self.format == OWN or _looks_like_ours(self.path):
+            return OWN
+        found = _others().detect(self.path)
+        if found is None:
+            raise ValidationError("format", "the file is of no format that is known here; name it, or send our export")
+        return str(found)
+
+
+def own_documents(path: Path) -> Iterator[Mapping[str, Any] | Exception]:
+    """The documents of our export: JSON lines, or one JSON text."""
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            value = _parsed(line)
+            if isinstance(value, ValueError) and number == 1:
+                yield from _listed(_parsed(line + lines.read()), "file")
+                return
+            yield from _listed(value, f"line {number}")
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return ValueError(f"is not JSON ({type(error).__name__})")
+
+
+def _listed(value: Any, where: str) -> Iterator[Mapping[str, Any] | Exception]:
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, ValueError):
+            yield ValidationError(where, str(each))
+        else:
+            yield each if isinstance(each, dict) else ValidationError(where, "expected a session as a JSON object")
+
+
+def _looks_like_ours(path: Path) -> bool:
+    """By the first document, which names a session and its turns."""
+    first = next(iter(own_documents(path)), None)
+    return isinstance(first, Mapping) and isinstance(first.get("session"), Mapping) and "turns" in first
+
+
+def _others() -> ModuleType:
+    try:
+        return importlib.import_module("ricordo.imports")
+    except ModuleNotFoundError as error:
+        raise ValidationError("format", "only our own export can be read here; send JSON lines of it") from error
+
+
+def _rehearse(
+    memory: Memory, documents: Documents, user_id: str | None, progress: Callable[[int], None]
+) -> ImportResult:
+    """What an import would bring: done in a store that is thrown away, and compared with the real one."""
+    with Memory(MemoryStore(), memory.settings, clock=memory.clock, counter=memory.counter, llm=memory.llm) as scratch:
+        result = scratch.import_documents(documents, user_id=user_id, progress=progress)
+        sessions = known = 0
+        errors = list(result.errors)
+        for owner in list(scratch.store.owners(memory.settings.tenant_id)):
+            for document in scratch.store.sessions(owner, limit=10**9):
+                sessions += memory.store.session(owner, document.id) is None
+                for turn in scratch.store.turns(owner, document.id):
+                    try:
+                        known += _is_known(turn, memory.store.turn(owner, turn.id))
+                    except RicordoError as error:
+                        errors.append(f"session {document.id!r}: {error}")
+    return ImportResult(sessions, result.turns_added - known, known, tuple(errors))
+
+
+def _is_known(turn: Turn, stored: Turn | None) -> bool:
+    if stored is not None and not turn.repeats(stored):
+        raise ValidationError("turn", f"{turn.id!r} is there with other content")
+    return stored is not None
