@@ -1,0 +1,39 @@
+// Short notices at the edge of the page; one may carry an action, such as taking back a deletion.
+
+import { Problem } from "./api.svelte";
+import { t } from "./words.svelte";
+
+export interface Notice {
+  id: number;
+  text: string;
+  kind: "plain" | "bad";
+  action?: { label: string; run: () => void };
+}
+
+let next = 1;
+
+class Notices {
+  items = $state<Notice[]>([]);
+
+  say(text: string, action?: Notice["action"], kind: Notice["kind"] = "plain", seconds = 6): number {
+    const id = next++;
+    this.items = [...this.items.slice(-3), { id, text, kind, action }];
+    setTimeout(() => this.drop(id), seconds * 1000);
+    return id;
+  }
+
+  fail(error: unknown): void {
+    this.say(reason(error), undefined, "bad", 8);
+  }
+
+  drop(id: number): void {
+    this.items = this.items.filter((each) => each.id !== id);
+  }
+}
+
+export const notices = new Notices();
+
+export function reason(error: unknown): string {
+  if (error instanceof Problem && error.message) return error.message;
+  return t("unreachable");
+}
