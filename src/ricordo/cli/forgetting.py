@@ -6,6 +6,7 @@ import sys
 from rich.console import RenderableType
 from rich.text import Text
 
+from ricordo.cli.caring import duration
 from ricordo.cli.exits import FAILED, OK
 from ricordo.cli.options import Command, Options, add_user, open_memory, user_of
 from ricordo.cli.output import Output, shown, table
@@ -15,7 +16,11 @@ from ricordo.reports import EraseReceipt, as_json
 
 
 def end(options: Options, output: Output) -> int:
-    """Close a session."""
+    """Close a session, or all that have been idle for long."""
+    if options.idle == (options.session_id is not None):
+        raise ValidationError("end", "name a session, or give --idle for all that nobody has spoken in for long")
+    if options.idle:
+        return _end_idle(options, output)
     with open_memory(options) as memory:
         ended = memory.session(options.session_id, user_id=user_of(options)).end()
     session = ended.session
@@ -28,6 +33,15 @@ def end(options: Options, output: Output) -> int:
         "made_by": ended.made_by,
     }
     output.document(plain, said)
+    return OK
+
+
+def _end_idle(options: Options, output: Output) -> int:
+    with open_memory(options) as memory, output.progress("ending"):
+        count = memory.end_idle(user_id=options.user)
+        idle = duration(memory.settings.profile.session_end_idle)
+    said = f"ended {count:,} sessions that had been idle for {idle}"
+    output.document({"sessions_ended": count, "user_id": options.user, "idle": idle}, said)
     return OK
 
 
@@ -98,13 +112,25 @@ def _session_arguments(parser: argparse.ArgumentParser) -> None:
     add_user(parser)
 
 
+def _end_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session_id", nargs="?", help="which session")
+    add_user(parser)
+    parser.add_argument("--idle", action="store_true", help="all that are idle, of --user or of everybody")
+
+
 def _erase_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("user_id", help="whose memory goes")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
 COMMANDS = (
-    Command("end", "close a session", end, _session_arguments, "ricordo end SESSION_ID --user anna"),
+    Command(
+        "end",
+        "close a session, or all that are idle: its summary and facts are kept",
+        end,
+        _end_arguments,
+        "ricordo end SESSION_ID --user anna",
+    ),
     Command(
         "clear",
         "remove a session's history, keep the session",

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import ricordo
 from ricordo.cli.output import Output
 from ricordo.errors import NotFoundError, SettingsError, ValidationError
-from ricordo.memory import DEFAULT_PATH, Memory
+from ricordo.memory import DEFAULT_AGENT, DEFAULT_PATH, Memory
 from ricordo.presets import PRESETS
 
 # Each command is a process of its own: a question that one of them asks back is answered by the next.
@@ -104,6 +104,16 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-s", "--session", metavar="ID", help="default: the user's most recent one")
 
 
+def add_agent(parser: argparse.ArgumentParser) -> None:
+    """Who answers."""
+    parser.add_argument("--agent", metavar="ID", default=DEFAULT_AGENT, help="who answers (default: %(default)s)")
+
+
+def add_llm(parser: argparse.ArgumentParser) -> None:
+    """Which language model answers; the setting in short."""
+    parser.add_argument("--llm", metavar="MODEL", help="none, URL#MODEL or gguf:PATH; short for --set llm=MODEL")
+
+
 def user_of(options: Options) -> str:
     """The user that was named, or an error that says how to name one."""
     if options.user is None:
@@ -123,6 +133,8 @@ def keywords_of(options: Options) -> dict[str, Any]:
         chosen["preset"] = options.preset
     if options.tenant is not None:
         chosen["tenant_id"] = options.tenant
+    if getattr(options, "llm", None) is not None:
+        chosen["llm"] = options.llm
     return chosen
 
 
@@ -133,11 +145,16 @@ def own_defaults(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def open_memory(options: Options, *, create: bool = False) -> Memory:
     """The memory behind --db. Commands that only look do not leave an empty file where a name was mistyped."""
-    place = options.db if options.db is not None else os.environ.get("RICORDO_URL", DEFAULT_PATH)
+    place = place_of(options)
     file = _file_of(place)
     if file is not None and not create and not file.exists():
         raise NotFoundError(f"there is no database at {file}; name one with --db, or begin with `ricordo add`")
     return ricordo.open(place, **{**own_defaults(os.environ), **keywords_of(options)})
+
+
+def place_of(options: Options) -> str:
+    """Where the data lies: --db, else RICORDO_URL, else a file in this folder."""
+    return str(options.db) if options.db is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
 
 
 def _file_of(place: str) -> Path | None:

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.cli.meaning import meaning_json
 from ricordo.context import Context
+from ricordo.person import Fact, Flag, Profile, Summary
 from ricordo.receipt import chat_message
 from ricordo.records import Message, SessionInfo, Turn
+from ricordo.reports import as_json
 
 if TYPE_CHECKING:
     from ricordo.session_topic import SessionTopic
@@ -69,6 +71,29 @@ def context_json(context: Context) -> dict[str, Any]:
         "prompt": context.prompt,
         "receipt": context.receipt.as_json(),
     }
+
+
+def fact_json(fact: Fact) -> dict[str, Any]:
+    """A fact with the words it was taken from."""
+    plain = as_json(fact)
+    return {"fact_id": plain.pop("id"), **plain}
+
+
+def profile_json(profile: Profile) -> dict[str, Any]:
+    """A profile part by part."""
+    return as_json(profile)
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """A summary with what it covers."""
+    plain = as_json(summary)
+    return {"summary_id": plain.pop("id"), **plain}
+
+
+def flag_json(flag: Flag) -> dict[str, Any]:
+    """A flag, without the text that it is about."""
+    plain = as_json(flag)
+    return {"flag_id": plain.pop("id"), **plain}
 
 
 def topic_json(handle: "SessionTopic") -> dict[str, Any]:

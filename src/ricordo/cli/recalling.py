@@ -38,8 +38,8 @@ def search(options: Options, output: Output) -> int:
             agent_id=options.agent,
             topic_id=_topic(memory, options),
             role=options.role,
-            after=_moment("after", options.after),
-            before=_moment("before", options.before),
+            after=moment("after", options.after),
+            before=moment("before", options.before),
             tags=options.tag,
         )
     output.document(hits_json(query, hits), *hits_view(hits))
@@ -107,7 +107,7 @@ def _notes(hits: "Hits") -> list[RenderableType]:
     return [Text(f"! {shown(note)}", "yellow") for note in hits.degraded]
 
 
-def _moment(name: str, given: str | None) -> datetime | None:
+def moment(name: str, given: str | None) -> datetime | None:
     """A day or a time; without a zone it is meant as the reader's clock shows it."""
     if given is None:
         return None

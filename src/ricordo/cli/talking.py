@@ -13,12 +13,12 @@ from rich.console import RenderableType
 
 from ricordo.cli.account import account, item_names
 from ricordo.cli.meaning import meaning_view
-from ricordo.cli.options import Command, Options, add_user, open_memory, user_of
+from ricordo.cli.options import Command, Options, add_agent, add_user, open_memory, user_of
 from ricordo.cli.output import Output
 from ricordo.cli.passages import add_budget, add_chunks, read_chunks
 from ricordo.cli.plain import context_json, message_json, turn_json
 from ricordo.errors import NotFoundError, ValidationError
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.records import Owner, Turn
 from ricordo.session import Session
 
@@ -152,7 +152,7 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-c", "--continue", dest="go_on", action="store_true", help="go on with the most recent session"
     )
-    parser.add_argument("--agent", metavar="ID", default=DEFAULT_AGENT, help="who answers (default: %(default)s)")
+    add_agent(parser)
     _add_common(parser)
 
 

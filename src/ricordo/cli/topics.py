@@ -64,13 +64,14 @@ def find_topic(session: Session, given: str) -> "SessionTopic":
     return session.topic(whole_id(given, [each.id for each in session.topics()]))
 
 
-def whole_id(given: str, known: list[str]) -> str:
-    """The id that was given, or the only one that begins so."""
-    found = [each for each in known if each == given] or [each for each in known if given and each.startswith(given)]
+def whole_id(given: str, known: list[str], what: str = "topic", where: str = "`ricordo topics` lists them") -> str:
+    """The id that was given, or the only one that begins or ends so."""
+    found = [each for each in known if each == given]
+    found = found or [each for each in known if given and (each.startswith(given) or each.endswith(given))]
     if len(found) > 1:
-        raise ValidationError("topic", f"{given!r} is the beginning of {len(found)} ids; give more of it")
+        raise ValidationError(what, f"{given!r} is a part of {len(found)} ids; give more of it")
     if not found:
-        raise NotFoundError(f"there is no topic {given!r} here; `ricordo topics` lists a session's")
+        raise NotFoundError(f"there is no {what} {given!r} here; {where}")
     return found[0]
 
 

@@ -1,0 +1,151 @@
+"""`ricordo documents`: the texts that answers are drawn from, of a user or of the whole tenant.
+
+Adding the same content again changes nothing; other content under the same id takes its place.
+"""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.text import Text
+
+from ricordo.cli.options import Command, Options, add_user, open_memory, user_of
+from ricordo.cli.output import Output, one_line, shown, table
+from ricordo.cli.reading import day
+from ricordo.errors import NotFoundError, ValidationError
+from ricordo.memory import Memory
+from ricordo.records import Owner, library_of
+from ricordo.reports import as_json
+from ricordo.service import Document
+
+if TYPE_CHECKING:
+    from ricordo.chat.library import Library
+    from ricordo.documents.piece import Kind
+    from ricordo.ports import WholeStore
+
+
+def documents(options: Options, output: Output) -> int:
+    """Add, list or delete documents."""
+    if (options.action == "list") == bool(options.what):
+        raise ValidationError("documents", f"{options.action} takes {_WHAT[options.action]}")
+    run = {"add": _add, "list": _list, "delete": _delete}[options.action]
+    return run(options, output)
+
+
+def _add(options: Options, output: Output) -> int:
+    if options.id is not None and len(options.what) > 1:
+        raise ValidationError("id", "names one document; add the files one by one")
+    with open_memory(options, create=True) as memory, output.progress("adding") as step:
+        library, owner = library_for(memory), _owner(memory, options)
+        added = []
+        for number, path in enumerate(options.what, start=1):
+            added.append(add_file(library, owner, path, title=options.title, document_id=options.id, kind=options.kind))
+            step(number, len(options.what))
+    plain = [document_json(document, owner) | {"new": new} for document, new in added]
+    told = [
+        f"{'added' if new else 'there already:'} {each.id} ({one_line(each.title, 60)}, {each.chunk_count} chunks)"
+        for each, new in added
+    ]
+    output.lines(plain, *told)
+    return 0
+
+
+def _list(options: Options, output: Output) -> int:
+    with open_memory(options) as memory:
+        owner = _owner(memory, options)
+        library = library_for(memory)
+        found = library.documents(owner, options.limit) if not options.shared else _shared(memory, owner, options.limit)
+    rows = table("document", "title", "kind", "chunks", "bytes", "of", "since", right=("chunks", "bytes"))
+    rows.columns[0].no_wrap = True  # ids are there to be copied
+    for document, whose in found:
+        rows.add_row(
+            Text(shown(document.id)),
+            Text(one_line(document.title, 40)),
+            document.kind,
+            f"{document.chunk_count:,}",
+            f"{document.bytes:,}",
+            "all" if whose.is_reserved else Text(shown(whose.user_id)),
+            day(document.created_at),
+        )
+    output.lines((document_json(*each) for each in found), rows if found else "there are no documents")
+    return 0
+
+
+def _delete(options: Options, output: Output) -> int:
+    with open_memory(options) as memory:
+        owner, store = _owner(memory, options), whole_store(memory)
+        for document_id in options.what:
+            if not store.delete_document(owner, document_id):
+                whose = "the shared library" if options.shared else f"user {owner.user_id!r}"
+                raise NotFoundError(f"there is no document {document_id!r} of {whose}; `ricordo documents` lists them")
+    plain = [{"document_id": each, "deleted": True} for each in options.what]
+    output.lines(plain, *[f"deleted {each}" for each in options.what])
+    return 0
+
+
+def library_for(memory: Memory) -> "Library":
+    """The documents behind a memory."""
+    from ricordo.chat.library import Library
+
+    return Library(memory, whole_store(memory))
+
+
+def whole_store(memory: Memory) -> "WholeStore":
+    """The memory's store, with what a service keeps in it: every store of ours is a whole one."""
+    return cast("WholeStore", memory.store)
+
+
+def add_file(
+    library: "Library",
+    owner: Owner,
+    path: str,
+    *,
+    title: str | None = None,
+    document_id: str | None = None,
+    kind: "Kind | None" = None,
+) -> tuple[Document, bool]:
+    """Add a file: text, Markdown or PDF, told by its name unless it is said."""
+    from ricordo.documents.piece import kind_of
+
+    file = Path(path)
+    return library.add(owner, title or file.name, file.read_bytes(), kind or kind_of(file.name), document_id)
+
+
+def document_json(document: Document, owner: Owner) -> dict[str, Any]:
+    """A document as plain values."""
+    plain = as_json(document)
+    return {"document_id": plain.pop("id"), **plain, "shared": owner.is_reserved}
+
+
+def _shared(memory: Memory, owner: Owner, limit: int) -> list[tuple[Document, Owner]]:
+    return [(each, owner) for each in whole_store(memory).documents(owner, limit=limit)]
+
+
+def _owner(memory: Memory, options: Options) -> Owner:
+    tenant = memory.settings.tenant_id
+    return library_of(tenant) if options.shared else Owner(tenant, user_of(options))
+
+
+_WHAT = {"add": "one file or more", "list": "no names", "delete": "one id or more"}
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=list(_WHAT), default="list", help="default: %(default)s")
+    parser.add_argument("what", nargs="*", help="for add: files (.txt, .md, .pdf); for delete: ids")
+    add_user(parser)
+    parser.add_argument("--shared", action="store_true", help="of the library that all users of the tenant read")
+    parser.add_argument("--title", metavar="TEXT", help="for add; default: the file's name")
+    parser.add_argument("--id", metavar="ID", help="for add; default: made from the content")
+    parser.add_argument("--kind", choices=("text", "markdown", "pdf"), help="for add; default: by the file's name")
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=200, help="for list; default: %(default)s")
+
+
+COMMANDS = (
+    Command(
+        "documents",
+        "add, list or delete the documents that answers are drawn from",
+        documents,
+        _arguments,
+        "ricordo documents add course.md notes.pdf --shared",
+    ),
+)

@@ -1,0 +1,168 @@
+"""`ricordo serve`: the HTTP server with the web page, until it is told to stop.
+
+In: where the data lies, the settings, how to listen. The log goes to stderr as JSON lines; the address to stdout, once
+requests are taken. Secrets come from the environment alone: a command line can be read by others of the machine.
+"""
+
+import argparse
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from ricordo.cli.exits import OK
+from ricordo.cli.options import Command, Options, add_llm, keywords_of, place_of
+from ricordo.cli.output import Output, shown
+from ricordo.errors import SettingsError
+from ricordo.limits import check_id
+from ricordo.presets import settings_from
+
+if TYPE_CHECKING:
+    from ricordo.server.options import ServerOptions
+    from ricordo.settings import Settings
+
+INSTALL = "pip install 'ricordo[server]'"
+
+
+def serve(options: Options, output: Output) -> int:
+    """Serve until the process is told to stop."""
+    listening = server_options(options)
+    settings = settings_from(keywords_of(options), os.environ)
+    place = place_of(options)
+
+    def started(port: int) -> None:
+        address = url_of(listening.host, port)
+        plain = {"url": address, "port": port, "auth": listening.auth, "pid": os.getpid()}
+        output.document(plain, *_told(address, listening, page=has_page()))
+
+    run_server(place, settings, listening, started)
+    return OK
+
+
+def run_server(
+    place: str, settings: "Settings", listening: "ServerOptions", started: Callable[[int], None] | None = None
+) -> None:
+    """Run the server; Ctrl-C and SIGTERM are the usual ways to end it, after what is under way was finished."""
+    check_id("tenant_id", settings.tenant_id)
+    check_free(listening.host, listening.port)
+    run = _runner()
+    with ended_by_signal():
+        run(place, settings, listening, started=started)
+
+
+def server_options(options: Options) -> "ServerOptions":
+    """How to listen and whom to let in, from the arguments over RICORDO_SERVER_* variables."""
+    from ricordo.server.options import options_from
+
+    return options_from(
+        {
+            "host": options.host,
+            "port": options.port,
+            "auth": False if options.no_auth else None,
+            "jwt_jwks": options.jwt_jwks,
+            "jwt_issuer": options.jwt_issuer,
+            "jwt_audience": options.jwt_audience,
+            "cors_origins": tuple(options.cors_origin) or None,
+            "spool": options.spool_directory,
+            "log_level": options.log_level,
+        }
+    )
+
+
+def has_page() -> bool:
+    """Whether the web page was built into this installation."""
+    from ricordo.server.page import FOLDER
+
+    return (FOLDER / "index.html").exists()
+
+
+def url_of(host: str, port: int) -> str:
+    """The address as a browser takes it."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def check_free(host: str, port: int) -> None:
+    """Refuse a port that somebody else has, before anything is opened."""
+    if port == 0:
+        return
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise SettingsError("port", f"{host}:{port} cannot be had ({error.strerror}); give another") from error
+
+
+@contextmanager
+def ended_by_signal() -> Iterator[None]:
+    """Being told to stop is no failure; the server handles the signal first and hands it on when it has finished."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    except KeyboardInterrupt:
+        return
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _runner() -> Callable[..., Any]:
+    try:
+        from ricordo.server.running import run
+    except ImportError as error:
+        if (error.name or "").startswith("ricordo"):
+            raise
+        raise SettingsError("server", f"needs packages that are not installed ({error}): {INSTALL}") from error
+    return run
+
+
+def _told(address: str, listening: "ServerOptions", *, page: bool) -> list[Text]:
+    told = [Text.assemble("Ricordo serves ", (address, "bold blue"), "" if page else " (the page is not built)")]
+    told.append(Text(f"{address}/docs describes the API, {address}/health says how it is", "dim"))
+    if not listening.auth:
+        told.append(Text("whoever reaches this machine's loopback is let in, as any user", "yellow"))
+    elif not (listening.jwt_jwks or listening.jwt_secret):
+        told.append(Text("every request needs a key: ricordo keys make NAME", "dim"))
+    if listening.spool:
+        told.append(Text(f"while the database is away writes wait in {shown(listening.spool)}", "dim"))
+    return [*told, Text("Ctrl-C ends it", "dim")]
+
+
+def add_address(parser: argparse.ArgumentParser) -> None:
+    """--host and --port."""
+    parser.add_argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
+    parser.add_argument("--port", metavar="N", type=int, help="default: 8377; 0 for any that is free")
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_address(parser)
+    parser.add_argument("--no-auth", action="store_true", help="let everybody in; only on a loopback address")
+    add_llm(parser)
+    parser.add_argument("--spool-directory", metavar="DIR", help="where writes wait while a PostgreSQL is away")
+    parser.add_argument("--jwt-jwks", metavar="URL", help="accept tokens signed with these published keys")
+    parser.add_argument("--jwt-issuer", metavar="TEXT", help="only tokens of this issuer")
+    parser.add_argument("--jwt-audience", metavar="TEXT", help="only tokens for this audience")
+    parser.add_argument(
+        "--cors-origin", metavar="URL", action="append", default=[], help="a site whose pages may call; repeatable"
+    )
+    parser.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning, error (default: info)")
+
+
+COMMANDS = (
+    Command(
+        "serve",
+        "run the HTTP server with the web page; RICORDO_SERVER_* variables work too",
+        serve,
+        _arguments,
+        "ricordo serve --db postgresql://app@db.example.org/chat --spool-directory /var/lib/ricordo/spool",
+    ),
+)
