@@ -21,6 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from ricordo.server.logging import failure_of
 from ricordo.server.problems import from_error, problem
 from ricordo.server.service import Service
 
@@ -94,7 +95,7 @@ class Guard:
             except HTTPException as error:
                 await problem(error.status_code, "Too large", error.detail)(scope, receive, sending)
             except Exception as error:
-                log.error("a request failed", exc_info=True, extra={"operation": scope["method"]})
+                log.error("a request failed", extra={"operation": scope["method"], **failure_of(error)})
                 if began:
                     raise  # half an answer cannot become a problem; the connection is closed
                 await from_error(error)(scope, receive, sending)

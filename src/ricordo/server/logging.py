@@ -26,6 +26,8 @@ FIELDS = (
     "kind",
     "depth",
     "count",
+    "failure",
+    "passed",
 )
 LOGGERS = ("ricordo", "uvicorn.error")
 _FRAMES = 8
@@ -68,15 +70,20 @@ def release(handler: logging.Handler) -> None:
         logger.propagate = True
 
 
+def failure_of(error: BaseException) -> dict[str, Any]:
+    """What may be logged of a failure: its kind, and the lines of code it passed."""
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    passed = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+    return {"failure": type(error).__name__, "passed": passed}
+
+
 def _where_it_failed(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """The kind of a failure and the lines it passed, in place of its words."""
     failure = event.pop("exc_info", None)
     record = event.get("_record")
     failure = failure or (record.exc_info if record else None)
-    if isinstance(failure, tuple) and failure[0] is not None:
-        frames = traceback.extract_tb(failure[2])[-_FRAMES:]
-        event["failure"] = failure[0].__name__
-        event["passed"] = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+    if isinstance(failure, tuple) and failure[1] is not None:
+        event |= failure_of(failure[1])
     if record is not None:
         record.exc_info = record.exc_text = None
     return event

@@ -19,6 +19,7 @@ from typing import Any
 from ricordo.chat.events import NAMES, Done, Event, as_json
 from ricordo.errors import ConflictError, RicordoError
 from ricordo.records import Owner
+from ricordo.server.logging import failure_of
 
 log = logging.getLogger("ricordo.server")
 
@@ -187,7 +188,8 @@ class Answers:
         except Exception as error:
             answer.add("error", self._failed(error))
             if not isinstance(error, RicordoError):
-                log.error("an answer failed", exc_info=True, extra={"operation": "chat", "turn_id": answer.turn_id})
+                about = {"operation": "chat", "tenant_id": answer.owner.tenant_id, "user_id": answer.owner.user_id}
+                log.error("an answer failed", extra={**about, "turn_id": answer.turn_id, **failure_of(error)})
         finally:
             answer.finish()
 

@@ -1,5 +1,6 @@
 """Asking: the answer at once, or as a stream that can be taken up again."""
 
+import json
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from hashlib import sha256
@@ -42,8 +43,8 @@ async def ask(
     """
     person = person.named(body.user_id)
     asked = await run_in_threadpool(_asked, body, person, idempotency_key)
-    digest = sha256(body.model_dump_json(exclude={"stream", "turn_id"}, fallback=str).encode("utf-8", "replace"))
-    answer = begin(person, asked, digest.hexdigest())
+    digest = sha256(json.dumps(body.model_dump(exclude={"stream", "turn_id"}), default=str).encode()).hexdigest()
+    answer = begin(person, asked, digest)
     if body.stream or STREAM in accept:
         return streamed(answer)
     async for sent in answer.follow():
