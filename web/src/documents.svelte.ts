@@ -48,7 +48,7 @@ class Documents {
     this.coming.push({ name: file.name, part: 0, problem: "" });
     const coming = this.coming.at(-1)!;
     try {
-      const added: Document = await upload("/documents/upload", {}, file, (part) => (coming.part = part));
+      const added: Document = await upload("/documents", {}, file, (part) => (coming.part = part));
       this.coming = this.coming.filter((each) => each !== coming);
       notices.say(t("added", { title: added.title, count: added.chunk_count }));
       tell({ kind: "documents" });

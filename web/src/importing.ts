@@ -1,5 +1,7 @@
-// A file of conversations on its way in: first the upload, then what the server says of its progress.
+// A file of conversations on its way in, and what the server says of its progress. The user is always named: without
+// a name the conversations would go to whomever the file says.
 
+import { me } from "./me.svelte";
 import { address, events, headers, Problem, service } from "./api.svelte";
 
 export interface Imported {
@@ -10,10 +12,11 @@ export interface Imported {
   errors: string[];
 }
 
-export async function importFile(file: File, moved: (part: number) => void): Promise<Imported> {
+/** `moved` hears how many conversations were read so far. */
+export async function importFile(file: File, moved: (done: number) => void): Promise<Imported> {
   const form = new FormData();
   form.append("file", file);
-  const response = await fetch(address("/import", { format: "auto" }), {
+  const response = await fetch(address("/import", { format: "auto", user_id: me.user }), {
     method: "POST",
     headers: headers({ Accept: "text/event-stream, application/json" }),
     body: form,
@@ -27,7 +30,7 @@ export async function importFile(file: File, moved: (part: number) => void): Pro
   for await (const { name, data } of events(response)) {
     if (name === "error") throw new Problem(data.status ?? 500, data.title ?? "", data.detail ?? "");
     if (name === "done") return filled(data);
-    if (data.total) moved(Math.min(1, data.done / data.total));
+    if (name === "progress") moved(data.documents);
   }
   throw new Problem(0, "", "");
 }

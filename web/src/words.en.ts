@@ -64,6 +64,7 @@ export const en: Record<keyof typeof it, string> = {
   importText: "Exports of Ricordo, ChatGPT, Open WebUI, LlamaIndex, LangChain, mem0. Dates are kept; twice is the same as once.",
   importChoose: "Choose a file…",
   importing: "Importing {name}…",
+  importRead: "{count} conversations read",
   imported: "{sessions} conversations and {turns} turns added; {known} turns were known already.",
   importErrors: "{count} lines not read",
   documents: "Documents",

@@ -65,6 +65,7 @@ export const it = {
   importText: "Esportazioni di Ricordo, ChatGPT, Open WebUI, LlamaIndex, LangChain, mem0. Le date restano; due volte è come una.",
   importChoose: "Scegli un file…",
   importing: "Importo {name}…",
+  importRead: "{count} conversazioni lette",
   imported: "{sessions} conversazioni e {turns} turni aggiunti; {known} turni erano già noti.",
   importErrors: "{count} righe non lette",
   documents: "Documenti",
