@@ -3,8 +3,8 @@
 Long vectors (512 dimensions and more) can be rounded to two bits, because errors of many dimensions cancel out, if
 no dimension stands out: they are turned first (`turning`), and what is compared with them is turned as well. Shorter
 ones keep four bits, and sixteen neighbouring dimensions share one scale, so that a few large ones do not drown the
-rest. Two bits cost a few thousandths of recall (docs/recall.md). What is compared is always what the stored bytes say, so an index
-built from a store and one filled while writing agree exactly.
+rest. Two bits cost a few thousandths of recall (docs/recall.md). What is compared is always what the
+stored bytes say, so an index built from a store and one filled while writing agree exactly.
 
     blob = scale (float32, little-endian) · one byte of scale per block · the dimensions, low bits of a byte first
     a block is 128 dimensions of two bits, or 16 dimensions of four bits
