@@ -87,8 +87,7 @@ def compose(
     check_text("question", question, tools.settings.limits)
     slots.check(tools.settings.limits)
     crisis = tools.beyond.crisis(question) if tools.beyond else None
-    known = _known(tools.beyond, scope)
-    window = load_window(tools, scope, asking=question, after=known.covered)
+    known, window = _known_and_window(tools, scope, question)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
     # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
     beyond = None if window.degraded or crisis else tools.beyond
@@ -133,12 +132,19 @@ def _assembled(tools: Tools, scope: Scope, material: Material, budget: BudgetSet
         return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
 
 
-def _known(beyond: BeyondWindow | None, scope: Scope) -> Known:
-    """What is known of the person and of condensed turns; the chat goes on without."""
+def _known_and_window(tools: Tools, scope: Scope, question: str) -> tuple[Known, Window]:
+    """What is known beforehand, and the recent turns after those that were condensed; the chat goes on without.
+
+    A store that is away is not asked twice: that would only keep the chat waiting.
+    """
+    known = Known()
     try:
-        return beyond.known(scope) if beyond else Known()
+        known = tools.beyond.known(scope) if tools.beyond else known
+    except StoreError as error:
+        return known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     except Exception as error:
-        return Known(degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),))
+        known = Known(degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),))
+    return known, load_window(tools, scope, asking=question, after=known.covered)
 
 
 def _retrieved(
