@@ -5,6 +5,7 @@ first question after a document came, a bounded number at a time, and kept with 
 """
 
 import hashlib
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from ricordo.documents.pdf import read_pdf
 from ricordo.documents.piece import Kind, Piece, as_chunk
 from ricordo.documents.retrieval import PieceIndex
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
-from ricordo.limits import check_id, check_text
+from ricordo.limits import Limits, check_id, check_text
 from ricordo.memory import Memory
 from ricordo.ports import WholeStore
 from ricordo.recall.vectors import Vectors
@@ -82,12 +83,12 @@ class Library:
         if kind == "pdf":
             if not isinstance(content, bytes):
                 raise ValidationError("content", "a PDF is bytes")
-            pages = read_pdf(content, title)
+            pages = read_pdf(content, title).replace("\0", "")
             size, digest = len(content), hashlib.sha256(content).hexdigest()
             name = check_id("id", document_id or f"doc-{digest[:12]}")
             pieces = chunk(pages, kind, name, title)
         else:
-            text = _text(content)
+            text = check_text("text", _text(content), Limits(text_bytes=sys.maxsize), may_be_blank=True)
             size, digest = len(text.encode()), hashlib.sha256(text.encode()).hexdigest()
             name = check_id("id", document_id or f"doc-{digest[:12]}")
             pieces = chunk(text, kind, name, title)

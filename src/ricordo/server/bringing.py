@@ -2,8 +2,7 @@
 
 In: the file, whose sessions they become, whether it is only a rehearsal. Out: what was, or would be, brought in. Our
 own format is read here line by line; for others the module `ricordo.imports` is asked, where there is one:
-`detect(path)` names the format or None, `read(path, format)` gives session documents, an Exception in place of one that
-it cannot read.
+`detect(path)` names the format or None, `read(path, format)` gives session documents and says what it cannot read.
 """
 
 import importlib
@@ -36,7 +35,7 @@ class Bringing:
     def run(self, memory: Memory, progress: Callable[[int], None]) -> dict[str, Any]:
         """Bring everything in; a document that cannot be is among the errors, and the rest goes on."""
         name = self.detected()
-        documents = own_documents(self.path) if name == OWN else _others().read(self.path, name)
+        documents = own_documents(self.path) if name == OWN else _documents(_others().read(self.path, name))
         if self.dry_run:
             result = _rehearse(memory, documents, self.user_id, progress)
         else:
@@ -99,9 +98,23 @@ def _looks_like_ours(path: Path) -> bool:
 
 def _others() -> ModuleType:
     try:
-        return importlib.import_module("ricordo.imports")
-    except ModuleNotFoundError as error:
-        raise ValidationError("format", "only our own export can be read here; send JSON lines of it") from error
+        module = importlib.import_module("ricordo.imports")
+    except ModuleNotFoundError:
+        module = None
+    if module is None or not hasattr(module, "detect"):
+        raise ValidationError("format", "only our own export can be read here; send JSON lines of it")
+    return module
+
+
+def _documents(found: Iterable[Any]) -> Iterator[Mapping[str, Any] | Exception]:
+    """What other readers find, as documents: theirs carry where they were found, and problems in place of some."""
+    for each in found:
+        if isinstance(each, Mapping | Exception):
+            yield each
+        elif hasattr(each, "document"):
+            yield each.document
+        else:
+            yield ValidationError(each.place, each.problem)
 
 
 def _rehearse(

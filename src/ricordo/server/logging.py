@@ -83,7 +83,7 @@ def _where_it_failed(_: Any, __: str, event: MutableMapping[str, Any]) -> Mutabl
     record = event.get("_record")
     failure = failure or (record.exc_info if record else None)
     if isinstance(failure, tuple) and failure[1] is not None:
-        event |= failure_of(failure[1])
+        event.update(failure_of(failure[1]))
     if record is not None:
         record.exc_info = record.exc_text = None
     return event

@@ -9,17 +9,16 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import Response
 from pydantic import ValidationError as ShapeError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException
 
 from ricordo.documents.piece import Kind, kind_of
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_time
 from ricordo.records import Owner, library_of
 from ricordo.server.asking import Asking, Limit, Person, known_id
+from ricordo.server.forms import uploaded
 from ricordo.server.shapes import material
 from ricordo.server.shapes.inputs import DocumentIn
 from ricordo.service import Document, StoredChunk
@@ -61,7 +60,7 @@ class Given:
     responses={200: {"model": material.DocumentOut, "description": "It was there already"}},
     openapi_extra=_BODY,
 )
-async def add(request: Request, person: Asking, shared: Shared = False) -> JSONResponse:
+async def add(request: Request, response: Response, person: Asking, shared: Shared = False) -> dict[str, Any]:
     """Add a text or Markdown as JSON, or upload a file: text, Markdown or PDF, told by its name.
 
     The same content again changes nothing, and is answered with 200.
@@ -72,20 +71,15 @@ async def add(request: Request, person: Asking, shared: Shared = False) -> JSONR
     given = await _given(request)
     library = await run_in_threadpool(person.service.library, person.caller.tenant_id)
     document, new = await run_in_threadpool(library.add, owner, given.title, given.content, given.kind, given.id)
-    return JSONResponse(document_out(document, owner), 201 if new else 200)
+    response.status_code = 201 if new else 200
+    return document_out(document, owner)
 
 
 async def _given(request: Request) -> Given:
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
-        try:
-            form = await request.form(max_files=1, max_fields=8)
-        except MultiPartException as error:
-            raise ValidationError("file", f"the form cannot be read: {error.message}") from error
-        file, title = form.get("file"), form.get("title")
-        if not isinstance(file, UploadFile):
-            raise ValidationError("file", "send the file in a form field named 'file'")
-        name = file.filename or "document.txt"
-        return Given(title if isinstance(title, str) and title else name, await file.read(), kind_of(name))
+        async with uploaded(request) as (file, form):
+            name, title = file.filename or "document.txt", form.get("title")
+            return Given(title if isinstance(title, str) and title else name, await file.read(), kind_of(name))
     try:
         body = DocumentIn.model_validate(json.loads(await request.body()))
     except ShapeError as error:
@@ -158,7 +152,7 @@ def document_out(document: Document, owner: Owner) -> dict[str, Any]:
         "id": document.id,
         "title": document.title,
         "kind": document.kind,
-        "created_at": document.created_at.isoformat(),
+        "created_at": document.created_at,
         "chunk_count": document.chunk_count,
         "bytes": document.bytes,
         "shared": owner.is_reserved,

@@ -8,12 +8,10 @@ from typing import IO, Annotated, Any
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException
 
-from ricordo.errors import ValidationError
 from ricordo.server.asking import Asking, Person
 from ricordo.server.bringing import Bringing
+from ricordo.server.forms import uploaded
 from ricordo.server.problems import told_of
 from ricordo.server.shapes.material import ImportOut
 from ricordo.server.sse import SHOWN, STREAM, streamed
@@ -95,12 +93,6 @@ async def _received(request: Request) -> Path:
 
 
 async def _copy_form(request: Request, target: IO[bytes]) -> None:
-    try:
-        form = await request.form(max_files=1, max_fields=8)
-    except MultiPartException as error:
-        raise ValidationError("file", f"the form cannot be read: {error.message}") from error
-    file = form.get("file")
-    if not isinstance(file, UploadFile):
-        raise ValidationError("file", "send the file in a form field named 'file'")
-    while part := await file.read(1024 * 1024):
-        target.write(part)
+    async with uploaded(request) as (file, _):
+        while part := await file.read(1024 * 1024):
+            target.write(part)

@@ -178,7 +178,7 @@ class EndOut(BaseModel):
     summary: SummaryOut | None
     facts: list[FactOut]
     topics: list[str]
-    made_by: str
+    made_by: str | None
 
 
 class CurvePoint(BaseModel):

@@ -1,0 +1,244 @@
+"""Sessions over HTTP: made, listed in pages, changed, read with their turns, exported, ended, let go."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from server_samples import SPOKEN, a_problem, ask, service_of
+from starlette.testclient import TestClient
+
+from ricordo.records import Owner
+
+ANNA = {"X-Ricordo-User": "anna"}
+
+
+def make(client: TestClient, **fields: Any) -> dict[str, Any]:
+    """A new session of Anna's."""
+    response = client.post("/sessions", json=fields, headers=ANNA)
+    assert response.status_code == 201, response.text
+    made: dict[str, Any] = response.json()
+    return made
+
+
+def test_a_session_is_made_changed_and_read(client: TestClient) -> None:
+    """Title, tags, metadata and archiving come back as they were set, and nothing else changes."""
+    made = make(client, title="Animals", tags=["biology"], metadata={"level": 2})
+    path = f"/sessions/{made['id']}"
+    assert client.get(path, headers=ANNA).json() == made
+    assert (made["archived"], made["turn_count"], made["user_id"]) == (False, 0, "anna")
+    changed = client.patch(path, json={"title": "Beasts", "archived": True}, headers=ANNA).json()
+    assert (changed["title"], changed["archived"], changed["metadata"]) == ("Beasts", True, {"level": 2})
+    changed = client.patch(path, json={"metadata": {"a": 1}, "document_ids": ["d1"]}, headers=ANNA).json()
+    assert (changed["archived"], changed["metadata"], changed["document_ids"]) == (True, {"a": 1}, ["d1"])
+    assert client.patch(path, json={"archived": False}, headers=ANNA).json()["archived"] is False
+
+
+def test_what_a_session_cannot_be_is_refused(client: TestClient) -> None:
+    """Bad fields are named; unknown sessions are not found, whatever the verb."""
+    assert a_problem(client.post("/sessions", json={"title": "a\0b"}), 422)["field"] == "title"
+    assert a_problem(client.post("/sessions", json={"titel": "x"}), 422)["field"] == "titel"
+    assert a_problem(client.get("/sessions?cursor=nonsense"), 422)["field"] == "cursor"
+    for method, path, body in (
+        ("GET", "", None), ("PATCH", "", {}), ("DELETE", "", None), ("DELETE", "/history", None), ("POST", "/end", None),
+        ("GET", "/messages", None), ("POST", "/messages", {"role": "user", "content": "x"}), ("GET", "/topics", None),
+        ("GET", "/context?question=x", None), ("GET", "/export", None), ("GET", "/receipts", None),
+        ("GET", "/receipts/1", None), ("GET", "/summaries", None), ("POST", "/forget-derived", None),
+        ("PATCH", "/topics/t", {}), ("POST", "/topics/t/merge", {"into": "u"}),
+        ("POST", "/topics/t/feedback", {"helpful": True}),
+    ):  # fmt: skip
+        for session in ("unknown", "%00", "%20", "x" * 300):
+            a_problem(client.request(method, f"/sessions/{session}{path}", json=body, headers=ANNA), 404)
+
+
+@settings(max_examples=100)
+@given(kinds=st.lists(st.tuples(st.booleans(), st.booleans()), max_size=9), limit=st.integers(1, 4))
+def test_pages_give_every_session_once(shared: TestClient, kinds: list[tuple[bool, bool]], limit: int) -> None:
+    """Whatever the page size and the filter, following the cursors gives what one large page gives, in order."""
+    shared.delete("/users/pat")
+    headers = {"X-Ricordo-User": "pat"}
+    for archived, tagged in kinds:
+        made = shared.post("/sessions", json={"tags": ["t"] if tagged else []}, headers=headers).json()
+        if archived:
+            shared.patch(f"/sessions/{made['id']}", json={"archived": True}, headers=headers)
+    for query in ("", "&archived=0", "&archived=1", "&tag=t", "&archived=1&tag=t"):
+        whole = shared.get(f"/sessions?limit=200{query}", headers=headers).json()
+        assert whole["next_cursor"] is None
+        found, cursor = [], ""
+        while True:
+            page = shared.get(f"/sessions?limit={limit}{query}{cursor}", headers=headers).json()
+            assert len(page["items"]) <= limit
+            found += page["items"]
+            if page["next_cursor"] is None:
+                break
+            cursor = f"&cursor={page['next_cursor']}"
+        assert found == whole["items"]
+        assert len(whole["items"]) == sum(
+            ("archived=1" not in query or a) and ("archived=0" not in query or not a) and ("tag" not in query or t)
+            for a, t in kinds
+        )
+
+
+def test_turns_come_in_pages_from_the_newest(client: TestClient) -> None:
+    """The newest page comes first; `before` leads to the beginning, `after` towards the end."""
+    session = make(client)["id"]
+    path = f"/sessions/{session}/messages"
+    for number in range(1, 8):
+        body = {"query": f"{SPOKEN} {number}", "response": f"answer {number}"}
+        assert client.post(path, json=body, headers=ANNA).json()["turn_number"] == number
+    page = client.get(f"{path}?limit=3", headers=ANNA).json()
+    assert [turn["turn_number"] for turn in page["items"]] == [5, 6, 7]
+    assert (page["next_before"], page["total"]) == (5, 7)
+    page = client.get(f"{path}?limit=3&before=5", headers=ANNA).json()
+    assert [turn["turn_number"] for turn in page["items"]] == [2, 3, 4]
+    page = client.get(f"{path}?limit=3&before=2", headers=ANNA).json()
+    assert ([turn["turn_number"] for turn in page["items"]], page["next_before"]) == ([1], None)
+    page = client.get(f"{path}?limit=2&after=3", headers=ANNA).json()
+    assert [turn["turn_number"] for turn in page["items"]] == [4, 5]
+
+
+def test_messages_of_any_role_are_kept(client: TestClient) -> None:
+    """A message comes back as it was said; a tool call and its answer stand in the turn between question and answer."""
+    path = f"/sessions/{make(client)['id']}/messages"
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    said = [
+        {"role": "user", "content": f"Where is the {SPOKEN}?", "created_at": "2026-01-31T12:00:00+01:00"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "On the island.", "tool_call_id": "c1"},
+        {"role": "assistant", "content": "On Rottnest.", "chunk_ids": ["c9"]},
+    ]
+    for each in said:
+        response = client.post(path, json=each, headers=ANNA)
+        assert response.status_code == 201, response.text
+        assert response.json()["content"] == each["content"]
+    (turn,) = client.get(path, headers=ANNA).json()["items"]
+    assert [message["role"] for message in turn["messages"]] == ["user", "assistant", "tool", "assistant"]
+    assert (turn["query"], turn["response"], turn["chunk_ids"]) == (said[0]["content"], "On Rottnest.", ["c9"])
+    assert turn["created_at"].startswith("2026-01-31T11:00:00")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"role": "user"},
+        {"content": "x"},
+        {"response": "x"},
+        {"role": "user", "content": "x", "query": "y"},
+        {"query": " ", "response": "x"},
+        {"query": "x", "response": " "},
+        {"query": "x", "created_at": "2026-01-31T12:00:00"},
+        {"role": "user", "content": "x", "metadata": {"a": "\0"}},
+        {"role": "user", "content": "x", "tool_calls": [{"a": 1}]},
+    ],
+)
+def test_half_a_message_is_refused(client: TestClient, body: dict[str, Any]) -> None:
+    """What is neither a message nor a turn, or cannot be stored, is refused and nothing is kept."""
+    path = f"/sessions/{make(client)['id']}/messages"
+    a_problem(client.post(path, json=body, headers=ANNA), 422)
+    assert client.get(path, headers=ANNA).json()["items"] == []
+
+
+def test_a_turn_sent_twice_is_stored_once_and_a_changed_one_refused(client: TestClient) -> None:
+    """The same turn id with the same words is one turn; with others it is a conflict."""
+    path = f"/sessions/{make(client)['id']}/messages"
+    body = {"query": "a", "response": "b", "turn_id": "t1"}
+    first, again = (client.post(path, json=body, headers=ANNA).json() for _ in range(2))
+    assert first == again
+    a_problem(client.post(path, json=body | {"response": "c"}, headers=ANNA), 409)
+    assert client.get(path, headers=ANNA).json()["total"] == 1
+
+
+def test_a_context_is_told_with_its_receipt_and_rebuilt(client: TestClient) -> None:
+    """What would be sent to a model is shown, nothing is kept by it, and a past one comes back to the byte."""
+    session = ask(client)["session_id"]
+    shown = client.get(f"/sessions/{session}/context?question=And then?&user_id=anna").json()
+    assert shown["question"]
+    assert shown["receipt"]["total_tokens"] <= shown["receipt"]["limit"]
+    assert SPOKEN in shown["prompt"]
+    receipts = client.get(f"/sessions/{session}/receipts?user_id=anna").json()["items"]
+    assert len(receipts) == 1
+    rebuilt = client.get(f"/sessions/{session}/receipts/1?user_id=anna").json()
+    assert rebuilt["receipt"] == receipts[0]
+    assert rebuilt["messages"][-1]["content"].endswith(f"What does a {SPOKEN} eat?")
+    a_problem(client.get(f"/sessions/{session}/receipts/9?user_id=anna"), 404)
+    a_problem(client.get(f"/sessions/{session}/context?question=x&budget=0&user_id=anna"), 422)
+    a_problem(client.get(f"/sessions/{session}/context?question=%00&user_id=anna"), 422)
+
+
+def test_topics_are_shown_and_cared_for(client: TestClient) -> None:
+    """A topic has a curve that never rises; tags, importance and feedback change it."""
+    session = ask(client)["session_id"]
+    path = f"/sessions/{session}/topics"
+    (topic,) = client.get(path, headers=ANNA).json()["items"]
+    worth = [point["priority"] for point in topic["curve"]]
+    assert len(worth) == 30
+    assert worth == sorted(worth, reverse=True)
+    changed = client.patch(f"{path}/{topic['id']}", json={"tags": ["exam"], "importance": 0.9}, headers=ANNA).json()
+    assert (changed["tags"], changed["importance"]) == (["exam"], 0.9)
+    liked = client.post(f"{path}/{topic['id']}/feedback", json={"helpful": True}, headers=ANNA).json()
+    assert liked["importance"] >= 0.9
+    a_problem(client.patch(f"{path}/{topic['id']}", json={"importance": 2}, headers=ANNA), 422)
+    a_problem(client.patch(f"{path}/unknown", json={"importance": 0.5}, headers=ANNA), 404)
+    a_problem(client.post(f"{path}/{topic['id']}/merge", json={"into": "unknown"}, headers=ANNA), 404)
+
+
+def test_a_session_ends_with_what_was_learned(client: TestClient) -> None:
+    """Ending gives a summary with its turns and the facts; again, the same."""
+    session = ask(client, f"My name is Anna and I live in Pisa. What is a {SPOKEN}?")["session_id"]
+    path = f"/sessions/{session}/end?user_id=anna"
+    ended = client.post(path).json()
+    assert ended["session"]["ended_at"]
+    assert any("Pisa" in fact["text"] for fact in ended["facts"])
+    assert ended["facts"][0]["sources"][0]["turn_number"] == 1
+    assert client.post(path).json()["session"]["ended_at"] == ended["session"]["ended_at"]
+    assert client.get(f"/sessions/{session}/summaries?user_id=anna").status_code == 200
+    assert client.post(f"/sessions/{session}/forget-derived?user_id=anna").json()["removed"] >= 1
+    assert client.get("/facts?user_id=anna").json()["items"] == []
+
+
+def test_history_and_session_are_let_go(client: TestClient) -> None:
+    """Clearing keeps the session and starts its numbers anew; deleting leaves nothing."""
+    session = ask(client)["session_id"]
+    path = f"/sessions/{session}"
+    assert client.delete(f"{path}/history", headers=ANNA).json() == {"deleted_turns": 1}
+    assert client.get(path, headers=ANNA).json()["turn_count"] == 0
+    assert ask(client, session_id=session)["metadata"]["turn_number"] == 1
+    assert client.delete(path, headers=ANNA).json() == {"deleted_turns": 1}
+    a_problem(client.get(path, headers=ANNA), 404)
+
+
+def test_a_session_is_exported_as_data_and_as_a_page(client: TestClient) -> None:
+    """JSON holds every turn; Markdown is text to read."""
+    session = ask(client)["session_id"]
+    document = client.get(f"/sessions/{session}/export?user_id=anna").json()
+    assert len(document["turns"]) == 1
+    assert SPOKEN in str(document["turns"][0])
+    page = client.get(f"/sessions/{session}/export?format=markdown&user_id=anna")
+    assert page.headers["content-type"].startswith("text/markdown")
+    assert SPOKEN in page.text
+    a_problem(client.get(f"/sessions/{session}/export?format=pdf&user_id=anna"), 422)
+
+
+def test_reads_have_tags_and_are_not_sent_twice(client: TestClient) -> None:
+    """A reader that has the answer gets 304 without a body until something changes."""
+    session = ask(client)["session_id"]
+    for path in ("/sessions", f"/sessions/{session}", f"/sessions/{session}/messages", "/facts", "/documents"):
+        first = client.get(path, headers=ANNA)
+        tag = first.headers["ETag"]
+        again = client.get(path, headers=ANNA | {"If-None-Match": tag})
+        assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", tag)
+        assert client.get(path, headers=ANNA | {"If-None-Match": f'"other", W/{tag}'}).status_code == 304
+        assert client.get(path, headers=ANNA | {"If-None-Match": '"other"'}).content == first.content
+    tag = client.get(f"/sessions/{session}", headers=ANNA).headers["ETag"]
+    client.patch(f"/sessions/{session}", json={"title": "New"}, headers=ANNA)
+    assert client.get(f"/sessions/{session}", headers=ANNA | {"If-None-Match": tag}).status_code == 200
+
+
+def test_what_is_said_over_http_is_looked_after(client: TestClient) -> None:
+    """Every turn leaves a wish to catch up with its session and to end it when idle, in the database."""
+    session = ask(client)["session_id"]
+    service = service_of(client)
+    service.keep_wishes()
+    jobs = service.store.jobs(Owner("default", "anna"))
+    assert {(job.kind, job.session_id) for job in jobs} == {("catch-up", session), ("end", session)}
