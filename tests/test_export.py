@@ -136,7 +136,7 @@ def test_ended_titled_and_cleared_sessions_travel() -> None:
     session = source.session("s", user_id="anna", agent_id="tutor")
     session.add_turn("Che cos'è?", "Questo.")
     session.update(title="Cuore", tags=["esame"], document_ids=["libro"], metadata={"corso": 3})
-    ended = session.end()
+    ended = session.end().session
     assert target.import_documents([session.export()]).errors == ()
     assert replace(target.session("s", user_id="anna").info(), revision=ended.revision) == ended
     session.clear()

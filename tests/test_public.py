@@ -13,23 +13,33 @@ import ricordo
 def test_the_public_names() -> None:
     """Nothing more and nothing less is public."""
     assert ricordo.__all__ == [
+        "LLM",
+        "Asked",
         "BudgetError",
         "BudgetSettings",
         "Chunk",
         "CleanupResult",
+        "Completion",
+        "CondensationSettings",
         "ConflictError",
         "Context",
+        "Crisis",
         "DamageError",
         "EraseReceipt",
+        "Fact",
+        "Flag",
         "Hit",
         "Hits",
         "ImportResult",
+        "LLMError",
         "Locale",
         "Memory",
         "Message",
         "NotFoundError",
         "OpenTurn",
         "Pending",
+        "Profile",
+        "ProfileSettings",
         "RecallSettings",
         "Receipt",
         "ReceiptError",
@@ -38,15 +48,19 @@ def test_the_public_names() -> None:
         "Resolved",
         "Retention",
         "RicordoError",
+        "SafetySettings",
         "SchemaError",
         "Session",
+        "SessionEnd",
         "SessionInfo",
         "SessionTopic",
         "Settings",
         "SettingsError",
+        "Source",
         "Stats",
         "StoreError",
         "StoreUnavailable",
+        "Summary",
         "Topic",
         "TopicSettings",
         "TopicStats",
@@ -56,6 +70,9 @@ def test_the_public_names() -> None:
         "Window",
         "WindowSettings",
         "__version__",
+        "enhance_prompt",
+        "extract_base_prompt",
+        "has_memory_context",
         "open",
     ]
     assert all(hasattr(ricordo, name) for name in ricordo.__all__)
@@ -69,7 +86,7 @@ def test_every_error_is_a_ricordo_error() -> None:
         for name in ricordo.__all__
         if name.endswith(("Error", "Unavailable")) and (value := getattr(ricordo, name))
     ]
-    assert len(errors) == 11
+    assert len(errors) == 12
     assert all(issubclass(error, ricordo.RicordoError) for error in errors)
     assert not issubclass(ricordo.RicordoError, OSError | ValueError | LookupError)
 
@@ -93,6 +110,13 @@ SIGNATURES = {
     ],
     ricordo.Memory.embed_again: ["*progress=None"],
     ricordo.Memory.settle: ["timeout=None"],
+    ricordo.Memory.profile: ["user_id", "agent_id='default'"],
+    ricordo.Memory.enhance_prompt: ["base", "*user_id", "*agent_id='default'", "*safety_rules=None"],
+    ricordo.Memory.facts: ["user_id", "agent_id='default'", "*at=None", "*superseded=False"],
+    ricordo.Memory.forget_fact: ["fact_id", "*user_id", "*agent_id='default'"],
+    ricordo.Memory.flags: ["user_id", "*state=None", "*limit=1000"],
+    ricordo.Memory.set_flag: ["flag_id", "state", "*user_id"],
+    ricordo.Memory.end_idle: ["*user_id=None"],
     ricordo.Memory.close: [],
     ricordo.Session.add_turn: [
         "query", "response", "*chunk_ids=()", "*metadata=None", "*created_at=None", "*turn_id=None",
@@ -108,8 +132,8 @@ SIGNATURES = {
         "*tool_call_id=None", "*name=None",
     ],
     ricordo.Session.context: [
-        "question", "*chunks=()", "*budget=None", "*system=None", "*safety=None", "*profile=''", "*summary=''",
-        "*recalled=()", "*format_instructions=None",
+        "question", "*chunks=()", "*budget=None", "*standalone=''", "*system=None", "*safety=None", "*profile=''",
+        "*summary=''", "*recalled=()", "*format_instructions=None",
     ],
     ricordo.Session.history: ["limit=None", "*before=None"],
     ricordo.Session.window: [],
@@ -120,6 +144,9 @@ SIGNATURES = {
     ricordo.Session.info: [],
     ricordo.Session.update: ["*title=None", "*document_ids=None", "*tags=None", "*metadata=None"],
     ricordo.Session.end: [],
+    ricordo.Session.condense: [],
+    ricordo.Session.summaries: ["limit=50"],
+    ricordo.Session.forget_derived: [],
     ricordo.Session.clear: [],
     ricordo.Session.export: ["form='json'"],
 }  # fmt: skip
@@ -165,7 +192,8 @@ def test_results_have_the_names_that_programs_rely_on() -> None:
         assert (turn.turn_number, turn.query, turn.response) == (1, "Domanda?", "Risposta.")
         assert session.window().total_tokens > 0
         assert context.receipt.total_tokens > 0
-        assert list(context.__slots__) == ["messages", "prompt", "question", "references", "receipt", "clarification"]
+        named = ["messages", "prompt", "question", "references", "receipt", "clarification", "crisis"]
+        assert list(context.__slots__) == named
         assert session.add_message(role="user", content="Ciao").id
 
 

@@ -18,6 +18,7 @@ from ricordo.settings import (
     ProfileSettings,
     RecallSettings,
     Retention,
+    SafetySettings,
     Settings,
     TopicSettings,
     WindowSettings,
@@ -32,6 +33,8 @@ def values_of(kind: Any, name: str) -> st.SearchStrategy[Any]:
     """Good values of a setting's type."""
     if name == "preset":
         return st.sampled_from(sorted(PRESETS))
+    if name == "time_zone":
+        return st.sampled_from(["UTC", "Europe/Rome", "America/New_York", "Asia/Kolkata"])
     if name == "most_turns":
         return st.none() | st.integers(10, 1000)
     if name == "max_turns":
@@ -78,6 +81,7 @@ def test_every_field_of_every_group_has_one_flat_name() -> None:
         TopicSettings,
         RecallSettings,
         ProfileSettings,
+        SafetySettings,
         Limits,
     )
     grouped = [each.name for group in groups for each in fields(group)]

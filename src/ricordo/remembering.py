@@ -16,6 +16,7 @@ from ricordo.recall.ranking import Filters
 from ricordo.records import Owner, SessionMark, Turn, turn_id_of
 from ricordo.verbs import recall
 from ricordo.verbs.compaction import recount
+from ricordo.verbs.crises import crises_by
 from ricordo.verbs.indexing import Indexes
 from ricordo.verbs.organise import PASS, organise
 from ricordo.verbs.recall import Hits, Search
@@ -43,7 +44,7 @@ class Remembering:
         self._tools = tools
         self._setting = tools.settings.recall.embedder
         choice = Choice(embedder, "given by the program") if embedder else _shared(self._setting)
-        self.indexes = Indexes(tools.store, choice)
+        self.indexes = Indexes(tools.store, choice, crises=crises_by(tools.settings.safety))
         self._try_again_at = monotonic() + TRY_AGAIN
         # Two threads at one session would pack the same turns, and one of them for nothing.
         self._organising = [threading.Lock() for _ in range(STRIPES)]

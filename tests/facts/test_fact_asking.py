@@ -1,6 +1,7 @@
 """Reading facts with a language model: data in a fence, the same gate, patterns when it fails."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -70,14 +71,13 @@ def test_messages_stay_inside_the_fence(lines: list[str]) -> None:
     """The rules hold no word of a message, and no message can close the fence: the marker stands at its ends alone."""
     messages = [said(text, day) for day, text in enumerate(lines)]
     system, data = prompt(messages, "it")
-    marker = data["content"].split("\n", 1)[0]
+    marker = re.match(r"<<DATI (\w+)>>", data["content"])[1]  # type: ignore[index]
     assert marker in system["content"]
-    assert data["content"].startswith(f"{marker}\n")
-    assert data["content"].endswith(f"\n{marker}")
+    assert data["content"].split("\n")[-1].startswith(f"<<FINE DATI {marker}>>")
     assert data["content"].count(marker) == 2
-    assert system["content"].replace(marker, "") == prompt([said("altro")], "it")[0]["content"].replace(
-        prompt([said("altro")], "it")[1]["content"].split("\n", 1)[0], ""
-    )
+    other, its_data = prompt([said("altro")], "it")
+    its_marker = re.match(r"<<DATI (\w+)>>", its_data["content"])[1]  # type: ignore[index]
+    assert system["content"].replace(marker, "") == other["content"].replace(its_marker, "")
 
 
 @given(junk)

@@ -84,7 +84,7 @@ def checked(text: str, options: Options) -> dict[str, Any]:
     from ricordo.safety.pii import PII_KINDS, redact
     from ricordo.safety.signals import is_strong, signals
     from ricordo.safety.trust import decide
-    from ricordo.verbs.screening import phrases_for
+    from ricordo.verbs.crises import phrases_for
 
     safety = settings_from(keywords_of(options), os.environ).safety
     sign, names = crisis(text, phrases=phrases_for(safety)), signals(text)

@@ -11,6 +11,7 @@ from ricordo.facts.candidate import Candidate
 from ricordo.facts.clauses import plain
 from ricordo.person import FACT_KINDS
 from ricordo.recall.words import fold, tokens
+from ricordo.safety.crisis import crisis
 
 LONGEST = 200
 _LEARNED_FROM = frozenset({"user_said", "user_edit", "import"})
@@ -53,6 +54,8 @@ def refusal(candidate: Candidate) -> str:
     said = candidate.said
     if candidate.kind not in FACT_KINDS:
         return "unknown kind"
+    if crisis(candidate.said.text):
+        return "a cry for help is not learned from"
     if said.origin not in _LEARNED_FROM:
         return "not said by the user"
     if not candidate.quote.strip() or candidate.quote not in said.text:

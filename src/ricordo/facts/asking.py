@@ -4,7 +4,6 @@ The model is told to quote; whatever quotes nothing, orders, invents a name or b
 that fails or answers something else leaves the reading to the patterns, and the result says which of the two read.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
@@ -18,6 +17,7 @@ from ricordo.facts.objects import without_deadline
 from ricordo.facts.sameness import about_thing
 from ricordo.person import FACT_KINDS, FactKind
 from ricordo.recall.words import guess_language
+from ricordo.safety.fence import close_fence, marker, open_fence
 
 MOST_TOKENS = 800
 # What a claim may decide, so that a newer one supersedes it; the rest is named by its own words.
@@ -142,17 +142,17 @@ def ask(said: Sequence[Said], model: Model) -> Extraction:
 
 def prompt(said: Sequence[Said], language: str) -> list[dict[str, str]]:
     """The rules as system, the messages as fenced data. The marker follows from the data, which cannot hold it."""
-    seed = "\x1f".join(text for each in said for text in (each.id, each.text))
-    marker = "DATA-" + hashlib.blake2b(seed.encode("utf-8", "replace"), digest_size=8).hexdigest()
     lines = [
         json.dumps(
             {"message": number, "date": each.created_at.date().isoformat(), "text": each.text}, ensure_ascii=False
         )
         for number, each in enumerate(said, start=1)
     ]
+    word = marker(lines)
+    fenced = (open_fence(word, language), *lines, close_fence(word, language))
     return [
-        {"role": "system", "content": _RULES[language].format(marker=marker)},
-        {"role": "user", "content": "\n".join((marker, *lines, marker))},
+        {"role": "system", "content": _RULES[language].format(marker=word)},
+        {"role": "user", "content": "\n".join(fenced)},
     ]
 
 

@@ -18,6 +18,7 @@ from ricordo.recall.index import OwnerIndex
 from ricordo.recall.rows import text_to_index
 from ricordo.recall.vectors import Vectors, vectors_from_blobs, vectors_to_blobs
 from ricordo.records import Owner, SessionMark, Trace, Turn
+from ricordo.verbs.crises import Crises
 from ricordo.verbs.owner_shelf import OwnerShelf, Progress, TurnKey, split_trace
 
 BATCH = 32  # messages embedded at once
@@ -51,8 +52,17 @@ class Pause:
 class Indexes:
     """The indexes of the owners who were asked about last. Thread-safe."""
 
-    def __init__(self, store: Store, choice: Choice, *, owners: int = OWNERS, messages: int = MESSAGES) -> None:
+    def __init__(
+        self,
+        store: Store,
+        choice: Choice,
+        *,
+        owners: int = OWNERS,
+        messages: int = MESSAGES,
+        crises: Crises | None = None,
+    ) -> None:
         self._store = store
+        self.crises = crises or Crises()
         self.choice = choice
         self._most_owners, self._most_messages = owners, messages
         self._shelves: OrderedDict[UUID, OwnerShelf] = OrderedDict()
@@ -180,7 +190,7 @@ class Indexes:
         blobs = self._at_hand(shelf.owner, turns)
         fresh = self._lacking(turns, blobs)
         if fresh:
-            texts = [text_to_index(message) for turn in fresh for message in turn.messages]
+            texts = [text for turn in fresh for text in self._texts(turn)]
             made = iter(vectors_to_blobs(self.embedder.embed_passages(texts)))
             blobs |= {message.id: next(made) for turn in fresh for message in turn.messages}
             self._store.keep_traces(shelf.owner, [self._trace(turn, blobs) for turn in fresh])
@@ -193,6 +203,12 @@ class Indexes:
                         del shelf.unembedded[key]
         self._remember(shelf.owner, fresh, blobs)
         return blobs
+
+    def _texts(self, turn: Turn) -> list[str]:
+        """What is embedded of a turn: nothing where it is about a crisis."""
+        if self.crises.within(turn):
+            return ["" for _ in turn.messages]
+        return [text_to_index(message) for message in turn.messages]
 
     def _trace(self, turn: Turn, blobs: Mapping[str, bytes]) -> Trace:
         body = b"".join(blobs[message.id] for message in turn.messages)

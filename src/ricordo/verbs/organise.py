@@ -107,7 +107,8 @@ def organise(tools: Tools, indexes: Indexes, owner: Owner, session_id: str, most
         return False
     walk = _begin(tools, indexes, owner, session_id, shelf, new)
     for turn in new:
-        _assign(walk, turn)
+        if not indexes.crises.within(turn):
+            _assign(walk, turn)
     changed = tuple(topic for topic in walk.topics.values() if topic.id in walk.changed)
     change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
     if not tools.store.put_topics(owner, session_id, change):

@@ -14,8 +14,7 @@ from ricordo.prompt.shares import MemoryShares
 from ricordo.prompt.words import memory_words
 from ricordo.records import Owner
 from ricordo.verbs.condensing import newest_summary
-from ricordo.verbs.screening import quarantined
-from ricordo.verbs.tools import Known, Scope, Tools
+from ricordo.verbs.tools import Known, Scope, Tools, quarantined
 
 SUMMARIES = 24  # looked at: several may be of one session
 

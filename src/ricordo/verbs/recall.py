@@ -23,7 +23,7 @@ from ricordo.records import Message, Owner, SessionMark, Turn, turn_id_of
 from ricordo.sections import Excerpt
 from ricordo.verbs.indexing import Indexes
 from ricordo.verbs.owner_shelf import Progress
-from ricordo.verbs.tools import Scope, Tools
+from ricordo.verbs.tools import Scope, Tools, quarantined
 
 log = logging.getLogger("ricordo")
 
@@ -106,8 +106,12 @@ def recall_in_passing(
     room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
     wanted = Search(wanted_text, room)
 
+    away = quarantined(tools, scope.owner)
+
     def worth_reading(found: Ranked) -> bool:
-        return speaks(found, indexes.embedder.name) and turn_id_of(found.message_id) not in shown
+        if found.message_id in away or turn_id_of(found.message_id) in shown:
+            return False
+        return speaks(found, indexes.embedder.name)
 
     hits = ranked(tools, indexes, scope.owner, wanted, failure, worth_reading, enough=limit + 1, hurry=True)
     others = [hit for hit in hits if not _is_asked_now(hit, scope, asked.question, tools)]
@@ -148,7 +152,7 @@ def ranked(
         if turn_id not in turns:
             turns[turn_id] = tools.store.turn(owner, turn_id)
         turn = turns[turn_id]
-        if turn is None or wanted.filters.topic_id not in (None, turn.topic_id):
+        if turn is None or wanted.filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
             continue
         if turn.damage:
             damaged.append(turn.damage)

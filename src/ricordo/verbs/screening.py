@@ -12,14 +12,14 @@ from dataclasses import replace
 from ricordo.facts.candidate import Candidate
 from ricordo.person import Fact, Flag, FlagState, Subject, Summary, Trust
 from ricordo.records import Message, Owner, Turn
-from ricordo.safety.crisis import Crisis, crisis
-from ricordo.safety.phrases import CrisisPhrases, load_phrases, shipped_phrases
+from ricordo.safety.crisis import Crisis
 from ricordo.safety.pii import PII_KINDS, redact
 from ricordo.safety.signals import signals
 from ricordo.safety.trust import decide, origin_of
 from ricordo.settings import SafetySettings
+from ricordo.verbs.crises import crises_by
 from ricordo.verbs.ids import new_id
-from ricordo.verbs.tools import Tools
+from ricordo.verbs.tools import Tools, quarantined
 
 CRISIS = "crisis:"
 REMEMBERED = 4_096  # messages whose screening is kept in mind
@@ -30,15 +30,13 @@ class Screen:
 
     def __init__(self, settings: SafetySettings) -> None:
         self._settings = settings
-        self._phrases = phrases_for(settings)
+        self._crises = crises_by(settings)
         self._fit_before: OrderedDict[tuple[Owner, str], None] = OrderedDict()
         self._lock = threading.Lock()
 
     def crisis(self, message: Message) -> Crisis | None:
         """The sign of a crisis in a message."""
-        if self._settings.crisis == "off":
-            return None
-        return crisis(message.content, role=message.role, phrases=self._phrases)
+        return self._crises.sign(message)
 
     def turns(self, tools: Tools, owner: Owner, turns: Sequence[Turn]) -> frozenset[str]:
         """The ids of messages that nothing may be derived from; flags are kept for those that deserve one.
@@ -119,16 +117,6 @@ class Screen:
         state: FlagState = "quarantined" if away else "flagged"
         flag = Flag(new_id(now), subject, subject_id, session_id, rules, origin, state, now)
         return tools.store.put_flag(owner, flag)
-
-
-def phrases_for(settings: SafetySettings) -> tuple[CrisisPhrases, ...]:
-    """The shipped phrases, or those of the user's own file."""
-    return (load_phrases(settings.crisis_file),) if settings.crisis_file else shipped_phrases()
-
-
-def quarantined(tools: Tools, owner: Owner) -> frozenset[str]:
-    """The ids of everything that is kept away from prompts."""
-    return frozenset(flag.subject_id for flag in tools.store.flags(owner, state="quarantined"))
 
 
 def cleaned_claim(claim: Candidate, settings: SafetySettings) -> Candidate | None:

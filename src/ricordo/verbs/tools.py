@@ -71,3 +71,8 @@ class Scope:
     owner: Owner
     session_id: str
     agent_id: str
+
+
+def quarantined(tools: Tools, owner: Owner) -> frozenset[str]:
+    """The ids of everything that is kept away from prompts."""
+    return frozenset(flag.subject_id for flag in tools.store.flags(owner, state="quarantined"))

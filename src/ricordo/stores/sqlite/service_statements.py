@@ -88,7 +88,9 @@ ANYTHING_DUE = f"SELECT 1 FROM jobs WHERE {_DUE} LIMIT 1"
 
 TAKE_JOBS = f"""
 UPDATE jobs SET attempts = attempts + 1, leased_by = :worker, leased_until = :until
-WHERE rowid IN (SELECT rowid FROM jobs WHERE {_DUE} ORDER BY due_at, owner, kind, session_id LIMIT :limit)
+WHERE (owner, kind, session_id) IN (
+    SELECT owner, kind, session_id FROM jobs WHERE {_DUE} ORDER BY due_at, owner, kind, session_id LIMIT :limit
+)
 RETURNING {JOB_COLUMNS}
 """
 

@@ -147,4 +147,4 @@ CREATE TABLE traces (
     body         BLOB NOT NULL,
     PRIMARY KEY (owner, session_id, turn_number, embedder),
     FOREIGN KEY (owner, session_id, turn_number) REFERENCES turns (owner, session_id, turn_number) ON DELETE CASCADE
-) STRICT;
+) STRICT, WITHOUT ROWID;

@@ -33,7 +33,7 @@ CREATE TABLE facts (
     CHECK (forgotten = 0 OR text = ''),
     PRIMARY KEY (owner, agent_id, fact_id),
     FOREIGN KEY (owner, agent_id) REFERENCES people (owner, agent_id) ON DELETE CASCADE
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE summaries (
     owner       BLOB NOT NULL,
@@ -70,6 +70,6 @@ CREATE TABLE flags (
     created_at  INTEGER NOT NULL,
     PRIMARY KEY (owner, subject, subject_id),
     UNIQUE (owner, flag_id)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX flags_by_session ON flags (owner, session_id);

@@ -12,7 +12,7 @@ CREATE TABLE documents (
     bytes        INTEGER NOT NULL CHECK (bytes >= 0),
     metadata     TEXT CHECK (metadata IS NULL OR json_valid(metadata) AND length(CAST(metadata AS BLOB)) <= 1048576),
     PRIMARY KEY (owner, document_id)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX documents_by_age ON documents (owner, created_at);
 
@@ -46,7 +46,7 @@ CREATE TABLE api_keys (
     revoked_at    INTEGER,
     scopes        TEXT NOT NULL CHECK (json_valid(scopes) AND json_type(scopes) = 'array'),
     PRIMARY KEY (owner, key_id)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX api_keys_by_digest ON api_keys (digest);
 CREATE INDEX api_keys_by_tenant ON api_keys (tenant_id);
@@ -66,7 +66,7 @@ CREATE TABLE jobs (
     again_at      INTEGER,
     CHECK ((leased_until IS NULL) = (leased_by = '')),
     PRIMARY KEY (owner, kind, session_id)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX jobs_by_due ON jobs (due_at);
 CREATE INDEX jobs_by_tenant ON jobs (tenant_id);
