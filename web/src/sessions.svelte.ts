@@ -16,13 +16,17 @@ class Sessions {
   loaded = $state(false);
   failed = $state(false);
   cursor = $state<string | null>(null);
+  #named = new Map<string, string>(); // first words of sessions whose title is still being made
   #going = new Map<string, ReturnType<typeof setTimeout>>();
   #asked = 0;
 
   constructor() {
     hear((news) => {
       if (news.kind === "removed") this.items = this.items.filter((each) => each.id !== news.session);
-      else if (news.kind !== "documents") this.load();
+      else if (news.kind !== "documents") {
+        if (news.session && news.title) this.#named.set(news.session, news.title);
+        this.load();
+      }
     });
     addEventListener("pagehide", () => this.#finish());
   }
@@ -62,6 +66,7 @@ class Sessions {
 
   /** A session that has just begun stands in the list at once, before the server is asked for it. */
   begun(id: string, title: string): void {
+    this.#named.set(id, title);
     if (this.archived || this.find(id)) return;
     const now = new Date().toISOString();
     this.items = [
@@ -140,7 +145,9 @@ class Sessions {
   }
 
   #visible(items: Session[]): Session[] {
-    return items.filter((each) => !this.#going.has(each.id));
+    return items
+      .filter((each) => !this.#going.has(each.id))
+      .map((each) => (each.title === null ? { ...each, title: this.#named.get(each.id) ?? null } : each));
   }
 }
 

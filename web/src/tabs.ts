@@ -2,7 +2,7 @@
 
 const channel = "BroadcastChannel" in window ? new BroadcastChannel("ricordo") : null;
 
-export type News = { kind: "session" | "removed" | "documents" | "erased"; session?: string };
+export type News = { kind: "session" | "removed" | "documents" | "erased"; session?: string; title?: string };
 
 export function tell(news: News): void {
   channel?.postMessage(news);

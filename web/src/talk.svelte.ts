@@ -300,9 +300,10 @@ class Talk {
     }
     this.session = session;
     this.gone = false;
-    sessions.begun(session, shown.query.slice(0, 60));
+    const title = shown.query.slice(0, 60);
+    sessions.begun(session, title);
     if (route.view === "chat") route.name(session);
-    tell({ kind: "session", session });
+    tell({ kind: "session", session, title });
   }
 
   #leave(): void {
