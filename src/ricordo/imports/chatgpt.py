@@ -1,0 +1,166 @@
+"""ChatGPT's export: each conversation a tree of nodes, of which one branch was last shown.
+
+In: one conversation of `conversations.json`, or of its numbered shards. Out: its branches as messages. What the site
+never shows (marked as hidden, or an empty system message) is passed over; tool calls and their results are kept.
+"""
+
+import re
+from typing import Any
+
+from ricordo.imports.conversation import Conversation, Problem, Said
+from ricordo.imports.tree import branches, nearest, without
+from ricordo.imports.values import call, content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
+from ricordo.records import Json
+
+_KNOWN = (
+    "id",
+    "conversation_id",
+    "title",
+    "create_time",
+    "update_time",
+    "mapping",
+    "current_node",
+    "moderation_results",
+)
+_KNOWN_OF_MESSAGE = (
+    "id",
+    "author",
+    "create_time",
+    "update_time",
+    "content",
+    "status",
+    "weight",
+    "end_turn",
+    "recipient",
+)
+_CITED = re.compile(r"【[^【】]*】")
+
+
+def chatgpt(value: Any, place: str, fallback: str) -> Conversation | Problem | None:
+    """One conversation; None for an entry that is none, such as a folder."""
+    fields = mapping(value)
+    if not fields:
+        return Problem(place, "is not a conversation: expected an object with 'mapping'")
+    nodes = mapping(fields.get("mapping"))
+    if not nodes:
+        return None
+    if fields.get("is_do_not_remember") is True:
+        return Problem(place, "is marked as not to be remembered; left out", "left out")
+    said = {name: _said(name, node, nodes) for name, node in nodes.items()}
+    parents = {name: _parent(node) for name, node in nodes.items()}
+
+    def hidden(name: str) -> bool:
+        return said[name] is None
+
+    current = nearest(parents, identifier(fields.get("current_node")), hidden)
+    visible = without(parents, hidden)
+    paths = branches(visible, current, lambda name: _is_user(said[name]))
+    return Conversation(
+        id=identifier(fields.get("conversation_id"), fields.get("id")) or fallback,
+        place=place,
+        paths=tuple(tuple(each for name in path if (each := said[name])) for path in paths),
+        title=text(fields.get("title")),
+        created_at=moment(fields.get("create_time")),
+        updated_at=moment(fields.get("update_time")),
+        metadata={"model": identifier(fields.get("default_model_slug")) or None},
+        raw=rest(fields, *_KNOWN, "default_model_slug"),
+    )
+
+
+def _parent(node: Any) -> str | None:
+    return identifier(mapping(node).get("parent")) or None
+
+
+def _is_user(said: Said | None) -> bool:
+    return said is not None and said.role == "user"
+
+
+def _said(name: str, node: Any, nodes: Json) -> Said | None:
+    """The message of a node; None if it has none or the site hides it."""
+    message = mapping(mapping(node).get("message"))
+    details = mapping(message.get("metadata"))
+    author = mapping(message.get("author"))
+    role, speaker = role_of(author.get("role"))
+    content = mapping(message.get("content"))
+    instructions = details.get("is_user_system_message") is True
+    if not message or (details.get("is_visually_hidden_from_conversation") is True and not instructions):
+        return None
+    words, attached, thoughts = _words(content, details)
+    recipient = text(message.get("recipient"))
+    calls: tuple[Json, ...] = ()
+    if instructions:
+        role = "system"  # what the user set for all conversations
+    elif role == "assistant" and recipient not in ("", "all"):
+        calls, words = (call(recipient, words, name),), ""
+    if not words.strip() and not calls:
+        return None
+    return Said(
+        id=identifier(message.get("id")) or name,
+        role=role,
+        content=words,
+        created_at=moment(message.get("create_time")),
+        tool_calls=calls,
+        tool_call_id=_called_by(node, nodes) if role == "tool" else None,
+        name=(text(author.get("name")) or None) if role == "tool" else speaker,
+        metadata={
+            "model": text(details.get("model_slug")) or None,
+            "attachments": [*listed(details.get("attachments")), *attached] or None,
+            "thoughts": thoughts or None,
+        },
+        raw={
+            **rest(message, *_KNOWN_OF_MESSAGE, "metadata", "channel"),
+            **rest(details, "model_slug", "attachments", "is_user_system_message", "parent_id", "request_id"),
+        },
+    )
+
+
+def _words(content: Json, details: Json) -> tuple[str, list[Any], str]:
+    """Words, what is attached, and what was thought, of a message's content by its type."""
+    kind = text(content.get("content_type"))
+    if kind == "thoughts":
+        each = [mapping(thought) for thought in listed(content.get("thoughts"))]
+        return "", [], joined(text(one.get("content")) or text(one.get("summary")) for one in each)
+    if kind == "reasoning_recap":
+        return "", [], text(content.get("content"))
+    if kind == "user_editable_context":
+        parts = [text(content.get("user_profile")), text(content.get("user_instructions"))]
+        data = mapping(details.get("user_context_message_data"))
+        about = [text(data.get("about_user_message")), text(data.get("about_model_message"))]
+        return joined(about) or joined(parts), [], ""
+    if "parts" in content:
+        words, attached = content_of(content.get("parts"))
+        return _cited(words, details), attached, ""
+    for field in ("text", "result", "content"):
+        if text(content.get(field)):
+            return text(content.get(field)), [], ""
+    return "", [], ""
+
+
+def _cited(words: str, details: Json) -> str:
+    """The words with each citation mark replaced by what it cites, from the last to the first."""
+    marks = []
+    for each in listed(details.get("citations")):
+        fields, source = mapping(each), mapping(mapping(each).get("metadata"))
+        start, end = fields.get("start_ix"), fields.get("end_ix")
+        url, title = text(source.get("url")), text(source.get("title"))
+        if isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(words) and (url or title):
+            marks.append((start, end, f"[{title or url}]({url})" if url else f"[{title}]"))
+    last = len(words)
+    for start, end, shown in sorted(marks, reverse=True):
+        if end <= last and _CITED.fullmatch(words[start:end]):
+            words, last = words[:start] + shown + words[end:], start
+    return words
+
+
+def _called_by(node: Any, nodes: Json) -> str | None:
+    """The nearest call above a tool's result: results follow their call, perhaps with other results between."""
+    name, left = _parent(node), 8
+    while name is not None and left:
+        message = mapping(mapping(nodes.get(name)).get("message"))
+        role = mapping(message.get("author")).get("role")
+        if role == "assistant" and text(message.get("recipient")) not in ("", "all"):
+            return name
+        if role == "user":
+            return None
+        name, left = _parent(nodes.get(name)), left - 1
+    return None

@@ -1,0 +1,189 @@
+"""SQLite files of other programs: LangChain's history, OpenAI Agents sessions, LlamaIndex memory, mem0's history.
+
+In: a database file, opened for reading only and trusted with nothing. Out: conversations, one at a time, while the
+database walks its rows in order; no more than one conversation is in memory.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ricordo.imports.chatapi import MOST_MESSAGES, agent_said, langchain_said, said_in_api
+from ricordo.imports.conversation import Conversation, Problem, Said
+from ricordo.imports.mem0 import BATCH, note, noted
+from ricordo.imports.sources import Progress
+from ricordo.imports.values import identifier, mapping, moment, text
+
+Reader = Callable[[Any, str, Any], Said | None]
+Columns = dict[str, set[str]]
+
+_READERS: dict[str, Reader] = {
+    "openai-agents": agent_said,
+    "langchain": langchain_said,
+    "llamaindex": lambda value, number, at: said_in_api(mapping(value), number, at),
+}
+_DATES = "SELECT created_at, updated_at FROM agent_sessions WHERE session_id = ?"
+_AGENTS = ("agent_messages", {"session_id", "message_data"})
+_LANGCHAIN = ("message_store", {"session_id", "message"})
+_MEM0 = ("history", {"memory_id", "new_memory"})
+_OLD_MEM0 = ("history", {"memory_id", "new_value"})
+_LLAMA = {"key", "role", "status", "data"}
+
+
+def detect_database(path: Path) -> str | None:
+    """Whose database it is; None if it is nobody's that is known here."""
+    try:
+        with closing(_opened(path)) as database:
+            return _format_of(_tables(database))
+    except sqlite3.Error:
+        return None
+
+
+def read_database(path: Path, form: str, name: str, progress: Progress) -> Iterator[Conversation | Problem]:
+    """The conversations of a database, by session."""
+    try:
+        with closing(_opened(path)) as database:
+            tables = _tables(database)
+            if form in ("openai-agents", "langchain", "llamaindex"):
+                yield from _sessions(database, tables, form, name, progress)
+            else:
+                yield from _memories(database, tables, name, progress)
+    except sqlite3.Error as error:
+        yield Problem(name, f"cannot be read further ({error}); copy the database again")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write; a database whose log is not beside it is read as it lies."""
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        database = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, isolation_level=None)
+        try:
+            for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+                database.execute(f"PRAGMA {pragma}")
+            database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            database.close()
+            if mode != "mode=ro":
+                raise
+            continue
+        except BaseException:
+            database.close()
+            raise
+        database.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+        return database
+    raise sqlite3.OperationalError("unable to open the database")
+
+
+def _tables(database: sqlite3.Connection) -> Columns:
+    """The tables and their columns; views and virtual tables run code of theirs and do not count."""
+    found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'")
+    return {name: {row[1] for row in database.execute(f"PRAGMA table_info({_quoted(name)})")} for (name,) in found}
+
+
+def _format_of(tables: Columns) -> str | None:
+    if _has(tables, _AGENTS):
+        return "openai-agents"
+    if _has(tables, _LANGCHAIN) or _langchain(tables):
+        return "langchain"
+    if _has(tables, _MEM0) or _has(tables, _OLD_MEM0):
+        return "mem0"
+    if any(columns >= _LLAMA for columns in tables.values()):
+        return "llamaindex"
+    return None
+
+
+def _has(tables: Columns, wanted: tuple[str, set[str]]) -> bool:
+    return tables.get(wanted[0], set()) >= wanted[1]
+
+
+def _langchain(tables: Columns) -> str:
+    """The table of LangChain's history, which may have been given another name."""
+    if _has(tables, _LANGCHAIN):
+        return "message_store"
+    return next((name for name, columns in tables.items() if {"id", "session_id", "message"} <= columns), "")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _query(tables: Columns, form: str) -> str:
+    """What selects id, session, message and time of a table in the order of the talk."""
+    if form == "llamaindex":
+        table = next((name for name, columns in tables.items() if columns >= _LLAMA), "")
+        return f"SELECT id, key, data, timestamp FROM {_quoted(table)} ORDER BY key, timestamp, id"
+    table, message = ("agent_messages", "message_data") if form == "openai-agents" else (_langchain(tables), "message")
+    columns = tables.get(table, set())
+    dated = next((each for each in ("created_at", "timestamp") if each in columns), "NULL")
+    number = "id" if "id" in columns else "rowid"
+    return f"SELECT {number}, session_id, {message}, {dated} FROM {_quoted(table)} ORDER BY session_id, {number}"
+
+
+def _sessions(
+    database: sqlite3.Connection, tables: Columns, form: str, name: str, progress: Progress
+) -> Iterator[Conversation | Problem]:
+    query = _query(tables, form)
+    total = _count(database, query)
+    dated = {"session_id", "created_at", "updated_at"} <= tables.get("agent_sessions", set())
+    for session, rows in groupby(enumerate(database.execute(query), start=1), key=lambda row: row[1][1]):
+        place = f"{name}, session {session!r}"
+        path: list[Said] = []
+        for done, (number, _, message, at) in rows:
+            progress(done, total)
+            found = _message(message, str(number), at, _READERS[form])
+            if isinstance(found, str):
+                yield Problem(f"{place}, row {number}", found)
+            elif found and len(path) < MOST_MESSAGES:
+                path.append(found)
+            elif found:
+                left = f"the conversation ends after {MOST_MESSAGES} messages; this one is left out"
+                yield Problem(f"{place}, row {number}", left, "left out")
+        dates = database.execute(_DATES, (session,)).fetchone() if dated else None
+        first, last = dates or (None, None)
+        key = identifier(session) or f"{name}#unnamed"
+        yield Conversation(key, place, (tuple(path),), None, moment(first), moment(last), metadata={"key": key})
+
+
+def _count(database: sqlite3.Connection, query: str) -> int:
+    table = query.partition(" FROM ")[2].partition(" ORDER BY ")[0]
+    return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+def _message(written: Any, number: str, at: Any, said: Reader) -> Said | str | None:
+    """One row's message, or what is wrong with it."""
+    try:
+        value = json.loads(written, strict=False) if isinstance(written, str | bytes) else None
+    except (ValueError, RecursionError) as error:
+        return f"is not JSON ({error})"
+    if not mapping(value):
+        return "is not a message: expected a JSON object"
+    return said(value, number, moment(at))
+
+
+def _memories(
+    database: sqlite3.Connection, tables: Columns, name: str, progress: Progress
+) -> Iterator[Conversation | Problem]:
+    """What each memory says last, unless it was deleted."""
+    columns = tables.get("history", set())
+    words = "new_memory" if "new_memory" in columns else "new_value"
+    dates = [each for each in ("updated_at", "created_at", "timestamp") if each in columns]
+    deleted = "is_deleted" if "is_deleted" in columns else "0"
+    event = "event" if "event" in columns else "''"
+    query = (
+        f"SELECT memory_id, {words}, {deleted}, {event}, coalesce({', '.join([*dates, 'NULL', 'NULL'])}), max(rowid) "
+        "FROM history GROUP BY memory_id ORDER BY max(rowid)"
+    )
+    batch: list[Said] = []
+    for done, (memory, said, gone, what, at, _) in enumerate(database.execute(query), start=1):
+        progress(done, done)
+        if gone or what == "DELETE" or not text(said).strip():
+            continue
+        batch.append(note(identifier(memory), said, {"created_at": at}))
+        if len(batch) == BATCH:
+            yield noted(name, name, batch)
+            batch = []
+    if batch:
+        yield noted(name, name, batch)
