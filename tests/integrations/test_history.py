@@ -1,0 +1,134 @@
+"""A session as a list of messages: appended to, replaced in one moment, taken from the front."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo import Memory
+from ricordo.errors import StoreUnavailable
+from ricordo.integrations.history import History, Words
+from ricordo.stores.memory import MemoryStore
+from ricordo.testing.clock import FakeClock
+
+roles = st.sampled_from(["user", "assistant", "system", "tool"])
+numbers = st.integers(0, 6)
+batches = st.lists(roles, max_size=8)
+steps = st.one_of(
+    st.tuples(st.just("append"), batches),
+    st.tuples(st.just("replace"), st.tuples(batches, numbers)),
+    st.tuples(st.just("remove"), st.integers(-7, 6)),
+    st.tuples(st.just("remove_oldest"), numbers),
+    st.tuples(st.just("set_aside"), numbers),
+    st.tuples(st.just("clear_aside"), st.none()),
+)
+
+
+def _memory() -> Memory:
+    return Memory(MemoryStore(), clock=FakeClock(datetime(2026, 5, 1, tzinfo=UTC)))
+
+
+def _words(number: int, role: str) -> Words:
+    return Words(role, f"message {number}", {"number": number}, tool_call_id="c" if role == "tool" else None)
+
+
+@given(st.lists(steps, max_size=12))
+def test_a_history_is_a_list(given_steps: list[tuple[str, object]]) -> None:
+    """Whatever is done to a history, it reads like two plain lists to which the same was done."""
+    with _memory() as memory:
+        history = History(memory, "s", user_id="ada")
+        aside: list[str] = []
+        active: list[str] = []
+        count = 0
+        for verb, argument in given_steps:
+            roles_of = argument if verb == "append" else argument[0] if verb == "replace" else ()
+            new = [_words(count + n, role) for n, role in enumerate(roles_of)]
+            count += len(new)
+            texts = [each.content for each in new]
+            if verb == "append":
+                history.append(new)
+                active += texts
+            elif verb == "replace":
+                history.replace(new, keep=argument[1])
+                active[argument[1] :] = texts
+            elif verb == "remove":
+                gone = history.remove(argument)
+                assert (gone is not None) == (-len(active) <= argument < len(active))
+                if gone is not None:
+                    assert active.pop(argument) == gone.message.content
+            elif verb == "remove_oldest":
+                assert [each.message.content for each in history.remove_oldest(argument)] == active[:argument]
+                del active[:argument]
+            elif verb == "set_aside":
+                assert [each.message.content for each in history.set_aside(argument)] == active[:argument]
+                aside += active[:argument]
+                del active[:argument]
+            else:
+                history.clear_aside()
+                aside.clear()
+            assert [each.message.content for each in history.read()] == active
+            assert [each.message.content for each in history.read(aside=True)] == aside + active
+            assert [[each.message.content for each in part] for part in history.split()] == [aside, active]
+        assert all(each.message.metadata["number"] == int(each.message.content.split()[1]) for each in history.read())
+        assert memory.verify().ok
+
+
+class _Failing(MemoryStore):
+    """A store that goes away at a chosen call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fails_at = ""
+
+    def load(self, session, turns):  # type: ignore[no-untyped-def]
+        if self.fails_at == "load":
+            raise StoreUnavailable("away")
+        return super().load(session, turns)
+
+    def update_session(self, owner, session_id, changes):  # type: ignore[no-untyped-def]
+        if self.fails_at == "update_session":
+            raise StoreUnavailable("away")
+        return super().update_session(owner, session_id, changes)
+
+    def delete_turns(self, owner, session_id, numbers):  # type: ignore[no-untyped-def]
+        if self.fails_at == "delete_turns":
+            raise StoreUnavailable("away")
+        return super().delete_turns(owner, session_id, numbers)
+
+
+@pytest.mark.parametrize(("fails_at", "expected"), [("load", "old"), ("update_session", "old"), ("delete_turns", "new")])
+def test_replacing_happens_in_one_moment(fails_at: str, expected: str) -> None:
+    """Wherever replacing breaks off, the history is the old one or the new one, and the next one works."""
+    store = _Failing()
+    with Memory(store) as memory:
+        history = History(memory, "s", user_id="ada")
+        history.append([_words(n, role) for n, role in enumerate(["user", "assistant", "user", "assistant"])])
+        old = ["message 0", "message 1", "message 2", "message 3"]
+        store.fails_at = fails_at
+        with pytest.raises(StoreUnavailable):
+            history.replace([_words(7, "user"), _words(8, "assistant")])
+        left = [each.message.content for each in history.read()]
+        assert left == (old if expected == "old" else ["message 7", "message 8"])
+        store.fails_at = ""
+        history.replace([_words(9, "user")])
+        assert [each.message.content for each in history.read(aside=True)] == ["message 9"]
+        assert len(memory.session("s", user_id="ada").history()) == 1
+
+
+def test_a_batch_with_a_bad_message_is_not_written() -> None:
+    """Messages are checked before the first of them is written."""
+    with _memory() as memory:
+        history = History(memory, "s", user_id="ada")
+        with pytest.raises(Exception, match="content"):
+            history.append([_words(1, "user"), Words("assistant", "with \x00 inside", {})])
+        assert history.read() == []
+
+
+def test_users_have_histories_of_their_own() -> None:
+    """The same session id is another history for another user."""
+    with _memory() as memory:
+        History(memory, "s", user_id="ada").append([_words(1, "user")])
+        assert History(memory, "s", user_id="bob").read() == []
+
+
