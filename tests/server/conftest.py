@@ -1,4 +1,4 @@
-"""A client of a fresh server; and over all tests of this folder, a log that holds no secret and nothing that was said."""
+"""A client of a fresh server; and over all tests of this folder, a log without secrets and without what was said."""
 
 import io
 import logging

@@ -8,7 +8,7 @@ TEXT = f"# Food\n\nThe {SPOKEN} eats leaves.\n\n# Sleep\n\nIt sleeps in the shad
 
 
 def test_a_text_is_added_read_and_removed(client: TestClient) -> None:
-    """The same content again is known (200); passages come in order with what stands around them; deleted, all is gone."""
+    """The same content again is known (200); passages come in order, with what is around them; deleted, all is gone."""
     made = client.post("/documents", json={"title": "Animals", "text": TEXT}, headers=ANNA)
     assert made.status_code == 201
     again = client.post("/documents", json={"title": "Animals", "text": TEXT}, headers=ANNA)

@@ -1,4 +1,4 @@
-"""A server behind a real socket: clients that hang up, streams that come piece by piece, and an end that loses nothing."""
+"""A server behind a real socket: clients that hang up, streams piece by piece, and an end that loses nothing."""
 
 import http.client
 import json
@@ -83,17 +83,20 @@ def test_a_client_that_hangs_up_loses_nothing() -> None:
 def test_many_readers_follow_one_answer() -> None:
     """Whoever follows, from the start or from the middle, gets every event once and in order."""
     model = Gated()
-    with live(service(llm=model, port=0)) as port, ThreadPoolExecutor(8) as pool:
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
-            connection.sendall(asked())
-            assert model.begun.wait(20)
-            paths = [f"/chat/t1/stream?user_id=anna&after={after}" for after in (0, 1, 2, 0, 1, 2, 3, 0)]
-            readers = [pool.submit(get, port, path) for path in paths]
-            model.gate.set()
-            whole = events(readers[0].result(20)[1])
-            for path, reader in zip(paths, readers, strict=True):
-                assert events(reader.result(20)[1]) == whole[int(path.rpartition("=")[2]) :]
-            read_until(connection, b"event: done")
+    with (
+        live(service(llm=model, port=0)) as port,
+        ThreadPoolExecutor(8) as pool,
+        socket.create_connection(("127.0.0.1", port), timeout=20) as connection,
+    ):
+        connection.sendall(asked())
+        assert model.begun.wait(20)
+        paths = [f"/chat/t1/stream?user_id=anna&after={after}" for after in (0, 1, 2, 0, 1, 2, 3, 0)]
+        readers = [pool.submit(get, port, path) for path in paths]
+        model.gate.set()
+        whole = events(readers[0].result(20)[1])
+        for path, reader in zip(paths, readers, strict=True):
+            assert events(reader.result(20)[1]) == whole[int(path.rpartition("=")[2]) :]
+        read_until(connection, b"event: done")
 
 
 def test_a_server_that_is_told_to_stop_finishes_its_answers(tmp_path: Path) -> None:

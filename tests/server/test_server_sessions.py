@@ -40,7 +40,8 @@ def test_what_a_session_cannot_be_is_refused(client: TestClient) -> None:
     assert a_problem(client.post("/sessions", json={"titel": "x"}), 422)["field"] == "titel"
     assert a_problem(client.get("/sessions?cursor=nonsense"), 422)["field"] == "cursor"
     for method, path, body in (
-        ("GET", "", None), ("PATCH", "", {}), ("DELETE", "", None), ("DELETE", "/history", None), ("POST", "/end", None),
+        ("GET", "", None), ("PATCH", "", {}), ("DELETE", "", None), ("DELETE", "/history", None),
+        ("POST", "/end", None),
         ("GET", "/messages", None), ("POST", "/messages", {"role": "user", "content": "x"}), ("GET", "/topics", None),
         ("GET", "/context?question=x", None), ("GET", "/export", None), ("GET", "/receipts", None),
         ("GET", "/receipts/1", None), ("GET", "/summaries", None), ("POST", "/forget-derived", None),
