@@ -106,6 +106,10 @@ class Knowing:
         return self._tools.settings.profile.remember_person == "on"
 
     def _begun(self, scope: Scope) -> bool:
+        """Whether anything was answered in the session before."""
+        session = self._tools.store.session(scope.owner, scope.session_id)
+        if session is None or session.turn_count > 1:
+            return session is not None
         return any(not turn.is_open for turn in self._tools.store.turns(scope.owner, scope.session_id, last=2))
 
     def _name(self, owner: Owner, session_id: str) -> None:

@@ -56,8 +56,8 @@ class Words:
 
 
 def _has(rows: Rows, row: int) -> bool:
-    at = int(np.searchsorted(rows, row))
-    return at < len(rows) and int(rows[at]) == row
+    at = rows.searchsorted(row)  # the array's own: asked a hundred times a question, the function around it would show
+    return bool(at < len(rows) and rows[at] == row)
 
 
 def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Words:
