@@ -46,6 +46,7 @@ class Placed:
     message: Message
     turn_number: int
     position: int
+    turn_metadata: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +120,20 @@ class History:
             self._load(said[first:last], 0)
             self._add(messages[last])  # not loaded but said, so that work beside the chat begins
 
-    def replace(self, messages: Sequence[Words], *, keep: int = 0) -> None:
-        """Put these messages after the first `keep` active ones, in place of the others, in one moment."""
+    def replace(self, messages: Sequence[Words], *, keep: int = 0, with_aside: bool = False) -> None:
+        """Put these messages after the first `keep` active ones, in place of the others, in one moment.
+
+        With `with_aside` they stand in place of all there is, also of what was set aside.
+        """
         said = [self._checked(each) for each in messages]
         with self._lock.lock:
-            self._replace(said, keep)
+            self._replace(said, keep, with_aside=with_aside)
+
+    def insert(self, messages: Sequence[Words]) -> None:
+        """Put messages before the first active one."""
+        said = [self._checked(each) for each in messages]
+        with self._lock.lock:
+            self._replace([*said, *(each.message for each in self.read())], 0)
 
     def remove(self, position: int) -> Placed | None:
         """Remove one active message by its position; None if there is none there."""
@@ -190,7 +200,7 @@ class History:
         after = None if aside or not mark.turn else mark.turn - 1
         turns = self._memory.store.turns(self._owner, self._session.id, after=after)
         placed = [
-            Placed(message, turn.turn_number, position)
+            Placed(message, turn.turn_number, position, turn.metadata)
             for turn in turns
             if mark.shows(turn)
             for position, message in enumerate(turn.messages)

@@ -8,6 +8,7 @@ itself, to be read and not written: whatever ends in `("ricordo", "facts")` or `
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -89,7 +90,7 @@ class RicordoStore(BaseStore):
                 results[position] = self._read(owner, op)
         for owner, wanted in puts.items():
             items = [(op, self._item(op)) for op in wanted.values()]
-            self._shelf.write(owner, ITEMS, lambda desk, items=items: _put(desk, items))
+            self._shelf.write(owner, ITEMS, partial(_put, items))
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -168,7 +169,7 @@ class RicordoStore(BaseStore):
         """Begin the time of what was read anew."""
         mortal = [item for item in found if item.minutes is not None] if wanted else []
         if mortal:
-            self._shelf.write(owner, ITEMS, lambda desk: [desk.renew(item) for item in mortal])
+            self._shelf.write(owner, ITEMS, partial(_renew, mortal))
 
     # Ranking
 
@@ -207,12 +208,17 @@ class RicordoStore(BaseStore):
         return scores
 
 
-def _put(desk: Desk, items: Sequence[tuple[PutOp, shelves.Item]]) -> None:
+def _put(items: Sequence[tuple[PutOp, shelves.Item]], desk: Desk) -> None:
     for op, item in items:
         if op.value is None:
             desk.remove(item.place, item.key)
         else:
             desk.put(item)
+
+
+def _renew(items: Sequence[shelves.Item], desk: Desk) -> None:
+    for item in items:
+        desk.renew(item)
 
 
 def _reach(op: Op) -> Namespace:

@@ -1,0 +1,246 @@
+"""LangChain on Ricordo: a middleware that gives an agent its memory, and a chat message history for older code.
+
+In: the messages of an agent. Out: for the model, the system prompt with what is known of the user, the recent turns
+that fit and what was recalled; for the store, the question before anything else happens and then the whole turn with
+its tool calls. Nothing of a user is kept in the objects themselves.
+"""
+
+import asyncio
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.config import get_config
+
+from ricordo.context import Context
+from ricordo.errors import BudgetError, RicordoError
+from ricordo.integrations.calls import paired
+from ricordo.integrations.history import History
+from ricordo.integrations.langchain_messages import NOTE, from_context, from_message, to_words
+from ricordo.integrations.whose import Whose, check_whose, owner_of, user_of
+from ricordo.limits import check_id
+from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.receipt import Receipt
+from ricordo.records import Turn
+from ricordo.safety.crisis import SafeReply, reply
+from ricordo.session import Session
+from ricordo.tokens import content_tokens
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+log = logging.getLogger("ricordo")
+
+RECEIPTS = 1_024  # of turns that are being answered
+
+
+def thread_of(config: RunnableConfig) -> str:
+    """The thread of a graph, which is the session unless told otherwise."""
+    return str(config["configurable"]["thread_id"])
+
+
+class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Gives an agent its memory: `create_agent(model, tools, middleware=[RicordoMiddleware(memory, user_id=...)])`.
+
+    `user_id` and `session_id` are ids, or functions that read them from the config of a run, for one agent that serves
+    many. Without a session id it is the run's `thread_id`. `budget` is the model's whole window in tokens, from the
+    settings where none is given: tools, system prompt, history and the answer's reserve all count. In a crisis the
+    fixed reply is given and no model is asked.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        user_id: Whose[RunnableConfig],
+        session_id: Whose[RunnableConfig] = thread_of,
+        agent_id: str = DEFAULT_AGENT,
+        budget: int | None = None,
+        on_crisis: SafeReply = reply,
+    ) -> None:
+        super().__init__()
+        check_whose(user_id)
+        self._memory = memory
+        self._whose = user_id
+        self._where = session_id
+        self._agent_id = check_id("agent_id", agent_id)
+        self._budget = budget
+        self._on_crisis = on_crisis
+        self._receipts: OrderedDict[str, Receipt] = OrderedDict()
+        self._lock = Lock()
+
+    # The question, before anything else happens
+
+    def before_agent(self, state: AgentState[Any], runtime: "Runtime[Any]") -> None:
+        """Keep the question; sent again with the same id, it is kept once."""
+        asked, _ = _split(state["messages"])
+        if asked is not None:
+            self._kept(asked)
+
+    async def abefore_agent(self, state: AgentState[Any], runtime: "Runtime[Any]") -> None:
+        """See `before_agent`."""
+        await asyncio.to_thread(self.before_agent, state, runtime)
+
+    # What the model reads
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any] | AIMessage:
+        """Ask the model with the composed context in place of the raw messages."""
+        composed = self._composed(request)
+        return composed if isinstance(composed, AIMessage) else handler(composed)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any] | AIMessage:
+        """See `wrap_model_call`."""
+        composed = await asyncio.to_thread(self._composed, request)
+        return composed if isinstance(composed, AIMessage) else await handler(composed)
+
+    def _composed(self, request: ModelRequest[Any]) -> ModelRequest[Any] | AIMessage:
+        """The request with what is remembered; the fixed reply in a crisis; as it came where nothing is asked."""
+        asked, after = _split(request.messages)
+        if asked is None or not asked.text.strip():
+            return request
+        try:
+            context = self._context(request, asked, after)
+        except RicordoError as error:  # memory may fail, the chat may not
+            self._warn("context", error)
+            return request
+        if context.crisis and not after:
+            return AIMessage(self._on_crisis(context.crisis))
+        if asked.id:
+            self._note(asked.id, context.receipt)
+        messages = [from_context(each) for each in paired(context.messages)]
+        first = messages[0] if messages else None
+        system = first if isinstance(first, SystemMessage) else None
+        messages = messages[1:] if system else messages
+        question = messages.pop() if messages else asked
+        return request.override(system_message=system, messages=[*messages, _asking(asked, str(question.text)), *after])
+
+    def _context(self, request: ModelRequest[Any], asked: HumanMessage, after: Sequence[AnyMessage]) -> Context:
+        session = self._session()
+        limit = self._budget or self._memory.settings.budget.model_limit
+        system = request.system_message.text if request.system_message else None
+        taken = self._tokens(request.tools, after)
+        try:
+            return session.context(str(asked.text), system=system, budget=max(limit - taken, 0))
+        except BudgetError:
+            if taken:
+                self._warn("context", BudgetError(f"tools and tool messages take {taken} of {limit} tokens"))
+            return session.context(str(asked.text), system=system, budget=limit)
+
+    def _tokens(self, tools: Sequence[Any], after: Sequence[AnyMessage]) -> int:
+        """What is sent beside the context: tools, and what was said since the question."""
+        counter = self._memory.counter
+        shapes = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in tools]
+        said = [to_words(message) for message in after]
+        return sum(counter.count(json.dumps(shape, default=str)) for shape in shapes) + sum(
+            content_tokens(each.content, each.tool_calls, counter) + counter.message_overhead for each in said
+        )
+
+    # The turn, once it is whole
+
+    def after_agent(self, state: AgentState[Any], runtime: "Runtime[Any]") -> None:
+        """Keep what the agent did and said; a turn that is kept already stays as it is."""
+        asked, said = _split(state["messages"])
+        if asked is None:
+            return
+        try:
+            self._keep(asked, said)
+        except RicordoError as error:
+            self._warn("after_agent", error)
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: "Runtime[Any]") -> None:
+        """See `after_agent`."""
+        await asyncio.to_thread(self.after_agent, state, runtime)
+
+    def _keep(self, asked: HumanMessage, said: Sequence[AnyMessage]) -> None:
+        session = self._session()
+        turn = self._memory.store.turn(owner_of(self._memory, session.user_id), asked.id or "") or self._kept(asked)
+        if turn is None or not turn.is_open:
+            return
+        final = said[-1] if said and isinstance(said[-1], AIMessage) and not said[-1].tool_calls else None
+        history = History(self._memory, session.id, user_id=session.user_id, agent_id=self._agent_id)
+        history.append([to_words(message) for message in (said[:-1] if final else said)[len(turn.steps) :]])
+        if final is not None:
+            words = to_words(final)
+            notes = {"query": to_words(asked).metadata.get(NOTE), "response": words.metadata.get(NOTE)}
+            told = {NOTE: {part: note for part, note in notes.items() if note}}
+            session.answer(turn.id, words.content, metadata=told, receipt=self._taken(turn.id))
+
+    def _kept(self, asked: HumanMessage) -> Turn | None:
+        """The turn of a question, kept now or before; None, and the chat goes on, where it cannot be."""
+        words = to_words(asked)
+        told = {NOTE: {"query": words.metadata[NOTE]}} if words.metadata else None
+        try:
+            kept = self._session().ask(words.content, turn_id=asked.id, metadata=told, created_at=words.created_at)
+        except RicordoError as error:
+            self._warn("before_agent", error)
+            return None
+        return kept.turn
+
+    # Whose
+
+    def _session(self) -> Session:
+        config = get_config()
+        user, session = user_of(self._whose, config), user_of(self._where, config)
+        return self._memory.session(session, user_id=user, agent_id=self._agent_id)
+
+    def _note(self, turn_id: str, receipt: Receipt) -> None:
+        with self._lock:
+            self._receipts[turn_id] = receipt
+            if len(self._receipts) > RECEIPTS:
+                self._receipts.popitem(last=False)
+
+    def _taken(self, turn_id: str) -> Receipt | None:
+        with self._lock:
+            return self._receipts.pop(turn_id, None)
+
+    def _warn(self, operation: str, error: RicordoError) -> None:
+        log.warning("the agent goes on without: %s", error, extra={"operation": operation})
+
+
+class RicordoChatMessageHistory(BaseChatMessageHistory):
+    """The messages of one session, for `RunnableWithMessageHistory` and other code of that age."""
+
+    def __init__(self, memory: Memory, session_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
+        self._history = History(memory, session_id, user_id=user_id, agent_id=agent_id)
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+        """All messages, oldest first."""
+        return [from_message(each.message, each.turn_metadata) for each in self._history.read(aside=True)]
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Add messages in order; none of them where one cannot be kept."""
+        self._history.append([to_words(message) for message in messages])
+
+    def clear(self) -> None:
+        """Remove all messages."""
+        self._history.clear()
+
+
+def _split(messages: Sequence[AnyMessage]) -> tuple[HumanMessage | None, list[AnyMessage]]:
+    """The newest question, and what was said since."""
+    for position in reversed(range(len(messages))):
+        message = messages[position]
+        if isinstance(message, HumanMessage):
+            return message, list(messages[position + 1 :])
+    return None, []
+
+
+def _asking(asked: HumanMessage, text: str) -> HumanMessage:
+    """The question with its composed text; pictures and files stay beside it."""
+    if isinstance(asked.content, str):
+        return asked.model_copy(update={"content": text})
+    others = [block for block in asked.content if not isinstance(block, str) and block.get("type") != "text"]
+    return asked.model_copy(update={"content": [{"type": "text", "text": text}, *others]})

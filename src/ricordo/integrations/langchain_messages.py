@@ -1,0 +1,97 @@
+"""Messages of LangChain as Ricordo keeps them, and back: one loses nothing on the way to the other."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    message_to_dict,
+    messages_from_dict,
+)
+
+from ricordo.integrations.calls import call_of, moment_of, openai_call
+from ricordo.integrations.history import Words
+from ricordo.records import Json, Message, Role
+
+NOTE = "langchain"  # our key in a message's metadata
+ROLES: Mapping[str, Role] = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+PLAIN = {"content", "type", "tool_calls", "tool_call_id"}
+
+
+def to_words(message: BaseMessage) -> Words:
+    """A message of LangChain for the store; what Ricordo has no field for goes into its metadata."""
+    given = message_to_dict(message)
+    kind, data = given["type"].removesuffix("Chunk").removesuffix("MessageChunk").lower(), given["data"]
+    role = ROLES.get(kind) or ROLES.get(_kind(message), "user")
+    calls = getattr(message, "tool_calls", None) or []
+    text = str(message.text)
+    whole = isinstance(message.content, str) and (bool(text.strip()) or (not text and bool(calls)))
+    note = {key: value for key, value in data.items() if key not in PLAIN and value not in (None, {}, [], False)}
+    if data.get("status") == "success":
+        note.pop("status", None)
+    if not whole:
+        note["content"] = data["content"]
+    if kind not in ("human", "ai", "system", "tool"):
+        note["type"] = given["type"]
+    if not text.strip():
+        text = "" if calls and role == "assistant" else f"[{_kinds(message) or 'empty'}]"
+    return Words(
+        role,
+        text,
+        {NOTE: note} if note else {},
+        tuple(openai_call(call["name"], call["args"], call["id"]) for call in calls) if role == "assistant" else (),
+        getattr(message, "tool_call_id", None) or None,
+        created_at=moment_of(message.additional_kwargs.get("created_at")),
+    )
+
+
+def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMessage:
+    """A stored message as LangChain's, whoever wrote it; an agent's turn keeps what belongs to its messages."""
+    part = message.id.rpartition(":")[2]
+    note: dict[str, Any] = dict(message.metadata.get(NOTE) or (turn_metadata or {}).get(NOTE, {}).get(part, {}))
+    kind = note.pop("type", None) or next(kind for kind, role in ROLES.items() if role == message.role)
+    data: dict[str, Any] = {"content": message.content, "type": kind, **note}
+    if message.tool_calls:
+        data["tool_calls"] = [_call(call) for call in message.tool_calls]
+    if message.role == "tool":
+        data["tool_call_id"] = message.tool_call_id or ""
+    if message.name and "name" not in data:
+        data["name"] = message.name
+    return messages_from_dict([{"type": kind, "data": data}])[0]
+
+
+def from_context(message: Mapping[str, Any]) -> AnyMessage:
+    """A message of a context as LangChain's."""
+    if message["role"] == "tool":
+        return ToolMessage(message["content"], tool_call_id=message.get("tool_call_id", ""))
+    extra = {"name": message["name"]} if "name" in message else {}
+    if message["role"] == "assistant":
+        calls = [_call(call) for call in message.get("tool_calls", ())]
+        return AIMessage(message["content"], tool_calls=calls, **extra)
+    if message["role"] == "system":
+        return SystemMessage(message["content"], **extra)
+    return HumanMessage(message["content"], **extra)
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    name, arguments, call_id = call_of(call)
+    return {"name": name, "args": arguments, "id": call_id, "type": "tool_call"}
+
+
+def _kind(message: BaseMessage) -> str:
+    """What a message is at heart: a chunk is one of its own kind, a chat message of the role it names."""
+    for kind, found in (("human", HumanMessage), ("ai", AIMessage), ("system", SystemMessage), ("tool", ToolMessage)):
+        if isinstance(message, found):
+            return kind
+    spoken = str(getattr(message, "role", ""))
+    return {"user": "human", "assistant": "ai"}.get(spoken, spoken)
+
+
+def _kinds(message: BaseMessage) -> str:
+    blocks = message.content if isinstance(message.content, list) else []
+    return ", ".join(str(block.get("type", "text")) for block in blocks if isinstance(block, dict))
