@@ -147,19 +147,17 @@ def _check(fields: Mapping[str, Any], limits: Limits) -> None:
 
 
 def _tamed(fields: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """The words of an item that cannot be kept as they are, as far as they can."""
-    whole = fields["content"] or f"({fields['tool_calls'][0]['function']['name']})"
-    words = whole.replace("\x00", " ").encode(errors="replace")[: limits.text_bytes // 2].decode(errors="ignore")
-    call_id = fields.get("tool_call_id")
-    if call_id is not None and not _is_id(call_id):
-        return {"role": "system", "content": words.strip() or "(no words)"}
-    tamed = {"role": fields["role"], "content": words.strip() or "(no words)"}
-    return tamed if call_id is None else tamed | {"tool_call_id": call_id}
-
-
-def _is_id(value: str) -> bool:
+    """The words of an item that cannot be kept as they are, as far as they can; its call without the arguments."""
+    words = fields["content"].replace("\x00", " ").encode(errors="replace")[: limits.text_bytes // 2]
+    tamed = {"role": fields["role"], "content": words.decode(errors="ignore").strip() or "(no words)"}
+    if "tool_calls" in fields:
+        (call,) = fields["tool_calls"]
+        function = {"name": call["function"]["name"], "arguments": "{}"}
+        tamed |= {"content": "", "tool_calls": [call | {"function": function}]}
+    if "tool_call_id" in fields:
+        tamed["tool_call_id"] = fields["tool_call_id"]
     try:
-        check_id("tool_call_id", value)
+        _check(tamed, limits)
     except ValidationError:
-        return False
-    return True
+        return {"role": "system", "content": "(item)"}
+    return tamed
