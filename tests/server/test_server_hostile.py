@@ -77,8 +77,10 @@ def attacks(document: dict[str, Any], ids: dict[str, str]) -> Iterator[tuple[str
                     name = parameter["name"]
                     value = ids.get(name, "unknown-key" if name == "key_id" else None)
                     assert value is not None, f"{path} has an id of a new kind ({name}): have the victim own one"
-                    address = address.replace("{" + name, "{").replace("{}", quote(value, safe="")).replace(
-                        "{:path}", quote(value, safe="")
+                    address = (
+                        address.replace("{" + name, "{")
+                        .replace("{}", quote(value, safe=""))
+                        .replace("{:path}", quote(value, safe=""))
                     )
             given = {
                 "session_id": ids["session_id"], "topic_id": ids["topic_id"], "q": SPOKEN, "question": "What then?",

@@ -11,8 +11,14 @@ from ricordo.server.streams import Answer, Sent
 STREAM = "text/event-stream"
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 PULSE = 15.0  # seconds of silence after which a comment is sent, so that nobody between takes the stream for dead
+_EVENT = {
+    "type": "object",
+    "description": "One event; its data is JSON",
+    "required": ["data"],
+    "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
+}
 SHOWN: dict[int | str, dict[str, Any]] = {
-    200: {"content": {STREAM: {"schema": {"type": "string"}}}, "description": "The answer, or its events"}
+    200: {"content": {STREAM: {"schema": _EVENT}}, "description": "The answer, or its events"}
 }
 
 

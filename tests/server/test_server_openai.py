@@ -1,0 +1,215 @@
+"""The OpenAI endpoint with the real client: whole and streamed answers, usage, tools, history, errors, and memory."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from server_samples import SPOKEN, a_key, live, service
+
+from ricordo.errors import LLMError
+from ricordo.llms import choose_llm
+from ricordo.ports import Completion
+from ricordo.records import Owner
+from ricordo.stores.memory import MemoryStore
+from ricordo.testing.llm import ScriptedLLM
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "llms"))
+
+from chat_server import USAGE, Handler, playing
+
+ANNA = Owner("default", "anna")
+ASKED = [{"role": "user", "content": f"What does a {SPOKEN} eat?"}]
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"where": "island"}'}}
+TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
+
+
+@contextmanager
+def talking(
+    llm: Any = None, store: MemoryStore | None = None, key: str = "none", **more: Any
+) -> Iterator[openai.OpenAI]:
+    """The real client before a real server."""
+    with (
+        live(service(store, llm=llm, port=0, **more)) as port,
+        openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=key, max_retries=0, timeout=20) as client,
+    ):
+        yield client
+
+
+def turns(store: MemoryStore, owner: Owner = ANNA) -> list[Any]:
+    """All that is stored of somebody's."""
+    sessions = store.sessions(owner, limit=10)
+    return [turn for session in sessions for turn in store.turns(owner, session.id)]
+
+
+def test_an_answer_comes_whole_and_is_kept() -> None:
+    """The client reads text, reason and usage; the turn is stored for the user that it named."""
+    store = MemoryStore()
+    with talking(ScriptedLLM("Leaves, mostly."), store) as client:
+        answer = client.chat.completions.create(model="any", messages=ASKED, user="anna")
+        assert answer.choices[0].message.content == "Leaves, mostly."
+        assert answer.choices[0].finish_reason == "stop"
+        assert answer.usage is not None
+        assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens > 0
+        assert [model.id for model in client.models.list()] == ["scripted"]
+    assert [(turn.query, turn.response) for turn in turns(store)] == [(ASKED[0]["content"], "Leaves, mostly.")]
+
+
+def test_an_answer_comes_in_pieces() -> None:
+    """Deltas join to the text, the last choice has the reason, and usage comes where it is asked for."""
+    store = MemoryStore()
+    with talking(ScriptedLLM("Leaves and bark."), store) as client:
+        options: Any = {"include_usage": True}
+        stream = client.chat.completions.create(
+            model="any", messages=ASKED, user="anna", stream=True, stream_options=options
+        )
+        chunks = list(stream)
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert said == "Leaves and bark."
+    assert chunks[-2].choices[0].finish_reason == "stop"
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.total_tokens > 0
+    assert [turn.response for turn in turns(store)] == ["Leaves and bark."]
+
+
+def test_what_was_said_before_is_remembered_without_the_clients_history() -> None:
+    """A client that sends one question at a time into a named session is answered with what was said before."""
+    model = ScriptedLLM("Nice to meet you.", "Anna.")
+    with talking(model) as client:
+        for words in (f"I am Anna and I like the {SPOKEN}.", "What is my name?"):
+            client.chat.completions.create(
+                model="any", messages=[{"role": "user", "content": words}], user="anna", metadata={"session_id": "s1"}
+            )
+    assert any("I am Anna" in str(message["content"]) for message in model.asked[1])
+
+
+def test_a_clients_own_history_stays_its_own() -> None:
+    """Its system message and its earlier turns go along once, in their order, and each turn is stored once."""
+    model, store = ScriptedLLM("One.", "Two."), MemoryStore()
+    with talking(model, store) as client:
+        talk: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": f"First {SPOKEN}?"}]
+        for words in ("One.", "Two."):
+            answer = client.chat.completions.create(model="any", messages=talk, user="anna")
+            assert answer.choices[0].message.content == words
+            talk += [{"role": "assistant", "content": words}, {"role": "user", "content": f"And after {words}?"}]
+    sent = model.asked[1]
+    assert "Be brief." in sent[0]["content"]
+    assert [str(message["content"]) for message in sent if message["role"] == "assistant"] == ["One."]
+    assert sum(f"First {SPOKEN}?" in str(message["content"]) for message in sent) == 1
+    assert [(turn.turn_number, turn.response) for turn in turns(store)] == [(1, "One."), (2, "Two.")]
+
+
+def test_tool_calls_pass_through_and_are_kept() -> None:
+    """The model's call reaches the client, the tool's answer reaches the model, and the turn holds all four messages."""
+    first = Completion("", "scripted", 5, 3, tool_calls=(CALL,), finish_reason="tool_calls")
+    model, store = ScriptedLLM(first, "On Rottnest."), MemoryStore()
+    with talking(model, store) as client:
+        answer = client.chat.completions.create(model="any", messages=ASKED, user="anna", tools=TOOLS)  # type: ignore[call-overload]
+        choice = answer.choices[0]
+        assert choice.finish_reason == "tool_calls"
+        assert choice.message.tool_calls[0].function.name == "look"
+        talk = [
+            *ASKED,
+            choice.message.model_dump(exclude_none=True),
+            {"role": "tool", "tool_call_id": "c1", "content": ""},
+        ]
+        answer = client.chat.completions.create(model="any", messages=talk, user="anna", tools=TOOLS)  # type: ignore[call-overload]
+        assert answer.choices[0].message.content == "On Rottnest."
+    (turn,) = turns(store)
+    assert [message.role for message in turn.messages] == ["user", "assistant", "tool", "assistant"]
+    assert turn.response == "On Rottnest."
+    assert any(message.get("tool_call_id") == "c1" for message in model.asked[1])
+
+
+def test_streamed_tool_calls_come_in_the_clients_shape() -> None:
+    """A streamed call has its index, its name and its arguments."""
+    first = Completion("", "scripted", 5, 3, tool_calls=(CALL,), finish_reason="tool_calls")
+    with talking(ScriptedLLM(first)) as client:
+        chunks = list(client.chat.completions.create(model="any", messages=ASKED, tools=TOOLS, stream=True))  # type: ignore[call-overload]
+    calls = [call for chunk in chunks if chunk.choices for call in chunk.choices[0].delta.tool_calls or ()]
+    assert [(call.index, call.function.name) for call in calls] == [(0, "look")]
+    assert chunks[-1].choices[0].finish_reason == "tool_calls"
+
+
+def test_an_upstream_gets_the_clients_options() -> None:
+    """Before any endpoint of the same kind: tools and temperature go along, memory is laid around, the answer is kept."""
+
+    def play(handler: Handler) -> None:
+        handler.begin()
+        for words in ("Leaves", " and bark."):
+            handler.event({"choices": [{"index": 0, "delta": {"content": words}}]})
+        handler.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        handler.event({"choices": [], "usage": USAGE})
+        handler.event("[DONE]")
+
+    store = MemoryStore()
+    with playing(play) as upstream:
+        llm = choose_llm(f"{upstream.url}#small", environ={})
+        with talking(llm, store) as client:
+            answer = client.chat.completions.create(model="any", messages=ASKED, user="anna", temperature=0.5)
+        assert answer.choices[0].message.content == "Leaves and bark."
+        assert answer.usage is not None
+        assert answer.usage.total_tokens == USAGE["total_tokens"]
+        _, _, body = upstream.asked[0]
+        assert body["temperature"] == 0.5
+    assert [turn.response for turn in turns(store)] == ["Leaves and bark."]
+
+
+def test_the_same_request_twice_is_one_turn() -> None:
+    """Clients try again on their own: the second gets the first one's answer and nothing is stored twice."""
+    model, store = ScriptedLLM("First.", "Second."), MemoryStore()
+    with talking(model, store) as client:
+        said = {
+            client.chat.completions.create(model="any", messages=ASKED, user="anna").choices[0].message.content
+            for _ in range(2)
+        }
+    assert said == {"First."}
+    assert len(turns(store)) == 1
+
+
+def test_scope_comes_from_header_and_credential() -> None:
+    """A header names the user or the session; a bound key decides alone."""
+    store = MemoryStore()
+    key = a_key(store, "default", "anna")
+    with talking(ScriptedLLM("Yes."), store, key=key, auth=True) as client:
+        headers = {"X-Ricordo-Session": "s9"}
+        answer = client.chat.completions.with_raw_response.create(model="any", messages=ASKED, extra_headers=headers)
+        assert answer.headers["X-Ricordo-Session"] == "s9"
+        with pytest.raises(openai.PermissionDeniedError):
+            client.chat.completions.create(model="any", messages=ASKED, user="bruno")
+    assert store.session(ANNA, "s9") is not None
+
+
+def test_errors_are_those_the_client_knows() -> None:
+    """A bad credential, a bad request and a question that is none become the client's own exceptions."""
+    with talking(auth=True, key="rk_not_a_key") as client:
+        with pytest.raises(openai.AuthenticationError) as refused:
+            client.models.list()
+        assert refused.value.code == "invalid_api_key"
+    with talking() as client:
+        for messages in ([], [{"role": "assistant", "content": "x"}], [{"role": "user", "content": " "}]):
+            with pytest.raises(openai.UnprocessableEntityError) as wrong:
+                client.chat.completions.create(model="any", messages=messages)  # type: ignore[call-overload]
+            assert json.loads(wrong.value.response.content)["error"]["type"] == "invalid_request_error"
+
+
+def test_a_model_that_fails_is_stood_in_for_by_the_reader() -> None:
+    """An upstream that is away is no error: the reader answers, from the material or that it has none."""
+    with talking(ScriptedLLM(LLMError("model 'x' is away"))) as client:
+        answer = client.chat.completions.create(model="any", messages=ASKED, user="anna")
+    assert answer.choices[0].message.content
+
+
+def test_pictures_and_parts_are_taken_by_their_words() -> None:
+    """A question in parts is kept by its text, and the parts go to the model as they came."""
+    model, store = ScriptedLLM("A wallaby."), MemoryStore()
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    parts: Any = [{"role": "user", "content": [{"type": "text", "text": f"Is this a {SPOKEN}?"}, picture]}]
+    with talking(model, store) as client:
+        client.chat.completions.create(model="any", messages=parts, user="anna")
+    assert turns(store)[0].query == f"Is this a {SPOKEN}?"
+    assert model.asked[0][-1]["content"][1] == picture
