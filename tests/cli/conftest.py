@@ -1,9 +1,12 @@
 """Running the command line inside the test, on a SQLite file of its own, with the embedder that needs no weights."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from cli_runs import Cli, Ran
+from cli_runs import Cli, Ran, Running, Served
 
 from ricordo.cli import main
 
@@ -49,3 +52,19 @@ def talk(cli: Cli) -> str:
     first = cli("add", "What is a levain?", "A culture of flour and water.", "-u", "anna", "--chunk", "c1", "--json")
     cli("add", "How is it fed?", "With flour and water, daily.", "-u", "anna", "--continue")
     return str(first.document["session_id"])
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Running:
+    """Servers as processes of their own, with what the test's environment says."""
+
+    @contextmanager
+    def start(*arguments: str, **variables: str) -> Iterator[Served]:
+        known = {name: value for name, value in os.environ.items() if not name.startswith("RICORDO_SERVER_")}
+        served = Served(arguments, known | variables)
+        try:
+            yield served
+        finally:
+            served.stop()
+
+    return start

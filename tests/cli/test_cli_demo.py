@@ -1,9 +1,9 @@
-"""The demo tells its whole story without a terminal, a key or a network."""
+"""The demo: a whole story on the screen, or a server with a course; without a key or a network."""
 
 from pathlib import Path
 
 import pytest
-from cli_runs import Cli
+from cli_runs import Cli, Running
 
 STORIES = {
     "it": [
@@ -26,7 +26,7 @@ STORIES = {
 @pytest.mark.parametrize("language", STORIES)
 def test_the_demo_tells_the_whole_story(bare: Cli, language: str) -> None:
     """Follow-up, budget, receipt with a dropped passage, recall, clarification, topics, proof."""
-    ran = bare("demo", "--language", language)
+    ran = bare("demo", "--terminal", "--language", language)
     assert ran.code == 0
     assert ran.err == ""
     words = " ".join(ran.out.split())
@@ -42,14 +42,14 @@ def test_the_demo_tells_the_whole_story(bare: Cli, language: str) -> None:
 
 def test_the_demo_leaves_nothing_behind(bare: Cli, tmp_path: Path) -> None:
     """Without --db its file is temporary, whatever RICORDO_URL says."""
-    bare("demo")
+    bare("demo", "--terminal")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_demo_keeps_what_it_is_told_to_keep(cli: Cli) -> None:
     """With --db the talk can be explored with the other commands, and again after a second run."""
-    assert cli("demo").code == 0
-    assert cli("demo").code == 0
+    assert cli("demo", "--terminal").code == 0
+    assert cli("demo", "--terminal").code == 0
     assert [turn["turn_number"] for turn in cli("show", "-u", "anna", "--json").lines] == list(range(1, 11))
     assert len(cli("sessions", "-u", "anna", "--json").lines) == 4
     assert cli("verify").code == 0
@@ -57,7 +57,7 @@ def test_the_demo_keeps_what_it_is_told_to_keep(cli: Cli) -> None:
 
 def test_the_demo_as_json(bare: Cli) -> None:
     """Everything on the screen is there for a program."""
-    told = bare("demo", "--json").document
+    told = bare("demo", "--terminal", "--json").document
     assert told["rebuilt_is_identical"] is True
     assert len(told["turns"]) == 8
     assert told["context"]["receipt"]["total_tokens"] <= 420
@@ -71,4 +71,32 @@ def test_the_demo_as_json(bare: Cli) -> None:
 
 def test_the_demo_in_memory(bare: Cli) -> None:
     """It runs on the in-memory store too."""
-    assert bare("demo", "--db", "memory:", "--budget", "1000").code == 0
+    assert bare("demo", "--terminal", "--db", "memory:", "--budget", "1000").code == 0
+
+
+def test_the_demo_serves_a_course_and_a_talk(running: Running, tmp_path: Path) -> None:
+    """The address answers, from the lessons, in a talk of some days that taught it something of its user."""
+    with running("demo", "--folder", str(tmp_path / "kept"), "--port", "0", "--json") as server:
+        talks = server.get("/sessions")["items"]
+        assert [talk["turn_count"] for talk in talks] == [4, 5, 5]
+        assert [talk["ended_at"] is None for talk in talks] == [True, False, False]
+        answer = server.post("/chat", {"query": "E nei bambini?", "session_id": talks[0]["id"]})
+        assert "ustione" in answer["metadata"]["standalone"]
+        assert "18 %" in answer["message"]
+        assert "Si chiama Anna" in server.get("/profile")["key_facts"]
+    assert (server.code, server.left) == (0, "")
+    with running("demo", "--folder", str(tmp_path / "kept"), "--port", "0", "--json") as again:
+        assert [talk["turn_count"] for talk in again.get("/sessions")["items"]] == [5, 5, 5]
+
+
+def test_the_served_demo_leaves_nothing_behind(running: Running, tmp_path: Path) -> None:
+    """Its temporary folder goes with it, also when it is told to stop."""
+    with running("demo", "--port", "0", "--json", TMPDIR=str(tmp_path)) as server:
+        assert [each.name for each in tmp_path.glob("ricordo-demo-*/demo.db")] == ["demo.db"]
+    assert server.code == 0
+    assert list(tmp_path.glob("ricordo-demo-*")) == []
+
+
+def test_the_demo_refuses_two_places(bare: Cli) -> None:
+    """It is either a folder or a database."""
+    assert bare("demo", "--folder", "a", "--db", "b.db").code == 2

@@ -101,7 +101,8 @@ def test_ask_for_people_explains_and_says_how_to_answer(cli: Cli, talk: str) -> 
 def test_ask_prompt_prints_the_prompt_alone(cli: Cli, talk: str) -> None:
     """--prompt leaves stdout to the prompt, for a pipe."""
     ran = cli("ask", "And how often?", "-u", "anna", "--continue", "--prompt")
-    assert ran.out.startswith("=== CONVERSATION HISTORY (last 2 turns) ===\n")
+    assert ran.out.startswith("<<DATA ")
+    assert ran.out.splitlines()[1] == "=== CONVERSATION HISTORY (last 2 turns) ==="
     assert ran.out.endswith("And how often?\n(Complete question: And how often (levain)?)\n")
     assert "kept open turn 3" in ran.err
     assert "understood as" in ran.err

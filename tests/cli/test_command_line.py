@@ -185,6 +185,6 @@ def test_ctrl_c_is_no_traceback(tmp_path: Path) -> None:
 def test_a_narrow_plain_terminal(tmp_path: Path) -> None:
     """An old terminal without Unicode and with few columns still gets the demo."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "60", "NO_COLOR": "1"}
-    ran = start("demo", env=environment)
+    ran = start("demo", "--terminal", env=environment)
     assert ran.returncode == 0
     assert "identical, byte for byte" in ran.stdout

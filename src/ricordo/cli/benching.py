@@ -8,7 +8,10 @@ import argparse
 import ast
 import importlib
 import importlib.util
+import inspect
 import pkgutil
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from rich.console import Group
@@ -45,8 +48,35 @@ def bench(options: Options, output: Output) -> int:
         module = importlib.import_module(f"ricordo.bench.{options.name}")
     except ImportError as error:
         raise SettingsError("bench", f"{options.name} needs a package that is not installed: {error}") from error
-    result = module.main([*(["--json"] if options.json else []), *options.arguments])
+    given = [*(["--json"] if options.json else []), *options.arguments]
+    arguments = given if "--data " in known[options.name].arguments else without_data(given)
+    if arguments != given:
+        output.aside(Text(f"{options.name} brings its own data; --data is not needed", "dim"))
+    result = _call(module.main, options.name, arguments)
     return result if isinstance(result, int) else FAILED if result else OK
+
+
+def without_data(arguments: Sequence[str]) -> list[str]:
+    """The arguments without `--data DIR`, so that every benchmark can be called alike."""
+    kept: list[str] = []
+    rest = iter(arguments)
+    for each in rest:
+        if each == "--data":
+            next(rest, None)
+        elif not each.startswith("--data="):
+            kept.append(each)
+    return kept
+
+
+def _call(main: Callable[..., object], name: str, arguments: list[str]) -> object:
+    """Run a benchmark; one that is a program of its own reads them from the command line."""
+    if inspect.signature(main).parameters:
+        return main(arguments)
+    before, sys.argv = sys.argv, [f"ricordo bench {name}", *arguments]
+    try:
+        return main()
+    finally:
+        sys.argv = before
 
 
 def benchmarks() -> dict[str, Benchmark]:

@@ -48,7 +48,7 @@ TALKS = (
         (
             ("What are the stages of sleep?", ""),
             ("Tell me more about the third one", ""),
-            ("I prefer short answers with an example.", "Short it is, then, and always with an example."),
+            ("I prefer short answers.", "Short it is, then."),
             ("Why does coffee keep you awake?", ""),
             ("How long should a nap be?", ""),
         ),
@@ -66,9 +66,9 @@ TALKS = (
 
 TO_TRY = (
     "E nei bambini?",
+    "Parlami del punto 3",
     "Dove avviene il ciclo di Calvin?",
     "Why does bread go stale?",
-    "What did I ask you about coffee?",
 )
 
 

@@ -10,6 +10,7 @@ from ricordo.errors import (
     BudgetError,
     ConflictError,
     DamageError,
+    LLMError,
     NotFoundError,
     ReceiptError,
     RicordoError,
@@ -38,6 +39,7 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (DamageError, 6),
     (ReceiptError, 6),
     (StoreError, 5),
+    (LLMError, 7),
     (RicordoError, FAILED),
     (OSError, USAGE),
 )

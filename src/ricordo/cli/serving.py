@@ -48,7 +48,7 @@ def run_server(
     place: str, settings: "Settings", listening: "ServerOptions", started: Callable[[int], None] | None = None
 ) -> None:
     """Run the server; Ctrl-C and SIGTERM are the usual ways to end it, after what is under way was finished."""
-    check_id("tenant_id", settings.tenant_id)
+    check_settings(settings)
     check_free(listening.host, listening.port)
     run = _runner()
     with ended_by_signal():
@@ -72,6 +72,16 @@ def server_options(options: Options) -> "ServerOptions":
             "log_level": options.log_level,
         }
     )
+
+
+def check_settings(settings: "Settings") -> None:
+    """Refuse at the start what the first request would stumble over."""
+    from ricordo.beyond import check_embedder
+    from ricordo.llms import choose_llm
+
+    check_id("tenant_id", settings.tenant_id)
+    check_embedder(settings.recall.embedder)
+    choose_llm(settings.llm)
 
 
 def has_page() -> bool:
