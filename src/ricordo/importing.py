@@ -203,19 +203,13 @@ class _Bringing:
         if _says_the_same(turn, stored):
             self._known += 1
             return
-        said = len(stored.messages)
-        more = turn.messages[said:]
-        begun = stored.answer is None and len(more) and all(map(_same, turn.messages, stored.messages))
-        if begun and there.is_last(stored):
+        if stored.answer is None and _begins(stored, turn) and there.is_last(stored):
             self._completed += 1
             if not self._dry:
-                self._say(stored, more)
+                self._say(stored, turn.messages[len(stored.messages) :])
             return
         where = f"{place}, turn {turn.turn_number}"
-        if begun:
-            self.note(Problem(where, "is answered over there, but the talk has gone on here; left as it is", "changed"))
-        else:
-            self.note(Problem(where, "has other words than when it was stored; left as it is", "changed"))
+        self.note(Problem(where, "has other words than when it was stored; left as it is", "changed"))
 
     def _say(self, stored: Turn, messages: tuple[Message, ...]) -> None:
         session = self._memory.session(stored.session_id, user_id=stored.owner.user_id, agent_id=stored.agent_id)
@@ -288,9 +282,13 @@ class _There:
     def find(self, turn: Turn) -> Turn | None:
         """The stored turn that this one is, perhaps with other words."""
         here = self._by_number.get(turn.turn_number)
-        if here is not None and (here.id == turn.id or _begins_alike(here, turn)):
+        if here is not None and (here.id == turn.id or _says_the_same(turn, here) or self._can_grow(here, turn)):
             return here
         return self._store.turn(self._session.owner, turn.id) or self._by_words.get(_words(turn))
+
+    def _can_grow(self, stored: Turn, turn: Turn) -> bool:
+        """Whether the stored turn is the beginning of this one and may still become it."""
+        return stored.answer is None and _begins(stored, turn) and self.is_last(stored)
 
     def is_last(self, turn: Turn) -> bool:
         """Whether nothing follows a stored turn in its session."""
@@ -304,9 +302,9 @@ class _There:
         self._ends.clear()
 
 
-def _begins_alike(stored: Turn, turn: Turn) -> bool:
-    """Whether a turn says what the stored one does, as far as that goes."""
-    return len(stored.messages) <= len(turn.messages) and all(map(_same, turn.messages, stored.messages))
+def _begins(stored: Turn, turn: Turn) -> bool:
+    """Whether a turn says what the stored one does, and then more."""
+    return len(stored.messages) < len(turn.messages) and all(map(_same, turn.messages, stored.messages))
 
 
 def _says_the_same(turn: Turn, stored: Turn) -> bool:

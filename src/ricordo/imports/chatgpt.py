@@ -5,6 +5,7 @@ never shows (marked as hidden, or an empty system message) is passed over; tool 
 """
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ricordo.imports.conversation import Conversation, Problem, Said
@@ -33,6 +34,7 @@ _KNOWN_OF_MESSAGE = (
     "end_turn",
     "recipient",
 )
+_MOST_THOUGHTS = 20  # messages of thoughts before one that was said
 _CITED = re.compile(r"【[^【】]*】")
 
 
@@ -52,6 +54,9 @@ def chatgpt(value: Any, place: str, fallback: str) -> Conversation | Problem | N
     def hidden(name: str) -> bool:
         return said[name] is None
 
+    thought = {name: _thoughts(node) for name, node in nodes.items() if said[name] is None}
+    for name, each in said.items():
+        said[name] = _with_thoughts(each, parents[name], parents, thought)
     current = nearest(parents, identifier(fields.get("current_node")), hidden)
     visible = without(parents, hidden)
     paths = branches(visible, current, lambda name: _is_user(said[name]))
@@ -85,7 +90,7 @@ def _said(name: str, node: Any, nodes: Json) -> Said | None:
     instructions = details.get("is_user_system_message") is True
     if not message or (details.get("is_visually_hidden_from_conversation") is True and not instructions):
         return None
-    words, attached, thoughts = _words(content, details)
+    words, attached = _words(content, details)
     recipient = text(message.get("recipient"))
     calls: tuple[Json, ...] = ()
     if instructions:
@@ -105,7 +110,6 @@ def _said(name: str, node: Any, nodes: Json) -> Said | None:
         metadata={
             "model": text(details.get("model_slug")) or None,
             "attachments": [*listed(details.get("attachments")), *attached] or None,
-            "thoughts": thoughts or None,
         },
         raw={
             **rest(message, *_KNOWN_OF_MESSAGE, "metadata", "channel"),
@@ -114,26 +118,42 @@ def _said(name: str, node: Any, nodes: Json) -> Said | None:
     )
 
 
-def _words(content: Json, details: Json) -> tuple[str, list[Any], str]:
-    """Words, what is attached, and what was thought, of a message's content by its type."""
+def _thoughts(node: Any) -> str:
+    """What a message that nobody saw was: thoughts, or a summary of them."""
+    content = mapping(mapping(mapping(node).get("message")).get("content"))
     kind = text(content.get("content_type"))
     if kind == "thoughts":
         each = [mapping(thought) for thought in listed(content.get("thoughts"))]
-        return "", [], joined(text(one.get("content")) or text(one.get("summary")) for one in each)
-    if kind == "reasoning_recap":
-        return "", [], text(content.get("content"))
+        return joined(text(one.get("content")) or text(one.get("summary")) for one in each)
+    return text(content.get("content")) if kind == "reasoning_recap" else ""
+
+
+def _with_thoughts(
+    said: Said | None, above: str | None, parents: dict[str, str | None], thought: dict[str, str]
+) -> Said | None:
+    """A message with what was thought right before it; that is kept beside the words, never as words."""
+    found: list[str] = []
+    while said is not None and above in thought and len(found) < _MOST_THOUGHTS:
+        found.append(thought[above])
+        above = parents.get(above)
+    thoughts = joined(reversed(found))
+    return replace(said, metadata={**said.metadata, "thoughts": thoughts}) if said and thoughts else said
+
+
+def _words(content: Json, details: Json) -> tuple[str, list[Any]]:
+    """The words of a message's content by its type, and what is attached to them."""
+    kind = text(content.get("content_type"))
+    if kind in ("thoughts", "reasoning_recap"):
+        return "", []
     if kind == "user_editable_context":
         parts = [text(content.get("user_profile")), text(content.get("user_instructions"))]
         data = mapping(details.get("user_context_message_data"))
         about = [text(data.get("about_user_message")), text(data.get("about_model_message"))]
-        return joined(about) or joined(parts), [], ""
+        return joined(about) or joined(parts), []
     if "parts" in content:
         words, attached = content_of(content.get("parts"))
-        return _cited(words, details), attached, ""
-    for field in ("text", "result", "content"):
-        if text(content.get(field)):
-            return text(content.get(field)), [], ""
-    return "", [], ""
+        return _cited(words, details), attached
+    return next((words for field in ("text", "result", "content") if (words := text(content.get(field)))), ""), []
 
 
 def _cited(words: str, details: Json) -> str:

@@ -123,11 +123,11 @@ class _Writer:
         )
 
     def _named(self, turns: list[Turn], ids: list[list[str]]) -> list[Turn]:
-        """The turns with their ids: by the first message and the answer, which is what regenerating one changes."""
+        """The turns with their ids: by their first and their last message, which is what asking again changes."""
         seen: dict[str, int] = {}
         named = []
         for turn, said in zip(turns, ids, strict=True):
-            key = (said[0], said[-1] if turn.answer else "")
+            key = (said[0], said[-1])
             name = turn_id_of(self._terms.format, self._conversation.id, *key)
             seen[name] = seen.get(name, 0) + 1
             if seen[name] > 1:  # ids that were given twice over there

@@ -21,6 +21,7 @@ _MARK = re.compile(r'[{}\[\]"]')
 _IN_STRING = re.compile(r'\\.|"', re.DOTALL)
 _SCALAR_END = re.compile(r"[,\]}\n]")
 _NEXT_VALUE = re.compile(r"\n[{\[]")
+_IN_NUMBER = re.compile(r"[-+.eE\d]*")
 _NEAR = 16  # how far from the end of the buffer a token that is cut there may begin
 
 
@@ -156,7 +157,8 @@ class _Text:
                 raise Unreadable(f"cannot be read ({type(error).__name__}) at character {self.offset}") from None
             else:
                 # A number at the very end of the buffer may go on in what is not read yet.
-                if end < len(self._buffer) or self._buffer[end - 1] in '}]"' or not self._more():
+                is_whole = not isinstance(found, int | float) or not _IN_NUMBER.fullmatch(self._buffer, end)
+                if is_whole or not self._more():
                     self._at = end
                     return found
 

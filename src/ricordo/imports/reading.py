@@ -187,7 +187,10 @@ class _Sifted:
     """The entries that stand where conversations do; problems among them are put aside in their order."""
 
     def __init__(self, listed: Iterable[Entry | Problem], shape: Shape, name: str) -> None:
-        self._listed, self._into, self._name = listed, shape.into, name
+        self._listed, self._name = listed, name
+        # Conversations stand in the innermost of what is entered.
+        entered = {path[:-1] for path in shape.into if path}
+        self._holders = shape.into - entered
         self.problems: list[Problem] = []
 
     def each(self) -> Iterator[Entry]:
@@ -195,7 +198,7 @@ class _Sifted:
         for found in self._listed:
             if isinstance(found, Problem):
                 self.problems.append(found)
-            elif not self._into or (len(found.path) > 1 and found.path[:-1] in self._into):
+            elif not self._holders or found.path[:-1] in self._holders:
                 yield found
 
     def pairs(self) -> Iterator[tuple[Any, str]]:
