@@ -38,7 +38,8 @@ class RicordoChatStore(AsyncDBChatStore):
     _memory: Memory = PrivateAttr()
 
     def __init__(self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
-        super().__init__(**{"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)})
+        whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
+        super().__init__(**whose)
         self._memory = memory
 
     @classmethod
@@ -143,7 +144,8 @@ class RicordoLegacyChatStore(BaseChatStore):
     _memory: Memory = PrivateAttr()
 
     def __init__(self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
-        super().__init__(**{"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)})
+        whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
+        super().__init__(**whose)
         self._memory = memory
 
     @classmethod
@@ -208,8 +210,9 @@ class RicordoMemoryBlock(BaseMemoryBlock[str]):
         priority: int = 0,
         writes: bool = False,
     ) -> None:
-        whose = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id), "writes": writes}
+        whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
         super().__init__(name=name, description="What is known of the user", priority=priority, **whose)
+        self.writes = writes
         self._memory = memory
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
