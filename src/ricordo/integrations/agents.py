@@ -130,7 +130,8 @@ class RicordoSession:
                         raise
                     continue
                 self._forget(session, gone)
-                return items[-1]
+                item: TResponseInputItem = items[-1]
+                return item
         return None
 
     def _shorten(self, session: Session, turn: Turn, stale: Sequence[int]) -> None:
@@ -219,8 +220,7 @@ def _with_their_calls(items: list[TResponseInputItem]) -> list[TResponseInputIte
     known: set[object] = set()
     whole: list[TResponseInputItem] = []
     for item in items:
-        fields: Mapping[str, Any] = item  # type: ignore[assignment]
-        call, kind = fields.get("call_id"), str(fields.get("type", ""))
+        call, kind = item.get("call_id"), str(item.get("type", ""))
         if call is not None and kind.endswith(OUTPUT) and call not in known:
             continue
         known.add(call)
