@@ -10,6 +10,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
+from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.concurrency import run_in_threadpool
@@ -51,8 +52,8 @@ class ServedPerson(Person):
             self._service.keyring.forget()
 
 
-def mount(app: FastAPI, service: Service, path: str = PATH) -> None:
-    """Serve the tools at `path`. Call it after the routes; the application's lifespan runs it along."""
+def mount(app: FastAPI, service: Service, path: str = PATH) -> "MCPServer[Any]":
+    """Serve the tools at `path`; call it before the application starts. The server is `app.state.mcp` as well."""
 
     def find(ctx: Context[Any, Any], scope: str) -> Person:
         request = cast(Request, ctx.request_context.request)  # the one that brought this very call
@@ -76,6 +77,8 @@ def mount(app: FastAPI, service: Service, path: str = PATH) -> None:
             yield state
 
     app.router.lifespan_context = running
+    app.state.mcp = server
+    return server
 
 
 def person_of(service: Service, scope: Scope, needed: str) -> Person:

@@ -152,6 +152,7 @@ class ContextOut(BaseModel):
     prompt: str
     messages: list[dict[str, Any]]
     question: str = Field(description="The question as it reads without the talk")
+    notice: str | None = Field(default=None, description="Say this first: the user may be in distress or danger")
     clarification: str | None = Field(default=None, description="What is better asked back before answering")
     tokens: int
     token_budget: int

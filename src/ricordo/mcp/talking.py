@@ -29,6 +29,7 @@ def get_context(
         prompt=built.prompt,
         messages=[dict(each) for each in built.messages],
         question=built.question,
+        notice=built.crisis.notice if built.crisis else None,
         clarification=built.clarification.prompt if built.clarification else None,
         tokens=receipt.total_tokens,
         token_budget=receipt.limit,
