@@ -4,6 +4,7 @@ Add a table to `LANGUAGES` and every rule speaks it; a text that gives no sign i
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ricordo.followups.english import ENGLISH
 from ricordo.followups.italian import ITALIAN
@@ -15,13 +16,18 @@ LANGUAGES: tuple[Language, ...] = (ENGLISH, ITALIAN)
 
 def language_of(text: str, known: Sequence[Language] = LANGUAGES, default: Language | None = None) -> Language:
     """The language whose grammar and common words the text uses most; `default` (or the first) on a tie of nothing."""
-    words = read(text[:1000]).words
-    scores = [sum(_belonging(word, language) for word in words) for language in known]
+    scores = _scores(text[:1000], tuple(known))
     best = max(scores, default=0)
     if best == 0:
         return default or known[0]
     winners = [lang for lang, score in zip(known, scores, strict=True) if score == best]
     return default if default in winners else winners[0]
+
+
+@lru_cache(maxsize=256)
+def _scores(text: str, known: tuple[Language, ...]) -> list[int]:
+    words = read(text).words
+    return [sum(_belonging(word, language) for word in words) for language in known]
 
 
 def _belonging(word: str, language: Language) -> int:

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _APOSTROPHES = frozenset("'’‘`´ʼ")
@@ -62,6 +63,7 @@ class Line:
         return self.span(self.token_at(begin), self.token_at(max(begin, end - 1)))
 
 
+@lru_cache(maxsize=256)  # one question is read by every rule
 def read(text: str) -> Line:
     """Split a text into tokens; an apostrophe only separates words ("l'ultimo" is "l", "ultimo")."""
     tokens: list[Token] = []

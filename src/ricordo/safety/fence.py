@@ -7,7 +7,7 @@ ours. Detection is no part of it: a text is fenced and defused whether or not it
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 
 from ricordo.safety.hidden import reveal
@@ -123,6 +123,10 @@ def defuse(text: str) -> str:
     Ordinary text comes back as it is, and defusing twice changes nothing more. What is broken stays readable:
     `<|im_start|>` becomes `‹¦im_start¦›`, `System: hello` becomes `(System) hello`.
     """
+    return _defused_before(text) if len(text) <= _REMEMBERED else _defused(text)
+
+
+def _defused(text: str) -> str:
     text = reveal(text)
     if not _possible().search(text):
         return text
@@ -132,3 +136,8 @@ def defuse(text: str) -> str:
             text = rule.sub(into, text)
         if text == before:
             return text
+
+
+# History and chunks come again with every question.
+_REMEMBERED = 4_000
+_defused_before = lru_cache(maxsize=1_024)(_defused)
