@@ -10,3 +10,5 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # Tests that are not about an embedder take the one that needs no weights.
 os.environ.setdefault("RICORDO_EMBEDDER", "light")
+
+pytest_plugins = ["ricordo.testing.postgres_fixtures"]

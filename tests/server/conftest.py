@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 
 from ricordo.server.logging import configure, release
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
 
 
 class Everything(logging.Handler):
