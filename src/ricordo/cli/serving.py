@@ -1,4 +1,4 @@
-"""`ricordo serve`: the HTTP server with the web page, until it is told to stop.
+"""`ricordo serve`: the HTTP server with the web page, until it is told to stop; `ricordo mcp`: one user over stdio.
 
 In: where the data lies, the settings, how to listen. The log goes to stderr as JSON lines; the address to stdout, once
 requests are taken. Secrets come from the environment alone: a command line can be read by others of the machine.
@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from ricordo.cli.exits import OK
-from ricordo.cli.options import Command, Options, add_llm, keywords_of, place_of
+from ricordo.cli.options import (
+    Command,
+    Options,
+    add_agent,
+    add_llm,
+    add_user,
+    keywords_of,
+    open_memory,
+    place_of,
+    user_of,
+)
 from ricordo.cli.output import Output, shown
 from ricordo.errors import SettingsError
 from ricordo.limits import check_id
@@ -41,6 +51,15 @@ def serve(options: Options, output: Output) -> int:
         output.document(plain, *_told(address, listening, page=has_page()))
 
     run_server(place, settings, listening, started)
+    return OK
+
+
+def mcp(options: Options, output: Output) -> int:
+    """Serve one user's memory over standard input and output."""
+    from ricordo.mcp.running import run_stdio
+
+    with open_memory(options, create=True) as memory:
+        run_stdio(memory, user_of(options), options.agent)
     return OK
 
 
@@ -167,6 +186,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning, error (default: info)")
 
 
+def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    add_agent(parser)
+
+
 COMMANDS = (
     Command(
         "serve",
@@ -174,5 +198,12 @@ COMMANDS = (
         serve,
         _arguments,
         "ricordo serve --db postgresql://app@db.example.org/chat --spool-directory /var/lib/ricordo/spool",
+    ),
+    Command(
+        "mcp",
+        "serve one user's memory to a program that speaks the Model Context Protocol, over stdin and stdout",
+        mcp,
+        _mcp_arguments,
+        "ricordo mcp --user anna --db notes.db",
     ),
 )
