@@ -1,0 +1,44 @@
+"""The tools over standard input and output: a program of its own, as clients start it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from mcp.client.stdio import StdioServerParameters
+from mcp_samples import call, refusal
+
+import ricordo
+from mcp import Client
+
+pytestmark = pytest.mark.anyio
+
+PROGRAM = """
+import sys
+import ricordo
+from ricordo.mcp.running import run_stdio
+
+with ricordo.open(sys.argv[1], embedder="light", locale="en") as memory:
+    run_stdio(memory, sys.argv[2])
+"""
+
+
+def started(path: Path, user_id: str) -> StdioServerParameters:
+    """How a client starts the server."""
+    return StdioServerParameters(command=sys.executable, args=["-c", PROGRAM, str(path), user_id])
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_program_of_its_own_keeps_what_it_is_told(tmp_path: Path, mode: str) -> None:
+    """What a client adds is in the file when the program has ended, for the user that it was started for."""
+    path = tmp_path / "memory.db"
+    async with Client(started(path, "anna"), mode=mode) as client:
+        kept = await call(client, "add_memory", text="I live in Turin.")
+        assert (await call(client, "get_memory", memory_id=kept["ids"][0]))["memory"] == "I live in Turin."
+        assert "user_id" in await refusal(client, "get_memories", user_id="bob")
+    async with Client(started(path, "bob"), mode=mode) as client:
+        assert (await call(client, "get_memories"))["total"] == 0
+        assert "there is no message" in await refusal(client, "get_memory", memory_id=kept["ids"][0])
+    with ricordo.open(path) as memory:
+        (turn,) = memory.session("notes", user_id="anna").history()
+        assert turn.query == "I live in Turin."
+        assert memory.sessions(user_id="bob") == []
