@@ -11,7 +11,6 @@ from starlette.testclient import TestClient
 from ricordo.server.logging import configure, release
 
 
-
 class Everything(logging.Handler):
     """Every record as it would be printed by anybody, with all that it carries."""
 

@@ -104,7 +104,7 @@ def test_a_clients_own_history_stays_its_own() -> None:
 
 
 def test_tool_calls_pass_through_and_are_kept() -> None:
-    """The model's call reaches the client, the tool's answer reaches the model, and the turn holds all four messages."""
+    """The model's call reaches the client, the tool's answer the model, and the turn holds all four messages."""
     first = Completion("", "scripted", 5, 3, tool_calls=(CALL,), finish_reason="tool_calls")
     model, store = ScriptedLLM(first, "On Rottnest."), MemoryStore()
     with talking(model, store) as client:
@@ -136,7 +136,7 @@ def test_streamed_tool_calls_come_in_the_clients_shape() -> None:
 
 
 def test_an_upstream_gets_the_clients_options() -> None:
-    """Before any endpoint of the same kind: tools and temperature go along, memory is laid around, the answer is kept."""
+    """Before any endpoint of the same kind: options go along, memory is laid around, the answer is kept."""
 
     def play(handler: Handler) -> None:
         handler.begin()

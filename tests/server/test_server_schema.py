@@ -1,7 +1,7 @@
-"""The interface is what its description says: generated requests get documented statuses, types and shapes, never a 5xx.
+"""The interface is what its description says: generated requests get described statuses, types and shapes, never 5xx.
 
 The store is a real PostgreSQL, which is the stricter one about characters. What a schema cannot say (a text that is not
-blank, an id without control characters) is refused with 422, so acceptance of all that a schema allows is not asked for.
+blank, an id without control characters) is refused with 422, so that a schema allows something is not asked for.
 """
 
 from collections.abc import Iterator
