@@ -1,0 +1,297 @@
+"""Sessions and memory for Google ADK, with its own runner and its in-memory service as the measure."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("google.adk", reason="google-adk is not installed: scripts/test-integrations")
+
+from google.adk.agents import LlmAgent
+from google.adk.errors._stale_session_error import StaleSessionError
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import Runner
+from google.adk.sessions.base_session_service import GetSessionConfig
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.tools import load_memory
+from google.genai import types
+
+import ricordo
+from ricordo import Memory
+from ricordo.errors import ValidationError
+from ricordo.integrations.adk import RicordoMemoryService, RicordoSessionService
+from ricordo.stores.memory import MemoryStore
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+WHO = {"app_name": "app", "user_id": "ada"}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with ricordo.open(tmp_path / "chat.db") as opened:
+        yield opened
+
+
+def text(words: str, role: str = "user") -> types.Content:
+    return types.Content(role=role, parts=[types.Part(text=words)])
+
+
+def said(words: str, author: str = "user", at: float = 1_700_000_000.5, **delta: Any) -> Event:
+    return Event(author=author, content=text(words), timestamp=at, actions=EventActions(state_delta=delta))
+
+
+keys = st.sampled_from(["app:a", "user:b", "temp:c", "d", "e"])
+deltas = st.dictionaries(keys, st.integers(0, 9) | st.text(max_size=3) | st.lists(st.none(), max_size=2), max_size=3)
+steps = st.lists(st.tuples(st.sampled_from(["ada", "bob"]), st.sampled_from(["s", "t"]), deltas), max_size=10)
+
+
+@given(steps, st.integers(0, 4))
+def test_it_does_what_the_reference_service_does(given_steps: list[tuple[str, str, dict[str, Any]]], most: int) -> None:
+    """State of app, user and session, and the events, are those that ADK's own service would have."""
+
+    async def run(service: Any) -> list[Any]:
+        seen: list[Any] = []
+        for number, (user, name, delta) in enumerate(given_steps):
+            who = {"app_name": "app", "user_id": user}
+            session = await service.get_session(**who, session_id=name)
+            if session is None:
+                session = await service.create_session(**who, session_id=name, state=delta)
+            else:
+                await service.append_event(session, said(f"{number}", at=1e9 + number, **delta))
+            seen.append((sorted(session.state.items(), key=str), len(session.events)))
+        for user in ("ada", "bob"):
+            who = {"app_name": "app", "user_id": user}
+            seen.append(await service.get_user_state(**who))
+            listed = (await service.list_sessions(**who)).sessions
+            seen.append(sorted((each.id, sorted(each.state.items(), key=str), each.events) for each in listed))
+            for name in ("s", "t"):
+                config = GetSessionConfig(num_recent_events=most)
+                session = await service.get_session(**who, session_id=name, config=config)
+                events = session and [event.content.parts[0].text for event in session.events]
+                seen.append((events, session and sorted(session.state.items(), key=str)))
+        return seen
+
+    with Memory(MemoryStore()) as memory:
+        assert asyncio.run(run(RicordoSessionService(memory))) == asyncio.run(run(InMemorySessionService()))
+
+
+def test_events_come_back_as_they_were(memory: Memory) -> None:
+    """Calls, responses, bytes, metadata and times of events are equal when read from a memory opened anew."""
+    parts = [
+        types.Part(function_call=types.FunctionCall(id="c1", name="weather", args={"city": "Roma"})),
+        types.Part(inline_data=types.Blob(data=b"\x00\x01\xff", mime_type="image/png")),
+        types.Part(text="riflessione", thought=True, thought_signature=b"\x02"),
+    ]
+    answer = types.Part(function_response=types.FunctionResponse(id="c1", name="weather", response={"sky": "è\x00"}))
+    events = [
+        said("meteo?"),
+        Event(author="bot", content=types.Content(role="model", parts=parts), custom_metadata={"k": [1]}),
+        Event(author="bot", content=types.Content(role="user", parts=[answer]), branch="a.b", invocation_id="i"),
+    ]
+
+    async def run() -> None:
+        service = RicordoSessionService(memory)
+        session = await service.create_session(**WHO, session_id="s")
+        for event in events:
+            await service.append_event(session, event)
+        with ricordo.open(memory.store.location) as again:
+            found = await RicordoSessionService(again).get_session(**WHO, session_id="s")
+        assert found is not None
+        assert found.events == session.events == events
+
+    asyncio.run(run())
+
+
+def test_a_stale_session_is_told_and_a_repeated_event_is_one(memory: Memory) -> None:
+    """Who read before another wrote gets an error and changes nothing; the same event twice is kept once."""
+
+    async def run() -> None:
+        service = RicordoSessionService(memory)
+        mine = await service.create_session(**WHO, session_id="s")
+        theirs = await service.get_session(**WHO, session_id="s")
+        assert theirs is not None
+        event = said("uno", d=1)
+        await service.append_event(mine, event)
+        await service.append_event(mine, event)
+        with pytest.raises(StaleSessionError):
+            await service.append_event(theirs, said("due"))
+        assert theirs.events == []
+        found = await service.get_session(**WHO, session_id="s")
+        assert found is not None
+        assert [each.id for each in found.events] == [event.id]
+
+    asyncio.run(run())
+
+
+def test_names_are_refused_and_deletions_final(memory: Memory) -> None:
+    """A second session of a name is refused, a deleted one is gone with its events, and an append to it is told."""
+
+    async def run() -> None:
+        service = RicordoSessionService(memory)
+        session = await service.create_session(**WHO, session_id="s")
+        await service.append_event(session, said("uno"))
+        with pytest.raises(AlreadyExistsError):
+            await service.create_session(**WHO, session_id="s")
+        await service.delete_session(**WHO, session_id="s")
+        assert await service.get_session(**WHO, session_id="s") is None
+        with pytest.raises(SessionNotFoundError):
+            await service.append_event(session, said("due"))
+        again = await service.create_session(**WHO, session_id="s")
+        assert again.events == []
+
+    asyncio.run(run())
+
+
+def test_nothing_is_listed_for_all_users(memory: Memory) -> None:
+    """A list without a user is refused; users with sessions of the same name see only their own."""
+
+    async def run() -> None:
+        service = RicordoSessionService(memory)
+        await service.create_session(**WHO, session_id="s", state={"k": "ada's"})
+        with pytest.raises(ValidationError, match="user_id"):
+            await service.list_sessions(app_name="app")
+        with pytest.raises(ValidationError, match="user_id"):
+            await service.create_session(app_name="app", user_id="")
+        assert await service.get_session(app_name="app", user_id="bob", session_id="s") is None
+        assert await service.get_session(app_name="other", user_id="ada", session_id="s") is None
+        assert (await service.list_sessions(app_name="app", user_id="bob")).sessions == []
+
+    asyncio.run(run())
+
+
+def test_a_state_that_is_no_json_is_refused_before_anything_is_kept(memory: Memory) -> None:
+    """A value that could not come back is an error that names the state, not a silent change."""
+
+    async def run() -> None:
+        service = RicordoSessionService(memory)
+        session = await service.create_session(**WHO, session_id="s")
+        with pytest.raises(ValidationError, match="state"):
+            await service.append_event(session, said("uno", d=object()))
+        found = await service.get_session(**WHO, session_id="s")
+        assert found is not None
+        assert found.events == []
+
+    asyncio.run(run())
+
+
+# The memory
+
+
+def test_a_session_taken_in_twice_is_there_once(memory: Memory) -> None:
+    """Adding a session again adds what is new, in order, with the times of its events."""
+
+    async def run() -> None:
+        sessions, service = RicordoSessionService(memory), RicordoMemoryService(memory)
+        session = await sessions.create_session(**WHO, session_id="s")
+        for number, (words, author) in enumerate([("il mio gatto è Zorzi", "user"), ("che bel nome", "bot")]):
+            await sessions.append_event(session, said(words, author, at=1_700_000_000 + number))
+            await service.add_session_to_memory(session)
+        turns = memory.session("app/s", user_id="ada").history()
+        assert [(turn.query, turn.response) for turn in turns] == [("il mio gatto è Zorzi", "che bel nome")]
+        assert turns[0].created_at.timestamp() == 1_700_000_000
+        found = (await service.search_memory(**WHO, query="come si chiama il gatto?")).memories
+        assert found[0].content == text("il mio gatto è Zorzi")
+        assert (found[0].author, found[0].id) == ("user", session.events[0].id)
+        assert found[0].timestamp == "2023-11-14T22:13:20+00:00"
+
+    asyncio.run(run())
+
+
+def test_memories_are_of_one_user_and_one_app(memory: Memory) -> None:
+    """Nobody finds what was said to another app or by another user, whatever the query."""
+
+    async def run() -> None:
+        service = RicordoMemoryService(memory)
+        await service.add_events_to_memory(**WHO, events=[said("il gatto Zorzi")], session_id="s")
+        for who in ({"app_name": "app", "user_id": "bob"}, {"app_name": "other", "user_id": "ada"}):
+            assert (await service.search_memory(**who, query="gatto Zorzi")).memories == []
+        assert (await service.search_memory(**WHO, query="  ")).memories == []
+
+    asyncio.run(run())
+
+
+def test_a_deleted_memory_does_not_come_back(memory: Memory) -> None:
+    """Deleting by the id that was found removes the words, and taking the session in again does not restore them."""
+
+    async def run() -> None:
+        service = RicordoMemoryService(memory)
+        events = [said("il gatto Zorzi"), said("bel nome", "bot"), said("e il cane Fido")]
+        await service.add_events_to_memory(**WHO, events=events, session_id="s")
+        await service.delete_memory(**WHO, memory_id=events[0].id)
+        await service.add_events_to_memory(**WHO, events=events, session_id="s")
+        words = [m.content for turn in memory.session("app/s", user_id="ada").history() for m in turn.messages]
+        assert words == ["bel nome", "e il cane Fido"]
+
+    asyncio.run(run())
+
+
+def test_given_memories_are_found_with_what_they_carry(memory: Memory) -> None:
+    """A memory that was given directly is found with its author, time and metadata."""
+
+    async def run() -> None:
+        service = RicordoMemoryService(memory)
+        given = MemoryEntry(id="m1", content=text("preferisce il tè verde"), author="user",
+                            timestamp="2024-01-02T03:04:05+00:00", custom_metadata={"source": "form"})  # fmt: skip
+        await service.add_memory(**WHO, memories=[given])
+        (found,) = (await service.search_memory(**WHO, query="tè verde")).memories
+        assert (found.id, found.timestamp, found.custom_metadata["source"]) == ("m1", given.timestamp, "form")
+
+    asyncio.run(run())
+
+
+def test_large_and_odd_events_are_taken_in(memory: Memory) -> None:
+    """An event with a call of a megabyte and words with control characters does not stop a session."""
+    call = types.FunctionCall(id="c", name="t", args={"x": "y" * 1_000_000})
+    response = types.FunctionResponse(id="c", name="t", response={"x": "\x00z" * 800_000})
+    events = [
+        said("leggi\x00"),
+        Event(author="bot", content=types.Content(role="model", parts=[types.Part(function_call=call)])),
+        Event(author="bot", content=types.Content(role="user", parts=[types.Part(function_response=response)])),
+        said("fatto", "bot"),
+    ]
+    asyncio.run(RicordoMemoryService(memory).add_events_to_memory(**WHO, events=events, session_id="s"))
+    (turn,) = memory.session("app/s", user_id="ada").history()
+    assert [message.role for message in turn.messages] == ["user", "assistant", "tool", "assistant"]
+    assert turn.steps[0].tool_calls[0]["id"] == turn.steps[1].tool_call_id == "c"
+
+
+class Scripted(BaseLlm):
+    """A model without a network: asks the memory for the first words it is told, then answers with what came."""
+
+    async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
+        last = llm_request.contents[-1].parts[-1]
+        if last.function_response:
+            yield LlmResponse(content=text(str(last.function_response.response), "model"))
+        else:
+            call = types.FunctionCall(name="load_memory", args={"query": last.text}, id="c1")
+            yield LlmResponse(content=types.Content(role="model", parts=[types.Part(function_call=call)]))
+
+
+def test_the_runner_remembers_across_sessions(memory: Memory) -> None:
+    """In ADK's own runner an agent finds with ADK's own tool what was said in an earlier session."""
+
+    async def run() -> str:
+        sessions, memories = RicordoSessionService(memory), RicordoMemoryService(memory)
+        await memories.add_events_to_memory(**WHO, events=[said("il mio gatto si chiama Zorzi")], session_id="old")
+        agent = LlmAgent(name="bot", model=Scripted(model="none"), tools=[load_memory])
+        runner = Runner(app_name="app", agent=agent, session_service=sessions, memory_service=memories)
+        await sessions.create_session(**WHO, session_id="new")
+        words = ""
+        async for event in runner.run_async(user_id="ada", session_id="new", new_message=text("il mio gatto?")):
+            words = str(event.content.parts[0].text) if event.content else words
+        stored = await sessions.get_session(**WHO, session_id="new")
+        assert stored is not None
+        assert [event.author for event in stored.events] == ["user", "bot", "bot", "bot"]
+        return words
+
+    assert "Zorzi" in asyncio.run(run())
