@@ -36,12 +36,14 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         # In memory where there is such a folder: what is tested is what is kept, not how fast a disk is.
         folder = Path(SHARED) if Path(SHARED).is_dir() else tmp_path_factory.mktemp("chat")
         place = Place(str(folder / f"ricordo-{uuid4()}.db"))
-        request.addfinalizer(lambda: [path.unlink() for path in folder.glob(f"{Path(place.where).name}*")])
     else:
         server: PostgresForTests = request.getfixturevalue("postgres_server")
         place = Place(server.database())
     yield place
     place.store.close()
+    if request.param == "sqlite":
+        for path in folder.glob(f"{Path(place.where).name}*"):
+            path.unlink()
 
 
 @given(query=words, known=metadata())
@@ -255,7 +257,7 @@ def write_past(place: Place, statement: str, *values: Any) -> None:
 
 @given(query=words, known=st.booleans())
 def test_12_failures_are_logged_with_their_context(place: Place, query: str, known: bool) -> None:
-    """A question that cannot be kept is answered, and the log says what, where and whose it was, but not what was said."""
+    """A question that cannot be kept is answered; the log says where and whose it was, but not what was said."""
     secret = f"{query} {uuid4()}"
     inner = Switched(place.store)
     with Talk(inner) as talk:

@@ -6,6 +6,7 @@ of work beside the chat lies in the database, so that a process that dies leaves
 
 import logging
 import threading
+from uuid import uuid4
 
 from ricordo.errors import RicordoError
 from ricordo.server.service import Service
@@ -62,14 +63,15 @@ class Scheduler:
         for tenant in service.tenants():
             memory = service.memory(tenant)
             now = memory.clock.now()
-            name = f"cleanup:{tenant}"
-            # The lease is not given back: while it lasts the next cleanup is not due.
-            if service.store.lease(name, service.name, now, now + retention.cleanup_interval):
+            # The lease is not given back: while it lasts the next cleanup is not due. Each run holds it under a name
+            # of its own, because whoever holds a lease may renew it at any time.
+            name, holder = f"cleanup:{tenant}", f"{service.name}:{uuid4().hex}"
+            if service.store.lease(name, holder, now, now + retention.cleanup_interval):
                 result = memory.cleanup()
                 service.metrics.cleanups.inc()
                 service.metrics.cleaned_turns.inc(result.turns_deleted)
                 if result.errors:
-                    service.store.end_lease(name, service.name)
+                    service.store.end_lease(name, holder)
 
     def take_up(self) -> None:
         """Take up work beside the chat that some process left undone."""

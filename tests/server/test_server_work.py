@@ -1,0 +1,214 @@
+"""What a server does besides answering: its log, its clock, its queue, and going on while the database is away."""
+
+import io
+import json
+import logging
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server_samples import SPOKEN, a_problem, ask, service, service_of, serving, settings
+
+from ricordo.errors import SettingsError, StoreUnavailable
+from ricordo.records import Owner
+from ricordo.server import logging as lines
+from ricordo.server.options import ServerOptions
+from ricordo.server.running import open_store
+from ricordo.server.scheduler import Scheduler
+from ricordo.server.service import ATTEMPTS, now
+from ricordo.spool import Pace, SpooledStore
+from ricordo.stores.memory import MemoryStore
+from ricordo.stores.sqlite import SqliteStore
+from ricordo.testing.examples import a_turn
+
+ANNA = Owner("default", "anna")
+QUICK = Pace(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
+
+
+def test_the_log_is_json_with_known_fields_alone() -> None:
+    """A line has its event, level, time and the fields it was given; unknown fields and words of failures stay out."""
+    written = io.StringIO()
+    handler = lines.configure("info", written)
+    try:
+        log = logging.getLogger("ricordo.server")
+        log.info("request", extra={"operation": "GET /x", "tenant_id": "acme", "secret": "hush", "session_id": None})
+        try:
+            raise ValueError("the words of a user")
+        except ValueError:
+            log.exception("it failed", extra={"operation": "POST /x"})
+        log.debug("not at this level")
+    finally:
+        lines.release(handler)
+    first, second = (json.loads(line) for line in written.getvalue().splitlines())
+    assert (first["event"], first["level"], first["logger"]) == ("request", "info", "ricordo.server")
+    assert (first["operation"], first["tenant_id"]) == ("GET /x", "acme")
+    assert not {"secret", "session_id"} & set(first)
+    assert (second["failure"], second["operation"]) == ("ValueError", "POST /x")
+    assert "words" not in str(second)
+
+
+def test_lines_of_one_request_carry_its_id() -> None:
+    """What is logged on the way to an answer, in any thread, names the request it belongs to."""
+
+    class Away(MemoryStore):
+        def append(self, *args: Any, **more: Any) -> Any:
+            raise StoreUnavailable("away")
+
+    written = io.StringIO()
+    handler = lines.configure("info", written)
+    try:
+        with serving(Away()) as client:
+            answer = ask(client, headers={"X-Request-Id": "mine-7"})
+    finally:
+        lines.release(handler)
+    assert answer["metadata"]["turn_number"] is None
+    assert "away" in answer["metadata"]["degraded"][0]
+    told = [json.loads(line) for line in written.getvalue().splitlines()]
+    (failed,) = [line for line in told if line.get("operation") == "chat"]
+    assert (failed["request_id"], failed["user_id"]) == ("mine-7", "anna")
+
+
+class Switched:
+    """A store that can be away."""
+
+    def __init__(self, store: Any) -> None:
+        self.store, self.up = store, True
+
+    def close(self) -> None:
+        """What is kept stays."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.store, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not self.up:
+                raise StoreUnavailable("host db.internal is away")
+            return found(*args, **kwargs)
+
+        return call if callable(found) else found
+
+
+def test_chats_go_on_while_the_database_is_away(tmp_path: Path) -> None:
+    """Answers are given and kept on disk; headers, health and metrics say so; what needs the database is 503."""
+    inner = Switched(MemoryStore())
+    store: Any = SpooledStore(lambda: inner, tmp_path, scratch=MemoryStore(), pace=QUICK)
+    with serving(store) as client:
+        session = ask(client)["session_id"]
+        inner.up = False
+        response = client.post("/chat", json={"query": SPOKEN, "user_id": "anna", "session_id": session})
+        assert response.json()["metadata"]["turn_number"] == 2
+        response = client.get("/health")
+        assert (response.status_code, response.json()["status"]) == (200, "degraded")
+        assert response.headers["X-Ricordo-Degraded"] == "1"
+        assert response.json()["spool"]["depth"] >= 1
+        assert "db.internal" not in response.text
+        assert "ricordo_degraded 1.0" in client.get("/metrics").text
+        refused = client.get("/facts?user_id=anna")
+        assert "db.internal" not in a_problem(refused, 503)["detail"]
+        assert refused.headers["Retry-After"]
+        inner.up = True
+        assert store.settle(20)
+        assert client.get("/health").json()["status"] == "ok"
+        turns = client.get(f"/sessions/{session}/messages?user_id=anna").json()["items"]
+        assert [turn["turn_number"] for turn in turns] == [1, 2]
+
+
+def test_health_is_down_only_where_nothing_can_be_kept() -> None:
+    """Without a spool a database that is away is 503, without a word of where it is."""
+    inner: Any = Switched(MemoryStore())
+    with serving(inner) as client:
+        assert client.get("/health").json()["status"] == "ok"
+        inner.up = False
+        response = client.get("/health/ready")
+        assert (response.status_code, response.json()["status"]) == (503, "down")
+        assert "db.internal" not in response.text
+        assert client.get("/health/live").status_code == 200
+
+
+def test_cleanup_runs_once_in_a_cluster() -> None:
+    """Whoever has the lease cleans up; the others, and the same one before its time, do not."""
+    store = MemoryStore()
+    old = now() - timedelta(hours=30)
+    store.append(a_turn(ANNA, session_id="old", created_at=old))
+    chosen = settings(preset="chat24h")
+    one, two = (service(store, chosen=chosen) for _ in range(2))
+    one.name, two.name = "one", "two"
+    for each in (one, two, one):
+        Scheduler(each).cleanup()
+    assert b"ricordo_cleanups_total 1.0" in one.metrics.text()
+    assert b"ricordo_cleaned_turns_total 1.0" in one.metrics.text()
+    assert b"ricordo_cleanups_total 0.0" in two.metrics.text()
+    assert store.turns(ANNA, "old") == []
+
+
+def test_work_that_fails_is_tried_again_and_given_up() -> None:
+    """A job that fails waits longer each time, and after its attempts it stays as failed, for somebody to look at."""
+    served = service()
+    served.store.append(a_turn(ANNA, session_id="s1"))
+    served.store.enqueue(ANNA, "catch-up", "s1", now())
+
+    class Broken:
+        def catch_up(self, *args: Any, **more: Any) -> None:
+            raise RuntimeError(f"about a {SPOKEN}")
+
+    served.memory = lambda tenant_id: Broken()  # type: ignore[method-assign, assignment, return-value]
+    due = now()
+    for attempt in range(1, ATTEMPTS + 1):
+        (job,) = served.store.take("w", due, timedelta(minutes=5))
+        assert job.attempts == attempt
+        served.do(job)
+        due += timedelta(days=1)
+    (job,) = served.store.jobs(ANNA)
+    assert job.due_at is None
+    assert job.last_error == "RuntimeError"
+
+
+def test_work_is_done_and_leaves_the_queue() -> None:
+    """A job that is due is done once; one about a session that is gone is dropped."""
+    served = service()
+    served.store.append(a_turn(ANNA, session_id="s1"))
+    served.store.enqueue(ANNA, "catch-up", "s1", now())
+    served.store.enqueue(ANNA, "end", "s1", now())
+    Scheduler(served).take_up()
+    assert served.store.jobs(ANNA) == []
+    served.close()
+
+
+def test_wishes_outlive_a_database_that_is_away() -> None:
+    """A wish that cannot be written is kept and written with the next tick."""
+    inner = Switched(MemoryStore())
+    inner.store.append(a_turn(ANNA, session_id="s1"))
+    served = service(inner)  # type: ignore[arg-type]
+    served.wish(ANNA, "s1")
+    inner.up = False
+    with pytest.raises(StoreUnavailable):
+        served.keep_wishes()
+    inner.up = True
+    served.keep_wishes()
+    assert {job.kind for job in inner.store.jobs(ANNA)} == {"catch-up", "end"}
+
+
+def test_the_use_of_keys_is_noted_by_the_clock() -> None:
+    """A tick writes down which keys were used."""
+    from server_samples import a_key, bearer
+
+    store = MemoryStore()
+    key = a_key(store)
+    with serving(store, auth=True) as client:
+        assert client.get("/me", headers=bearer(key)).status_code == 200
+        service_of(client).note_keys()
+        assert store.keys("default")[0].last_used_at is not None
+
+
+def test_a_store_is_opened_with_a_spool_where_one_makes_sense(tmp_path: Path) -> None:
+    """A file needs none and says so; a PostgreSQL that is away does not keep a server from starting."""
+    store = open_store(str(tmp_path / "memory.db"), ServerOptions())
+    assert isinstance(store, SqliteStore)
+    store.close()
+    with pytest.raises(SettingsError, match="spool"):
+        open_store(str(tmp_path / "memory.db"), ServerOptions(spool=str(tmp_path / "spool")))
+    away: Any = open_store("postgresql://nobody@127.0.0.1:1/none", ServerOptions(spool=str(tmp_path / "spool")))
+    assert away.state.degraded
+    with serving(away) as client:
+        assert ask(client)["metadata"]["turn_number"] == 1
