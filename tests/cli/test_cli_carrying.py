@@ -99,3 +99,37 @@ def test_import_of_bytes_that_are_not_text(bare: Cli, tmp_path: Path) -> None:
     assert ran.code == 1
     assert "UTF-8" in ran.out
     assert bare("import", "missing.jsonl", "--db", "b.db").code == 2
+
+
+def foreign(tmp_path: Path) -> str:
+    """A file of chat messages as many programs keep them."""
+    talk = {
+        "messages": [
+            {"role": "user", "content": "Which flour for pizza?"},
+            {"role": "assistant", "content": "One with twelve per cent of protein."},
+        ]
+    }
+    file = tmp_path / "talks.jsonl"
+    file.write_text(json.dumps(talk) + "\n")
+    return str(file)
+
+
+def test_what_another_program_wrote_is_brought_in_once(cli: Cli, tmp_path: Path) -> None:
+    """Its form tells what it is; a dry run writes nothing, a second run adds nothing."""
+    file = foreign(tmp_path)
+    told = cli("import", file, "-u", "anna", "--dry-run", "--json").document
+    assert (told["format"], told["turns_added"], told["dry_run"]) == ("messages", 1, True)
+    assert cli("sessions", "-u", "anna", "--json").out == ""
+    assert cli("import", file, "-u", "anna").code == 0
+    again = cli("import", file, "-u", "anna", "--json").document
+    assert (again["turns_added"], again["turns_known"]) == (0, 1)
+    assert [turn["query"] for turn in cli("show", "-u", "anna", "--json").lines] == ["Which flour for pizza?"]
+
+
+def test_what_another_program_wrote_needs_a_user(cli: Cli, tmp_path: Path) -> None:
+    """Nobody can tell whose it is; a format that is unknown is named too."""
+    file = foreign(tmp_path)
+    ran = cli("import", file)
+    assert ran.code == 2
+    assert "--user" in ran.err
+    assert cli("import", file, "-u", "anna", "--format", "carvings").code == 2

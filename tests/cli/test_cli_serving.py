@@ -1,5 +1,6 @@
 """`ricordo serve`: a real process that takes requests, lets in whom it should, and ends without losing anything."""
 
+import json
 import os
 import signal
 import socket
@@ -105,3 +106,26 @@ def test_the_command_line_stays_light() -> None:
     look = f"import sys, ricordo.cli; print([name for name in {heavy} if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60)
     assert ran.stdout == "[]\n"
+
+
+def test_one_user_over_standard_input_and_output(db: Path) -> None:
+    """`ricordo mcp` speaks the Model Context Protocol and ends with its input; nothing else is on stdout."""
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    command = [*RICORDO, "mcp", "--user", "anna", "--db", str(db)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        answers = []
+        for message in asked:
+            process.stdin.write(json.dumps(message) + "\n")
+            process.stdin.flush()
+            if "id" in message:
+                answers.append(json.loads(process.stdout.readline()))
+        rest, _ = process.communicate(timeout=60)
+    assert (process.returncode, rest) == (0, "")
+    assert "search_memories" in [tool["name"] for tool in answers[1]["result"]["tools"]]

@@ -1,6 +1,7 @@
-"""Commands that carry sessions out and in: export to JSON lines or Markdown, import of such JSON lines.
+"""Commands that carry sessions out and in: export to JSON lines or Markdown, import of such JSON lines and of others'.
 
-An export is one JSON document a session, one session a line; importing it again changes nothing.
+An export is one JSON document a session, one session a line; importing it again changes nothing. What other programs
+exported is told by its form, file, folder or archive alike.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from typing import Any, TextIO
 from rich.text import Text
 
 from ricordo.cli.exits import FAILED, OK
-from ricordo.cli.options import Command, Options, add_user, open_memory, user_of
+from ricordo.cli.options import Command, Options, add_agent, add_user, open_memory, user_of
 from ricordo.cli.output import Output, shown
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.memory import Memory
@@ -37,6 +38,8 @@ def export(options: Options, output: Output) -> int:
 
 def import_(options: Options, output: Output) -> int:
     """Bring exported sessions in."""
+    if options.file != "-" and (options.dry_run or options.format or _is_foreign(options.file)):
+        return _bring_in(options, output)
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
         if options.file == "-":
             result = memory.import_documents(documents_in(sys.stdin, lambda read: step(read, 0)), user_id=options.user)
@@ -48,6 +51,50 @@ def import_(options: Options, output: Output) -> int:
     said = f"{result.sessions_added} sessions and {result.turns_added} turns added, {result.turns_known} turns known"
     output.document(as_json(result), said, *[Text(f"refused: {shown(each)}", "red") for each in result.errors])
     return FAILED if result.errors else OK
+
+
+def _bring_in(options: Options, output: Output) -> int:
+    """Bring in what another program exported, or only say what would come."""
+    from ricordo.importing import bring_in
+    from ricordo.imports.detecting import OWN
+
+    own = (options.format or detected(options.file)) == OWN
+    user_id = options.user if own else _user_for(options)
+    with open_memory(options, create=True) as memory, output.progress("importing") as step:
+        report = bring_in(
+            memory,
+            options.file,
+            user_id=user_id,
+            agent_id=options.agent,
+            format=options.format,
+            dry_run=options.dry_run,
+            progress=step,
+        )
+    would = "would come" if report.dry_run else "added"
+    said = f"{report.format}: {report.sessions_added} sessions and {report.turns_added} turns {would}"
+    said += f", {report.turns_completed} completed, {report.turns_known} known"
+    output.document(as_json(report), said, *[Text(f"refused: {shown(each)}", "red") for each in report.errors])
+    return FAILED if report.problem_count else OK
+
+
+def _user_for(options: Options) -> str:
+    if options.user is None:
+        raise ValidationError("user", "is missing: whose conversations are they? give --user ID")
+    return str(options.user)
+
+
+def _is_foreign(path: str) -> bool:
+    """Whether something is not plainly ours: a folder, an archive, or a form of somebody else's."""
+    from ricordo.imports.detecting import OWN
+
+    return Path(path).is_dir() or detected(path) not in (None, OWN)
+
+
+def detected(path: str) -> str | None:
+    """The format of what lies at a path; None if it is not known, or cannot be read."""
+    from ricordo.imports import detect
+
+    return detect(path) if Path(path).exists() else None
 
 
 def documents_in(lines: Iterable[str], read: Callable[[int], None]) -> Iterator[dict[str, Any] | Exception]:
@@ -146,8 +193,11 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="what `ricordo export` wrote; - reads standard input")
+    parser.add_argument("file", help="what `ricordo export` or another program wrote; - reads our own from stdin")
     parser.add_argument("-u", "--user", metavar="ID", help="import for this user instead of those in the file")
+    add_agent(parser)
+    parser.add_argument("--format", metavar="NAME", help="chatgpt, claude, langchain, mem0…; default: by its form")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would come")
 
 
 COMMANDS = (
@@ -160,9 +210,9 @@ COMMANDS = (
     ),
     Command(
         "import",
-        "bring exported sessions in; repeating changes nothing",
+        "bring sessions in that Ricordo or another program exported; repeating changes nothing",
         import_,
         _import_arguments,
-        "ricordo import anna.jsonl",
+        "ricordo import conversations.zip --user anna --dry-run",
     ),
 )
