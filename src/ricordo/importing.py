@@ -19,7 +19,7 @@ from ricordo.imports.detecting import OWN
 from ricordo.imports.document import session_id_of
 from ricordo.limits import check_id
 from ricordo.memory import DEFAULT_AGENT, Memory
-from ricordo.records import Message, SessionInfo, Turn
+from ricordo.records import Message, Owner, SessionInfo, Turn
 
 MOST_PROBLEMS = 1_000  # that a report spells out; all are counted
 Progress = Callable[[int, int], None]
@@ -66,8 +66,8 @@ def bring_in(
     calls said here count as said here; otherwise everything counts as imported. `name` is what the file was called,
     where its path does not tell. `progress` hears bytes done and bytes in all.
     """
-    if user_id is not None:
-        check_id("user_id", user_id)
+    if user_id is not None and Owner("", check_id("user_id", user_id)).is_reserved:
+        raise ValidationError("user_id", f"{user_id!r} begins like a name that is not for users; choose another")
     reading = Reading(
         agent_id=check_id("agent_id", agent_id),
         limits=memory.settings.limits,
@@ -132,8 +132,13 @@ class _Bringing:
             return
         if self._user is None:
             raise ValidationError("user_id", "the file does not say whose conversations these are; name the user")
-        settings = self._memory.settings
-        session, turns = from_document(found.document, settings.tenant_id, self._user, settings.limits)
+        owner = Owner(self._memory.settings.tenant_id, self._user)
+        fields = found.document["session"]
+        is_new = not self._dry and not found.notes and "branch_of" not in fields["metadata"]
+        if is_new and self._memory.store.session(owner, fields["id"]) is None:
+            self._write(found.document)  # nearly every talk of a first import: nothing to compare
+            return
+        session, turns = from_document(found.document, owner.tenant_id, self._user, self._memory.settings.limits)
         if found.notes:
             self._take_notes(session, turns)
         else:
@@ -250,7 +255,10 @@ class _Bringing:
             self._added += len(turns)
             self._rehearsed[session_id] = after + len(turns)
             return
-        result = self._memory.import_documents([to_document(named, numbered)], user_id=self._user)
+        self._write(to_document(named, numbered))
+
+    def _write(self, document: Mapping[str, Any]) -> None:
+        result = self._memory.import_documents([document], user_id=self._user)
         if result.errors:
             raise ValidationError("session", result.errors[0].removeprefix("document 1: "))
         self._sessions += result.sessions_added

@@ -1,6 +1,8 @@
 """Each format: told by its content, read with its dates, order, speakers, tool calls and branches."""
 
+import sqlite3
 import zipfile
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -335,6 +337,22 @@ def test_langchain_history_is_read_by_session(tmp_path: Path, table: str) -> Non
     tide_turn(first[1][0])
     assert said(second) == [("user", "Ciao")]
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_database_with_a_log_is_read_whole_and_left_as_it_was(tmp_path: Path, live: bool) -> None:
+    """What is still in the log beside a database that is in use is read; beside one at rest nothing is left."""
+    path = agents_database(tmp_path / "x.db")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        item = '{"role": "user", "content": "Newest"}'
+        database.execute("INSERT INTO agent_messages (session_id, message_data) VALUES ('s1', ?)", (item,))
+        database.commit()
+        if live:
+            assert said(sessions(path)[0])[-1] == ("user", "Newest")
+    if not live:
+        assert said(sessions(path)[0])[-1] == ("user", "Newest")
+        assert [each.name for each in tmp_path.iterdir()] == ["x.db"]
 
 
 def test_langchain_messages_as_json_are_read(tmp_path: Path) -> None:

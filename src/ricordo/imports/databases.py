@@ -57,24 +57,28 @@ def read_database(path: Path, form: str, name: str, progress: Progress) -> Itera
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write; a database whose log is not beside it is read as it lies."""
-    for mode in ("mode=ro", "mode=ro&immutable=1"):
-        database = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, isolation_level=None)
-        try:
-            for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
-                database.execute(f"PRAGMA {pragma}")
-            database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            database.close()
-            if mode != "mode=ro":
-                raise
-            continue
-        except BaseException:
-            database.close()
-            raise
-        database.text_factory = lambda raw: raw.decode(errors="surrogateescape")
-        return database
-    raise sqlite3.OperationalError("unable to open the database")
+    """A connection that cannot write. A database with no log beside it is nobody's at the moment and read as it lies.
+
+    Otherwise SQLite would leave files of its own beside one that keeps a log.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    resting = _keeps_log(path) and not (log.exists() and log.stat().st_size)
+    address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if resting else ''}"
+    database = sqlite3.connect(address, uri=True, isolation_level=None)
+    try:
+        for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+            database.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        database.close()
+        raise
+    database.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+    return database
+
+
+def _keeps_log(path: Path) -> bool:
+    """Whether a database was last written with a log beside it, by its header."""
+    with path.open("rb") as file:
+        return file.read(20)[18:20] == b"\x02\x02"
 
 
 def _tables(database: sqlite3.Connection) -> Columns:

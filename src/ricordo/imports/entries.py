@@ -86,7 +86,7 @@ def _members(
     number = 0
     while (mark := text.peek()) != closing:
         if not mark:
-            raise Unreadable(f"is cut off at character {text.offset}; what came before was read")
+            raise Unreadable(f"is cut off at {text.where()}; what came before was read")
         key: str | int = number
         if closing == "}":
             key = text.key()
@@ -99,7 +99,7 @@ def _members(
         if text.peek() == ",":
             text.take()
         elif text.peek() not in (closing, ""):
-            raise Unreadable(f"is not JSON at character {text.offset}: expected ',' or {closing!r}")
+            raise Unreadable(f"is not JSON at {text.where()}: expected ',' or {closing!r}")
         number += 1
     text.take()
 
@@ -109,13 +109,15 @@ class _Text:
 
     def __init__(self, stream: Characters, largest: int) -> None:
         self._stream, self._largest = stream, largest
-        self._buffer, self._at, self._base, self._ended = "", 0, 0, False
+        self._buffer, self._at, self._ended = "", 0, False
+        self._base, self._lines = 0, 0  # characters and line ends that were let go
         self._decoder = json.JSONDecoder(strict=False)
 
-    @property
-    def offset(self) -> int:
-        """How many characters were consumed."""
-        return self._base + self._at
+    def where(self, at: int | None = None) -> str:
+        """A place in the text for people: what is next, or what stands at a place of the buffer."""
+        reached = self._at if at is None else at
+        line = self._lines + self._buffer.count("\n", 0, reached) + 1
+        return f"line {line} (character {self._base + reached})"
 
     def peek(self) -> str:
         """The next character that is not space; empty at the end."""
@@ -135,7 +137,7 @@ class _Text:
         """The name of a member, and past its colon."""
         found = self.value() if self.peek() == '"' else None
         if not isinstance(found, str) or self.peek() != ":":
-            raise Unreadable(f"is not JSON at character {self.offset}: expected a name and ':'")
+            raise Unreadable(f"is not JSON at {self.where()}: expected a name and ':'")
         self.take()
         self.peek()
         return found
@@ -148,13 +150,13 @@ class _Text:
                 found, end = self._decoder.raw_decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
                 if not self._is_cut(error):
-                    raise Unreadable(f"is not JSON at character {self._base + error.pos}: {error.msg}") from None
+                    raise Unreadable(f"is not JSON at {self.where(error.pos)}: {error.msg}") from None
                 if len(self._buffer) - self._at > self._largest:
                     raise Unreadable(f"is larger than {self._largest} characters; split it") from None
                 if not self._more():
-                    raise Unreadable(f"is cut off at character {self._base + len(self._buffer)}") from None
+                    raise Unreadable(f"is cut off at {self.where(len(self._buffer))}") from None
             except (RecursionError, ValueError) as error:
-                raise Unreadable(f"cannot be read ({type(error).__name__}) at character {self.offset}") from None
+                raise Unreadable(f"cannot be read ({type(error).__name__}) at {self.where()}") from None
             else:
                 # A number at the very end of the buffer may go on in what is not read yet.
                 is_whole = not isinstance(found, int | float) or not _IN_NUMBER.fullmatch(self._buffer, end)
@@ -212,5 +214,6 @@ class _Text:
         self._ended = not read
         if read:
             self._base += self._at
+            self._lines += self._buffer.count("\n", 0, self._at)
             self._buffer, self._at = held + read, 0
         return bool(read)

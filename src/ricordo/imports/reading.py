@@ -28,6 +28,10 @@ from ricordo.imports.webui import chatbot_ui, librechat, open_webui
 from ricordo.limits import Limits
 
 Found = Iterator[Conversation | Problem]
+_UNKNOWN = (
+    "is of no format that is known here; give JSON as UTF-8 text, a zip or an SQLite file, or name its format: "
+    + ", ".join(FORMATS)
+)
 _EACH: dict[str, Callable[[Any, str, str], Conversation | Problem | None]] = {
     "chatgpt": chatgpt,
     "claude": claude,
@@ -88,8 +92,7 @@ def read(
             now = how.now or datetime.fromtimestamp(path.stat().st_mtime, UTC)
             yield from _read_part(part, shape, Terms(shape.format, how.agent_id, how.limits, now), meter)
         else:
-            unknown = Problem(part.name, f"is of no format that is known here; name one of {', '.join(FORMATS)}")
-            yield shape or unknown
+            yield shape or Problem(part.name, _UNKNOWN)
         before += part.size
 
 
