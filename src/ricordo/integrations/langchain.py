@@ -83,7 +83,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Keep the question; sent again with the same id, it is kept once."""
         asked, _ = _split(state["messages"])
         if asked is not None:
-            self._kept(asked)
+            self._kept(self._session(), asked)
 
     async def abefore_agent(self, state: AgentState[Any], runtime: "Runtime[Any]") -> None:
         """See `before_agent`."""
@@ -110,8 +110,9 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         asked, after = _split(request.messages)
         if asked is None or not asked.text.strip():
             return request
+        session = self._session()
         try:
-            context = self._context(request, asked, after)
+            context = self._context(session, request, str(asked.text), after)
         except RicordoError as error:  # memory may fail, the chat may not
             self._warn("context", error)
             return request
@@ -126,17 +127,18 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         question = messages.pop() if messages else asked
         return request.override(system_message=system, messages=[*messages, _asking(asked, str(question.text)), *after])
 
-    def _context(self, request: ModelRequest[Any], asked: HumanMessage, after: Sequence[AnyMessage]) -> Context:
-        session = self._session()
+    def _context(
+        self, session: Session, request: ModelRequest[Any], question: str, after: Sequence[AnyMessage]
+    ) -> Context:
         limit = self._budget or self._memory.settings.budget.model_limit
         system = request.system_message.text if request.system_message else None
         taken = self._tokens(request.tools, after)
         try:
-            return session.context(str(asked.text), system=system, budget=max(limit - taken, 0))
+            return session.context(question, system=system, budget=max(limit - taken, 0))
         except BudgetError:
             if taken:
                 self._warn("context", BudgetError(f"tools and tool messages take {taken} of {limit} tokens"))
-            return session.context(str(asked.text), system=system, budget=limit)
+            return session.context(question, system=system, budget=limit)
 
     def _tokens(self, tools: Sequence[Any], after: Sequence[AnyMessage]) -> int:
         """What is sent beside the context: tools, and what was said since the question."""
@@ -154,8 +156,9 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         asked, said = _split(state["messages"])
         if asked is None:
             return
+        session = self._session()
         try:
-            self._keep(asked, said)
+            self._keep(session, asked, said)
         except RicordoError as error:
             self._warn("after_agent", error)
 
@@ -163,9 +166,9 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """See `after_agent`."""
         await asyncio.to_thread(self.after_agent, state, runtime)
 
-    def _keep(self, asked: HumanMessage, said: Sequence[AnyMessage]) -> None:
-        session = self._session()
-        turn = self._memory.store.turn(owner_of(self._memory, session.user_id), asked.id or "") or self._kept(asked)
+    def _keep(self, session: Session, asked: HumanMessage, said: Sequence[AnyMessage]) -> None:
+        owner = owner_of(self._memory, session.user_id)
+        turn = self._memory.store.turn(owner, asked.id or "") or self._kept(session, asked)
         if turn is None or not turn.is_open:
             return
         final = said[-1] if said and isinstance(said[-1], AIMessage) and not said[-1].tool_calls else None
@@ -177,12 +180,12 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             told = {NOTE: {part: note for part, note in notes.items() if note}}
             session.answer(turn.id, words.content, metadata=told, receipt=self._taken(turn.id))
 
-    def _kept(self, asked: HumanMessage) -> Turn | None:
+    def _kept(self, session: Session, asked: HumanMessage) -> Turn | None:
         """The turn of a question, kept now or before; None, and the chat goes on, where it cannot be."""
         words = to_words(asked)
         told = {NOTE: {"query": words.metadata[NOTE]}} if words.metadata else None
         try:
-            kept = self._session().ask(words.content, turn_id=asked.id, metadata=told, created_at=words.created_at)
+            kept = session.ask(words.content, turn_id=asked.id, metadata=told, created_at=words.created_at)
         except RicordoError as error:
             self._warn("before_agent", error)
             return None

@@ -31,9 +31,7 @@ def to_words(message: BaseMessage) -> Words:
     calls = getattr(message, "tool_calls", None) or []
     text = str(message.text)
     whole = isinstance(message.content, str) and (bool(text.strip()) or (not text and bool(calls)))
-    note = {key: value for key, value in data.items() if key not in PLAIN and value not in (None, {}, [], False)}
-    if data.get("status") == "success":
-        note.pop("status", None)
+    note = {key: value for key, value in data.items() if key not in PLAIN and value != _usual(message, key)}
     if not whole:
         note["content"] = data["content"]
     if kind not in ("human", "ai", "system", "tool"):
@@ -58,7 +56,7 @@ def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMes
     data: dict[str, Any] = {"content": message.content, "type": kind, **note}
     if message.tool_calls:
         data["tool_calls"] = [_call(call) for call in message.tool_calls]
-    if message.role == "tool":
+    if kind == "tool":
         data["tool_call_id"] = message.tool_call_id or ""
     if message.name and "name" not in data:
         data["name"] = message.name
@@ -81,6 +79,12 @@ def from_context(message: Mapping[str, Any]) -> AnyMessage:
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     name, arguments, call_id = call_of(call)
     return {"name": name, "args": arguments, "id": call_id, "type": "tool_call"}
+
+
+def _usual(message: BaseMessage, field: str) -> Any:
+    """What a field is where nobody set it."""
+    known = type(message).model_fields.get(field)
+    return known.get_default(call_default_factory=True) if known else None
 
 
 def _kind(message: BaseMessage) -> str:
