@@ -7,6 +7,8 @@ import pytest
 from page_samples import Site, Visitor, chromium, site
 from playwright.sync_api import Browser, sync_playwright
 
+from ricordo.memory import store_for
+
 _numbers = count(1)
 
 
@@ -23,9 +25,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def served() -> Iterator[Site]:
-    """A server that lets everybody in."""
-    with site() as running:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server that lets everybody in, on a file."""
+    with site(store_for(str(tmp_path_factory.mktemp("page") / "ricordo.db"))) as running:
         yield running
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the page share: a live server whose answers are told in advance, and a browser that minds its errors."""
+"""What tests of the page share: a live server whose answers are told in advance, a browser that minds its errors."""
 
 import re
 import shutil
@@ -170,7 +170,10 @@ class Visitor:
             **{"viewport": {"width": 1280, "height": 800}, "locale": "it-IT", "reduced_motion": "reduce", **look}
         )
         prefs = f'{{"user": "{user}"}}'
-        self.context.add_init_script(f"localStorage.getItem('ricordo') || localStorage.setItem('ricordo', '{prefs}')")
+        self.context.add_init_script(
+            "if (location.protocol === 'http:' && !localStorage.getItem('ricordo'))"
+            f" localStorage.setItem('ricordo', '{prefs}')"
+        )
         self.context.set_default_timeout(10_000)
 
     def open(self, place: str = "#/") -> Page:
@@ -200,12 +203,12 @@ def ask(page: Page, question: str) -> None:
 
 def answers(page: Page) -> Any:
     """The answers in view, in order."""
-    return page.locator("section.answer")
+    return page.locator("div.answer")
 
 
 def answered(page: Page, count: int) -> None:
     """Wait for so many whole answers."""
-    expect(page.locator("section.answer[aria-busy=false]")).to_have_count(count)
+    expect(page.locator("div.answer[aria-busy=false]")).to_have_count(count)
 
 
 def tab(page: Page, name: str) -> None:

@@ -67,11 +67,12 @@ export interface Ask {
   accept?: string;
   signal?: AbortSignal;
   keepalive?: boolean;
+  everybody?: boolean;
 }
 
-export function address(path: string, query: Ask["query"] = {}): string {
+export function address(path: string, query: Ask["query"] = {}, everybody = false): string {
   const parameters = new URLSearchParams();
-  if (prefs.user) parameters.set("user_id", prefs.user);
+  if (prefs.user && !everybody) parameters.set("user_id", prefs.user);
   for (const [name, value] of Object.entries(query)) {
     if (value !== null && value !== undefined && value !== "") parameters.set(name, String(value));
   }
@@ -90,7 +91,7 @@ export async function send(method: string, path: string, ask: Ask = {}): Promise
   if (ask.accept) more["Accept"] = ask.accept;
   let response: Response;
   try {
-    response = await fetch(address(path, ask.query), {
+    response = await fetch(address(path, ask.query, ask.everybody), {
       method,
       headers: headers(more),
       body: ask.form ?? (ask.body === undefined ? undefined : JSON.stringify(ask.body)),

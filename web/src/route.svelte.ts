@@ -6,6 +6,7 @@ class Route {
   view = $state<View>("chat");
   session = $state<string | null>(null);
   turn = $state<number | null>(null);
+  visits = $state(0); // goes up with every step, also one to where the page stands already
 
   constructor() {
     this.#read();
@@ -31,6 +32,7 @@ class Route {
     const [first, second, third] = location.hash.replace(/^#\/?/, "").split("/");
     this.view = first === "documents" || first === "figures" ? first : "chat";
     this.session = first === "c" && second ? decodeURIComponent(second) : null;
+    this.visits += 1;
     this.turn = first === "c" && third && Number(third) > 0 ? Number(third) : null;
   }
 }

@@ -39,6 +39,7 @@ class Talk {
   gone = $state(false);
   failed = $state("");
   jump = $state<number | null>(null);
+  news = $state(0); // goes up when something may have been learned
   live = $derived(this.turns.find((turn) => turn.state === "asking"));
   last = $derived(this.turns.at(-1));
   #following = new AbortController();
@@ -288,9 +289,14 @@ class Talk {
       passage.remember(shown.sources);
       service.notes = shown.degraded;
       tell({ kind: "session", session: data.session_id });
-      sessions.load();
-      setTimeout(() => sessions.load(), 1500); // a title is made beside the chat
+      // Titles, topics and facts are made beside the chat, a moment later.
+      for (const pause of [0, 700, 2500]) setTimeout(() => this.#learned(), pause);
     }
+  }
+
+  #learned(): void {
+    this.news += 1;
+    sessions.load();
   }
 
   #placed(session: string, shown: Shown): void {

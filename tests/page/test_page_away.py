@@ -1,0 +1,66 @@
+"""The database or the server goes away and comes back; the page says so, and nothing is lost."""
+
+from pathlib import Path
+
+from page_samples import HOLD, Switched, Visitor, answered, answers, ask, site
+from playwright.sync_api import Browser, expect
+
+from ricordo.spool import Pace, SpooledStore
+from ricordo.stores.memory import MemoryStore
+
+QUICK = Pace(interval=0.02, first_pause=0.02, longest_pause=0.1, silence=2.0)
+
+
+def test_the_chat_goes_on_while_the_database_is_away(browser: Browser, tmp_path: Path) -> None:
+    """A banner tells of the outage, the chat still answers, and when the database is back all of it is there."""
+    database = Switched(MemoryStore())
+    store = SpooledStore(lambda: database, tmp_path, scratch=MemoryStore(), pace=QUICK)
+    with site(store) as running:
+        for question in ("Prima", "Durante", "Dopo"):
+            running.told.tell(question, f"Risposta: {question}.")
+        visitor = Visitor(browser, running, "outage")
+        page = visitor.open()
+        ask(page, "Prima")
+        answered(page, 1)
+        database.up = False
+        ask(page, "Durante")
+        answered(page, 2)
+        expect(answers(page).last).to_contain_text("Risposta: Durante.")
+        expect(page.locator(".banner")).to_contain_text("Il database non risponde")
+        database.up = True
+        expect(page.locator(".banner")).to_have_count(0)
+        expect(page.locator(".notice")).to_contain_text("Tutto è di nuovo al suo posto")
+        ask(page, "Dopo")
+        answered(page, 3)
+        page.reload()
+        expect(page.locator(".bubble")).to_have_text(["Prima", "Durante", "Dopo"])
+        visitor.close()
+
+
+def test_a_server_that_is_away_is_waited_for(visitor: Visitor) -> None:
+    """A question that did not reach the server stays on the page with the way to send it again."""
+    visitor.at.told.tell("Ci sei?", "Ci sono.")
+    page = visitor.open()
+    expect(page.locator("nav")).to_contain_text("Ancora nessuna conversazione.")
+    visitor.context.set_offline(True)
+    ask(page, "Ci sei?")
+    expect(page.locator(".banner")).to_contain_text("Il server non risponde")
+    expect(page.locator(".bubble")).to_have_text("Ci sei?")
+    expect(answers(page).get_by_role("alert")).to_be_visible()
+    visitor.context.set_offline(False)
+    expect(page.locator(".banner")).to_have_count(0)
+    page.get_by_role("button", name="Chiedi di nuovo", exact=True).click()
+    answered(page, 1)
+    expect(answers(page)).to_contain_text("Ci sono.")
+    page.reload()
+    expect(page.locator(".bubble")).to_have_text("Ci sei?")
+
+
+def test_a_lost_connection_takes_up_the_stream(visitor: Visitor) -> None:
+    """A stream that breaks off is followed again from where it was, without a word twice or missing."""
+    visitor.at.told.tell("Detta", "uno ", "due ", HOLD, "tre ", "quattro")
+    page = visitor.open()
+    ask(page, "Detta")
+    expect(answers(page)).to_contain_text("uno due")
+    visitor.at.told.let_go("Detta")
+    expect(answers(page)).to_contain_text("uno due tre quattro")

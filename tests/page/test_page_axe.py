@@ -1,0 +1,89 @@
+"""No view has a fault that axe finds, light or dark, in Italian or in English."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from page_samples import HERE, Site, Visitor, answered, ask
+from playwright.sync_api import Browser, Page, expect
+
+AXE = (HERE / "axe.min.js").read_text()
+TABS = 6
+
+
+def faults(page: Page) -> list[str]:
+    """What axe has to say."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [f"{each['id']}: {node['html'][:160]}" for each in found["violations"] for node in each["nodes"]]
+
+
+# Contrast depends on the theme and words on the language, so two runs see every view in both of each.
+@pytest.mark.parametrize(("theme", "lang"), [("light", "it"), ("dark", "en")])
+def test_every_view_is_accessible(browser: Browser, served: Site, theme: str, lang: str) -> None:
+    """Chat, memory with all its parts, documents, figures, search, menus and dialogs have no violation."""
+    user = f"axe-{theme}-{lang}"
+    served.document(user)
+    locale = "it-IT" if lang == "it" else "en-GB"
+    visitor = Visitor(browser, served, user, locale=locale, color_scheme=theme)
+    page = visitor.open()
+    expect(page.locator("html")).to_have_attribute("lang", lang)
+    seen: dict[str, list[str]] = {}
+
+    def look(name: str, reach: Callable[[], object] = lambda: None) -> None:
+        reach()
+        seen[name] = faults(page)
+
+    look("empty", lambda: page.locator(".empty h2").wait_for())
+    for number, question in enumerate(
+        ("Mi chiamo Eva.", "Quali sono le cause delle ustioni?", "spiegami meglio il punto 2", "voglio morire"), start=1
+    ):
+        ask(page, question)
+        answered(page, number)
+    look("chat")
+    page.locator(".understood").get_by_role("button").last.click()
+    look("correcting", lambda: page.locator(".correct").wait_for())
+    page.keyboard.press("Alt+m")
+    assert served.memory.settle(20)
+    for number in range(TABS):
+        page.get_by_role("tab").nth(number).click()
+        page.wait_for_load_state("networkidle")
+        look(f"memory {number}")
+    page.get_by_role("tab").first.click()
+    look("prompt", lambda: page.locator(".exact summary").click())
+    look("passage", lambda: page.locator(".citation").first.click())
+    page.keyboard.press("Escape")
+    look("menu", lambda: page.locator("li.session .tool").first.click())
+    page.keyboard.press("Escape")
+    page.get_by_role("searchbox").fill("ustioni")
+    look("search", lambda: page.locator(".hits li").first.wait_for())
+    page.get_by_role("searchbox").press("Escape")
+    page.locator("nav footer button").last.click()
+    look("settings", lambda: page.locator("dialog").wait_for())
+    look("shortcuts", lambda: page.locator("dialog .link").first.click())
+    page.keyboard.press("Escape")
+    page.locator("nav footer button").nth(-2).click()
+    look("import", lambda: page.locator("dialog").wait_for())
+    page.keyboard.press("Escape")
+    page.goto(served.url + "#/documents")
+    look("documents", lambda: page.locator("li.document").wait_for())
+    page.goto(served.url + "#/figures")
+    look("figures", lambda: page.locator(".plot").first.wait_for())
+    page.goto(served.url + "#/c/nobody-knows")
+    look("gone", lambda: page.locator(".empty h2").wait_for())
+    assert {name: found for name, found in seen.items() if found} == {}
+    assert len(seen) == 19
+    visitor.close()
+
+
+def test_the_door_is_accessible(browser: Browser) -> None:
+    """The view that asks for a key has no violation either."""
+    from page_samples import site
+
+    with site(auth=True) as guarded:
+        visitor = Visitor(browser, guarded, "")
+        page = visitor.open()
+        page.get_by_role("heading", name=re.compile("chiave")).wait_for()
+        assert faults(page) == []
+        visitor.close()

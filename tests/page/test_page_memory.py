@@ -1,0 +1,164 @@
+"""The memory beside the chat: what was sent and why, topics, facts, profile, summaries, quarantine, erasure."""
+
+import re
+
+from page_samples import Visitor, answered, ask, tab
+from playwright.sync_api import Page, expect
+
+from ricordo.records import Owner
+
+
+def memory(page: Page):  # type: ignore[no-untyped-def]
+    """The panel."""
+    return page.get_by_role("complementary", name="Memoria")
+
+
+def told(visitor: Visitor, *questions: str) -> Page:
+    """A page on which these questions were asked and answered."""
+    page = visitor.open()
+    for number, question in enumerate(questions, start=1):
+        ask(page, question)
+        answered(page, number)
+    assert visitor.at.memory.settle(20)
+    return page
+
+
+def test_the_budget_says_what_was_kept_and_why(visitor: Visitor) -> None:
+    """Every section is told with its tokens, its items and their reasons, and the exact prompt can be read."""
+    visitor.at.document(visitor.user)
+    page = told(visitor, "Quali sono le cause delle ustioni?", "Quali gradi hanno?")
+    tab(page, "Contesto")
+    panel = memory(page)
+    expect(
+        panel.get_by_role("img", name=re.compile(r"token usati su .*Ultimi turni \d+.*Materiale \d+"))
+    ).to_be_visible()
+    expect(panel.locator(".sections > li", has_text="Ultimi turni")).to_contain_text("recente")
+    expect(panel.locator(".sections > li:has(.swatch.question)")).to_contain_text("chiesto ora")
+    panel.get_by_text("Il prompt esatto").click()
+    expect(panel.locator(".exact pre")).to_contain_text("=== MATERIALE ===")
+    panel.get_by_role("button", name="Testo").click()
+    expect(panel.locator(".exact pre")).to_contain_text("CRONOLOGIA")
+
+
+def test_what_was_left_out_is_told_with_its_reason(visitor: Visitor) -> None:
+    """A passage that did not fit into its share stands there, struck out, with the share that it was over."""
+    chunks = [{"id": f"chunk-{number}", "text": "Le ustioni si curano con acqua. " * 120} for number in range(12)]
+    body = {"query": "Come si curano le ustioni?", "user_id": visitor.user, "chunks": chunks}
+    answer = visitor.context.request.post(visitor.at.url + "chat", data=body).json()
+    page = visitor.open(f"#/c/{answer['session_id']}")
+    answered(page, 1)
+    tab(page, "Contesto")
+    dropped = memory(page).locator("li.dropped").first
+    expect(dropped).to_contain_text(re.compile(r"lasciato fuori: oltre (la quota|il limite) di"))
+
+
+def test_any_past_turn_can_be_explained(visitor: Visitor) -> None:
+    """Steps lead from turn to turn, each with its own receipt."""
+    page = told(visitor, "Prima cosa", "Seconda cosa", "Terza cosa")
+    tab(page, "Contesto")
+    panel = memory(page)
+    expect(panel.locator(".picker")).to_contain_text("Turno 3")
+    panel.get_by_role("button", name="Turno precedente").click()
+    panel.get_by_role("button", name="Turno precedente").click()
+    expect(panel.locator(".picker")).to_contain_text("Prima cosa")
+    expect(panel.locator(".sections > li", has_text="Ultimi turni")).to_have_count(0)
+    expect(panel.get_by_role("button", name="Turno precedente")).to_be_disabled()
+
+
+def test_a_question_can_be_tried_without_being_asked(visitor: Visitor) -> None:
+    """The context of a question is shown; the conversation stays as it is."""
+    page = told(visitor, "Prima cosa")
+    tab(page, "Contesto")
+    memory(page).get_by_role("textbox", name="Domanda di prova").fill("E se chiedessi questo?")
+    memory(page).get_by_role("button", name="Mostra").click()
+    expect(memory(page)).to_contain_text("Per «E se chiedessi questo?»")
+    expect(memory(page).locator(".account")).to_have_count(2)
+    expect(page.locator("article")).to_have_count(1)
+
+
+def test_topics_show_how_they_fade_and_can_be_changed(visitor: Visitor) -> None:
+    """Each topic has its curve, half-life and uses; importance, pin and merging are kept."""
+    page = told(visitor, "Parlami della fotosintesi nelle piante verdi", "Quanto costa un treno da Torino a Roma?")
+    tab(page, "Argomenti")
+    panel = memory(page)
+    cards = panel.locator("li.topic")
+    expect(cards).to_have_count(2)
+    expect(panel.get_by_role("img", name=re.compile("nei prossimi"))).to_be_visible()
+    expect(cards.first.get_by_role("img", name=re.compile("Curva di"))).to_be_visible()
+    expect(cards.first).to_contain_text(re.compile(r"vale \d+\s?%.*dimezza in .* g.*usi.*messaggi"))
+    train = cards.filter(has=page.get_by_role("heading", name="treno"))
+    train.get_by_role("slider", name="Importanza").fill("0.4")
+    expect(train.locator("output")).to_have_text(re.compile("40"))
+    expect(cards.last).to_contain_text("treno")
+    train.get_by_role("button", name="Fissa in cima").click()
+    expect(cards.first).to_contain_text("treno")
+    expect(cards.first).to_contain_text("fissato")
+    cards.last.get_by_role("combobox", name="Unisci con…").select_option(index=1)
+    cards.last.get_by_role("button", name="Unisci", exact=True).click()
+    expect(cards).to_have_count(1)
+
+
+def test_facts_show_their_source_and_can_be_forgotten(visitor: Visitor) -> None:
+    """A fact quotes its words and leads to them; one that no longer holds is marked; a forgotten one is gone."""
+    page = told(visitor, "Mi chiamo Anna e vivo a Torino.", "Adesso vivo a Milano.")
+    tab(page, "Fatti")
+    panel = memory(page)
+    expect(panel.locator("li.fact", has_text="Vive a Milano")).to_contain_text("vivo a Milano")
+    expect(panel.locator("li.fact", has_text="Vive a Torino")).to_have_count(0)
+    panel.get_by_role("checkbox").check()
+    expect(panel.locator("li.fact", has_text="Vive a Torino")).to_contain_text("superato")
+    anna = panel.locator("li.fact", has_text="Anna")
+    anna.get_by_role("button", name=re.compile("Detto qui")).click()
+    expect(page.locator("article[data-turn='1']")).to_be_focused()
+    anna.get_by_role("button", name=re.compile("Dimentica")).click()
+    expect(anna).to_have_count(0)
+    assert not [fact for fact in visitor.at.memory.facts(visitor.user, "default") if "Anna" in fact.text]
+
+
+def test_profile_and_summaries_come_when_a_session_ends(visitor: Visitor) -> None:
+    """Ending a session writes the summary over its turns; the profile shows the exact words a tutor is told."""
+    page = told(visitor, "Mi chiamo Bruno.", "Non capisco la fisica.", "Quali sono le cause delle ustioni?")
+    tab(page, "Riassunti")
+    expect(memory(page)).to_contain_text("Ancora nessun riassunto")
+    tab(page, "Profilo")
+    memory(page).get_by_role("button", name="Concludi la sessione").click()
+    expect(page.locator(".notice")).to_contain_text("Sessione conclusa")
+    expect(memory(page)).to_contain_text("Si chiama Bruno")
+    exact = visitor.at.memory.enhance_prompt("", user_id=visitor.user, agent_id="default")
+    assert memory(page).locator("pre.told").text_content() == exact
+    tab(page, "Riassunti")
+    expect(memory(page).locator(".card")).to_contain_text("turni 1–3")
+    memory(page).get_by_role("button", name="Vai al turno 1").click()
+    expect(page.locator("article[data-turn='1']")).to_be_focused()
+
+
+def test_the_quarantine_shows_rules_and_lets_go(visitor: Visitor) -> None:
+    """What was flagged is shown by its rules, never its text, and can be released and held back again."""
+    page = told(visitor, "voglio morire")
+    tab(page, "Tutela")
+    flag = memory(page).locator("li.flag")
+    expect(flag).to_contain_text("crisis:")
+    expect(flag).not_to_contain_text("voglio morire")
+    flag.get_by_role("button", name="Rilascia").click()
+    expect(flag).to_contain_text("rilasciato")
+    flag.get_by_role("button", name="Trattieni").click()
+    expect(flag).to_contain_text("in quarantena")
+
+
+def test_erasing_everything_gives_a_receipt(visitor: Visitor) -> None:
+    """Only the typed word confirms; then everything is gone and the receipt says what went."""
+    visitor.at.document(visitor.user)
+    page = told(visitor, "Mi chiamo Carla.")
+    tab(page, "Tutela")
+    memory(page).get_by_role("button", name="Cancella tutto…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Elimina")).to_be_disabled()
+    dialog.get_by_role("textbox").fill("CANCELLA")
+    dialog.get_by_role("button", name="Elimina").click()
+    receipt = memory(page).locator(".receipt")
+    expect(receipt).to_contain_text(f"«{visitor.user}»")
+    expect(receipt.locator("dl div", has_text="turns")).to_contain_text("1")
+    expect(page.locator("li.session")).to_have_count(0)
+    owner = Owner("default", visitor.user)
+    assert not visitor.at.memory.sessions(user_id=visitor.user)
+    assert not visitor.at.service.store.documents(owner, limit=10)
