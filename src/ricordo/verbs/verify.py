@@ -16,22 +16,24 @@ from ricordo.reports import Damage, Verification
 from ricordo.tokens import recounted
 from ricordo.verbs.tools import Tools
 from ricordo.verbs.verify_person import bad_facts, bad_summaries
-from ricordo.verbs.verify_topics import LOOKS, Place, bad_blocks, bad_shelves, place_of
+from ricordo.verbs.verify_topics import BETWEEN_LOOKS, LOOKS, Place, bad_blocks, bad_shelves, place_of
 
 PAGE = 500
 
 Progress = Callable[[int, int], None]
 
 
-def verify(tools: Tools, tenant_id: str, progress: Progress | None = None) -> Verification:
-    """Check everything of a tenant."""
+def verify(
+    tools: Tools, tenant_id: str, progress: Progress | None = None, *, pause: float = BETWEEN_LOOKS
+) -> Verification:
+    """Check everything of a tenant; `pause` seconds before looking again at what somebody may be changing."""
     damages = list(tools.store.integrity())
     owners = list(tools.store.owners(tenant_id))
     sessions = turns = 0
     for done, owner in enumerate(owners, start=1):
         for session in _sessions(tools, owner):
             sessions += 1
-            counted, found = _check_again(tools, session)
+            counted, found = _check_again(tools, session, pause)
             turns += counted
             damages += found
         damages += bad_facts(tools, owner)
@@ -47,10 +49,10 @@ def _sessions(tools: Tools, owner: Owner) -> Iterator[SessionInfo]:
         page = tools.store.sessions(owner, limit=PAGE, before=page[-1])
 
 
-def _check_again(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage]]:
+def _check_again(tools: Tools, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
     """Check a session; once more if somebody wrote in it meanwhile, which would look like damage."""
     for _ in range(LOOKS):
-        counted, found = _check_session(tools, session)
+        counted, found = _check_session(tools, session, pause)
         now = tools.store.session(session.owner, session.id) if found else session
         if now is None:
             return counted, []
@@ -60,7 +62,7 @@ def _check_again(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage]]
     return counted, found
 
 
-def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage]]:
+def _check_session(tools: Tools, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
     where = f"user {session.owner.user_id!r}, session {session.id!r}"
     damages: list[Damage] = []
     numbers: list[int] = []
@@ -98,7 +100,7 @@ def _check_session(tools: Tools, session: SessionInfo) -> tuple[int, list[Damage
     damages += [*_bad_receipts(tools, session, where), *bad_blocks(tools, session, where)]
     damages += bad_summaries(tools, session, where)
     if whole:  # what topics count follows from the turns: where some are lost, that is said already
-        damages += [Damage(where, problem) for problem in bad_shelves(tools, session, places)]
+        damages += [Damage(where, problem) for problem in bad_shelves(tools, session, places, pause)]
     return len(numbers), damages
 
 

@@ -42,13 +42,13 @@ def place_of(turn: Turn) -> Place:
     )
 
 
-def bad_shelves(tools: Tools, session: SessionInfo, places: Sequence[Place]) -> list[str]:
+def bad_shelves(tools: Tools, session: SessionInfo, places: Sequence[Place], pause: float) -> list[str]:
     """What is wrong with the topics and the blocks of a session, in sentences."""
     problems = list(_problems(tools, session, places))
     for _ in range(LOOKS - 1):
         if not problems:
             break
-        sleep(BETWEEN_LOOKS)
+        sleep(pause)
         turns = tools.store.turns(session.owner, session.id)
         again = set(_problems(tools, session, [place_of(turn) for turn in turns]))
         problems = [problem for problem in problems if problem in again]
