@@ -122,6 +122,27 @@ def test_an_import_tells_its_progress(client: TestClient) -> None:
     assert (told[-1].name, told[-1].data["turns_added"]) == ("done", 2)
 
 
+def test_other_programs_exports_come_in_too(client: TestClient) -> None:
+    """A file that another program made is told by what is in it, and brought in once for the user."""
+    message = {"id": "m1", "author": {"role": "user"}, "create_time": 1.7e9, "content": _parts(f"Is a {SPOKEN} small?")}
+    answer = {"id": "m2", "author": {"role": "assistant"}, "create_time": 1.7e9 + 5, "content": _parts("It is.")}
+    mapping = {
+        "m1": {"id": "m1", "message": message, "parent": None, "children": ["m2"]},
+        "m2": {"id": "m2", "message": answer, "parent": "m1", "children": []},
+    }
+    talk = {"id": "c1", "title": "Animals", "create_time": 1.7e9, "update_time": 1.7e9, "mapping": mapping}
+    form = {"file": ("conversations.json", json.dumps([talk | {"current_node": "m2"}]).encode())}
+    for added in (1, 0):
+        brought = client.post("/import?user_id=bruno", files=form).json()
+        assert (brought["format"], brought["turns_added"]) == ("chatgpt", added), brought
+    (session,) = client.get("/sessions?user_id=bruno").json()["items"]
+    assert session["title"] == "Animals"
+
+
+def _parts(text: str) -> dict[str, object]:
+    return {"content_type": "text", "parts": [text]}
+
+
 def test_an_import_without_a_user_keeps_the_users_of_the_file(client: TestClient) -> None:
     """Documents that name their user stay theirs where nobody else is named."""
     ask(client)

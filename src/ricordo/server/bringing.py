@@ -1,19 +1,17 @@
-"""Bringing sessions in from a file that somebody sent: our own export, or whatever `ricordo.imports` can read.
+"""Bringing sessions in from a file that somebody sent: our own export, or what other programs keep of conversations.
 
 In: the file, whose sessions they become, whether it is only a rehearsal. Out: what was, or would be, brought in. Our
-own format is read here line by line; for others the module `ricordo.imports` is asked, where there is one:
-`detect(path)` names the format or None, `read(path, format)` gives session documents and says what it cannot read.
+own export is read here document by document; everything else is left to `ricordo.importing`.
 """
 
-import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from ricordo.errors import RicordoError, ValidationError
+from ricordo.importing import bring_in
 from ricordo.memory import Memory
 from ricordo.records import Turn
 from ricordo.reports import ImportResult
@@ -21,45 +19,60 @@ from ricordo.stores.memory import MemoryStore
 
 OWN = "ricordo"
 Documents = Iterable[Mapping[str, Any] | Exception]
+Progress = Callable[[Mapping[str, int]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Bringing:
-    """A file to bring in: for one user, or for those that its documents name."""
+    """A file to bring in: for one user, or for those that its documents name. `name` is what the sender called it."""
 
     path: Path
+    name: str = ""
     format: str = "auto"
     user_id: str | None = None
     dry_run: bool = False
 
-    def run(self, memory: Memory, progress: Callable[[int], None]) -> dict[str, Any]:
-        """Bring everything in; a document that cannot be is among the errors, and the rest goes on."""
-        name = self.detected()
-        documents = own_documents(self.path) if name == OWN else _documents(_others().read(self.path, name))
+    def run(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        """Bring everything in; what cannot be is among the errors, and the rest goes on."""
+        if self.format == OWN or (self.format == "auto" and _looks_like_ours(self.path)):
+            return self._own(memory, progress)
+        return self._others(memory, progress)
+
+    def _own(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        documents = own_documents(self.path)
+
+        def step(done: int) -> None:
+            progress({"documents": done})
+
         if self.dry_run:
-            result = _rehearse(memory, documents, self.user_id, progress)
+            result = _rehearse(memory, documents, self.user_id, step)
         else:
-            result = memory.import_documents(documents, user_id=self.user_id, progress=progress)
+            result = memory.import_documents(documents, user_id=self.user_id, progress=step)
+        return self._told(OWN, result)
+
+    def _others(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        result = bring_in(
+            memory,
+            self.path,
+            user_id=self.user_id,
+            format=self.format,
+            dry_run=self.dry_run,
+            name=self.name or None,
+            progress=lambda done, total: progress({"documents": 0, "bytes": done, "total_bytes": total}),
+        )
+        if result.format == "unknown":
+            raise ValidationError("format", result.errors[0] if result.errors else "the file holds no conversations")
+        return self._told(result.format, result)
+
+    def _told(self, format: str, result: Any) -> dict[str, Any]:  # noqa: A002 - the public name
         return {
-            "format": name,
+            "format": format,
             "sessions_added": result.sessions_added,
             "turns_added": result.turns_added,
             "turns_known": result.turns_known,
             "errors": list(result.errors),
             "dry_run": self.dry_run,
         }
-
-    def detected(self) -> str:
-        """The format: the one that was named, or the one that the file looks like."""
-        if self.format not in ("auto", OWN):
-            _others()
-            return self.format
-        if self.format == OWN or _looks_like_ours(self.path):
-            return OWN
-        found = _others().detect(self.path)
-        if found is None:
-            raise ValidationError("format", "the file is of no format that is known here; name it, or send our export")
-        return str(found)
 
 
 def own_documents(path: Path) -> Iterator[Mapping[str, Any] | Exception]:
@@ -94,27 +107,6 @@ def _looks_like_ours(path: Path) -> bool:
     """By the first document, which names a session and its turns."""
     first = next(iter(own_documents(path)), None)
     return isinstance(first, Mapping) and isinstance(first.get("session"), Mapping) and "turns" in first
-
-
-def _others() -> ModuleType:
-    try:
-        module = importlib.import_module("ricordo.imports")
-    except ModuleNotFoundError:
-        module = None
-    if module is None or not hasattr(module, "detect"):
-        raise ValidationError("format", "only our own export can be read here; send JSON lines of it")
-    return module
-
-
-def _documents(found: Iterable[Any]) -> Iterator[Mapping[str, Any] | Exception]:
-    """What other readers find, as documents: theirs carry where they were found, and problems in place of some."""
-    for each in found:
-        if isinstance(each, Mapping | Exception):
-            yield each
-        elif hasattr(each, "document"):
-            yield each.document
-        else:
-            yield ValidationError(each.place, each.problem)
 
 
 def _rehearse(
