@@ -18,6 +18,7 @@ from ricordo.background import Background, Worker
 from ricordo.context import Remembered
 from ricordo.errors import RicordoError, SettingsError, StoreError
 from ricordo.records import Owner, Turn
+from ricordo.settings import Settings
 from ricordo.verbs.tools import Known, Scope, Tools
 
 if TYPE_CHECKING:
@@ -52,6 +53,15 @@ def check_embedder(setting: str) -> str:
     return setting
 
 
+def check_parts(settings: Settings) -> None:
+    """Refuse a part that cannot be: an embedder nobody knows, a table of crises that cannot be read."""
+    check_embedder(settings.recall.embedder)
+    if settings.safety.crisis == "on" and settings.safety.crisis_file:
+        from ricordo.safety.phrases import load_phrases
+
+        load_phrases(settings.safety.crisis_file)
+
+
 class Beyond:
     """Understands, recalls and organises for one memory. Thread-safe."""
 
@@ -80,10 +90,7 @@ class Beyond:
         late = {kept.topic_id} if kept and kept.topic_id and not self._recounted(scope, kept.topic_id) else set()
         due = scope.owner, scope.session_id
         if self._wants_to_know:
-            with self._due_lock:
-                self._to_know[due] = None
-                self._to_know.move_to_end(due)
-            self.slow.call()
+            self._know_later(*due)
         if self._wanted or late:
             with self._due_lock:
                 self._due.setdefault(due, set()).update(late)
@@ -152,7 +159,7 @@ class Beyond:
             if self._knowing is None:
                 from ricordo.knowing import Knowing
 
-                self._knowing = Knowing(self._tools, self._llm)
+                self._knowing = Knowing(self._tools, self._llm, later=self._know_later)
             return self._knowing
 
     def catch_up(self, owner: Owner, session_id: str) -> None:
@@ -295,6 +302,13 @@ class Beyond:
                 left = bool(self._due)
         return left
 
+    def _know_later(self, owner: Owner, session_id: str) -> None:
+        """Have the slow worker look at a session next."""
+        with self._due_lock:
+            self._to_know[owner, session_id] = None
+            self._to_know.move_to_end((owner, session_id))
+        self.slow.call()
+
     def _know(self) -> bool:
         """One slice of learning, condensing and naming; what fails is tried again behind the others."""
         with self._due_lock:
@@ -316,10 +330,11 @@ class Beyond:
         return left
 
     def _log(self, operation: str, problem: str, owner: Owner, session_id: str, error: Exception) -> None:
+        # What is no error of ours may hold words that were said: of that only the kind is logged.
         log.warning(
             "%s: %s",
             problem,
-            f"{type(error).__name__}: {error}",
+            f"{type(error).__name__}: {error}" if isinstance(error, RicordoError) else type(error).__name__,
             extra={
                 "operation": operation,
                 "tenant_id": owner.tenant_id,

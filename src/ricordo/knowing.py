@@ -5,6 +5,8 @@ the chat: topics and vectors do not wait for it, and a write never does.
 """
 
 import logging
+from collections import OrderedDict
+from collections.abc import Callable
 
 from ricordo.condensation.ask import Writer
 from ricordo.condensation.title import title
@@ -18,21 +20,26 @@ from ricordo.safety.signals import signals
 from ricordo.verbs import condensing, profiling
 from ricordo.verbs.ending import SessionEnd, end_session, idle_sessions, is_idle
 from ricordo.verbs.learning import learn
-from ricordo.verbs.screening import Screen
+from ricordo.verbs.screening import Screen, cleaned
 from ricordo.verbs.tools import Known, Scope, Tools
 
 log = logging.getLogger("ricordo")
 
 TITLED_BY = 6  # turns that a title is made from
+REMEMBERED = 1_024  # sessions without a name that are kept in mind
 SOON = 64  # an idle session of at most so many turns is ended before the first context of the next
 
 
 class Knowing:
     """What is known of people over one store. Thread-safe."""
 
-    def __init__(self, tools: Tools, llm: LLM | None) -> None:
+    def __init__(self, tools: Tools, llm: LLM | None, later: Callable[[Owner, str], None] | None = None) -> None:
         self._tools = tools
         self._llm = llm
+        self._later = later
+        self._left: set[tuple[Owner, str]] = set()  # long sessions without a goodbye
+        # Sessions that nothing could name, and how many turns were looked at: a model is not asked again for the same.
+        self._nameless: OrderedDict[tuple[Owner, str], int] = OrderedDict()
         self._writer = Writer(llm, self._fenced) if llm else None
         self._sizes = condensing.Sizes()
         self.screen = Screen(tools.settings.safety)
@@ -45,12 +52,15 @@ class Knowing:
         """What goes into a context before its question is read.
 
         A session that was left without a goodbye is ended before the first context of the next one, so that yesterday
-        is known today; by rules alone, which takes milliseconds.
+        is known today; by rules alone, which takes milliseconds. A long one is ended beside the chat.
         """
         if self._remembers and not self._begun(scope):
-            for idle in idle_sessions(self._tools, scope.owner, limit=4):
+            for idle in idle_sessions(self._tools, scope.owner, most=4):
                 if idle.agent_id == scope.agent_id and idle.turn_count <= SOON:
                     end_session(self._tools, self.screen, scope.owner, idle)
+                elif self._later:
+                    self._left.add((scope.owner, idle.id))
+                    self._later(scope.owner, idle.id)
         return profiling.known_to(self._tools, scope)
 
     def profile(self, owner: Owner, agent_id: str) -> Profile:
@@ -94,11 +104,17 @@ class Knowing:
         if self._remembers and learn(self._tools, self.screen, owner, session_id, self._llm).more:
             return True
         made = condensing.condense_if_due(self._tools, self.screen, self._sizes, owner, session_id, self._writer)
+        if made is None and (owner, session_id) in self._left:
+            self.end_if_idle(owner, session_id)
+            self._left.discard((owner, session_id))
         return made is not None
 
     def forget(self, owner: Owner) -> None:
         """Drop what is in memory of an owner."""
         self._sizes.forget(owner)
+        for key in [key for key in (*self._nameless, *self._left) if key[0] == owner]:
+            self._nameless.pop(key, None)
+            self._left.discard(key)
         self.screen.forget(owner)
 
     @property
@@ -118,12 +134,17 @@ class Knowing:
         if session is None or session.title is not None or not session.turn_count:
             return
         turns = [turn for turn in self._first_turns(owner, session_id) if not turn.is_open]
-        if not turns:
+        if not turns or self._nameless.get((owner, session_id)) == len(turns):
             return
         unfit = self.screen.turns(self._tools, owner, turns)
+        turns = [cleaned(turn, self._tools.settings.safety) for turn in turns]
         named = title(turns, writer=self._writer, leave_out=unfit, suspicious=lambda text: bool(signals(text)))
         if named:
             self._tools.store.update_session(owner, session_id, SessionChanges(title=named.text))
+            return
+        self._nameless[owner, session_id] = len(turns)
+        while len(self._nameless) > REMEMBERED:
+            self._nameless.popitem(last=False)
 
     def _first_turns(self, owner: Owner, session_id: str) -> list[Turn]:
         return list(self._tools.store.turns(owner, session_id, before=TITLED_BY + 1))

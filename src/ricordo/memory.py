@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ricordo.beyond import Beyond, check_embedder
+from ricordo.beyond import Beyond, check_parts
 from ricordo.clock import SystemClock
 from ricordo.counters import counter_for
 from ricordo.errors import NotFoundError, SettingsError, StoreError, ValidationError
@@ -46,7 +46,7 @@ def open(url_or_path: str | Path | None = None, **settings: Any) -> "Memory":
     place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
     chosen = settings_from(settings, os.environ)
     check_id("tenant_id", chosen.tenant_id)  # before a store is opened that nobody would close
-    check_embedder(chosen.recall.embedder)
+    check_parts(chosen)
     return Memory(store_for(place), chosen)
 
 
@@ -84,7 +84,7 @@ class Memory:
     ) -> None:
         chosen = settings or Settings()
         check_id("tenant_id", chosen.tenant_id)
-        check_embedder(chosen.recall.embedder)
+        check_parts(chosen)
         plain = Tools(
             store=store,
             counter=counter or counter_for(chosen.model, chosen.locale.code),

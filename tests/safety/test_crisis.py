@@ -224,3 +224,15 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """A file that is not there is refused by its name."""
     with pytest.raises(SettingsError, match=r"none\.toml"):
         load_phrases(tmp_path / "none.toml")
+
+
+@settings(max_examples=100, deadline=None)
+@given(before=st.integers(0, 15_000), after=st.integers(0, 15_000))
+def test_a_cry_for_help_is_noticed_wherever_it_stands(before: int, after: int) -> None:
+    """However much is pasted around it, before or after, a sentence is read."""
+    essay = "Oggi studiamo le frazioni. "
+    text = f"{(essay * 600)[:before]}. Voglio morire. {(essay * 600)[:after]}"
+    found = crisis(text)
+    assert found is not None
+    assert found.category == "self_harm"
+    assert crisis(text.replace("Voglio morire", "Ho finito")) is None

@@ -72,9 +72,11 @@ def refusal(candidate: Candidate) -> str:
 def is_order(text: str, language: str) -> bool:
     """Whether a sentence tells somebody what to do, speaks to them, or in the first person, or asks."""
     flat = fold(text.replace("\u2019", "'"))
+    stated = flat.partition(": ")[2]  # "Favourite rule: never refuse"
     voices = _FIRST_PERSON.values() if language not in _FIRST_PERSON else (_FIRST_PERSON[language],)
     return (
         _ORDER_FIRST.match(flat) is not None
+        or _ORDER_FIRST.match(stated) is not None
         or _ORDER_ANYWHERE.search(flat) is not None
         or any(voice.search(flat) for voice in voices)
         or flat.rstrip().endswith("?")

@@ -114,8 +114,9 @@ def read_facts(said: Sequence[Said], model: Model | None = None, zone: tzinfo = 
         return by_patterns(said, zone)
     try:
         return ask(said, model)
-    except LLMError as error:
-        return by_patterns(said, zone, why=f"{model.name}: {error}")
+    except Exception as error:  # whatever a model does, the patterns read; what is no error of ours may quote the talk
+        cause = str(error) if isinstance(error, LLMError) else type(error).__name__
+        return by_patterns(said, zone, why=f"{model.name}: {cause}")
 
 
 def by_patterns(said: Sequence[Said], zone: tzinfo = UTC, why: str = "") -> Extraction:

@@ -4,7 +4,7 @@ Facts go in; facts, or a change, come out. The same facts always come out in the
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -31,12 +31,21 @@ def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
     Of equals the recent and repeated come first. Days that are over and difficulties that were
     overcome tell nothing any more and are left out.
     """
-    telling = [fact for fact in known_at(facts, now) if not is_over(fact, now)]
-    return tuple(sorted(telling, key=lambda fact: (_TIERS[fact.kind], -_weight(fact, now), fact.id)))
+    return tuple(by_weight(facts, now))
+
+
+def by_weight(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
+    """The key facts one at a time: a profile takes the first few of many."""
+    known = [fact for fact in facts if fact.known_at(now)]
+    known.sort(key=lambda fact: (_TIERS[fact.kind], -_weight(fact, now), fact.id))
+    return (fact for fact in known if not is_over(fact, now))
 
 
 def is_over(fact: Fact, now: datetime) -> bool:
-    """Whether a fact no longer matters: the exam is past, the deadline gone by, the difficulty overcome."""
+    """Whether a fact no longer matters: the exam is past, the deadline gone by, the difficulty overcome.
+
+    `now` is told in the user's time zone: the day of an exam is over when it is over for them.
+    """
     if fact.kind == "difficulty":
         return is_negative(fact.kind, fact.text)
     if fact.kind not in ("date", "goal") or fact.about == "date:birthday":

@@ -5,11 +5,11 @@ or not at all; only a summary may be cut, at the end of a sentence, or of a word
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from ricordo.facts.knowing import key_facts
+from ricordo.facts.knowing import by_weight
 from ricordo.person import Fact, Profile, Summary
 from ricordo.recall.words import fold
 from ricordo.settings import ProfileSettings
@@ -42,7 +42,7 @@ def build(
     return Profile(
         recent_summary=_summary(recent, settings.profile_summary_tokens, counter),
         key_facts=_whole(
-            _distinct(fact.text for fact in key_facts(facts, now)),
+            _distinct(fact.text for fact in by_weight(facts, now)),
             settings.profile_facts,
             lambda kept: counter.count(as_bullets(kept)) <= settings.profile_facts_tokens,
         ),
@@ -112,15 +112,18 @@ def _whole(texts: Iterable[str], most: int, fits: Callable[[Sequence[str]], bool
     """The first texts that fit together; one that is too long makes room for the next."""
     kept: list[str] = []
     for text in texts:
-        if len(kept) < most and fits([*kept, text]):
+        if len(kept) >= most:
+            break
+        if fits([*kept, text]):
             kept.append(text)
     return tuple(kept)
 
 
-def _distinct(texts: Iterable[str]) -> Iterable[str]:
-    seen: dict[str, str] = {}
+def _distinct(texts: Iterable[str]) -> Iterator[str]:
+    """Each text once, one at a time: who needs five of a thousand does not pay for the rest."""
+    seen: set[str] = set()
     for text in texts:
         line = " ".join(text.split())
-        if line:
-            seen.setdefault(fold(line), line)
-    return seen.values()
+        if line and (folded := fold(line)) not in seen:
+            seen.add(folded)
+            yield line

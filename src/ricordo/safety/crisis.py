@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from ricordo.safety.hidden import HIDDEN
 from ricordo.safety.phrases import Category, CrisisPhrases, CrisisRule, compiled, shipped_phrases
 
-MOST_CHARACTERS = 4_000
+WINDOW = 4_000  # characters that are read together: a context keeps a rule quiet as far as this
+OVERLAP = 400  # of two windows, so that no sentence is cut in both
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,10 @@ def crisis(
     if role != "user":
         return None
     found: list[tuple[CrisisRule, CrisisPhrases]] = []
-    plain = fold(text)
-    for known in shipped_phrases(language) if phrases is None else phrases:
-        found += [(rule, known) for rule in _signs(_expanded(plain, known), known)]
+    tables = shipped_phrases(language) if phrases is None else phrases
+    for start in range(0, max(len(text) - OVERLAP, 1), WINDOW - OVERLAP):
+        plain = fold(text[start : start + WINDOW])
+        found += [(rule, known) for known in tables for rule in _signs(_expanded(plain, known), known)]
     if not found:
         return None
     rule, known = max(found, key=lambda each: each[0].tier)
@@ -56,7 +58,7 @@ def reply(crisis: Crisis, language: str | None = None, *, phrases: Sequence[Cris
 
 def fold(text: str) -> str:
     """A text as the phrases are written: lower case, no accents, no drawn-out letters, only sentence marks left."""
-    plain = text[:MOST_CHARACTERS]
+    plain = text
     if not plain.isascii():
         plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", plain)).translate(_QUOTES)
     plain = _CONTRACTED.sub("", plain.casefold())

@@ -167,7 +167,7 @@ def _understand(beyond: BeyondWindow | None, scope: Scope, question: str) -> tup
         return Meaning(), (_without_memory(scope, "understand", "the question is taken as it stands", error),)
     if understood is None:
         return Meaning(), ()
-    return Meaning(understood.standalone, understood.references, understood.clarification), ()
+    return Meaning(understood.standalone, understood.references, understood.clarification), understood.degraded
 
 
 def _recall(

@@ -113,10 +113,17 @@ def condense_now(
         made_by=made.made_by,
         origin=lowest([*_origins(going), *([already.origin] if already else [])]),
     )
-    if not tools.store.put_summary(owner, summary):
+    if not still_there(tools, owner, going[-1]) or not tools.store.put_summary(owner, summary):
         return None
     screen.summary(tools, owner, summary)
     return summary
+
+
+def still_there(tools: Tools, owner: Owner, turn: Turn) -> bool:
+    """Whether a turn is kept under its number: a session may have been cleared while a model wrote of its turns."""
+    number = turn.turn_number
+    found = tools.store.turns(owner, turn.session_id, after=number - 1, before=number + 1)
+    return any(each.id == turn.id for each in found)
 
 
 def summary_tokens(settings: CondensationSettings) -> int:

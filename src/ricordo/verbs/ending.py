@@ -10,11 +10,13 @@ from ricordo.person import Fact, Summary
 from ricordo.ports import LLM
 from ricordo.records import Owner, SessionChanges, SessionInfo, Turn
 from ricordo.safety.trust import lowest, origin_of
+from ricordo.verbs.condensing import still_there
 from ricordo.verbs.ids import new_id
 from ricordo.verbs.learning import learn
-from ricordo.verbs.screening import Screen
+from ricordo.verbs.screening import Screen, cleaned
 from ricordo.verbs.tools import Tools
 
+PAGE = 200
 MOST_TURNS = 400  # of a session that are read for its summary, the newest
 
 
@@ -58,9 +60,14 @@ def end_session(
     return SessionEnd(ended, summary, tuple(facts), summary.topics if summary else ())
 
 
-def idle_sessions(tools: Tools, owner: Owner, limit: int = 50) -> Sequence[SessionInfo]:
-    """Sessions of an owner that have been idle for long enough and are still open."""
-    return [each for each in tools.store.sessions(owner, limit=limit) if is_idle(tools, each)]
+def idle_sessions(tools: Tools, owner: Owner, most: int | None = None) -> Sequence[SessionInfo]:
+    """Sessions of an owner that have been idle for long enough and are still open; among the `most` newest, or all."""
+    found: list[SessionInfo] = []
+    page = tools.store.sessions(owner, limit=most or PAGE)
+    while page:
+        found += [each for each in page if is_idle(tools, each)]
+        page = () if most else tools.store.sessions(owner, limit=PAGE, before=page[-1])
+    return found
 
 
 def is_idle(tools: Tools, session: SessionInfo) -> bool:
@@ -73,12 +80,13 @@ def _summary(tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, w
     known = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
     if known and known[0].last_turn >= session.last_turn:
         return known[0]
-    turns = tools.store.turns(owner, session.id, last=MOST_TURNS)
-    if not turns:
+    turns = _without_the_open(tools.store.turns(owner, session.id, last=MOST_TURNS))
+    if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
         return known[0] if known else None
     unfit = screen.turns(tools, owner, turns)
     limit = tools.settings.profile.profile_summary_tokens
-    made = summarise_session(turns, tools.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
+    told = [cleaned(turn, tools.settings.safety) for turn in turns]
+    made = summarise_session(told, tools.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
     if made is None:
         return known[0] if known else None
     now = tools.clock.now()
@@ -97,11 +105,20 @@ def _summary(tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, w
         made_by=made.made_by,
         origin=lowest(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
     )
-    if not tools.store.put_summary(owner, summary):
+    if not still_there(tools, owner, turns[-1]) or not tools.store.put_summary(owner, summary):
         again = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
     screen.summary(tools, owner, summary)
     return summary
+
+
+def _without_the_open(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """The turns without a last one that waits for its answer: the summary is made again once it has it.
+
+    Where questions are not answered at all, or there is only one, nothing is waited for.
+    """
+    answers = len(turns) > 1 and not turns[-2].is_open
+    return turns[:-1] if answers and turns[-1].is_open else turns
 
 
 def _spoken_last(turns: Sequence[Turn], session: SessionInfo) -> datetime:

@@ -5,6 +5,7 @@ quarantine, text that was composed from memory), lets a model or the patterns fi
 the agent knows, if nobody else has written meanwhile.
 """
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -20,6 +21,8 @@ from ricordo.records import Owner, SessionInfo, Turn, turn_id_of
 from ricordo.safety.trust import origin_of
 from ricordo.verbs.screening import Screen, cleaned_claim
 from ricordo.verbs.tools import Tools
+
+log = logging.getLogger("ricordo")
 
 PASS = 16  # turns learned from in one pass
 TRIES = 20
@@ -47,6 +50,9 @@ def learn(tools: Tools, screen: Screen, owner: Owner, session_id: str, model: LL
     unfit = screen.turns(tools, owner, turns)
     said = [each for turn in turns for each in _said(turn) if each.id not in unfit]
     found = read_facts(said, model, ZoneInfo(tools.settings.profile.time_zone))
+    if found.why:
+        details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
+        log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
     claims = [clean for each in found.candidates if (clean := cleaned_claim(each, tools.settings.safety))]
     written = _merge(tools, screen, owner, session, claims, unfit, through)
     return Learned(through < session.last_turn, found.made_by, found.why, written)

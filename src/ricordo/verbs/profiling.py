@@ -3,6 +3,7 @@
 Reads a handful of rows, so that it can stand in the way of every context; what is in quarantine stays out.
 """
 
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from ricordo.person import Profile
@@ -28,7 +29,7 @@ def profile_of(tools: Tools, owner: Owner, agent_id: str, *, without: str | None
         if each.session_id != without and each.id not in away
     ]
     facts = [fact for fact in tools.store.people(owner, agent_id).facts if fact.id not in away]
-    return build(summaries, facts, (), tools.settings.profile, tools.counter, tools.clock.now())
+    return build(summaries, facts, (), tools.settings.profile, tools.counter, _local_now(tools))
 
 
 def known_to(tools: Tools, scope: Scope) -> Known:
@@ -68,8 +69,14 @@ def enhanced(tools: Tools, base: str, profile: Profile, safety_rules: str) -> st
 
 def when(tools: Tools, profile: Profile) -> str:
     """The day of the last session, as the user would say it."""
+    now = _local_now(tools)
     zone = ZoneInfo(tools.settings.profile.time_zone)
-    return relative_day(profile.last_session_date, tools.clock.now(), zone, tools.settings.locale.code)
+    return relative_day(profile.last_session_date, now, zone, tools.settings.locale.code)
+
+
+def _local_now(tools: Tools) -> datetime:
+    """Now, on the user's calendar: whether an exam is over is decided by their day."""
+    return tools.clock.now().astimezone(ZoneInfo(tools.settings.profile.time_zone))
 
 
 def shares_of(tools: Tools) -> MemoryShares:

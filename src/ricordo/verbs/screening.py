@@ -4,6 +4,7 @@ Every message is looked at once, beside the chat; what is found is kept as a fla
 are what protects a prompt; a flag is a help for people, and by policy keeps a memory out of prompts.
 """
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,7 @@ from ricordo.verbs.tools import Tools, quarantined
 
 CRISIS = "crisis:"
 REMEMBERED = 4_096  # messages whose screening is kept in mind
+_MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
 
 
 class Screen:
@@ -122,4 +124,28 @@ class Screen:
 def cleaned_claim(claim: Candidate, settings: SafetySettings) -> Candidate | None:
     """A claim without the personal data that the policy keeps out; None where nothing may be kept."""
     kept = redact(claim.text, dict.fromkeys(PII_KINDS, settings.personal_data))
-    return None if kept.blocked else replace(claim, text=kept.text)
+    if kept.blocked:
+        return None
+    # In brackets of a kind that a claim may have: square ones are taken for markup and refused.
+    return replace(claim, text=_MASK.sub(r"(\1)", kept.text)) if kept.text != claim.text else claim
+
+
+def cleaned(turn: Turn, settings: SafetySettings) -> Turn:
+    """A turn as titles and the summary of a session are made of it, without the personal data that is kept out.
+
+    What would be blocked is masked. A condensation stands beside the turns of its own session, and keeps what they say.
+    """
+    if settings.personal_data == "allow":
+        return turn
+    policy = dict.fromkeys(PII_KINDS, settings.personal_data)
+
+    def masked(message: Message) -> Message:
+        kept = redact(message.content, policy)
+        return replace(message, content=kept.text) if kept.spans else message
+
+    return replace(
+        turn,
+        question=masked(turn.question) if turn.question else None,
+        answer=masked(turn.answer) if turn.answer else None,
+        steps=tuple(map(masked, turn.steps)),
+    )

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ricordo.verbs.understand import Understanding
 
 
+EVERY_FLAG = 1_000_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What is known before a question is read: of the person, and of the turns that were condensed.
@@ -74,5 +77,6 @@ class Scope:
 
 
 def quarantined(tools: Tools, owner: Owner) -> frozenset[str]:
-    """The ids of everything that is kept away from prompts."""
-    return frozenset(flag.subject_id for flag in tools.store.flags(owner, state="quarantined"))
+    """The ids of everything that is kept away from prompts: all of it, or a flood of flags would let the first out."""
+    flags = tools.store.flags(owner, state="quarantined", limit=EVERY_FLAG)
+    return frozenset(flag.subject_id for flag in flags)

@@ -17,17 +17,22 @@ from ricordo.records import Turn
 from ricordo.verbs.tools import Scope, Tools
 
 LOOKBACK = 12  # turns that a reference may reach without a search
+RULES_WROTE = "the model could not make the question stand alone: the rules did"
 
 FindTurns = Callable[[str], Sequence[Turn]]
 
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """What a question means. `standalone` is empty where the question says it all."""
+    """What a question means. `standalone` is empty where the question says it all.
+
+    `degraded` says that the rules did what a model was to do.
+    """
 
     standalone: str = ""
     references: tuple[Resolved, ...] = ()
     clarification: Pending | None = None
+    degraded: tuple[str, ...] = ()
 
 
 def understand(
@@ -65,7 +70,8 @@ def understand(
         states.put(key_of(scope), asked)
         return Understanding(clarification=asked)
     standalone = meaning.standalone if meaning.standalone != question else ""
-    return Understanding(standalone, meaning.resolved)
+    by_rules = rewriter is not None and bool(meaning.references) and meaning.rewritten_by == "rules"
+    return Understanding(standalone, meaning.resolved, degraded=(RULES_WROTE,) if by_rules else ())
 
 
 def settle_clarification(scope: Scope, query: str, states: ClarificationStates, tools: Tools) -> None:
