@@ -12,19 +12,11 @@ from mcp import Client
 
 pytestmark = pytest.mark.anyio
 
-PROGRAM = """
-import sys
-import ricordo
-from ricordo.mcp.running import run_stdio
-
-with ricordo.open(sys.argv[1], embedder="light", locale="en") as memory:
-    run_stdio(memory, sys.argv[2])
-"""
-
 
 def started(path: Path, user_id: str) -> StdioServerParameters:
     """How a client starts the server."""
-    return StdioServerParameters(command=sys.executable, args=["-c", PROGRAM, str(path), user_id])
+    arguments = ["-m", "ricordo", "mcp", "--user", user_id, "--db", str(path), "--set", "embedder=light"]
+    return StdioServerParameters(command=sys.executable, args=arguments)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -90,7 +90,9 @@ def person_of(service: Service, scope: Scope, needed: str) -> Person:
     if caller.user_id is None and caller.authenticated and not named:
         raise NotAllowed("this credential is of a whole tenant: name the user in the header X-Ricordo-User")
     agent = check_id("X-Ricordo-Agent", headers.get("x-ricordo-agent") or DEFAULT_AGENT)
-    return ServedPerson(service, caller.tenant_id, caller.user(named or None), agent)
+    person = ServedPerson(service, caller.tenant_id, caller.user(named or None), agent)
+    scope["state"]["owner"] = person.owner  # an answer that is kept for a second sending is let go of with its owner
+    return person
 
 
 class Gate:

@@ -12,16 +12,21 @@ from ricordo.limits import check_id
 from ricordo.mcp.person import Person
 from ricordo.memory import DEFAULT_AGENT, Memory
 
+LAST_MOMENT = 5.0
 INSTALL = "pip install 'ricordo[mcp]'"
 
 
 def run_stdio(memory: Memory, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
-    """Serve until the input ends. The memory stays open: whoever opened it closes it."""
+    """Serve until the input ends, then give what was said last a moment to be learned from.
+
+    The memory stays open: whoever opened it closes it.
+    """
     server = server_for(memory, user_id, agent_id)
     handler = logging.StreamHandler(sys.stderr)  # standard output belongs to the protocol
     logging.getLogger("ricordo").addHandler(handler)
     try:
         server.run("stdio")
+        memory.settle(LAST_MOMENT)
     finally:
         logging.getLogger("ricordo").removeHandler(handler)
 
