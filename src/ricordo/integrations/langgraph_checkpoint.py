@@ -37,6 +37,7 @@ CHECKPOINTS = "langgraph.checkpoints"  # place: thread, namespace; key: checkpoi
 CHANNELS = "langgraph.channels"  # place: thread, namespace, channel; key: version
 WRITES = "langgraph.writes"  # place: thread, namespace, checkpoint id; key: task id and index
 PAGE = 100
+COUNTERS = "counters_since_delta_snapshot"  # names the channels that are held by their writes alone
 
 
 class RicordoSaver(BaseCheckpointSaver[str]):
@@ -247,27 +248,28 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         for item in items[:most]:
             needed |= self._ancestry(desk, item, by_id)
         self._drop(desk, [item for item in items if item.key not in needed])
+        writes = desk.on(WRITES)
+        for late in writes.under(place):  # a task may write after its checkpoint has gone
+            checkpoint = parts(late.place)[2]
+            if checkpoint not in needed and checkpoint < items[0].key:
+                writes.remove(late.place, late.key)
 
     def _ancestry(self, desk: Desk, item: Item, by_id: dict[str, Item]) -> set[str]:
-        """The ancestors back to those that hold a value for every channel that this one holds by its writes alone."""
-        thread, namespace = parts(item.place)
+        """The ancestors that the delta channels of a checkpoint are rebuilt from, back to where each has a value."""
         body = self._loads(item.body)
-        open_channels = self._unheld(desk, thread, namespace, body["checkpoint"], None)
+        waiting = set(body["metadata"].get(COUNTERS) or ()) - self._held(desk, item)
         needed: set[str] = set()
-        while open_channels and (item := by_id.get(body["parent"] or "", _NONE)) is not _NONE:
-            needed.add(item.key)
-            body = self._loads(item.body)
-            open_channels &= self._unheld(desk, thread, namespace, body["checkpoint"], open_channels)
+        while waiting and (parent := by_id.get(body["parent"] or "")) is not None:
+            needed.add(parent.key)
+            waiting -= self._held(desk, parent)
+            body = self._loads(parent.body)
         return needed
 
-    def _unheld(
-        self, desk: Desk, thread: str, namespace: str, checkpoint: Checkpoint, among: set[str] | None
-    ) -> set[str]:
-        """Channels that have a version here and no value: they are rebuilt from their ancestors."""
-        versions = checkpoint["channel_versions"]
-        wanted = [(path(thread, namespace, channel), str(version)) for channel, version in versions.items()]
-        held = {parts(each.place)[2] for each in desk.on(CHANNELS).get_all(wanted) if each.body}
-        return (set(versions) if among is None else among) - held
+    def _held(self, desk: Desk, item: Item) -> set[str]:
+        """The channels that have a value in a checkpoint."""
+        versions = self._loads(item.body)["checkpoint"]["channel_versions"]
+        wanted = [(path(*parts(item.place), channel), str(version)) for channel, version in versions.items()]
+        return {parts(each.place)[2] for each in desk.on(CHANNELS).get_all(wanted) if each.body}
 
     def _drop(self, desk: Desk, gone: Sequence[Item]) -> None:
         """Remove checkpoints with their writes, and the versions of channels that none of the others names."""
@@ -363,9 +365,6 @@ class RicordoSaver(BaseCheckpointSaver[str]):
     def _loads(self, body: bytes) -> Any:
         kind, _, data = body.partition(b"\x00")
         return self.serde.loads_typed((kind.decode(), data))
-
-
-_NONE = Item("", "", b"")
 
 
 def _place(config: RunnableConfig) -> str:
