@@ -45,6 +45,16 @@ async def test_no_tool_serves_a_user_that_an_argument_names(name: str) -> None:
         assert memory.sessions(user_id="anna") == []
 
 
+async def test_arguments_that_are_not_understood_are_refused() -> None:
+    """Who asks for less than all to be deleted, in a way that is not known here, does not lose all."""
+    with a_memory() as memory:
+        memory.session("a", user_id="anna").add_turn("Mine", "Yours")
+        async with client_of(memory) as client:
+            assert "app_id: is not understood" in await refusal(client, "delete_all_memories", app_id="chess")
+            assert "after: is not understood" in await refusal(client, "search_memories", query="a", after="2026")
+        assert memory.session("a", user_id="anna").info().turn_count == 1
+
+
 async def test_the_right_user_may_be_named() -> None:
     """Programs that always send a user id work, as long as it is the one."""
     with a_memory() as memory:

@@ -33,6 +33,8 @@ ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_h
 CHANGE = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
 REMOVE = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
+OWN = ("user_id", "tenant_id")  # compared, wherever they are named
+
 Verb = Callable[..., Any]
 # Who calls, if the credential has that scope.
 Find = Callable[[Context[Any, Any], str], Person]
@@ -80,9 +82,10 @@ def _tool(verb: Verb, find: Find, scope: str) -> Verb:
 
     def tool(ctx: Context[Any, Any], **arguments: Any) -> Any:
         with _told(ToolError):
-            return verb(_checked(find, ctx, scope), **arguments)
+            return verb(_checked(find, ctx, scope, known), **arguments)
 
     shape = inspect.signature(verb)
+    known = frozenset(list(shape.parameters)[1:])
     call = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
     own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in list(shape.parameters.values())[1:]]
     tool.__name__, tool.__doc__ = verb.__name__, inspect.cleandoc(verb.__doc__ or "")
@@ -91,13 +94,19 @@ def _tool(verb: Verb, find: Find, scope: str) -> Verb:
     return tool
 
 
-def _checked(find: Find, ctx: Context[Any, Any], scope: str) -> Person:
-    """Who calls; refused if an argument names somebody else, whether the tool has such an argument or not."""
+def _checked(find: Find, ctx: Context[Any, Any], scope: str, known: frozenset[str]) -> Person:
+    """Who calls; refused if an argument names somebody else, whether the tool has such an argument or not.
+
+    Arguments that are not understood are refused too: whoever wants the memories of one app deleted must not lose all.
+    """
     person = find(ctx, scope)
     given = (ctx.request_context.params or {}).get("arguments") or {}
     person.must_be("user_id", given.get("user_id"))
     if given.get("tenant_id") not in (None, person.owner.tenant_id):
         raise ValidationError("tenant_id", "cannot be chosen; leave the field out")
+    for name in given:
+        if name not in known and name not in OWN:
+            raise ValidationError(name[:80], "is not understood by this tool; leave the field out")
     return person
 
 
@@ -121,7 +130,7 @@ def _add_prompts(server: "MCPServer[Any]", find: Find) -> None:
     def with_memory(question: str, ctx: Context) -> str:
         """A question together with what is known of the user and what was said about it before."""
         with _told(_Refused):
-            return talking.get_context(_checked(find, ctx, "read"), question).prompt
+            return talking.get_context(find(ctx, "read"), question).prompt
 
     @server.prompt(title="What do you know about me?")
     def about_me(ctx: Context) -> str:
