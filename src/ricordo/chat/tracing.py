@@ -18,9 +18,11 @@ def _tracer() -> Any | None:
     return telemetry.get_tracer("ricordo")
 
 
-def trace(session_id: str, timings_ms: Mapping[str, float], known: Mapping[str, Any]) -> None:
+def trace(
+    session_id: str, timings_ms: Mapping[str, float], known: Mapping[str, Any], tracer: Any | None = None
+) -> None:
     """Tell of an answer that has just been kept, with its steps one after the other."""
-    tracer = _tracer()
+    tracer = tracer or _tracer()
     if tracer is None:
         return
     from opentelemetry.trace import set_span_in_context
