@@ -1,0 +1,208 @@
+"""A server under load: many chats at once against a real process, and what became of every turn.
+
+In: how many talk, for how long, over which database. Out: answers, errors, how long everything but the answerer took,
+how the memory of the process grew; and afterwards every session is read back: each acknowledged turn must be there
+once, with its number. The answerer is the reader, over the sample course.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+_QUESTIONS = (
+    "Che cos'è la fotosintesi?",
+    "Quali sono i gradi di un'ustione?",
+    "approfondisci il punto 2",
+    "What is the Maillard reaction?",
+    "continua",
+    "E nei bambini?",
+)
+_BESIDE_THE_ANSWER = ("load", "compose", "store")
+
+
+@dataclass
+class Outcome:
+    """What a run gave. Times are milliseconds of everything but the answerer."""
+
+    chats: int
+    seconds: float
+    answers: int = 0
+    errors: int = 0
+    lost: int = 0
+    misnumbered: int = 0
+    p50_ms: float = 0.0
+    p99_ms: float = 0.0
+    wall_p99_ms: float = 0.0
+    rss_mb_begin: float = 0.0
+    rss_mb_end: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+
+def run(chats: int = 200, seconds: float = 60.0, url: str | None = None) -> Outcome:
+    """Start a server, talk to it, read everything back, stop it."""
+    with tempfile.TemporaryDirectory(prefix="ricordo-load-") as folder:
+        place = url or str(Path(folder) / "load.db")
+        environment = {**os.environ, "RICORDO_SERVER_REQUESTS_PER_MINUTE": "1000000", "RICORDO_LOCALE": "it"}
+        command = [sys.executable, "-m", "ricordo", "serve", "--db", place, "--no-auth", "--port", "0", "--json"]
+        server = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
+        )
+        try:
+            port = _port(server)
+            return asyncio.run(_talk(server.pid, port, chats, seconds))
+        finally:
+            server.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                server.wait(30)
+            server.kill()
+
+
+def _port(server: "subprocess.Popen[str]") -> int:
+    assert server.stdout is not None
+    for line in server.stdout:
+        with suppress(ValueError):
+            told = json.loads(line)
+            if isinstance(told, dict) and "port" in told:
+                return int(told["port"])
+    raise RuntimeError("the server did not start; run `ricordo serve --no-auth` to see why")
+
+
+async def _talk(pid: int, port: int, chats: int, seconds: float) -> Outcome:
+    outcome = Outcome(chats, seconds)
+    from ricordo.sample import lessons
+
+    first = _Client(port)
+    for lesson in lessons():
+        document = {"title": lesson.title, "text": lesson.text, "kind": "markdown", "id": lesson.id}
+        await first.send("POST", "/documents?shared=1", document)
+    await first.send("POST", "/chat", {"query": _QUESTIONS[0], "user_id": "first"})
+    outcome.rss_mb_begin = _rss(pid)
+    beside: list[float] = []
+    wall: list[float] = []
+    talks: dict[str, tuple[str, list[tuple[str, int]]]] = {}
+    until = time.monotonic() + seconds
+
+    async def one(number: int) -> None:
+        client, user, session = _Client(port), f"user-{number}", None
+        turns: list[tuple[str, int]] = []
+        asked = 0
+        while time.monotonic() < until:
+            body = {"query": _QUESTIONS[asked % len(_QUESTIONS)], "user_id": user, "session_id": session}
+            asked += 1
+            begun = time.perf_counter()
+            try:
+                status, answer = await client.send("POST", "/chat", body)
+            except (OSError, asyncio.IncompleteReadError, ValueError) as error:
+                status, answer = 0, {"detail": type(error).__name__}
+                client = _Client(port)
+            if status != 200:
+                outcome.errors += 1
+                outcome.problems.append(f"{status}: {answer.get('detail')}")
+                continue
+            known = answer["metadata"]
+            session = answer["session_id"]
+            turns.append((known["turn_id"], known["turn_number"]))
+            timings = known["timings_ms"]
+            beside.append(sum(timings.get(step, 0.0) for step in _BESIDE_THE_ANSWER))
+            wall.append((time.perf_counter() - begun) * 1000)
+            outcome.answers += 1
+        if session:
+            talks[user] = (session, turns)
+
+    await asyncio.gather(*(one(number) for number in range(chats)))
+    outcome.rss_mb_end = _rss(pid)
+    first = _Client(port)  # the other was idle for too long
+    for user, (session, turns) in talks.items():
+        stored = await _stored(first, user, session)
+        outcome.lost += sum(stored.get(turn_id) != number for turn_id, number in turns)
+        outcome.misnumbered += sorted(stored.values()) != list(range(1, len(stored) + 1)) or len(stored) != len(turns)
+    outcome.p50_ms, outcome.p99_ms = _percentile(beside, 50), _percentile(beside, 99)
+    outcome.wall_p99_ms = _percentile(wall, 99)
+    outcome.problems = sorted(set(outcome.problems))[:10]
+    return outcome
+
+
+async def _stored(client: "_Client", user: str, session: str) -> dict[str, int]:
+    """Every turn of a session by id, with its number."""
+    found: dict[str, int] = {}
+    after = 0
+    while True:
+        path = f"/sessions/{session}/messages?user_id={user}&limit=200&after={after}"
+        _, page = await client.send("GET", path, None)
+        if not page["items"]:
+            return found
+        found |= {turn["id"]: turn["turn_number"] for turn in page["items"]}
+        after = page["items"][-1]["turn_number"]
+
+
+class _Client:
+    """One connection that is kept open."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def send(self, method: str, path: str, body: Any) -> tuple[int, dict[str, Any]]:
+        """A request, and what came back as JSON."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._streams
+        content = b"" if body is None else json.dumps(body).encode()
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        writer.write(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+        await writer.drain()
+        status = int((await reader.readline()).split()[1])
+        length = 0
+        while (line := await reader.readline()) not in (b"\r\n", b""):
+            name, _, value = line.decode("latin-1").partition(":")
+            length = int(value) if name.lower() == "content-length" else length
+        return status, json.loads(await reader.readexactly(length))
+
+
+def _rss(pid: int) -> float:
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    return 0.0
+
+
+def _percentile(times: Sequence[float], percent: int) -> float:
+    ranked = sorted(times)
+    return round(ranked[min(len(ranked) * percent // 100, len(ranked) - 1)], 1) if ranked else 0.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`ricordo bench load`: the load, and its verdict."""
+    parser = argparse.ArgumentParser(prog="ricordo bench load", description=__doc__.split("\n")[0])
+    parser.add_argument("--chats", type=int, default=200, help="how many talk at once")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for how long; 3600 is a soak")
+    parser.add_argument("--url", help="a PostgreSQL; without it, a SQLite file of its own")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    options = parser.parse_args(argv)
+    outcome = run(options.chats, options.seconds, options.url)
+    if options.json:
+        print(json.dumps(asdict(outcome)))
+    else:
+        table = Table("what", "figure")
+        for name, value in asdict(outcome).items():
+            table.add_row(name.replace("_", " "), str(value))
+        Console().print(table)
+    return int(bool(outcome.errors or outcome.lost or outcome.misnumbered))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
