@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import Any
 
 from anyio import to_thread
@@ -86,6 +87,10 @@ def create_app(service: Service) -> FastAPI:
         app.include_router(routes.router, responses=_PROBLEMS)
     app.include_router(openai.router, responses=_OPENAI)
     page.mount(app)
+    if find_spec("mcp"):
+        from ricordo.mcp.mounting import mount
+
+        mount(app, service)
     _describe(app)
     app.add_middleware(Repeats, service=service)
     app.add_middleware(Tagged)
