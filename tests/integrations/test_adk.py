@@ -1,6 +1,7 @@
 """Sessions and memory for Google ADK, with its own runner and its in-memory service as the measure."""
 
 import asyncio
+import runpy
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
@@ -295,3 +296,10 @@ def test_the_runner_remembers_across_sessions(memory: Memory) -> None:
         return words
 
     assert "Zorzi" in asyncio.run(run())
+
+
+def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The shipped example does what it says."""
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "adk_agent.py"))
+    asyncio.run(example["main"](str(tmp_path / "chat.db")))
+    assert "You said: My cat is called Zorzi." in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import runpy
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -357,3 +358,10 @@ def test_instructions_tell_what_is_known(memory: Memory) -> None:
         assert "Torino" in str(model.instructions[0])
 
     asyncio.run(run())
+
+
+def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The shipped example does what it says."""
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "openai_agents.py"))
+    asyncio.run(example["main"](str(tmp_path / "chat.db")))
+    assert "bob: What was said? → I have read 1 items." in capsys.readouterr().out

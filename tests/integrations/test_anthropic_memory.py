@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -259,3 +260,10 @@ def test_the_librarys_own_runner_uses_it(memory: Memory) -> None:
     (result,) = sent[1]["messages"][-1]["content"]
     assert "File created successfully at: /memories/tea.md" in json.dumps(result)
     assert "likes tea" in do(tool, "view", path="/memories/tea.md")
+
+
+def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The shipped example does what it says."""
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "anthropic_memory_tool.py"))
+    example["main"](str(tmp_path / "chat.db"))
+    assert "refused: Path /memories/../etc/passwd" in capsys.readouterr().out

@@ -1,5 +1,6 @@
 """Histories, remembering programs and condensers with the real DSPy and its dummy model."""
 
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,3 +130,10 @@ def test_the_condenser_is_here_too() -> None:
     assert [*fields.input_fields, *fields.output_fields] == [
         "conversation_history", "current_query", "condensed_context", "key_topics"
     ]  # fmt: skip
+
+
+def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The shipped example does what it says."""
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "dspy_chat.py"))
+    example["main"](str(tmp_path / "chat.db"))
+    assert "(meant: When was Dante Alighieri born?) → In 1265." in capsys.readouterr().out

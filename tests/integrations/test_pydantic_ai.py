@@ -1,6 +1,7 @@
 """Conversations and memory for agents of Pydantic AI, with its own agents and function models."""
 
 import asyncio
+import runpy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -350,3 +351,10 @@ def test_trimming_what_the_model_reads_does_not_shrink_what_is_stored(memory: Me
         assert len(stored.messages) == 6
 
     asyncio.run(run())
+
+
+def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The shipped example does what it says."""
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "pydantic_ai_agent.py"))
+    asyncio.run(example["main"](str(tmp_path / "chat.db")))
+    assert "known: Is called Ada, Lives in Turin" in capsys.readouterr().out

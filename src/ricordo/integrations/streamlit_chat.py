@@ -7,6 +7,7 @@ that was left without an answer is answered when the page is opened again.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import streamlit as st
 
@@ -70,12 +71,12 @@ def sidebar(memory: Memory, session: Session, labels: Labels) -> None:
     known = memory.sessions(user_id=session.user_id, agent_id=session.agent_id)
     with st.sidebar:
         st.subheader(labels.sessions)
-        if st.button(labels.new, use_container_width=True, key="ricordo_new"):
+        if st.button(labels.new, width="stretch", key="ricordo_new"):
             _open(memory.session(user_id=session.user_id, agent_id=session.agent_id).id, session.user_id)
             st.rerun()
         for each in known:
-            kind = "primary" if each.id == session.id else "secondary"
-            if st.button(_title(each, labels), key=f"ricordo_open_{each.id}", type=kind, use_container_width=True):
+            kind: Literal["primary", "secondary"] = "primary" if each.id == session.id else "secondary"
+            if st.button(_title(each, labels), key=f"ricordo_open_{each.id}", type=kind, width="stretch"):
                 _open(each.id, session.user_id)
                 st.rerun()
         if any(each.id == session.id for each in known):
