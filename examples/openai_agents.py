@@ -31,7 +31,8 @@ def weather(city: str) -> str:
 class Rules(Model):
     """Stands in for a language model."""
 
-    async def get_response(self, prompt: str | None, items: Any, *args: Any, **named: Any) -> ModelResponse:
+    async def get_response(self, *args: Any, **named: Any) -> ModelResponse:
+        items = named["input"]
         last = items[-1]
         if "weather" in str(last.get("content", "")):
             call = ResponseFunctionToolCall(

@@ -28,14 +28,10 @@ async def main(place: str) -> None:
             await store.save(result)
             print(question, "→", result.output)
         fork = await store.fork("first", at=2, new_conversation_id="second")
-        print(
-            "the fork has",
-            len(fork.messages),
-            "messages; saved:",
-            [each.conversation_id for each in await store.list_conversations()],
-        )
+        saved = [each.conversation_id for each in await store.list_conversations()]
+        print("the fork has", len(fork.messages), "messages; saved:", saved)
         memory.session("first", user_id="ada").end()
-        print("known:", ", ".join(fact.text for fact in memory.facts("ada")))
+        print("known:", ", ".join(sorted(fact.text for fact in memory.facts("ada"))))
 
 
 if __name__ == "__main__":
