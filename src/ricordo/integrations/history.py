@@ -86,7 +86,7 @@ class History:
         self._memory = memory
         self._session = memory.session(session_id, user_id=user_id, agent_id=agent_id)
         self._owner = Owner(memory.settings.tenant_id, user_id)
-        self._lock = _locks.setdefault((self._owner.key, session_id), _Lock())
+        self._held: _Lock | None = None
 
     # Reading
 
@@ -109,7 +109,10 @@ class History:
         """Add messages at the end, in order. All of them are checked before one is written."""
         if not messages:
             return
-        with self._lock.lock:
+        if len(messages) == 1:  # checked as it is added
+            self._add(messages[0])
+            return
+        with self._lock().lock:
             said = [self._checked(each) for each in messages]
             last = len(said) - 1
             first = next((n for n, each in enumerate(said) if each.role == "user"), last)
@@ -126,18 +129,18 @@ class History:
         With `with_aside` they stand in place of all there is, also of what was set aside.
         """
         said = [self._checked(each) for each in messages]
-        with self._lock.lock:
+        with self._lock().lock:
             self._replace(said, keep, with_aside=with_aside)
 
     def insert(self, messages: Sequence[Words]) -> None:
         """Put messages before the first active one."""
         said = [self._checked(each) for each in messages]
-        with self._lock.lock:
+        with self._lock().lock:
             self._replace([*said, *(each.message for each in self.read())], 0)
 
     def remove(self, position: int) -> Placed | None:
         """Remove one active message by its position; None if there is none there."""
-        with self._lock.lock:
+        with self._lock().lock:
             active = self.read()
             if not -len(active) <= position < len(active):
                 return None
@@ -148,7 +151,7 @@ class History:
 
     def remove_oldest(self, count: int) -> list[Placed]:
         """Remove active messages from the front; those that went."""
-        with self._lock.lock:
+        with self._lock().lock:
             active = self.read()
             gone, left = active[: max(count, 0)], active[max(count, 0) :]
             if not gone:
@@ -162,7 +165,7 @@ class History:
 
     def set_aside(self, count: int) -> list[Placed]:
         """Take messages from the front of those that are active and keep them aside; those that were taken."""
-        with self._lock.lock:
+        with self._lock().lock:
             info = self._info()
             mark = _Mark.of(info)
             active = self._read(mark, aside=False)
@@ -175,7 +178,7 @@ class History:
 
     def clear(self) -> None:
         """Remove all messages, those set aside too; the session stays."""
-        with self._lock.lock:
+        with self._lock().lock:
             info = self._info()
             if info is not None:
                 self._session.clear()
@@ -183,7 +186,7 @@ class History:
 
     def clear_aside(self) -> None:
         """Remove the messages that were set aside."""
-        with self._lock.lock:
+        with self._lock().lock:
             aside, active = self.split()
             if aside and (not active or active[0].turn_number != aside[-1].turn_number):
                 numbers = sorted({each.turn_number for each in aside})
@@ -192,6 +195,12 @@ class History:
                 self._replace([each.message for each in active], 0, with_aside=True)
 
     # Inside
+
+    def _lock(self) -> "_Lock":
+        """Whoever changes what is there already does it one at a time; adding one message needs no lock."""
+        if self._held is None:
+            self._held = _locks.setdefault((self._owner, self._session.id), _Lock())
+        return self._held
 
     def _info(self) -> SessionInfo | None:
         return self._memory.store.session(self._owner, self._session.id)

@@ -21,10 +21,19 @@ from ricordo.records import Json, Message, Role
 NOTE = "langchain"  # our key in a message's metadata
 ROLES: Mapping[str, Role] = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 PLAIN = {"content", "type", "tool_calls", "tool_call_id"}
+_PLAIN_ROLES: Mapping[type, Role] = {HumanMessage: "user", AIMessage: "assistant", SystemMessage: "system"}
+_PLAIN_CLASSES: Mapping[str, type[HumanMessage | AIMessage | SystemMessage]] = {
+    "user": HumanMessage,
+    "assistant": AIMessage,
+    "system": SystemMessage,
+}
 
 
 def to_words(message: BaseMessage) -> Words:
     """A message of LangChain for the store; what Ricordo has no field for goes into its metadata."""
+    plain = _PLAIN_ROLES.get(type(message))
+    if plain and isinstance(message.content, str) and message.content.strip() and not _has_more(message):
+        return Words(plain, message.content, {})
     given = message_to_dict(message)
     kind, data = given["type"].removesuffix("Chunk").removesuffix("MessageChunk").lower(), given["data"]
     role = ROLES.get(kind) or ROLES.get(_kind(message), "user")
@@ -51,6 +60,10 @@ def to_words(message: BaseMessage) -> Words:
 def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMessage:
     """A stored message as LangChain's, whoever wrote it; an agent's turn keeps what belongs to its messages."""
     part = message.id.rpartition(":")[2]
+    if not message.metadata and not turn_metadata and not message.tool_calls and not message.name:
+        kind = _PLAIN_CLASSES.get(message.role)
+        if kind:
+            return kind(message.content)
     note: dict[str, Any] = dict(message.metadata.get(NOTE) or (turn_metadata or {}).get(NOTE, {}).get(part, {}))
     kind = note.pop("type", None) or next(kind for kind, role in ROLES.items() if role == message.role)
     data: dict[str, Any] = {"content": message.content, "type": kind, **note}
@@ -79,6 +92,11 @@ def from_context(message: Mapping[str, Any]) -> AnyMessage:
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     name, arguments, call_id = call_of(call)
     return {"name": name, "args": arguments, "id": call_id, "type": "tool_call"}
+
+
+def _has_more(message: BaseMessage) -> bool:
+    """Whether anything but the content was set: nearly every message has no more, and needs no more work."""
+    return any(field not in ("content", "type") and value for field, value in message)
 
 
 def _usual(message: BaseMessage, field: str) -> Any:

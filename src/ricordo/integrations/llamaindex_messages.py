@@ -21,7 +21,9 @@ ROLES = {
 def to_words(message: ChatMessage) -> Words:
     """A message of LlamaIndex for the store; what Ricordo has no field for goes into its metadata."""
     role = ROLES.get(message.role, message.role.value)
-    extra: dict[str, Any] = message.model_dump(mode="json", include={"additional_kwargs"})["additional_kwargs"]
+    extra: dict[str, Any] = {}
+    if message.additional_kwargs:
+        extra = message.model_dump(mode="json", include={"additional_kwargs"})["additional_kwargs"]
     text = message.content or ""
     calls = _calls(message, extra) if role == "assistant" else ()
     note: dict[str, Any] = {}
@@ -47,6 +49,8 @@ def to_words(message: ChatMessage) -> Words:
 
 def from_message(message: Message) -> ChatMessage:
     """A stored message as LlamaIndex's, whoever wrote it."""
+    if not message.metadata and not message.tool_calls and not message.tool_call_id:
+        return ChatMessage(message.content, role=message.role)
     note = message.metadata.get(NOTE)
     extra: dict[str, Any] = dict(note.get("additional_kwargs", {})) if note else _extra(message)
     role = MessageRole((note or {}).get("role", message.role))
