@@ -80,6 +80,8 @@ def bring_in(
         if isinstance(found, Problem):
             bringing.note(found)
             continue
+        if user_id is None and found.format != OWN:
+            raise ValidationError("user_id", f"{found.format} does not say whose conversations they are; name the user")
         try:
             bringing.take(found)
         except RicordoError as error:
@@ -130,9 +132,7 @@ class _Bringing:
         if found.format == OWN:
             self._take_own(found)
             return
-        if self._user is None:
-            raise ValidationError("user_id", "the file does not say whose conversations these are; name the user")
-        owner = Owner(self._memory.settings.tenant_id, self._user)
+        owner = Owner(self._memory.settings.tenant_id, self._user or "")
         fields = found.document["session"]
         is_new = not self._dry and not found.notes and "branch_of" not in fields["metadata"]
         if is_new and self._memory.store.session(owner, fields["id"]) is None:

@@ -338,11 +338,14 @@ def test_our_own_export_from_somebody_else_is_an_import(tmp_path: Path) -> None:
 
 
 def test_whose_they_are_has_to_be_said(tmp_path: Path) -> None:
-    """A foreign file without a user brings nothing in and says what is missing."""
+    """A foreign file without a user is refused at its first conversation, and a name that is not for users at once."""
+    path = write(tmp_path / "x.json", [chatgpt_talk()])
     with memory() as kept:
-        report = bring_in(kept, write(tmp_path / "x.json", [chatgpt_talk()]), user_id=None)
-        assert report.turns_added == 0
-        assert "name the user" in report.errors[0]
+        with pytest.raises(ValidationError, match="name the user"):
+            bring_in(kept, path, user_id=None)
+        with pytest.raises(ValidationError, match="not for users"):
+            bring_in(kept, path, user_id="ricordo:library")
+        assert list(kept.store.owners("default")) == []
 
 
 def test_a_file_that_is_not_there_and_an_unknown_format_are_refused(tmp_path: Path) -> None:
