@@ -2,7 +2,8 @@
 
 In: how many talk, for how long, over which database. Out: answers, errors, how long everything but the answerer took,
 how the memory of the process grew; and afterwards every session is read back: each acknowledged turn must be there
-once, with its number. The answerer is the reader, over the sample course.
+once, with its number. The answerer is a model that takes its time, as models do: a small endpoint in this process
+that streams words; or, with 0 seconds, the reader, whose own work then competes with everything else.
 """
 
 import argparse
@@ -30,6 +31,7 @@ _QUESTIONS = (
     "continua",
     "E nei bambini?",
 )
+_WORDS = 40
 _BESIDE_THE_ANSWER = ("load", "compose", "store")
 
 
@@ -51,23 +53,57 @@ class Outcome:
     problems: list[str] = field(default_factory=list)
 
 
-def run(chats: int = 200, seconds: float = 60.0, url: str | None = None) -> Outcome:
-    """Start a server, talk to it, read everything back, stop it."""
+def run(chats: int = 200, seconds: float = 60.0, url: str | None = None, answering: float = 4.0) -> Outcome:
+    """Start a server, talk to it, read everything back, stop it. A model's answer takes `answering` seconds."""
+    return asyncio.run(_run(chats, seconds, url, answering))
+
+
+async def _run(chats: int, seconds: float, url: str | None, answering: float) -> Outcome:
+    model = await asyncio.start_server(lambda reader, writer: _answer(reader, writer, answering), "127.0.0.1", 0)
     with tempfile.TemporaryDirectory(prefix="ricordo-load-") as folder:
         place = url or str(Path(folder) / "load.db")
         environment = {**os.environ, "RICORDO_SERVER_REQUESTS_PER_MINUTE": "1000000", "RICORDO_LOCALE": "it"}
         command = [sys.executable, "-m", "ricordo", "serve", "--db", place, "--no-auth", "--port", "0", "--json"]
+        if answering:
+            command += ["--llm", f"http://127.0.0.1:{model.sockets[0].getsockname()[1]}/v1#slow"]
         server = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
         )
         try:
-            port = _port(server)
-            return asyncio.run(_talk(server.pid, port, chats, seconds))
+            port = await asyncio.to_thread(_port, server)
+            return await _talk(server.pid, port, chats, seconds)
         finally:
             server.terminate()
             with suppress(subprocess.TimeoutExpired):
-                server.wait(30)
+                await asyncio.to_thread(server.wait, 30)
             server.kill()
+            model.close()
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float) -> None:
+    """An endpoint that streams forty words over some seconds; what is no stream is answered at once."""
+    with suppress(OSError, asyncio.IncompleteReadError, ValueError):
+        length = 0
+        while (line := await reader.readline()) not in (b"\r\n", b""):
+            name, _, value = line.decode("latin-1").partition(":")
+            length = int(value) if name.lower() == "content-length" else length
+        asked = json.loads(await reader.readexactly(length))
+        if not asked.get("stream"):
+            message = {"choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}]}
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
+            writer.write(json.dumps(message).encode())
+        else:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+            for word in range(_WORDS):
+                await asyncio.sleep(seconds / _WORDS)
+                writer.write(_event({"content": f"parola{word} "}, None))
+            writer.write(_event({}, "stop") + b"data: [DONE]\n\n")
+        await writer.drain()
+    writer.close()
+
+
+def _event(delta: dict[str, str], finish: str | None) -> bytes:
+    return f"data: {json.dumps({'choices': [{'delta': delta, 'finish_reason': finish}]})}\n\n".encode()
 
 
 def _port(server: "subprocess.Popen[str]") -> int:
@@ -190,10 +226,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ricordo bench load", description=__doc__.split("\n")[0])
     parser.add_argument("--chats", type=int, default=200, help="how many talk at once")
     parser.add_argument("--seconds", type=float, default=60.0, help="for how long; 3600 is a soak")
+    parser.add_argument("--answering", type=float, default=4.0, help="seconds that the model takes; 0: the reader")
     parser.add_argument("--url", help="a PostgreSQL; without it, a SQLite file of its own")
     parser.add_argument("--json", action="store_true", help="as JSON")
     options = parser.parse_args(argv)
-    outcome = run(options.chats, options.seconds, options.url)
+    outcome = run(options.chats, options.seconds, options.url, options.answering)
     if options.json:
         print(json.dumps(asdict(outcome)))
     else:

@@ -57,7 +57,7 @@ class Service:
         self._tenants: OrderedDict[str, tuple[Memory, Library, Chat]] = OrderedDict()
         self._wished: dict[tuple[Owner, str], datetime] = {}
         self._lock = threading.Lock()
-        self._executor = ThreadPoolExecutor(options.threads, thread_name_prefix="ricordo-chat")
+        self._executor = ThreadPoolExecutor(options.concurrent_chats, thread_name_prefix="ricordo-chat")
         self.answers = Answers(self._executor, told_of, options.concurrent_chats)
         self.keyring = Keyring(store)
         self._series = Series(store)
