@@ -1,5 +1,6 @@
 """Each format: told by its content, read with its dates, order, speakers, tool calls and branches."""
 
+import json
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -325,6 +326,20 @@ def test_a_llamaindex_chat_store_is_a_session_a_key(tmp_path: Path, inside: bool
     tide_turn(anna[1][0])
     assert said(bruno) == [("user", "Ciao")]
     assert anna[0].metadata["key"] == "anna"
+
+
+def test_a_llamaindex_database_is_a_session_a_key(tmp_path: Path) -> None:
+    """The table of its SQL store is read in order, dated to the nanosecond."""
+    path = tmp_path / "x.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE memory (id INTEGER PRIMARY KEY, key, timestamp INTEGER, role, status, data)")
+        for n, each in enumerate(llama_store()["store"]["anna"]):
+            row = ("anna", (int(NOON) + n) * 10**9, each["role"], "active", json.dumps(each))
+            database.execute("INSERT INTO memory (key, timestamp, role, status, data) VALUES (?, ?, ?, ?, ?)", row)
+    assert detect(path) == "llamaindex"
+    ((_, (turn,)),) = sessions(path)
+    tide_turn(turn)
+    assert turn.created_at == AT
 
 
 @pytest.mark.parametrize("table", ["message_store", "my_history"])

@@ -25,11 +25,12 @@ def test_iso_times_come_back(at: datetime) -> None:
 
 
 @given(st.integers(0, 200_000_000))
-def test_seconds_and_milliseconds_are_told_apart(after: int) -> None:
-    """A recent time is the same in seconds and in milliseconds, as a number and as text."""
+def test_seconds_and_finer_counts_are_told_apart(after: int) -> None:
+    """A recent time is the same in seconds, milli-, micro- and nanoseconds, as a number and as text."""
     at = datetime(2022, 1, 1, tzinfo=UTC) + timedelta(seconds=after)
     seconds = at.timestamp()
     assert moment(seconds) == moment(str(int(seconds))) == moment(int(seconds * 1000)) == at
+    assert moment(int(seconds) * 10**6) == moment(int(seconds) * 10**9) == at
 
 
 @given(ANYTHING)

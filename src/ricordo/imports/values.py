@@ -1,7 +1,7 @@
 """Foreign JSON values, read without trust: anything may be anything, and nothing here raises.
 
-In: any JSON value. Out: the value as the type that was hoped for, or an empty one. Times come as seconds,
-milliseconds or ISO text, with or without a zone; one without is taken as UTC.
+In: any JSON value. Out: the value as the type that was hoped for, or an empty one. Times come as seconds or finer, or
+as ISO text, with or without a zone; one without is taken as UTC.
 """
 
 import json
@@ -14,7 +14,7 @@ from ricordo.limits import EARLIEST, LATEST
 from ricordo.records import Json, Role
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECONDS_FROM = 1e11  # as seconds this is the year 5138, as milliseconds 1973
+_FINER_FROM = 1e11  # as seconds this is the year 5138, as milliseconds 1973; and so on for micro- and nanoseconds
 _ROLES: dict[str, Role] = {
     "user": "user",
     "human": "user",
@@ -89,8 +89,9 @@ def _moment(value: Any) -> datetime | None:
 def _from_number(number: float) -> datetime | None:
     if not math.isfinite(number) or number <= 0:
         return None
-    seconds = number / 1_000 if number >= _MILLISECONDS_FROM else number
-    return _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
+    for _ in range(3):
+        number = number / 1_000 if number >= _FINER_FROM else number
+    return _EPOCH + timedelta(microseconds=round(number * 1_000_000))
 
 
 def _from_text(value: str) -> datetime | None:
