@@ -208,6 +208,23 @@ def test_a_session_taken_in_twice_is_there_once(memory: Memory) -> None:
     asyncio.run(run())
 
 
+def test_two_services_take_an_event_in_once_and_a_cleared_session_again(memory: Memory) -> None:
+    """Another service's events are known, and after the session was cleared they can be taken in anew."""
+
+    async def run() -> None:
+        one, other = RicordoMemoryService(memory), RicordoMemoryService(memory)
+        events = [said(f"frase {number}", at=1e9 + number) for number in range(6)]
+        for number in range(6):
+            await (one, other)[number % 2].add_events_to_memory(**WHO, events=events[: number + 1], session_id="s")
+        session = memory.session("app/s", user_id="ada")
+        assert [turn.query for turn in session.history()] == [f"frase {number}" for number in range(6)]
+        session.clear()
+        await one.add_events_to_memory(**WHO, events=events[:1], session_id="s")
+        assert [turn.query for turn in session.history()] == ["frase 0"]
+
+    asyncio.run(run())
+
+
 def test_memories_are_of_one_user_and_one_app(memory: Memory) -> None:
     """Nobody finds what was said to another app or by another user, whatever the query."""
 

@@ -7,10 +7,13 @@ Both need the user that ADK names in each call; nothing is ever listed for all u
 
 import asyncio
 import json
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
+from threading import Lock
 from typing import Any, TypeVar
+from uuid import UUID
 
 from google.adk.errors._stale_session_error import StaleSessionError
 from google.adk.errors.already_exists_error import AlreadyExistsError
@@ -37,6 +40,7 @@ SHELF = "adk"
 STATE = "state"
 EVERYTHING = "everything"  # the session of what was not said in one
 MOST = 10  # memories found for a query
+SEEN = 256  # sessions of which it is known what was taken in
 
 T = TypeVar("T")
 Values = dict[str, Any]
@@ -57,6 +61,15 @@ class _Record:
     def item(self, app: str, session_id: str) -> Item:
         fields = {"state": self.state, "updated": self.updated, "revision": self.revision}
         return Item(path("sessions", app), session_id, json.dumps(fields).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """How far a session of the memory was read, and the events that were in it up to there."""
+
+    number: int = 0
+    turn_id: str = ""
+    events: frozenset[str] = frozenset()
 
 
 class RicordoSessionService(BaseSessionService):
@@ -227,6 +240,8 @@ class RicordoMemoryService(BaseMemoryService):
         self._memory = memory
         self._limit = limit
         self._given_shelf = shelf
+        self._lock = Lock()
+        self._seen: OrderedDict[tuple[UUID, str], _Seen] = OrderedDict()
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Take in what a session holds and the memory does not."""
@@ -295,9 +310,26 @@ class RicordoMemoryService(BaseMemoryService):
         if not words:
             return
         gone = {item.key for item in self._shelf.read(owner, SHELF, lambda desk: desk.under(path("deleted", app)))}
-        history = History(self._memory, f"{app}/{session_id}", user_id=user_id, agent_id=app)
-        known = gone | {event_of(each.message) for each in history.read(aside=True)}
-        history.append([each for name, each in words if name not in known])
+        name = f"{app}/{session_id}"
+        with self._lock:
+            known = gone | self._known(owner, name)
+            history = History(self._memory, name, user_id=user_id, agent_id=app)
+            history.append([each for event, each in words if event not in known])
+
+    def _known(self, owner: Owner, session_id: str) -> frozenset[str]:
+        """The events that a session of the memory has; only turns that were not seen before are read."""
+        key = (owner.key, session_id)
+        seen = self._seen.pop(key, _Seen())
+        turns = self._memory.store.turns(owner, session_id, after=seen.number - 1 if seen.number else None)
+        if seen.number and (not turns or turns[0].id != seen.turn_id):  # emptied meanwhile
+            seen, turns = _Seen(), self._memory.store.turns(owner, session_id)
+        found = {event for turn in turns for message in turn.messages if (event := event_of(message))}
+        if turns:
+            seen = _Seen(turns[-1].turn_number, turns[-1].id, seen.events | found)
+            self._seen[key] = seen
+        if len(self._seen) > SEEN:
+            self._seen.popitem(last=False)
+        return seen.events
 
     def _delete(self, app: str, user_id: str, memory_id: str) -> None:
         owner = owner_of(self._memory, user_id)

@@ -90,10 +90,8 @@ class RicordoSession:
     def _read(self, session: Session, most: int | None) -> list[TResponseInputItem]:
         if most is not None and most <= 0:
             return []
-        turns = _shown(session.history(None if most is None else most + 1))
-        messages = [message for turn in turns for message in turn.messages]
-        latest = messages if most is None else messages[-most:]
-        items = [item for message in latest for item in items_of(message, lambda key: self._spilled(session, key))]
+        messages = _latest(session, most)
+        items = [item for message in messages for item in items_of(message, lambda key: self._spilled(session, key))]
         return items if most is None else _with_their_calls(items[-most:])
 
     def _add(self, session: Session, items: Sequence[TResponseInputItem]) -> None:
@@ -193,6 +191,19 @@ def _user(whose: Whose[Any], wrapper: Wrapper | None) -> str:
         return user_of(whose, wrapper.context)
     except AttributeError as error:
         raise ValidationError("user_id", f"the context of this run does not name it ({error})") from error
+
+
+def _latest(session: Session, most: int | None) -> list[Message]:
+    """The newest messages; most turns have two or more, so that half as many turns are read first."""
+    wanted = None if most is None else most // 2 + 1
+    while True:
+        turns = session.history(wanted)
+        messages = [message for turn in _shown(turns) for message in turn.messages]
+        if most is None or wanted is None:
+            return messages
+        if len(messages) >= most or len(turns) < wanted:
+            return messages[-most:]
+        wanted = most + 1 if wanted <= most else wanted * 2
 
 
 def _shown(turns: Sequence[Turn]) -> list[Turn]:
