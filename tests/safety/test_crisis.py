@@ -227,11 +227,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(before=st.integers(0, 15_000), after=st.integers(0, 15_000))
-def test_a_cry_for_help_is_noticed_wherever_it_stands(before: int, after: int) -> None:
-    """However much is pasted around it, before or after, a sentence is read."""
-    essay = "Oggi studiamo le frazioni. "
-    text = f"{(essay * 600)[:before]}. Voglio morire. {(essay * 600)[:after]}"
+@given(before=st.integers(0, 11_000), after=st.integers(0, 11_000), far=st.sampled_from(["", "before", "after"]))
+def test_a_cry_for_help_is_noticed_wherever_it_stands(before: int, after: int, far: str) -> None:
+    """Before, behind or between pasted pages a sentence is read, up to twelve thousand characters from an end."""
+    essay = "Oggi studiamo le frazioni. " * 4_000
+    head, tail = essay[: before + 90_000 * (far == "before")], essay[: after + 90_000 * (far == "after")]
+    text = f"{head}. Voglio morire. {tail}"
     found = crisis(text)
     assert found is not None
     assert found.category == "self_harm"

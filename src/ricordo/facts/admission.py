@@ -6,6 +6,7 @@ nobody's voice, and quotes words that the user plainly said: orders, second pers
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from ricordo.facts.candidate import Candidate
 from ricordo.facts.clauses import plain
@@ -54,7 +55,7 @@ def refusal(candidate: Candidate) -> str:
     said = candidate.said
     if candidate.kind not in FACT_KINDS:
         return "unknown kind"
-    if crisis(candidate.said.text):
+    if _cries_for_help(candidate.said.text):
         return "a cry for help is not learned from"
     if said.origin not in _LEARNED_FROM:
         return "not said by the user"
@@ -67,6 +68,12 @@ def refusal(candidate: Candidate) -> str:
     if not _plainly_said(candidate.quote, said.text):
         return "quotes what the user did not plainly say"
     return ""
+
+
+@lru_cache(maxsize=4)
+def _cries_for_help(text: str) -> bool:
+    """Whether a message shows the sign of a crisis; asked for each of its claims, and read once."""
+    return crisis(text) is not None
 
 
 def is_order(text: str, language: str) -> bool:

@@ -15,6 +15,7 @@ from ricordo.safety.phrases import Category, CrisisPhrases, CrisisRule, compiled
 
 WINDOW = 4_000  # characters that are read together: a context keeps a rule quiet as far as this
 OVERLAP = 400  # of two windows, so that no sentence is cut in both
+LONGEST_END = 12_000  # characters read at the beginning and at the end: people write around what they paste
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,21 @@ def crisis(
         return None
     found: list[tuple[CrisisRule, CrisisPhrases]] = []
     tables = shipped_phrases(language) if phrases is None else phrases
-    for start in range(0, max(len(text) - OVERLAP, 1), WINDOW - OVERLAP):
-        plain = fold(text[start : start + WINDOW])
+    for window in _windows(text):
+        plain = fold(window)
         found += [(rule, known) for known in tables for rule in _signs(_expanded(plain, known), known)]
     if not found:
         return None
     rule, known = max(found, key=lambda each: each[0].tier)
     return Crisis(rule.tier, rule.id, rule.category, known.notice, known.language)
+
+
+def _windows(text: str) -> Iterator[str]:
+    """The stretches of a text that are read: all of it, or both ends of a very long one."""
+    whole = len(text) <= 2 * LONGEST_END
+    for part in (text,) if whole else (text[:LONGEST_END], text[-LONGEST_END:]):
+        for start in range(0, max(len(part) - OVERLAP, 1), WINDOW - OVERLAP):
+            yield part[start : start + WINDOW]
 
 
 def reply(crisis: Crisis, language: str | None = None, *, phrases: Sequence[CrisisPhrases] | None = None) -> str:
