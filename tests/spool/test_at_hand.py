@@ -1,15 +1,17 @@
 """What is kept at hand of a session: always a true tail of it, and never more than there is room for."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records import Owner, Turn
+from ricordo.records import Owner, SessionInfo, Turn
 from ricordo.spool.at_hand import TURNS, AtHand
 from ricordo.testing.examples import a_turn
 
 ANNA = Owner("acme", "anna")
+NOW = datetime(2025, 3, 1, tzinfo=UTC)
 
 
 def numbered(number: int, session_id: str = "s") -> Turn:
@@ -35,7 +37,7 @@ def test_what_is_at_hand_is_a_tail_as_it_was_last_seen(steps: list[tuple[str, in
             at_hand.note_turn(numbered(seen))
         if step == "read":
             turns = [numbered(number) for number in range(max(1, last - size + 1), last + 1)]
-            at_hand.note_tail(ANNA, "s", turns, whole=len(turns) < size)
+            at_hand.read_tail(ANNA, "s", turns, whole=len(turns) < size, since=at_hand.moment)
             seen = last
     known = at_hand.get(ANNA, "s")
     numbers = [turn.turn_number for turn in known.turns] if known else []
@@ -44,6 +46,45 @@ def test_what_is_at_hand_is_a_tail_as_it_was_last_seen(steps: list[tuple[str, in
     if known and known.whole:
         assert numbers == list(range(1, seen + 1))
     for number in numbers:
+        assert at_hand.session_of(ANNA, f"s-{number}") == "s"
+
+
+@given(order=st.integers(1, TURNS).flatmap(lambda most: st.permutations(range(1, most + 1))), data=st.data())
+def test_results_in_any_order_come_to_the_same(order: list[int], data: st.DataObject) -> None:
+    """Turns that are heard of in whatever order are all at hand on the way, without a gap, and whole in the end."""
+    at_hand = AtHand()
+    info = SessionInfo("s", ANNA, "tutor", NOW, NOW, 0, 0)
+    at_hand.read_fields(ANNA, "s", info, since=at_hand.moment)
+    stop = data.draw(st.integers(1, len(order)))
+    for count, number in enumerate(order, start=1):
+        at_hand.note_turn(numbered(number))
+        known = at_hand.get(ANNA, "s")
+        assert known is not None
+        assert {turn.turn_number for turn in known.every} == set(order[:count])
+        numbers = [turn.turn_number for turn in known.turns]
+        assert numbers == list(range(max(order[:count]) - len(numbers) + 1, max(order[:count]) + 1))
+        assert known.whole == (numbers[0] == 1)
+        if count == stop:
+            at_hand.note_turn(numbered(order[0]))  # its answer, say
+    assert numbers == sorted(order)
+    assert known.info is not None
+    assert (known.info.last_turn, known.info.turn_count) == (len(order), len(order))
+
+
+numbers = st.sets(st.integers(1, 80))
+
+
+@given(opened=st.sets(st.integers(1, 80), max_size=TURNS), reads=numbers, elsewhere=numbers)
+def test_open_questions_stay_at_hand(opened: set[int], reads: set[int], elsewhere: set[int]) -> None:
+    """As many open turns as there is room for can be answered, however much is said after them and read of it."""
+    at_hand = AtHand()
+    for number in range(1, 81):
+        turn = replace(numbered(number), answer=None) if number in opened else numbered(number)
+        if number not in elsewhere:
+            at_hand.note_turn(turn)
+        if number in reads:
+            at_hand.read_tail(ANNA, "s", [turn], whole=number == 1, since=at_hand.moment)
+    for number in opened - elsewhere:
         assert at_hand.session_of(ANNA, f"s-{number}") == "s"
 
 
@@ -69,7 +110,7 @@ def test_long_texts_leave_less_room() -> None:
 def test_a_session_that_is_not_there_is_known_to_be_new() -> None:
     """The database's word that there is no session counts, until somebody begins it."""
     at_hand = AtHand()
-    at_hand.note_session(ANNA, "s", None)
+    at_hand.read_fields(ANNA, "s", None, since=at_hand.moment)
     known = at_hand.get(ANNA, "s")
     assert known is not None
     assert known.is_new

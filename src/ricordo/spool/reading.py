@@ -33,6 +33,7 @@ class Reading(Derived):
         scope = (owner, session_id)
         if self._spool.backlog.has(scope):
             return self._waiting_turns(scope, last, before, after)
+        since = self._at_hand.moment
         try:
             found = self._ask(lambda store: store.turns(owner, session_id, last=last, before=before, after=after))
         except StoreUnavailable:
@@ -44,7 +45,7 @@ class Reading(Derived):
             return select(known.turns, last, before, after)
         if before is None and not after and last != 0:
             whole = last is None or len(found) < last
-            self._at_hand.note_tail(owner, session_id, found, whole=whole)
+            self._at_hand.read_tail(owner, session_id, found, whole=whole, since=since)
         return found
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:
@@ -55,7 +56,7 @@ class Reading(Derived):
             return self._ask(lambda store: store.turn(owner, turn_id))
         except StoreUnavailable:
             known = self._at_hand.get(owner, self._at_hand.session_of(owner, turn_id) or "")
-            found = next((turn for turn in known.turns if turn.id == turn_id), None) if known else None
+            found = next((turn for turn in known.every if turn.id == turn_id), None) if known else None
             if found is None:
                 raise
             return found
@@ -63,6 +64,7 @@ class Reading(Derived):
     def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
         scope = (owner, session_id)
         if not self._spool.backlog.has(scope):
+            since = self._at_hand.moment
             try:
                 info = self._ask(lambda store: store.session(owner, session_id))
             except StoreUnavailable:
@@ -70,7 +72,7 @@ class Reading(Derived):
                 if self._known_info(scope) is None and not (known and known.is_new):
                     raise
             else:
-                self._at_hand.note_session(owner, session_id, info)
+                self._at_hand.read_fields(owner, session_id, info, since=since)
                 return info
         return self._known_info(scope)
 

@@ -14,22 +14,23 @@ from uuid import UUID
 from ricordo.errors import RicordoError
 from ricordo.ports import Store
 from ricordo.records import Owner, SessionInfo, StoredReceipt, Turn
-from ricordo.spool.at_hand import Known
+from ricordo.spool.at_hand import Known, with_turn
 from ricordo.spool.writes import AddMessage, Scope, Write
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What a shadow stands on: how many turns are missing below it, and whether anything at all was known."""
+    """What a shadow stands on: how many turns are missing below it, and whether nothing is.
+
+    `known` goes on with what the database takes meanwhile, for a shadow that is made anew; `shown` is the number from
+    which on turns are read.
+    """
 
     known: Known | None
+    whole: bool = False
     missing: int = 0
     revision: int = 0
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing is missing."""
-        return self.known is not None and self.known.whole
+    shown: int = 0
 
 
 class Shadow:
@@ -51,12 +52,14 @@ class Shadow:
                 return
             info = known.described() if known else None
             if info is None or known is None:
-                self._bases[_key(scope)] = Base(known)
+                self._bases[_key(scope)] = Base(known, known is not None and known.whole)
                 return
-            self._scratch.load(info, known.turns)
+            self._scratch.load(info, known.every)
             if info.last_turn > (known.turns[-1].turn_number if known.turns else 0):
                 self._count_on(info)
-            self._bases[_key(scope)] = Base(known, max(0, info.turn_count - len(known.turns)), info.revision)
+            missing = max(0, info.turn_count - len(known.every))
+            shown = known.turns[0].turn_number if known.apart and known.turns else 0
+            self._bases[_key(scope)] = Base(known, known.whole, missing, info.revision, shown)
 
     def apply(self, write: Write) -> tuple[Write, Turn | SessionInfo]:
         """Do a write on its session's shadow; returns it with what was decided on the way, and its result."""
@@ -68,8 +71,16 @@ class Shadow:
             result = write.apply(self._scratch)
             return write, self._described(result, base) if isinstance(result, SessionInfo) else result
 
+    def note(self, scope: Scope, result: Turn | SessionInfo) -> None:
+        """What the database has of a session now; it is read here when the shadow is made anew."""
+        with self._lock:
+            if base := self._bases.get(_key(scope)):
+                known = base.known or Known(*scope)
+                grown = with_turn(known, result) if isinstance(result, Turn) else replace(known, info=result)
+                self._bases[_key(scope)] = replace(base, known=grown)
+
     def rebuild(self, scope: Scope, writes: Iterable[Write]) -> None:
-        """Begin again from what was known, with these writes alone: one more was not acknowledged after all."""
+        """Make it anew from what is known, with these writes alone: one was not acknowledged, or one came before."""
         with self._lock:
             base = self._bases[_key(scope)]
             self.close(scope)
@@ -90,6 +101,9 @@ class Shadow:
 
     def turns(self, scope: Scope, last: int | None, before: int | None, after: int | None) -> Sequence[Turn]:
         """The turns that are at hand."""
+        base = self.base(scope)
+        if base is not None and base.shown:
+            after = max(after or 0, base.shown - 1)
         return self._scratch.turns(*scope, last=last, before=before, after=after)
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:

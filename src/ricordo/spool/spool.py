@@ -60,13 +60,18 @@ class Spool:
                 raise
             return result
 
+    def passed(self, scope: Scope, result: Turn | SessionInfo | None) -> None:
+        """The database took a write directly. What began to wait meanwhile stands on it, and follows it."""
+        with self.backlog.lock(scope):
+            self._note(scope, result)
+            if self.backlog.has(scope):
+                self.shadow.rebuild(scope, self.backlog.writes_of(scope))
+
     def stored(self, waiting: Waiting, result: Turn | SessionInfo) -> None:
         """The database has it."""
-        if isinstance(result, Turn):
-            self._at_hand.note_turn(result)
-        else:
-            self._at_hand.note_session(*waiting.scope, result)
-        self._leave(waiting)
+        with self.backlog.lock(waiting.scope):
+            self._note(waiting.scope, result)
+            self._leave(waiting)
 
     def put_aside(self, waiting: Waiting, error: Exception) -> None:
         """The database will never have it: keep it beside, and go on."""
@@ -124,6 +129,15 @@ class Spool:
     def close(self) -> None:
         """Let go of the files; what waits stays in them."""
         self.segments.close()
+
+    def _note(self, scope: Scope, result: Turn | SessionInfo | None) -> None:
+        """What the database has now is at hand, also for a shadow that is made anew."""
+        if isinstance(result, Turn):
+            self._at_hand.note_turn(result)
+        else:
+            self._at_hand.note_fields(*scope, result)
+        if result is not None:
+            self.shadow.note(scope, result)
 
     def _leave(self, waiting: Waiting) -> None:
         """The disk first, the queue last: whoever sees it gone from the queue sees it gone everywhere."""

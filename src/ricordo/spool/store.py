@@ -118,7 +118,7 @@ class SpooledStore(Reading):
             return cast(Turn, self._write(write, write.apply))
         # A turn that is not at hand belongs to no session that we could name, so its answer cannot wait.
         answered = self._ask(lambda store: store.answer(owner, turn_id, answer, metadata, receipt))
-        self._at_hand.note_turn(answered)
+        self._spool.passed((owner, answered.session_id), answered)
         return answered
 
     def add_message(self, turn: Turn) -> Turn:
@@ -133,7 +133,7 @@ class SpooledStore(Reading):
                 if self._known_info(scope) is None:
                     raise
             else:
-                self._at_hand.note_session(owner, session_id, changed)
+                self._spool.passed(scope, changed)
                 return changed
         return cast(SessionInfo, self._spool.keep(Update(owner, session_id, changes), unsure=True))
 
@@ -149,7 +149,7 @@ class SpooledStore(Reading):
                 self._note_away(write, error, sent=sent)
             else:
                 if isinstance(done, Turn):
-                    self._at_hand.note_turn(done)
+                    self._spool.passed(write.scope, done)
                 return done
         return self._spool.keep(write, unsure=sent)
 
@@ -162,7 +162,7 @@ class SpooledStore(Reading):
             except StoreUnavailable as error:
                 self._note_away(write, error, sent=sent)
             else:
-                self._at_hand.note_turn(kept)
+                self._spool.passed(write.scope, kept)
                 return kept
         info = self._known_info(write.scope)
         repeated = self._at_hand.session_of(write.turn.owner, write.turn.id) or self._shadow_turn(write.turn)
