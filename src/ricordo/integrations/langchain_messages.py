@@ -61,9 +61,9 @@ def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMes
     """A stored message as LangChain's, whoever wrote it; an agent's turn keeps what belongs to its messages."""
     part = message.id.rpartition(":")[2]
     if not message.metadata and not turn_metadata and not message.tool_calls and not message.name:
-        kind = _PLAIN_CLASSES.get(message.role)
-        if kind:
-            return kind(message.content)
+        plain = _PLAIN_CLASSES.get(message.role)
+        if plain:
+            return plain(message.content)
     note: dict[str, Any] = dict(message.metadata.get(NOTE) or (turn_metadata or {}).get(NOTE, {}).get(part, {}))
     kind = note.pop("type", None) or next(kind for kind, role in ROLES.items() if role == message.role)
     data: dict[str, Any] = {"content": message.content, "type": kind, **note}
