@@ -62,12 +62,14 @@ class Answer:
     stopping: bool = False
     ended_at: float = 0.0
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    followers: int = 0
 
     def add(self, name: str, data: dict[str, Any]) -> None:
         """Add an event, from any thread, and wake those who follow."""
         self.session_id = str(data.get("session_id") or self.session_id)
         self.events.append(Sent(len(self.events) + 1, name, data))
-        self._wake()
+        if self.followers:  # whoever waits for the end alone is not woken for every word
+            self._wake()
 
     def finish(self) -> None:
         """Nothing more will come."""
@@ -91,6 +93,22 @@ class Answer:
 
         Any number may follow at once.
         """
+        self.followers += 1
+        try:
+            async for sent in self._following(after, pulse):
+                yield sent
+        finally:
+            self.followers -= 1
+
+    async def last(self) -> Sent:
+        """The event that it ends with."""
+        while not self.finished:
+            self.news.clear()
+            if not self.finished:
+                await self.news.wait()
+        return self.events[-1] if self.events else NOTHING
+
+    async def _following(self, after: int, pulse: float | None) -> AsyncIterator[Sent]:
         while True:
             ended = self.finished  # read before the events: whatever came before the end is among them
             while after < len(self.events):
@@ -117,12 +135,7 @@ class Answers:
         self._most = most
         self._answers: OrderedDict[tuple[Owner, str], Answer] = OrderedDict()
         self._lock = threading.Lock()
-
-    @property
-    def running(self) -> int:
-        """How many are under way."""
-        with self._lock:
-            return self._running()
+        self.running = 0  # how many are under way
 
     def begin(self, owner: Owner, turn_id: str, work: Work, asked: str = "") -> Answer:
         """Begin an answer, or join the one that is under way or was just given for this turn.
@@ -136,7 +149,7 @@ class Answers:
                 if known.asked != asked:
                     raise ConflictError(f"turn {turn_id!r} was asked something else; give each question its own id")
                 return known
-            if self._running() >= self._most:
+            if self.running >= self._most:
                 raise Crowded("as many answers as allowed are under way; try again in a moment")
             answer = Answer(owner, turn_id, asked)
             self._answers[owner, turn_id] = answer
@@ -145,10 +158,12 @@ class Answers:
 
     def write(self, answer: Answer, work: Work) -> None:
         """Have a thread write an answer, its log lines marked as the request's."""
+        with self._lock:
+            self.running += 1
         try:
             self._executor.submit(copy_context().run, self._run, answer, work)
         except RuntimeError as error:  # the server is closing
-            answer.finish()
+            self._finish(answer)
             raise Crowded("the server is about to stop; try again in a moment") from error
 
     def find(self, owner: Owner, turn_id: str) -> Answer | None:
@@ -191,16 +206,18 @@ class Answers:
                 about = {"operation": "chat", "tenant_id": answer.owner.tenant_id, "user_id": answer.owner.user_id}
                 log.error("an answer failed", extra={**about, "turn_id": answer.turn_id, **failure_of(error)})
         finally:
-            answer.finish()
+            self._finish(answer)
 
-    def _running(self) -> int:
-        return sum(not answer.finished for answer in self._answers.values())
+    def _finish(self, answer: Answer) -> None:
+        with self._lock:
+            self.running -= 1
+        answer.finish()
 
     def _tidy(self) -> None:
-        """Let go of answers that ended long ago, and of the oldest where there are too many; the lock is held."""
+        """Let go of the oldest answers, once they ended long ago or there are too many; the lock is held."""
         before = monotonic() - KEPT_SECONDS
-        spare = len(self._answers) - MOST_KEPT
-        for key, answer in list(self._answers.items()):
-            if answer.finished and (spare > 0 or answer.ended_at <= before):
-                del self._answers[key]
-                spare -= 1
+        while self._answers:
+            key, oldest = next(iter(self._answers.items()))
+            if not oldest.finished or (oldest.ended_at > before and len(self._answers) <= MOST_KEPT):
+                return
+            del self._answers[key]

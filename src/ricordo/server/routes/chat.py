@@ -47,11 +47,11 @@ async def ask(
     answer = begin(person, asked, digest)
     if body.stream or STREAM in accept:
         return streamed(answer)
-    async for sent in answer.follow():
-        if sent.name == "done":
-            return Response(dumped(sent.data), media_type="application/json")
-        if sent.name == "error":
-            return answered(sent.data | {"instance": "/chat"})
+    last = await answer.last()
+    if last.name == "done":
+        return Response(dumped(last.data), media_type="application/json")
+    if last.name == "error":
+        return answered(last.data | {"instance": "/chat"})
     return problem(500, "No answer", "the answer ended without its end; the log has the cause", request)
 
 
