@@ -32,6 +32,7 @@ _QUESTIONS = (
     "E nei bambini?",
 )
 _WORDS = 40
+SERVER_CORES = 2
 _BESIDE_THE_ANSWER = ("load", "compose", "store")
 
 
@@ -78,6 +79,14 @@ async def _run(chats: int, seconds: float, url: str | None, answering: float) ->
                 await asyncio.to_thread(server.wait, 30)
             server.kill()
             model.close()
+
+
+def _apart(pid: int) -> None:
+    """The server on two cores, those who talk to it on the others, where there are more."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) > SERVER_CORES:
+        os.sched_setaffinity(pid, cores[:SERVER_CORES])
+        os.sched_setaffinity(0, cores[SERVER_CORES:])
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float) -> None:
