@@ -6,11 +6,12 @@ because it is the one that finds out.
 """
 
 import argparse
+import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from threading import Thread
@@ -116,18 +117,24 @@ def _signal(server: PostgresForTests, number: signal.Signals) -> None:
         os.kill(int(child), number)
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=300)
-    parser.add_argument("--threads", type=int, default=4)
-    chosen = parser.parse_args()
+def main(argv: Sequence[str] | None = None) -> int:
+    """`ricordo bench outage`: print the table."""
+    parser = argparse.ArgumentParser(prog="ricordo bench outage", description=__doc__)
+    parser.add_argument("--calls", type=int, default=300, help="writes in each situation, and as many reads")
+    parser.add_argument("--threads", type=int, default=4, help="how many talk at once")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    options = parser.parse_args(argv)
+    costs = run(options.calls, options.threads)
+    if options.json:
+        print(json.dumps([asdict(cost) for cost in costs], indent=2))
+        return 0
     table = Table("database", "write p50", "p99", "slowest", "read p50", "slowest", title="milliseconds per call")
-    for cost in run(chosen.calls, chosen.threads):
+    for cost in costs:
         figures = (cost.write_p50, cost.write_p99, cost.write_slowest, cost.read_p50, cost.read_slowest)
         table.add_row(cost.situation, *(f"{figure:.2f}" for figure in figures))
     Console().print(table)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
