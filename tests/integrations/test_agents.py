@@ -252,6 +252,15 @@ def test_what_was_said_another_way_is_read_too(memory: Memory) -> None:
     assert found == [{"role": "user", "content": "ciao"}, {"role": "assistant", "content": "salve"}]
 
 
+@pytest.mark.parametrize("item", ["words", {"role": "user", "content": object()}, {"type": "x", "value": {1, 2}}])
+def test_what_is_no_json_object_is_refused_before_anything_is_kept(memory: Memory, item: Any) -> None:
+    """One item that cannot be kept refuses all that came with it."""
+    session = RicordoSession("s", memory, user_id="ada")
+    with pytest.raises(ValidationError, match="items"):
+        asyncio.run(session.add_items([{"role": "user", "content": "ciao"}, item]))
+    assert asyncio.run(session.get_items()) == []
+
+
 def test_a_lost_item_is_told_by_its_words() -> None:
     """Where the item of a message is gone, its words are still there."""
     message = Message("t:query", "user", "parole", ricordo.clock.SystemClock().now(), metadata=kept_pointer())

@@ -43,17 +43,21 @@ def kept_as(item: Any, limits: Limits) -> Kept:
     if not isinstance(item, Mapping):
         raise ValidationError("items", f"expected mappings, got {type(item).__name__}")
     given = dict(item)
-    try:
-        json.dumps(given)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValidationError("items", f"an item is not JSON ({error})") from error
     fields = _said(given)
     try:
         _check(fields, limits)
         note = _note(given, fields)
-        return Kept(fields | {"metadata": check_metadata("metadata", note, limits) or None})
+        return Kept(fields | {"metadata": check_metadata("metadata", note, limits)} if note else fields)
     except ValidationError:
-        return Kept(_tamed(fields, limits), spilled=given)
+        return Kept(_tamed(fields, limits), spilled=_checked(given))
+
+
+def _checked(item: dict[str, Any]) -> Json:
+    try:
+        json.dumps(item)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValidationError("items", f"an item is not JSON ({error})") from error
+    return item
 
 
 def items_of(message: Message, spilled: Callable[[str], Mapping[str, Any] | None]) -> list[Any]:
@@ -91,7 +95,7 @@ def _text(content: object) -> str:
     if isinstance(content, list):
         parts = [part if isinstance(part, Mapping) else {"text": part} for part in content]
         return "\n".join(str(part.get("text") or f"({part.get('type', 'part')})") for part in parts)
-    return "" if content is None else json.dumps(content)
+    return "" if content is None else json.dumps(content, default=str)
 
 
 def _note(item: Json, fields: Mapping[str, Any]) -> Json:
