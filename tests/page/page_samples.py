@@ -45,7 +45,6 @@ class Told:
     def __init__(self) -> None:
         self._answers: dict[str, tuple[str, ...]] = {}
         self._go: dict[str, threading.Event] = {}
-        self.waits = threading.Event()
 
     def tell(self, question: str, *pieces: str) -> None:
         """Answer a question so; a `HOLD` among the pieces waits for `let_go`."""
@@ -55,6 +54,11 @@ class Told:
     def let_go(self, question: str) -> None:
         """Go on with an answer that waits."""
         self._go[question].set()
+
+    def let_all_go(self) -> None:
+        """Nobody waits any more."""
+        for event in self._go.values():
+            event.set()
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
         """The pieces, or the reader's answer."""
@@ -146,9 +150,10 @@ def site(store: Any = None, **options: Any) -> Iterator[Site]:
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     assert started.wait(20)
-    yield Site(service, ports[0])
+    running = Site(service, ports[0])
+    yield running
+    running.told.let_all_go()
     server.should_exit = True
-    server.force_exit = True
     thread.join(30)
     assert not thread.is_alive()
 

@@ -8,7 +8,10 @@ export type Word = keyof typeof it;
 
 export function t(word: Word, values: Record<string, string | number> = {}): string {
   const sentence: string = (prefs.lang === "it" ? it : en)[word];
-  return sentence.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+  return sentence.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (whole, name, one, many) => {
+    if (one === undefined) return String(values[name] ?? whole);
+    return String(values[name]) === "1" ? one : many; // {count|turn|turns}: one of them, or any other number
+  });
 }
 
 /** The sentence for a name that the server uses, or the name itself where there is none. */
