@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -72,7 +73,7 @@ async def _run(chats: int, seconds: float, url: str | None, answering: float) ->
         )
         try:
             port = await asyncio.to_thread(_port, server)
-            return await _talk(server.pid, port, chats, seconds)
+            return await _talk(server.pid, port, chats, seconds, answering)
         finally:
             server.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -103,8 +104,9 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, se
             writer.write(json.dumps(message).encode())
         else:
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+            pause = seconds / _WORDS * random.uniform(0.5, 1.5)
             for word in range(_WORDS):
-                await asyncio.sleep(seconds / _WORDS)
+                await asyncio.sleep(pause)
                 writer.write(_event({"content": f"parola{word} "}, None))
             writer.write(_event({}, "stop") + b"data: [DONE]\n\n")
         await writer.drain()
@@ -125,7 +127,7 @@ def _port(server: "subprocess.Popen[str]") -> int:
     raise RuntimeError("the server did not start; run `ricordo serve --no-auth` to see why")
 
 
-async def _talk(pid: int, port: int, chats: int, seconds: float) -> Outcome:
+async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) -> Outcome:
     outcome = Outcome(chats, seconds)
     from ricordo.sample import lessons
 
@@ -139,11 +141,13 @@ async def _talk(pid: int, port: int, chats: int, seconds: float) -> Outcome:
     wall: list[float] = []
     talks: dict[str, tuple[str, list[tuple[str, int]]]] = {}
     until = time.monotonic() + seconds
+    chance = random.Random(1)
 
     async def one(number: int) -> None:
         client, user, session = _Client(port), f"user-{number}", None
         turns: list[tuple[str, int]] = []
         asked = 0
+        await asyncio.sleep(chance.random() * pace)  # people do not begin all at the same moment
         while time.monotonic() < until:
             body = {"query": _QUESTIONS[asked % len(_QUESTIONS)], "user_id": user, "session_id": session}
             asked += 1
