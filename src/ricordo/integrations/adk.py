@@ -34,6 +34,7 @@ __all__ = ["RicordoMemoryService", "RicordoSessionService"]
 
 SHELF = "adk.memory"
 EVERYTHING = "everything"  # the session of what was not said in one
+FEW = 4  # messages that are added one by one
 MOST = 10  # memories found for a query
 SEEN = 256  # sessions of which it is known what was taken in
 
@@ -131,8 +132,20 @@ class RicordoMemoryService(BaseMemoryService):
         name = f"{app}/{session_id}"
         with self._lock:
             known = gone | self._known(owner, name)
-            history = History(self._memory, name, user_id=user_id, agent_id=app)
-            history.append([each for event, each in words if event not in known])
+            new = [each for event, each in words if event not in known]
+            if len(new) > FEW:  # a whole session: in as few commits as can be
+                History(self._memory, name, user_id=user_id, agent_id=app).append(new)
+                return
+            session = self._memory.session(name, user_id=user_id, agent_id=app)
+            for each in new:
+                session.add_message(
+                    each.role,
+                    each.content,
+                    created_at=each.created_at,
+                    metadata=each.metadata,
+                    tool_calls=each.tool_calls,
+                    tool_call_id=each.tool_call_id,
+                )
 
     def _known(self, owner: Owner, session_id: str) -> frozenset[str]:
         """The events that a session of the memory has; only turns that were not seen before are read."""

@@ -14,7 +14,7 @@ from google.genai import types
 from ricordo.errors import ValidationError
 from ricordo.integrations.calls import call_of, openai_call
 from ricordo.integrations.history import Words
-from ricordo.limits import Limits, check_metadata
+from ricordo.limits import ID_LENGTH, Limits, check_metadata
 from ricordo.records import Json, Message
 
 NOTE = "adk"
@@ -29,12 +29,15 @@ def words_of(event: Event, custom: Json, limits: Limits) -> list[Words]:
     made: list[Words] = []
     if said or calls:
         content = _clean("\n".join(said), limits)
+        content = content if content.strip() else "" if calls else "(no words)"
         made.append(_words(event, custom, limits, role if not calls else "assistant", content, calls))
     for part in parts:
         if part.function_response:
             answer = part.function_response
             text = _clean(json.dumps(answer.response or {}, ensure_ascii=False, default=str), limits)
-            made.append(_words(event, custom, limits, "tool", text, (), answer.id or answer.name))
+            made.append(
+                _words(event, custom, limits, "tool", text, (), (answer.id or answer.name or "tool")[:ID_LENGTH])
+            )
     return made
 
 
