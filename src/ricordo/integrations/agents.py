@@ -96,10 +96,22 @@ class RicordoSession:
 
     def _add(self, session: Session, items: Sequence[TResponseInputItem]) -> None:
         limits = self._memory.settings.limits
+        if len(items) == 1 and self._added(session, items[0]):
+            return
         kept = [kept_as(item, limits) for item in items]
         with self._lock:
             for each in kept:
                 session.add_message(**self._fields(session, each))
+
+    def _added(self, session: Session, item: TResponseInputItem) -> bool:
+        """Add one item that is checked as it is kept; False, and nothing is kept, where it does not fit."""
+        kept = kept_as(item, self._memory.settings.limits, checked_later=True)
+        try:
+            with self._lock:
+                session.add_message(**kept.fields)
+        except ValidationError:
+            return False
+        return True
 
     def _fields(self, session: Session, kept: Kept) -> dict[str, Any]:
         """The arguments of `add_message`; what is too large is put on the shelf first."""

@@ -38,12 +38,18 @@ class Kept:
         return note.get(SPILLED) if isinstance(note, Mapping) else None
 
 
-def kept_as(item: Any, limits: Limits) -> Kept:
-    """How to keep an item; refused only if it is no JSON object."""
+def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> Kept:
+    """How to keep an item; refused only if it is no JSON object.
+
+    With `checked_later` whoever keeps it finds out whether it fits, and asks again if it does not.
+    """
     if not isinstance(item, Mapping):
         raise ValidationError("items", f"expected mappings, got {type(item).__name__}")
     given = dict(item)
     fields = _said(given)
+    if checked_later:
+        note = _note(given, fields)
+        return Kept(fields | {"metadata": note} if note else fields)
     try:
         _check(fields, limits)
         note = _note(given, fields)
