@@ -78,7 +78,11 @@ def test_a_question_can_be_tried_without_being_asked(visitor: Visitor) -> None:
 
 def test_topics_show_how_they_fade_and_can_be_changed(visitor: Visitor) -> None:
     """Each topic has its curve, half-life and uses; importance, pin and merging are kept."""
-    page = told(visitor, "Parlami della fotosintesi nelle piante verdi", "Quanto costa un treno da Torino a Roma?")
+    page = told(
+        visitor,
+        "Parlami della fotosintesi nelle piante verdi e di come la luce diventa zucchero nelle foglie",
+        "Quanto costa un treno da Torino a Roma?",
+    )
     tab(page, "Argomenti")
     panel = memory(page)
     cards = panel.locator("li.topic")
@@ -86,6 +90,7 @@ def test_topics_show_how_they_fade_and_can_be_changed(visitor: Visitor) -> None:
     expect(panel.get_by_role("img", name=re.compile("nei prossimi"))).to_be_visible()
     expect(cards.first.get_by_role("img", name=re.compile("Curva di"))).to_be_visible()
     expect(cards.first).to_contain_text(re.compile(r"vale \d+\s?%.*dimezza in .* g.*us[oi].*messagg"))
+    assert page.evaluate("(panel => panel.scrollWidth <= panel.clientWidth)(document.querySelector('.panel'))")
     train = cards.filter(has=page.get_by_role("heading", name="treno"))
     train.get_by_role("slider", name="Importanza").fill("0.4")
     expect(train.locator("output")).to_have_text(re.compile("40"))
