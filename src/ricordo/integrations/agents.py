@@ -10,7 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from agents import RunContextWrapper, TResponseInputItem
@@ -33,7 +33,7 @@ REPLACES = "openai.agents:replaces"  # the number of the turn that a turn was wr
 ATTEMPTS = 8
 OUTPUT = "_output"
 
-Wrapper = RunContextWrapper[Any]
+Wrapper: TypeAlias = RunContextWrapper[Any]
 
 
 class RicordoSession:
