@@ -61,11 +61,11 @@ def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMes
     """A stored message as LangChain's, whoever wrote it; an agent's turn keeps what belongs to its messages."""
     part = message.id.rpartition(":")[2]
     if not message.metadata and not turn_metadata and not message.tool_calls and not message.name:
-        plain = _PLAIN_CLASSES.get(message.role)
-        if plain:
-            return plain(message.content)
+        simple = _PLAIN_CLASSES.get(message.role)
+        if simple:
+            return simple(message.content)
     note: dict[str, Any] = dict(message.metadata.get(NOTE) or (turn_metadata or {}).get(NOTE, {}).get(part, {}))
-    kind = note.pop("type", None) or next(kind for kind, role in ROLES.items() if role == message.role)
+    kind: str = note.pop("type", None) or next(each for each, role in ROLES.items() if role == message.role)
     data: dict[str, Any] = {"content": message.content, "type": kind, **note}
     if message.tool_calls:
         data["tool_calls"] = [_call(call) for call in message.tool_calls]
