@@ -134,7 +134,8 @@ def request(
     messages: Sequence[Message], before: Sheet, limit: int, wording: Wording, fence: Callable[[str], str]
 ) -> list[dict[str, str]]:
     """What a model is sent: what to do in our own words, and everything that was said inside the fence."""
-    talk = "\n".join(f"{wording.speaker(message.role)}: {message.content}" for message in messages)
+    said = [message for message in messages if message.content.strip()]
+    talk = "\n".join(f"{wording.speaker(message.role)}: {message.content}" for message in said)
     parts = [f"{wording.before}\n{fence(before.text(wording))}"] if before != Sheet() else []
     parts.append(f"{wording.talk}\n{fence(talk)}")
     return [

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ricordo.condensation.due import Range
+from ricordo.condensation.spoken import spoken
 from ricordo.person import Summary
 from ricordo.records import Message, Turn
 
@@ -29,13 +30,17 @@ class Condensed:
 
 
 def heard(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> list[Message]:
-    """What user and assistant said, in order; tools, systems, and messages left out by id are not quoted."""
-    return [
-        message
+    """What user and assistant said, in order; tools, systems, and messages left out by id are not quoted.
+
+    Of an answer it is what is left without citations, which stand among its chunk ids, and the reader's own sentences.
+    """
+    said = (
+        spoken(message)
         for turn in turns
         for message in turn.messages
-        if message.role in ("user", "assistant") and message.id not in leave_out and message.content.strip()
-    ]
+        if message.role in ("user", "assistant") and message.id not in leave_out
+    )
+    return [message for message in said if message.content.strip() or message.chunk_ids]
 
 
 def fresh(turns: Sequence[Turn], previous: Summary | None) -> tuple[Turn, ...]:

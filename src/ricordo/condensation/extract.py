@@ -79,6 +79,8 @@ def truncate(
     for message in heard(added, leave_out):
         if room <= 0:
             break
+        if not message.content.strip():
+            continue
         said.append(f"{wording.speaker(message.role)}: {' '.join(message.content[:room].split())}")
         room -= len(said[-1])
     text = cut("\n".join(said), limit_tokens, counter)

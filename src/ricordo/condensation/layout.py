@@ -64,6 +64,12 @@ def divided(line: str) -> tuple[str, str]:
     return "", line
 
 
+def unlabelled(text: str) -> str:
+    """What a summary says, without our own labels: as it is judged."""
+    sheet = read(text)
+    return "\n".join([*(divided(line)[1] for line in sheet.lines), BETWEEN.join(sheet.mentioned)])
+
+
 def gathered(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Pairs of speaker and sentence as lines; what one speaker says in a row is one line."""
     lines: list[str] = []

@@ -30,6 +30,7 @@ _CHATTER = frozenset(
 _NOT_TOPICAL = _EMPTY | _CHATTER | ITALIAN.relational | ENGLISH.relational | ITALIAN.modifiers | ENGLISH.modifiers
 _WORD = re.compile(r"[^\W\d_]+")
 _PHRASE = re.compile(r"[^\W\d_]+|[^\w\s'’-]|\n|\d+")
+_ID = re.compile(r"(?=\S*\d)[\w.:/@+~%-]*#[\w.:/-]+")  # of a chunk, say; a word after "#" without digits is a word
 _VOWELS = "aeiouàèéìòù"
 _LONGEST_PHRASE = 3
 _BEGINNING = 600  # characters of a text: what it is about shows there
@@ -75,6 +76,8 @@ def key_topics(texts: Sequence[str], *, most: int = 8, before: Sequence[str] = (
             for size in range(1, min(len(phrase), _LONGEST_PHRASE) + 1):
                 for start in range(len(phrase) - size + 1):
                     words = phrase[start : start + size]
+                    if words[0].isdigit():
+                        continue  # a number names nothing, though it may belong to a name
                     key = tuple([short_form(word.lower()) for word in words])
                     counts[key] += 1
                     spelled.setdefault(key, " ".join(words))
@@ -102,7 +105,7 @@ def _beside(before: Sequence[str], fresh: Sequence[str]) -> tuple[str, ...]:
 def _phrases(text: str) -> Iterable[list[str]]:
     """Runs of words that can name a topic, divided by grammar and punctuation."""
     run: list[str] = []
-    for word in _PHRASE.findall(text):
+    for word in _PHRASE.findall(_ID.sub("\n", text)):
         if len(word) > 2 and word.lower() not in _NOT_TOPICAL:
             run.append(word)
         elif run:

@@ -67,6 +67,16 @@ ENGLISH = Wording(
 WORDINGS = {wording.code: wording for wording in (ITALIAN, ENGLISH)}
 
 
+def wording_of(summary: str) -> Wording:
+    """The table that a summary was written with, told by the last label in it; English where it has none."""
+
+    def last(wording: Wording) -> int:
+        lines = f"\n{summary}"
+        return max(lines.rfind(f"\n{label}: ") for label in (wording.mentioned, wording.user, wording.assistant))
+
+    return max((ENGLISH, ITALIAN), key=last)
+
+
 def wording_for(language: str) -> Wording:
     """The table of a language; English for one that has none."""
     return WORDINGS.get(language[:2].lower(), ENGLISH)

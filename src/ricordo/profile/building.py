@@ -4,17 +4,16 @@ Summaries, facts and topics go in with the limits and a counter; a `Profile` com
 or not at all; only a summary may be cut, at the end of a sentence, or of a word where even one sentence is too long.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
 from ricordo.facts.knowing import by_weight
 from ricordo.person import Fact, Profile, Summary
+from ricordo.profile.telling import Piece, pieces, told
 from ricordo.recall.words import fold
 from ricordo.settings import ProfileSettings
-
-_SENTENCE = re.compile(r"\S.*?(?:[.!?…]+(?=\s|\Z)|\Z|(?=\n))", re.DOTALL)
 
 
 class Counter(Protocol):
@@ -87,22 +86,20 @@ def _recent(summaries: Sequence[Summary], sessions: int, now: datetime) -> list[
 
 def _summary(recent: Sequence[Summary], limit: int, counter: Counter) -> str:
     """The newest session told first, older ones after it as far as whole sentences fit."""
-    told = ""
-    for summary in recent:
-        for match in _SENTENCE.finditer(summary.text):
-            sentence = " ".join(match[0].split())
-            longer = f"{told} {sentence}".strip()
-            if counter.count(longer) > limit:
-                return told or _cut(sentence, limit, counter)
-            told = longer
-    return told
+    chosen: list[Piece] = []
+    for position, summary in enumerate(recent):
+        for piece in pieces(summary.text, position):
+            if counter.count(told([*chosen, piece])) > limit:
+                return told(chosen) or _cut(piece, limit, counter)
+            chosen.append(piece)
+    return told(chosen)
 
 
-def _cut(sentence: str, limit: int, counter: Counter) -> str:
+def _cut(piece: Piece, limit: int, counter: Counter) -> str:
     """As many words of a sentence as fit, with a mark that there were more."""
-    words = sentence.split(" ")
+    words = piece.text.split(" ")
     for end in range(len(words) - 1, 0, -1):
-        shorter = " ".join(words[:end]) + "…"
+        shorter = told([replace(piece, text=" ".join(words[:end]) + "…")])
         if counter.count(shorter) <= limit:
             return shorter
     return ""

@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from ricordo.condensation.layout import unlabelled
+from ricordo.condensation.spoken import without_ours
 from ricordo.facts.candidate import Candidate
 from ricordo.person import Fact, Flag, FlagState, Subject, Summary, Trust
 from ricordo.records import Message, Owner, Turn
@@ -58,8 +60,9 @@ class Screen:
             self._flag(tools, owner, "fact", fact.id, session_id, signals(fact.text), fact.origin)
 
     def summary(self, tools: Tools, owner: Owner, summary: Summary) -> None:
-        """Flag a summary that looks like an order."""
-        self._flag(tools, owner, "summary", summary.id, summary.session_id, signals(summary.text), summary.origin)
+        """Flag a summary that looks like an order; who said what in it are words of our own."""
+        rules = signals(unlabelled(summary.text))
+        self._flag(tools, owner, "summary", summary.id, summary.session_id, rules, summary.origin)
 
     def forget(self, owner: Owner) -> None:
         """Drop what is in mind of an owner."""
@@ -77,7 +80,8 @@ class Screen:
             rules = (f"{CRISIS}{sign.category}", f"{CRISIS}tier-{sign.tier}", f"{CRISIS}{sign.rule}")
             self._keep(tools, owner, "message", message.id, turn.session_id, rules, origin)
             return False
-        if self._flag(tools, owner, "message", message.id, turn.session_id, signals(message.content), origin):
+        said = without_ours(message.content) if message.role == "assistant" else message.content
+        if self._flag(tools, owner, "message", message.id, turn.session_id, signals(said), origin):
             return False
         with self._lock:
             self._fit_before[key] = None
