@@ -1,8 +1,7 @@
 """The application: routes, guards and the page, around one `Service`."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from importlib.util import find_spec
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from anyio import to_thread
@@ -87,7 +86,7 @@ def create_app(service: Service) -> FastAPI:
         app.include_router(routes.router, responses=_PROBLEMS)
     app.include_router(openai.router, responses=_OPENAI)
     page.mount(app)
-    if find_spec("mcp"):
+    with suppress(ImportError):  # where the extra is installed
         from ricordo.mcp.mounting import mount
 
         mount(app, service)
