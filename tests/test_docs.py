@@ -183,7 +183,8 @@ def test_dependencies_are_justified() -> None:
 def test_dependencies_are_pinned_without_a_place() -> None:
     """The constraints pin every declared package by version alone; integrations have a file of their own."""
     files = [ROOT / "constraints.txt", ROOT / "constraints-integrations.txt"]
-    pins = [line for file in files for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    pins = [line for line in lines if not line.startswith("#")]
     assert [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[\w.+!]+", line)] == []
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = [

@@ -97,7 +97,10 @@ class _Failing(MemoryStore):
         return super().delete_turns(owner, session_id, numbers)
 
 
-@pytest.mark.parametrize(("fails_at", "expected"), [("load", "old"), ("update_session", "old"), ("delete_turns", "new")])
+BREAKS = [("load", "old"), ("update_session", "old"), ("delete_turns", "new")]
+
+
+@pytest.mark.parametrize(("fails_at", "expected"), BREAKS)
 def test_replacing_happens_in_one_moment(fails_at: str, expected: str) -> None:
     """Wherever replacing breaks off, the history is the old one or the new one, and the next one works."""
     store = _Failing()
@@ -130,5 +133,3 @@ def test_users_have_histories_of_their_own() -> None:
     with _memory() as memory:
         History(memory, "s", user_id="ada").append([_words(1, "user")])
         assert History(memory, "s", user_id="bob").read() == []
-
-
