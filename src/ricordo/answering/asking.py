@@ -6,9 +6,10 @@ repeats the second and hardly ever the first.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from ricordo.answering.question import question_in
 from ricordo.recall.stopwords import ENGLISH, ITALIAN
 from ricordo.recall.words import fold, guess_language, stem, tokens
 
@@ -91,33 +92,50 @@ _LIGHT = frozenset(
     """.split()  # noqa: SIM905
 )
 _LIGHT_WORTH = 0.25
+_BESIDE = 0.1  # what a word beside the question is worth, where the material has it
 _MOST_WORDS = 64  # a longer question is judged by its beginning
 
 
 @dataclass(frozen=True, slots=True)
 class AskedWord:
-    """One word of the subject, in the stems it may have; `worth` is less for a verb that any question may hold."""
+    """One word of the subject, in the stems it may have; `worth` is less for a verb that any question may hold.
+
+    A word said `beside` the question helps where the material has it, and is no loss where it has not.
+    """
 
     word: str
     stems: frozenset[str]
     worth: float = 1.0
+    beside: bool = False
 
 
 def kind_of_question(question: str) -> Kind:
     """How a question is put; "open" when nothing tells."""
-    folded = fold(question.replace("’", "'"))
+    folded = fold(question_in(question)[0].replace("’", "'"))
     if _PLURAL_DEFINITION.match(folded):
         return "definition"
     return next((kind for kind, pattern in _KINDS if pattern.search(folded)), "open")
 
 
 def asked_words(question: str) -> tuple[AskedWord, ...]:
-    """The distinct words that say what a question is about, in order; none for "spiegami" or "perché?"."""
-    small = ITALIAN if guess_language(question) == "it" else ENGLISH
+    """The distinct words that say what a question is about, in order; none for "spiegami" or "perché?".
+
+    Those that are said beside the question follow, and are worth less, unless it has no subject without them.
+    """
+    asked, beside = question_in(question)
+    found = _subject(asked)
+    share = _BESIDE if any(word.worth == 1.0 for word in found.values()) else 1.0
+    for variants, word in _subject(beside).items():
+        found.setdefault(variants, replace(word, worth=share * word.worth, beside=True))
+    return tuple(found.values())[:_MOST_WORDS]
+
+
+def _subject(text: str) -> dict[frozenset[str], AskedWord]:
+    small = ITALIAN if guess_language(text) == "it" else ENGLISH
     found: dict[frozenset[str], AskedWord] = {}
-    for word in tokens(_HOW.sub("how", question)):
+    for word in tokens(_HOW.sub("how", text)):
         if word in small or word in _PUTTING:
             continue
         variants = frozenset((stem(word, "it"), stem(word, "en")))
         found.setdefault(variants, AskedWord(word, variants, _LIGHT_WORTH if word in _LIGHT else 1.0))
-    return tuple(found.values())[:_MOST_WORDS]
+    return found

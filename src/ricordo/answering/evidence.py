@@ -49,6 +49,9 @@ def weigh(words: Sequence[AskedWord], material: Sequence[Collection[str]]) -> We
     worths = []
     for word, found in zip(words, matches, strict=True):
         saying = sum(1 for said in material if any(each in said for each in found)) if found else 0
+        if word.beside and not found:
+            worths.append(0.0)
+            continue
         worths.append(word.worth * math.log(1 + (count - saying + 0.5) / (saying + 0.5)))
     return Weighed(tuple(words), tuple(worths), matches)
 
@@ -56,7 +59,8 @@ def weigh(words: Sequence[AskedWord], material: Sequence[Collection[str]]) -> We
 def coverage(question: str, texts: Iterable[str]) -> float:
     """The share of a question's subject that texts speak of, each word weighed as above; more texts never say less."""
     said = {each for text in texts for each in stems(text, guess_language(text))}
-    words = asked_words(question)
+    every = asked_words(question)
+    words = [word for word in every if not word.beside] or every
     # Worths must not move with the texts: each word counts as rare, a light verb as little.
     total = sum(word.worth for word in words)
     heard = sum(word.worth * _best(_matching(word, said), said) for word in words)

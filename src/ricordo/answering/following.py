@@ -5,7 +5,7 @@ in the list; "go on" wants what stands after what was said, in the order of the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ricordo.answering.asking import AskedWord, asked_words
 from ricordo.answering.evidence import weigh
@@ -34,7 +34,7 @@ class Following:
         """The question's words, and after them those of the items, which are worth less."""
         known = {each for word in asked for each in word.stems}
         added = [
-            AskedWord(word.word, word.stems, _ITEM_WORD * word.worth)
+            replace(word, worth=_ITEM_WORD * word.worth)
             for item in self.items
             for word in asked_words(item)
             if not word.stems & known
