@@ -34,12 +34,13 @@ _QUESTIONS = (
 )
 _WORDS = 40
 SERVER_CORES = 2
+SAMPLES = 8
 _BESIDE_THE_ANSWER = ("load", "compose", "store")
 
 
 @dataclass
 class Outcome:
-    """What a run gave. Times are milliseconds of everything but the answerer."""
+    """What a run gave. Times are milliseconds of everything but the answerer, memory from the start to the end."""
 
     chats: int
     seconds: float
@@ -50,8 +51,7 @@ class Outcome:
     p50_ms: float = 0.0
     p99_ms: float = 0.0
     wall_p99_ms: float = 0.0
-    rss_mb_begin: float = 0.0
-    rss_mb_end: float = 0.0
+    rss_mb: list[float] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -136,7 +136,7 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) ->
         document = {"title": lesson.title, "text": lesson.text, "kind": "markdown", "id": lesson.id}
         await first.send("POST", "/documents?shared=1", document)
     await first.send("POST", "/chat", {"query": _QUESTIONS[0], "user_id": "first"})
-    outcome.rss_mb_begin = _rss(pid)
+    outcome.rss_mb.append(_rss(pid))
     beside: list[float] = []
     wall: list[float] = []
     talks: dict[str, tuple[str, list[tuple[str, int]]]] = {}
@@ -171,8 +171,12 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) ->
         if session:
             talks[user] = (session, turns)
 
-    await asyncio.gather(*(one(number) for number in range(chats)))
-    outcome.rss_mb_end = _rss(pid)
+    async def watch() -> None:
+        for _ in range(SAMPLES):
+            await asyncio.sleep(seconds / SAMPLES)
+            outcome.rss_mb.append(_rss(pid))
+
+    await asyncio.gather(watch(), *(one(number) for number in range(chats)))
     first = _Client(port)  # the other was idle for too long
     for user, (session, turns) in talks.items():
         stored = await _stored(first, user, session)
