@@ -67,6 +67,18 @@ def test_of_two_processes_with_one_turn_one_answer_counts() -> None:
         assert [turn.response for turn in talk.turns(session)][1:] == [given.message]
 
 
+def test_a_follow_up_keeps_what_it_points_at() -> None:
+    """The turn says which point was meant and how the question was read, so that it can be shown again."""
+    with Talk(MemoryStore()) as talk:
+        session = talk.memory.session("s", user_id=talk.owner.user_id)
+        session.add_turn("Quali sono i gradi di un'ustione?", "1. Primo: arrossa\n2. Secondo: vesciche\n3. Terzo")
+        talk.ask("approfondisci il punto 2", "s")
+        kept = talk.turns("s")[-1].metadata
+        assert [(each["turn_number"], each["label"]) for each in kept["references"]] == [(1, "2")]
+        assert "vesciche" in kept["references"][0]["text"]
+        assert "Secondo" in kept["standalone"]
+
+
 def test_a_stop_keeps_what_was_said() -> None:
     """Asked after the first piece, the stop leaves that piece as the answer, marked."""
     with Talk(MemoryStore()) as talk:

@@ -1,6 +1,7 @@
 """A person over HTTP: what is known, where it was said, what was flagged; taken along, brought in, forgotten."""
 
 import json
+from itertools import pairwise
 
 from server_samples import SPOKEN, a_problem, ask, events, service_of
 from starlette.testclient import TestClient
@@ -178,6 +179,9 @@ def test_figures_by_day_count_what_is_kept(client: TestClient) -> None:
     assert today["facts"] >= 1
     assert {day["turns"] for day in series["days"][:-1]} == {0}
     assert series["complete"]
+    sizes = series["storage_bytes"]
+    assert all(earlier["bytes"] <= later["bytes"] for earlier, later in pairwise(sizes))
+    assert [size["estimated"] for size in sizes] == [True] * (len(sizes) - 1) + [False] * bool(sizes)
     assert client.get("/stats/series?days=1", headers=ANNA).json()["days"][0]["turns"] == 3
     a_problem(client.get("/stats/series?days=0"), 422)
 

@@ -27,7 +27,7 @@ from ricordo.chat.events import (
 )
 from ricordo.chat.library import Passage, Passages
 from ricordo.chat.request import ChatRequest
-from ricordo.chat.response import STOPPED, helplines, pointed, standalone, stored_response, told
+from ricordo.chat.response import STOPPED, helplines, kept_references, pointed, standalone, stored_response, told
 from ricordo.chat.tracing import trace
 from ricordo.context import Asked, Context
 from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreError
@@ -241,6 +241,8 @@ class Chat:
             }
             if meant := standalone(request.query, context):
                 kept["standalone"] = meant
+            if points := kept_references(context):
+                kept["references"] = points
             if STOPPED in talk.notes:
                 kept["stopped"] = True
             if context.clarification:

@@ -14,6 +14,7 @@ from ricordo.records import Turn
 from ricordo.safety.crisis import Crisis
 
 STOPPED = "stopped by the user"
+_SHOWN = 200  # characters of a reference that a turn keeps
 _LINE = re.compile(r"\b(\d{3,6})\b((?: [A-Z]\w+){0,3})")
 
 
@@ -72,6 +73,11 @@ def told(
         "degraded": [note for note in dict.fromkeys(notes) if note != STOPPED],
         "timings_ms": dict(timings),
     }
+
+
+def kept_references(context: Context) -> list[dict[str, Any]]:
+    """What a turn keeps of what it points at: enough to show it again; the words are in the turn that it names."""
+    return [_plain(each) | {"text": each.text[:_SHOWN]} for each in pointed(context)]
 
 
 def _plain(each: Pointed) -> dict[str, Any]:

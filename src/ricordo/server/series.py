@@ -112,14 +112,29 @@ class Series:
         since = today - timedelta(days=days - 1)
         owners = self._store.owners(tenant_id) if user_id is None else [Owner(tenant_id, user_id)]
         counted = count(self._store, owners, since)
-        size = self._store.stats(tenant_id).bytes_on_disk if user_id is None else None
         names = [_day(since + timedelta(days=number)) for number in range(days)]
         nothing: Counter[str] = Counter()
+        sizes = self._sizes(tenant_id, names, counted) if user_id is None else []
         return {
             "days": [{"day": name} | {kind: counted.days.get(name, nothing)[kind] for kind in KINDS} for name in names],
-            "storage_bytes": [] if size is None else [{"day": _day(today), "bytes": size}],
+            "storage_bytes": sizes,
             "complete": counted.complete,
         }
+
+    def _sizes(self, tenant_id: str, names: list[str], counted: Count) -> list[dict[str, Any]]:
+        """Today's size as it is; that of earlier days by how many of the turns that are kept were there already."""
+        held = self._store.stats(tenant_id)
+        if held.bytes_on_disk is None:
+            return []
+        sizes = [{"day": names[-1], "bytes": held.bytes_on_disk, "estimated": False}]
+        turns = held.turns
+        for name, later in zip(reversed(names[:-1]), reversed(names), strict=False):
+            turns -= counted.days.get(later, Counter())["turns"]
+            if not counted.complete or held.turns == 0:
+                break
+            share = max(turns, 0) / held.turns
+            sizes.append({"day": name, "bytes": round(held.bytes_on_disk * share), "estimated": True})
+        return sizes[::-1]
 
 
 def _day(moment: datetime) -> str:

@@ -74,6 +74,7 @@ class StorageOut(BaseModel):
 
     day: str
     bytes: int
+    estimated: bool = False
 
 
 class SeriesOut(BaseModel):
