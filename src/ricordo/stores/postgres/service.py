@@ -176,9 +176,10 @@ class PostgresJobs(Walled):
 
 def _put_document(transaction: Transaction, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
     row = {"owner": owner.key, **_named(DOCUMENT_COLUMNS, document_to_row(document))}
-    stored = transaction.send(sql.DOCUMENT, row)
     ids = {"owner": owner.key, "chunk_ids": [chunk.id for chunk in chunks]}
     taken = transaction.send(sql.CHUNKS_KNOWN, ids)
+    # After the chunks: one that somebody commits in between is seen with its document, never without.
+    stored = transaction.send(sql.DOCUMENT, row)
     found = stored.fetchone()
     if filing.is_known(row_to_document(found) if found else None, document):
         transaction.abandon()
