@@ -12,7 +12,7 @@ from ricordo.memory import store_for
 _numbers = count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A real Chromium."""
     path = chromium()
@@ -24,7 +24,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A server that lets everybody in, on a file."""
     with site(store_for(str(tmp_path_factory.mktemp("page") / "ricordo.db"))) as running:

@@ -22,7 +22,7 @@ class Everything(logging.Handler):
         self.lines.append(f"{record.getMessage()} {record.__dict__}")
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def silent_about_secrets() -> Iterator[None]:
     """No log line of the whole folder holds a key, a token or a word of a message."""
     written = io.StringIO()
@@ -36,7 +36,7 @@ def silent_about_secrets() -> Iterator[None]:
     for place in (written.getvalue(), "\n".join(everything.lines)):
         assert SPOKEN not in place, next(line for line in place.splitlines() if SPOKEN in line)[:500]
         assert not [secret for secret in SECRETS if secret in place]
-    if SECRETS:
+    if any(line.startswith("request ") for line in everything.lines):
         assert '"event": "request"' in written.getvalue()
 
 
