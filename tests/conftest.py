@@ -1,5 +1,6 @@
 """How the tests run: laws are tried at least a hundred times, always with the same examples, without a clock."""
 
+import logging
 import os
 
 from hypothesis import settings
@@ -16,3 +17,8 @@ os.environ.setdefault("RICORDO_EMBEDDER", "light")
 remembering._choices["auto"] = choose("light")
 
 pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+
+
+def pytest_sessionfinish() -> None:
+    """What is still at work beside a chat has nothing to say after the last test."""
+    logging.getLogger("ricordo").addHandler(logging.NullHandler())
