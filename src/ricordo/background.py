@@ -88,9 +88,15 @@ class Worker:
             return None
 
 
-_worker = Worker()
-atexit.register(_worker.end)
-os.register_at_fork(after_in_child=_worker.begin_anew)
+def lasting_worker() -> Worker:
+    """A worker that ends with the program, and begins anew in a process that was forked."""
+    worker = Worker()
+    atexit.register(worker.end)
+    os.register_at_fork(after_in_child=worker.begin_anew)
+    return worker
+
+
+_worker = lasting_worker()
 
 
 class Background:

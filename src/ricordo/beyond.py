@@ -4,9 +4,7 @@ Every write passes here, so it costs next to nothing: what is heavy (numpy, an e
 loaded when it is first needed, and what is long is done beside the chat. Nothing here makes a write fail.
 """
 
-import atexit
 import logging
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -14,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ricordo.background import Background, Worker
+from ricordo.background import Background, lasting_worker
 from ricordo.context import Remembered
 from ricordo.errors import RicordoError, SettingsError, StoreError
 from ricordo.records import Owner, Turn
@@ -35,9 +33,7 @@ log = logging.getLogger("ricordo")
 
 Due = tuple[Owner, str]
 
-_slow_worker = Worker()  # a model may take its time: topics and vectors do not wait for it
-atexit.register(_slow_worker.end)
-os.register_at_fork(after_in_child=_slow_worker.begin_anew)
+_slow_worker = lasting_worker()  # a model may take its time: topics and vectors do not wait for it
 
 EMBEDDERS = ("auto", "bilingual", "arctic", "multilingual", "light", "deterministic")
 
