@@ -2,15 +2,24 @@
 
 import logging
 import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-from hypothesis import settings
+import pytest
+from hypothesis import settings as hypothesis_settings
 
 from ricordo import remembering
 from ricordo.embedders import choose
+from ricordo.memory import Memory
+from ricordo.presets import settings_from
+from ricordo.stores.memory import MemoryStore
+from ricordo.stores.sqlite import SqliteStore
+from ricordo.testing.clock import FakeClock
 
-settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, database=None)
-settings.register_profile("explore", max_examples=1000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+hypothesis_settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, database=None)
+hypothesis_settings.register_profile("explore", max_examples=1000, deadline=None)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # Tests that are not about an embedder take the one that needs no weights, whether they read the environment or not.
 os.environ.setdefault("RICORDO_EMBEDDER", "light")
@@ -22,3 +31,20 @@ pytest_plugins = ["ricordo.testing.postgres_fixtures"]
 def pytest_sessionfinish() -> None:
     """What is still at work beside a chat has nothing to say after the last test."""
     logging.getLogger("ricordo").addHandler(logging.NullHandler())
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """Makes memories over one store, with a clock that is moved by hand."""
+    store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "people.db")
+    clock = FakeClock()
+    made: list[Memory] = []
+
+    def make(llm: Any = None, **settings: Any) -> tuple[Memory, FakeClock]:
+        chosen = settings_from({"preset": "maestro", "embedder": "light", **settings}, {})
+        made.append(Memory(store, chosen, clock=clock, llm=llm))
+        return made[-1], clock
+
+    yield make
+    for memory in made:
+        memory.close()

@@ -2,9 +2,8 @@
 
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,30 +12,9 @@ import ricordo
 from ricordo.answering.phrases import phrases_for
 from ricordo.errors import LLMError, NotFoundError, ValidationError
 from ricordo.memory import Memory
-from ricordo.presets import settings_from
-from ricordo.stores.memory import MemoryStore
-from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.clock import FakeClock
 from ricordo.testing.llm import ScriptedLLM
 
 STUDENT = {"user_id": "anna", "agent_id": "euclide"}
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    """Makes memories over one store, with a clock that is moved by hand."""
-    store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "people.db")
-    clock = FakeClock()
-    made: list[Memory] = []
-
-    def make(llm: Any = None, **settings: Any) -> tuple[Memory, FakeClock]:
-        chosen = settings_from({"preset": "maestro", "embedder": "light", **settings}, {})
-        made.append(Memory(store, chosen, clock=clock, llm=llm))
-        return made[-1], clock
-
-    yield make
-    for memory in made:
-        memory.close()
 
 
 def first_lesson(memory: Memory) -> Any:
