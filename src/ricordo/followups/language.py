@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 Words = frozenset[str]
 
@@ -140,6 +141,17 @@ class Language:
     gerund: str = ""
     graded: str = ""
     onset_article: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def belonging(self) -> Mapping[str, int]:
+        """How much a word tells of the language: grammar more than nouns, which travel."""
+        common = (self.verbs, self.relational, self.modifiers, self.ordinals, self.cardinals)
+        return dict.fromkeys(chain(*common), 1) | dict.fromkeys(self.function_words, 2)
+
+    @cached_property
+    def place_words(self) -> Words:
+        """Words of which one must be there where a place of a list is named, unless it is a label or a number."""
+        return self.list_nouns.union(self.ordinals, self.neighbours, self.none, self.both, self.every, self.cardinals)
 
     @cached_property
     def patterns(self) -> Mapping[str, re.Pattern[str]]:

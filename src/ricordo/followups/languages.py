@@ -5,6 +5,7 @@ Add a table to `LANGUAGES` and every rule speaks it; a text that gives no sign i
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import repeat
 
 from ricordo.followups.english import ENGLISH
 from ricordo.followups.italian import ITALIAN
@@ -27,12 +28,4 @@ def language_of(text: str, known: Sequence[Language] = LANGUAGES, default: Langu
 @lru_cache(maxsize=256)
 def _scores(text: str, known: tuple[Language, ...]) -> list[int]:
     words = read(text).words
-    return [sum(_belonging(word, language) for word in words) for language in known]
-
-
-def _belonging(word: str, language: Language) -> int:
-    """Grammar tells a language better than nouns, which travel."""
-    if word in language.function_words:
-        return 2
-    common = (language.verbs, language.relational, language.modifiers, language.ordinals, language.cardinals)
-    return int(any(word in table for table in common))
+    return [sum(map(language.belonging.get, words, repeat(0))) for language in known]

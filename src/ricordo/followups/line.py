@@ -9,13 +9,13 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _APOSTROPHES = frozenset("'’‘`´ʼ")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One word or one punctuation mark, with its place in the original text."""
 
     word: str
@@ -33,11 +33,7 @@ class Line:
     tokens: tuple[Token, ...]
     text: str
     starts: tuple[int, ...]
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words alone, without punctuation."""
-        return tuple(token.word for token in self.tokens if token.is_word)
+    words: tuple[str, ...]  # without punctuation
 
     def word(self, index: int) -> str:
         """The word at `index`, or the empty string outside the line."""
@@ -78,7 +74,8 @@ def read(text: str) -> Line:
     for token in tokens:
         starts.append(position)
         position += len(token.word) + 1
-    return Line(text, tuple(tokens), " ".join(token.word for token in tokens), tuple(starts))
+    words = tuple(token.word for token in tokens if token.is_word)
+    return Line(text, tuple(tokens), " ".join(token.word for token in tokens), tuple(starts), words)
 
 
 def stem(word: str) -> str:

@@ -49,8 +49,8 @@ def _rest(line: Line, language: Language, index: int) -> tuple[int, int, int] | 
 
 def _named(line: Line, language: Language, nouns: Words) -> Iterator[Reference]:
     taken = -1
-    for index in range(len(line.tokens)):
-        if index <= taken:
+    for index, token in enumerate(line.tokens):
+        if index <= taken or not _may_begin(token.word, language, nouns):
             continue
         found = (
             _labelled(line, language, nouns, index)
@@ -65,6 +65,11 @@ def _named(line: Line, language: Language, nouns: Words) -> Iterator[Reference]:
             taken = last
             start, end = line.span(first, last)
             yield Reference("ordinal", confidence, start, end, line.original[start:end], pick=pick, noun=noun)
+
+
+def _may_begin(word: str, language: Language, nouns: Words) -> bool:
+    """Whether a place can begin here at all: most words are spared every further look."""
+    return len(word) == 1 or word in language.place_words or word.isdecimal() or (bool(nouns) and stem(word) in nouns)
 
 
 def whole_message(line: Line, language: Language) -> Reference | None:
