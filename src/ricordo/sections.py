@@ -24,23 +24,26 @@ Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A compact line of a stored message, kept as the message's address so that a receipt need not copy it."""
+    """A compact line of a stored message, kept as the message's address so that a receipt need not copy it.
+
+    `text` is the line as it stands in the prompt. `safe` is the same with what was said in it defused, and a speaker's
+    name too; other labels are ours.
+    """
 
     message: Message
     label: str
     characters: int
     suffix: str
+    text: str
+    safe: str
 
-    @property
-    def text(self) -> str:
-        """The line as it stands in the prompt."""
-        return self.label + compact_text(said(self.message), self.characters) + self.suffix
 
-    @property
-    def safe(self) -> str:
-        """The line with what was said in it defused, and a speaker's name too; other labels are ours."""
-        who = defuse(self.label) if self.message.name else self.label
-        return who + defuse(compact_text(said(self.message), self.characters)) + defuse(self.suffix)
+def compact_line_of(message: Message, locale: Locale, characters: int) -> Line:
+    """The line of a message, with its sources."""
+    who, suffix = label(message, locale), cited(message, locale, sources=True)
+    words = compact_text(said(message), characters)
+    safe = (defuse(who) if message.name else who) + defuse(words) + defuse(suffix)
+    return Line(message, who, characters, suffix, who + words + suffix, safe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +166,7 @@ def compact_part(
 
     That is where the window had to cut them, or where they hold what could be taken for a role or a fence.
     """
-    lines = tuple(
-        Line(message, label(message, locale), characters, cited(message, locale, sources=True))
-        for message in turn.messages
-    )
+    lines = tuple(compact_line_of(message, locale, characters) for message in turn.messages)
     safe = "\n".join(line.safe for line in lines)
     piece = Piece(lines=lines)
     text = piece_text(piece)

@@ -29,12 +29,10 @@ _FENCES = {
 def marker(texts: Iterable[str], salt: str = "") -> str:
     """A short word made from the texts, the same for the same texts, that none of them contains."""
     fenced = tuple(texts)
-    seed = sha256(salt.encode("utf-8", "surrogatepass"))
-    for text in fenced:
-        data = text.encode("utf-8", "surrogatepass")
-        seed.update(len(data).to_bytes(8, "big") + data)
-    folded = [text.casefold() for text in fenced]
-    while any(seed.hexdigest()[:MARKER_LENGTH] in text for text in folded):
+    whole = "\n".join(fenced)
+    seed = sha256(f"{salt}\n{[len(text) for text in fenced]}\n{whole}".encode("utf-8", "surrogatepass"))
+    folded = whole.casefold()
+    while seed.hexdigest()[:MARKER_LENGTH] in folded:
         seed.update(b"again")
     return seed.hexdigest()[:MARKER_LENGTH]
 
