@@ -64,6 +64,8 @@ def test_settings_and_variables_reach_the_server(running: Running, db: Path) -> 
         (("--spool-directory", "spool", "--port", "0"), "a file needs none"),
         (("--cors-origin", "*"), "refused"),
         (("--set", "llm=wrong", "--port", "0"), "URL#MODEL"),
+        (("--set", "embedder=wrong", "--port", "0"), "expected one of"),
+        (("--set", "crisis_file=nowhere.json", "--port", "0"), "nowhere.json"),
     ],
 )
 def test_what_cannot_be_served_is_said_at_once(bare: Cli, arguments: tuple[str, ...], words: str) -> None:

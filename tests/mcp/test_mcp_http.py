@@ -1,9 +1,11 @@
 """The tools over streamable HTTP, behind a real socket: who is let in, and that nothing leaks between those who are."""
 
 import json
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import anyio
 import httpx2
 import jwt
 import pytest
@@ -190,3 +192,43 @@ async def test_hostile_bodies_are_refused() -> None:
                 assert 400 <= (await http.post(url, content=body)).status_code < 500, body[:20]
         async with remote(url, key) as client:
             assert (await call(client, "list_sessions"))["sessions"] == []
+
+
+LIGHT = """
+import sys
+from starlette.testclient import TestClient
+from ricordo.presets import settings_from
+from ricordo.server.app import create_app
+from ricordo.server.options import ServerOptions
+from ricordo.server.service import Service
+from ricordo.stores.memory import MemoryStore
+
+service = Service(MemoryStore(), settings_from({"embedder": "light"}, {}), ServerOptions(auth=False))
+with TestClient(create_app(service), base_url="http://127.0.0.1") as client:
+    assert client.get("/mcp").status_code == 405
+    print("mcp" in sys.modules)
+    shown = {"Accept": "application/json, text/event-stream"}
+    answers = [client.post("/mcp", json={"jsonrpc": "2.0", "id": n, "method": "ping"}, headers=shown) for n in (1, 2)]
+    print([int(answer.status_code) for answer in answers], "mcp" in sys.modules)
+"""
+
+
+async def test_the_kit_is_loaded_with_the_first_message() -> None:
+    """A server that nobody speaks the protocol to starts without its kit; the first message brings it in."""
+    ran = await anyio.run_process([sys.executable, "-c", LIGHT])
+    assert ran.stdout.decode().splitlines() == ["False", "[200, 200] True"]
+
+
+async def test_messages_that_come_together_are_all_answered() -> None:
+    """While the kit is loaded for the first of many messages, the others wait for it and none is lost."""
+    with served(MemoryStore(), auth=False) as url:
+        headers = {"Accept": "application/json, text/event-stream"}
+        answers: list[int] = []
+        async with httpx2.AsyncClient(headers=headers) as http, anyio.create_task_group() as tasks:
+
+            async def ping() -> None:
+                answers.append((await http.post(url, json=PING)).status_code)
+
+            for _ in range(8):
+                tasks.start_soon(ping)
+        assert answers == [200] * 8

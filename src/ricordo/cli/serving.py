@@ -95,11 +95,11 @@ def server_options(options: Options) -> "ServerOptions":
 
 def check_settings(settings: "Settings") -> None:
     """Refuse at the start what the first request would stumble over."""
-    from ricordo.beyond import check_embedder
+    from ricordo.beyond import check_parts
     from ricordo.llms import choose_llm
 
     check_id("tenant_id", settings.tenant_id)
-    check_embedder(settings.recall.embedder)
+    check_parts(settings)
     choose_llm(settings.llm)
 
 

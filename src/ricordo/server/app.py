@@ -1,7 +1,7 @@
 """The application: routes, guards and the page, around one `Service`."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from anyio import to_thread
@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 import ricordo
+from ricordo.mcp import mounting
 from ricordo.server import page
 from ricordo.server.guard import Guard
 from ricordo.server.problems import MEDIA_TYPE, add_problems
@@ -86,10 +87,8 @@ def create_app(service: Service) -> FastAPI:
         app.include_router(routes.router, responses=_PROBLEMS)
     app.include_router(openai.router, responses=_OPENAI)
     page.mount(app)
-    with suppress(ImportError):  # where the extra is installed
-        from ricordo.mcp.mounting import mount
-
-        mount(app, service)
+    if mounting.has_kit():
+        mounting.mount(app, service)
     _describe(app)
     app.add_middleware(Repeats, service=service)
     app.add_middleware(Tagged)
