@@ -219,6 +219,10 @@ class TurnStore(Protocol):
         """One turn by id."""
         ...
 
+    def turns_by_id(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
+        """Those of some turns that are there, in no order, seen at one moment."""
+        ...
+
     def turns(
         self,
         owner: Owner,

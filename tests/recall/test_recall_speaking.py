@@ -1,6 +1,7 @@
 """Whether a message has enough to do with a question to be put into a prompt, by its own words or its meaning."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recall_samples import EMBEDDER, NOW, index_of, message, rows, said
 
+from ricordo.embedders.deterministic import DeterministicEmbedder
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.ranking import Hit, Question, rank
 from ricordo.recall.speaking import LEAST_SAID, line_for, speaks
+from ricordo.recall.vectors import vectors_to_blobs
 from ricordo.recall.words import question_words
 from ricordo.topics.thresholds import known_embedders
 
@@ -29,6 +32,21 @@ def test_both_measures_stand_for_themselves(messages: list[Row], question: str) 
         if hit.cosine is not None:
             assert hit.cosine == pytest.approx(float(index.vectors_of([hit.message_id])[0] @ vector), abs=1e-4)
     assert rank(index, Question(question, NOW, vector), limit=2) == hits[:2]
+
+
+@pytest.mark.parametrize("dimensions", [256, 896])
+def test_a_cosine_is_that_of_the_vectors_however_they_are_kept(dimensions: int) -> None:
+    """Short and long vectors are kept differently; the cosine of a hit is that of the words all the same."""
+    embedder = DeterministicEmbedder(dimensions)
+    texts = ["Domani vado dal dentista.", "Mi piace il jazz.", "Il pane vuole tempo."]
+    blobs = vectors_to_blobs(embedder.embed_passages(texts))
+    index = OwnerIndex(
+        dimensions,
+        [replace(message(at, text), vector=blob) for at, (text, blob) in enumerate(zip(texts, blobs, strict=True))],
+    )
+    for at, text in enumerate(texts):
+        hits = {hit.message_id: hit for hit in rank(index, Question(text, NOW, embedder.embed_query(text)))}
+        assert hits[index.message_ids[at]].cosine == pytest.approx(1.0, abs=0.15)
 
 
 def test_words_of_another_turn_are_not_ones_own() -> None:

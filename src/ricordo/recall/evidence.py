@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.recall.index import OwnerIndex
-from ricordo.recall.postings import Rows
+from ricordo.recall.postings import Rows, Sayings
 from ricordo.recall.speakers import named_speakers, pointed_role
 from ricordo.recall.times import Period
 from ricordo.recall.vectors import Vectors, similarities
@@ -32,32 +32,27 @@ _YEARS_BACK = 10
 class Words:
     """How much of the question's words each message and its neighbours say, and which rows say which word.
 
-    `worths` tells what each of these words is worth, `asked` what all of the question's words are, said or not.
+    `said` has a line for each of `found`, the words that anybody says, and a column for each row; the last column is of
+    nobody. `worths` tells what each of these words is worth, `asked` what all of the question's words are, said or not.
     """
 
     share: Vectors
-    rows: tuple[tuple[str, Rows], ...]
-    worths: tuple[float, ...] = ()
-    asked: float = 0.0
+    found: tuple[str, ...]
+    said: NDArray[np.bool_]
+    worths: NDArray[np.float64]
+    asked: float
 
     def covered_by(self, rows: Sequence[int]) -> float:
         """How much of what is asked some rows say between them, from 0 to 1: a rare word is more of it."""
-        said = zip(self.rows, self.worths, strict=True)
-        heard = sum(worth for (_, holders), worth in said if any(_has(holders, row) for row in rows))
+        heard = float(self.worths @ self.said[:, rows].any(axis=1))
         return heard / self.asked if self.asked > 0 else 0.0
 
     def said_by(self, index: OwnerIndex, row: int) -> tuple[list[str], list[str]]:
         """The question's words that a message says itself, and those that only its neighbours say."""
         links = index.links
-        near = [int(links.before[row]), int(links.two_before[row]), int(links.after[row])]
-        said = [word for word, rows in self.rows if _has(rows, row)]
-        nearby = [word for word, rows in self.rows if word not in said and any(_has(rows, each) for each in near)]
-        return said, nearby
-
-
-def _has(rows: Rows, row: int) -> bool:
-    at = rows.searchsorted(row)  # the array's own: asked a hundred times a question, the function around it would show
-    return bool(at < len(rows) and rows[at] == row)
+        own = self.said[:, row]
+        near = self.said[:, [links.before[row], links.two_before[row], links.after[row]]].any(axis=1) & ~own
+        return [self.found[at] for at in np.flatnonzero(own)], [self.found[at] for at in np.flatnonzero(near)]
 
 
 def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Words:
@@ -67,42 +62,62 @@ def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Wo
     must not lend its whole vocabulary to the short thanks that follow it.
     """
     count = len(index)
-    found = [(word, *index.postings.find(variants, count)) for word, variants in question_words(question)]
-    unheard = sum(not len(rows) for _, rows, _ in found)
-    found = sorted((each for each in found if len(each[1])), key=lambda each: len(each[1]))[:_MOST_WORDS]
+    width = count + 1  # the last place takes what falls off the ends of sessions
+    asked = question_words(question)
+    heard = index.postings.find([variants for _, variants in asked], count)
+    holders = np.bincount(heard.words, minlength=len(asked))
+    heard, chosen = _rarest(heard, holders)
+    worths = _rarity(count + _ELSEWHERE, holders[chosen])
     links = index.links
     lengths = links.window_lengths
     norm = _REPETITION * (1 - _LENGTH + _LENGTH * np.append(lengths, 1) / max(float(lengths.mean()), 1.0))
-    total = np.zeros(count + 1, dtype=np.float32)  # the last place takes what falls off the ends of sessions
-    said = np.zeros(count + 1, dtype=np.float32)
-    for _, rows, times in found:
-        rarity = _rarity(count, len(rows))
-        lent = links.lending[rows] * times
-        near = (links.after[rows], links.two_after[rows], links.before[rows])
-        said[rows] = times
-        for neighbours in near:
-            said[neighbours] += lent
-        # A row may be touched several times; writing the same value again does no harm.
-        touched = np.concatenate([rows, *near])
-        heard = said[touched]
-        gain = np.float32(rarity * (_REPETITION + 1)) * heard / (heard + norm[touched])
-        total[touched] = total[touched] + gain
-        said[touched] = 0
-    total = total[:count]
+    # One cell for each word and row. Only those that are touched are looked at, so that many rows cost nothing.
+    base = heard.words * width
+    own = base + heard.rows
+    near = [base + beside[heard.rows] for beside in (links.after, links.two_after, links.before)]
+    times = np.zeros(len(chosen) * width, dtype=np.float32)
+    times[own] = heard.times
+    lent = links.lending[heard.rows] * heard.times
+    for cells in near:
+        times[cells] += lent
+    touched = np.concatenate([own, *near])
+    order = np.arange(len(touched), dtype=np.int32)
+    last = np.empty(len(times), dtype=np.int32)
+    last[touched] = order
+    touched = touched[last[touched] == order]  # each cell once
+    words, rows = np.divmod(touched, width)
+    said = times[touched]
+    gain = _rarity(count, holders[chosen])[words] * (_REPETITION + 1) * said / (said + norm[rows])
+    total = np.bincount(rows, gain, minlength=width)[:count].astype(np.float32)
     best = float(total.max(initial=0, where=allowed))
-    share = total / np.float32(best) if best > 0 else total
-    worths = tuple(_rarity(count + _ELSEWHERE, len(rows)) for _, rows, _ in found)
+    by_row = np.zeros(len(times), dtype=np.bool_)
+    by_row[own] = True
     return Words(
-        np.minimum(share, np.float32(1)),
-        tuple((word, rows) for word, rows, _ in found),
+        np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
+        tuple(asked[at][0] for at in chosen),
+        by_row.reshape(len(chosen), width),
         worths,
-        sum(worths) + unheard * _rarity(count + _ELSEWHERE, 0),
+        float(worths.sum() + (holders == 0).sum() * _rarity(count + _ELSEWHERE, np.zeros(1))[0]),
     )
 
 
-def _rarity(count: int, holders: int) -> float:
-    """What a word is worth that so many of all messages say."""
-    return float(np.log(1 + (count - holders + 0.5) / (holders + 0.5)))
+def _rarest(heard: Sayings, holders: NDArray[np.int64]) -> tuple[Sayings, NDArray[np.int64]]:
+    """The sayings of the rarest words that anybody says, numbered by rarity, and which words those are."""
+    said = np.flatnonzero(holders)
+    chosen = said[np.argsort(holders[said], kind="stable")][:_MOST_WORDS]
+    rank = np.full(len(holders), -1)
+    rank[chosen] = np.arange(len(chosen))
+    words = rank[heard.words]
+    if len(chosen) == len(said):
+        return heard._replace(words=words), chosen
+    kept = words >= 0
+    return Sayings(words[kept], heard.rows[kept], heard.times[kept]), chosen
+
+
+def _rarity(count: int, holders: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """What words are worth that so many of all messages say."""
+    found: NDArray[np.float64] = np.log(1 + (count - holders + 0.5) / (holders + 0.5))
+    return found
 
 
 def meaning_evidence(
@@ -122,13 +137,21 @@ def meaning_evidence(
     # A little of the neighbours' meaning: an answer is near to its question's topic even when it does not name it.
     weight = np.float32(_NEIGHBOUR_MEANING) * index.links.nearness[rows]
     raw = (alone + index.links.around(rows, weight * alone)) / (1 + index.links.around(rows, weight))
-    mean, spread = index.typical(query, known)
+    mean, spread = _typical(index, query, known, rows, alone)
     low, high = mean - 3 * spread, float(raw.max(initial=mean, where=allowed[rows]))
     if high - low < 1e-6:
         return np.where(index.has_vector, np.float32(1), words)
     meaning = np.where(index.has_vector, np.float32(0), words).astype(np.float32)
     meaning[rows] = ((raw - np.float32(low)) / np.float32(high - low)).clip(0, 1)
     return meaning
+
+
+def _typical(
+    index: OwnerIndex, query: Vectors, known: NDArray[np.bool_], rows: Rows, alone: Vectors
+) -> tuple[float, float]:
+    """Mean and spread of the similarity to all that may be found; a sample stands for very many."""
+    likeness = alone[known[rows]] if index.is_exact else index.sample(query, known)
+    return float(likeness.mean()), float(likeness.std())
 
 
 def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ricordo.recall.columns import Codebook, Column
 from ricordo.recall.postings import Postings, Rows
 from ricordo.recall.sketch import Sketch
-from ricordo.recall.vectors import Codes, Vectors, similarities, vectors_from_blobs
+from ricordo.recall.vectors import Codes, Vectors, comparable, similarities, vectors_from_blobs
 from ricordo.recall.words import Terms
 
 EXACT_UP_TO = 50_000  # rows; up to here every vector is compared
@@ -151,7 +151,7 @@ class OwnerIndex:
         `asked` are rows that the caller wants among them in any case.
         """
         known = self.has_vector
-        if len(self) <= EXACT_UP_TO:
+        if self.is_exact:
             return np.flatnonzero(known)
         if self._sketch is None or self._uncovered().sum() > len(self) // 20:
             self._sketch = Sketch(self.codes, known)
@@ -162,12 +162,15 @@ class OwnerIndex:
         chosen[asked] = True
         return np.flatnonzero((chosen | self._uncovered()) & known)
 
-    def typical(self, query: Vectors, among: NDArray[np.bool_]) -> tuple[float, float]:
-        """Mean and spread of the similarity of a question to some rows, from a sample of them if they are many."""
+    @property
+    def is_exact(self) -> bool:
+        """Whether every vector is compared with a question's."""
+        return len(self) <= EXACT_UP_TO
+
+    def sample(self, query: Vectors, among: NDArray[np.bool_]) -> Vectors:
+        """The similarity of a question to a sample of some rows."""
         rows = np.flatnonzero(among)
-        sample = rows if len(self) <= EXACT_UP_TO else rows[:: max(1, len(rows) // _SAMPLE)]
-        found = similarities(self.codes.take(sample), query)
-        return float(found.mean()), float(found.std())
+        return similarities(self.codes.take(rows[:: max(1, len(rows) // _SAMPLE)]), query)
 
     def _uncovered(self) -> NDArray[np.bool_]:
         """Rows that have a vector which the sketch has not seen."""
@@ -200,10 +203,10 @@ class OwnerIndex:
         """How near some rows are to a question's vector; None where either has none."""
         if query is None:
             return [None] * len(rows)
-        values, scales = self._vectors.array, self._scales.array
+        values, scales, asked = self._vectors.array, self._scales.array, comparable(query)
         # One by one, because a product of many rows may differ in its last bit with how many they are.
         return [
-            float(np.dot(values[row].astype(np.float32), query) * scales[row]) if self.has_vector[row] else None
+            float(np.dot(values[row].astype(np.float32), asked) * scales[row]) if self.has_vector[row] else None
             for row in rows
         ]
 
@@ -229,8 +232,9 @@ class Links:
     """The neighbours of every row within its session, two before and one after, and what they weigh."""
 
     def __init__(self, lengths: Vectors, before: NDArray[np.int32], after: NDArray[np.int32]) -> None:
-        # Row numbers with one place more at the end, for what has no neighbour: -1 points there.
-        self.before, self.after = np.append(before, np.int32(-1)), np.append(after, np.int32(-1))
+        # Row numbers with one place more at the end, which is nobody's: it stands for a neighbour that is not there.
+        nobody = np.int32(len(lengths))
+        self.before, self.after = (np.append(np.where(each < 0, nobody, each), nobody) for each in (before, after))
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
         self.lending = np.minimum(np.float32(_LENT), self.nearness)

@@ -61,6 +61,12 @@ class Reading(Derived):
                 raise
             return found
 
+    def turns_by_id(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
+        waiting = {turn_id: turn for turn_id in turn_ids if (turn := self._spool.shadow.turn(owner, turn_id))}
+        others = [turn_id for turn_id in turn_ids if turn_id not in waiting]
+        found = self._ask(lambda store: store.turns_by_id(owner, others)) if others else ()
+        return [*waiting.values(), *found]
+
     def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
         scope = (owner, session_id)
         if not self._spool.backlog.has(scope):

@@ -5,6 +5,7 @@ flag. A row that cannot be read back is damage and says which one it is.
 """
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from ricordo.errors import DamageError
@@ -44,8 +45,12 @@ def fact_to_row(fact: Fact) -> tuple[Any, ...]:
     )
 
 
-def row_to_fact(row: Any) -> Fact:
-    """The fact behind one row of FACT_COLUMNS."""
+@lru_cache(maxsize=4_096)
+def row_to_fact(row: tuple[Any, ...]) -> Fact:
+    """The fact behind one row of FACT_COLUMNS.
+
+    All of a person's facts are read with every question, so the last ones stay at hand; erasing clears them.
+    """
     (
         agent_id, fact_id, kind, text, about, digest, language, sources, recorded, valid_from, valid_to,
         superseded_by, made_by, origin, forgotten,

@@ -144,25 +144,26 @@ def ranked(
     found = rank(index, question, filters=wanted.filters, limit=wanted.limit)
     hits: list[Hit] = []
     damaged: list[str] = []
-    turns: dict[str, Turn | None] = {}
-    for each in filter(worth_reading, found):
-        if enough is not None and len(hits) >= enough:
+    promising = [each for each in found if worth_reading(each)]
+    step = enough or max(1, len(promising))
+    for start in range(0, len(promising), step):
+        some = promising[start : start + step]
+        turns = {turn.id: turn for turn in tools.store.turns_by_id(owner, [turn_id_of(e.message_id) for e in some])}
+        for each in some:
+            turn = turns.get(turn_id_of(each.message_id))
+            if turn is None or wanted.filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
+                continue
+            if turn.damage:
+                damaged.append(turn.damage)
+                continue
+            message = next((message for message in turn.messages if message.id == each.message_id), None)
+            if message:
+                place = (turn.session_id, turn.turn_number, turn.topic_id)
+                hits.append(Hit(each.message_id, each.score, each.reasons, message, *place))
+        if len(hits) >= step:
             break
-        turn_id = turn_id_of(each.message_id)
-        if turn_id not in turns:
-            turns[turn_id] = tools.store.turn(owner, turn_id)
-        turn = turns[turn_id]
-        if turn is None or wanted.filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
-            continue
-        if turn.damage:
-            damaged.append(turn.damage)
-            continue
-        message = next((message for message in turn.messages if message.id == each.message_id), None)
-        if message:
-            place = (turn.session_id, turn.turn_number, turn.topic_id)
-            hits.append(Hit(each.message_id, each.score, each.reasons, message, *place))
     said = dict.fromkeys((*notes, *failure, *damaged))
-    return Hits(hits, embedder=indexes.embedder.name, degraded=tuple(said))
+    return Hits(hits[:enough], embedder=indexes.embedder.name, degraded=tuple(said))
 
 
 def _question_vector(

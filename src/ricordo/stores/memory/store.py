@@ -99,6 +99,10 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople, MemoryDocuments, Mem
         with self._lock:
             return self._home(owner).find(turn_id)
 
+    def turns_by_id(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
+        with self._lock:
+            return [turn for turn in map(self._home(owner).find, dict.fromkeys(turn_ids)) if turn]
+
     def turns(
         self,
         owner: Owner,

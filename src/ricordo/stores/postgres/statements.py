@@ -153,6 +153,11 @@ TURN_BY_ID = f"""
     FROM ricordo.turns AS t WHERE owner = %(owner)s AND turn_id = %(turn_id)s
 """
 
+TURNS_BY_ID = f"""
+    SELECT {_TURN_AND_BODY}
+    FROM ricordo.turns AS t WHERE owner = %(owner)s AND turn_id = ANY(%(turn_ids)s)
+"""
+
 NEWEST_TURN = f"""
     SELECT {_TURN_AND_BODY}
     FROM ricordo.turns AS t

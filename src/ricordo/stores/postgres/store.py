@@ -19,6 +19,7 @@ from ricordo.errors import DamageError, NotFoundError
 from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
+from ricordo.stores.person_rows import row_to_fact
 from ricordo.stores.postgres import forgetting, health, schema, shelves, statements, writing
 from ricordo.stores.postgres.people import PostgresPeople
 from ricordo.stores.postgres.pool import Pool
@@ -105,6 +106,9 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
         rows = self._read(owner, statements.TURN_BY_ID, turn_id=turn_id)
         return next(iter(shelves.to_turns(owner, rows)), None)
 
+    def turns_by_id(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
+        return tuple(shelves.to_turns(owner, self._read(owner, statements.TURNS_BY_ID, turn_ids=list(turn_ids))))
+
     def turns(
         self,
         owner: Owner,
@@ -181,6 +185,7 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
 
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
+        row_to_fact.cache_clear()
         return self._patiently(owner, lambda tx: forgetting.erase(tx, owner))
 
     def stats(self, tenant_id: str) -> StoreStats:

@@ -7,6 +7,10 @@ from ricordo.stores.topic_rows import BLOCK_COLUMNS, TOPIC_COLUMNS
 
 TURN_BY_ID = f"SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND turn_id = ?"
 
+TURNS_BY_ID = f"""
+SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND turn_id IN (SELECT value FROM json_each(?))
+"""
+
 TURN_BY_NUMBER = f"SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND session_id = ? AND turn_number = ?"
 
 TURNS_NUMBERED = f"""

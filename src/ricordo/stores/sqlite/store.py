@@ -4,6 +4,7 @@ Each method is one read or one write operation; the rows are in `writing` and `f
 `statements`, the shared commit in `connections`, what a fork needs in `forking`.
 """
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ from ricordo.records import (
 )
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.stores import merging
+from ricordo.stores.person_rows import row_to_fact
 from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
 from ricordo.stores.shelving import unpacked
 from ricordo.stores.sqlite import (
@@ -99,6 +101,9 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
         found = self._read_turns(owner, sql.TURN_BY_ID, (owner.key.bytes, turn_id))
         return found[0] if found else None
 
+    def turns_by_id(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
+        return self._read_turns(owner, sql.TURNS_BY_ID, (owner.key.bytes, json.dumps(list(turn_ids))))
+
     def turns(
         self,
         owner: Owner,
@@ -171,6 +176,7 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
 
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
+        row_to_fact.cache_clear()
         gone = self._connections.write(lambda writer: forgetting.erase(writer, owner))
         self._scrub(self._wait)
         return gone

@@ -58,6 +58,9 @@ class ArchiveContract(Contract):
             assert [turn.archived for turn in found] == [archived and turn in chosen for turn in said]
             assert [turn.block_id for turn in found] == [block.id if turn in chosen else None for turn in said]
             assert [store.turn(owner, turn.id) for turn in said] == list(found)
+            together = store.turns_by_id(owner, ["nobody's", *(turn.id for turn in said)])
+            assert sorted(together, key=lambda turn: turn.turn_number) == list(found)
+            assert not store.turns_by_id(an_owner("somebody-else"), [turn.id for turn in said])
         assert store.stats(owner.tenant_id).open_turns == 0
         assert_sound(store, owner.tenant_id)
 
