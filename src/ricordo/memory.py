@@ -94,6 +94,7 @@ class Memory:
         self._llm = llm or _llm_of(chosen)
         self._beyond = Beyond(plain, embedder, self._llm)
         self._tools = replace(plain, beyond=self._beyond)
+        self.on_forget: list[Callable[[Owner, str | None], None]] = []  # told who is erased, or which session goes
 
     def __enter__(self) -> Self:
         return self
@@ -169,8 +170,10 @@ class Memory:
         gone = self.store.delete_session(owner, session_id) if _readable(session_id) else None
         if gone is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}")
-        self._beyond.emptied(self._owner(user_id), session_id)
-        self._beyond.removed(self._owner(user_id))
+        self._beyond.emptied(owner, session_id)
+        self._beyond.removed(owner)
+        for forget_too in self.on_forget:
+            forget_too(owner, session_id)
         return gone
 
     # Recalling
@@ -310,6 +313,8 @@ class Memory:
         self._beyond.forget(owner)
         receipt = forget.erase(self._tools, owner)
         self._beyond.forget(owner)  # what was read in between
+        for forget_too in self.on_forget:
+            forget_too(owner, None)
         return receipt
 
     def export(self, user_id: str) -> Iterator[dict[str, Any]]:

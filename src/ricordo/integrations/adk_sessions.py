@@ -71,7 +71,7 @@ class RicordoSessionService(BaseSessionService):
         record = _Record(own, now.timestamp())
 
         def write(desk: Desk) -> None:
-            _one_at_a_time(desk)
+            desk.take_turns()
             if desk.get(path("sessions", app_name), name) is not None:
                 raise AlreadyExistsError(f"Session with id {name} already exists.")
             desk.put(record.item(app_name, name))
@@ -90,22 +90,24 @@ class RicordoSessionService(BaseSessionService):
         most = config.num_recent_events if config else None
         since = config.after_timestamp if config else None
 
-        def read(desk: Desk) -> tuple[_Record, Values, list[Item]] | None:
+        def read(desk: Desk) -> tuple[_Record, Values, list[bytes]] | None:
             found = desk.get(path("sessions", app_name), session_id.strip())
             if found is None:
                 return None
-            events = _events(desk, path("events", app_name, session_id.strip()), most)
+            events = [] if most == 0 else desk.bodies(path("events", app_name, session_id.strip()), newest=most)
             return _Record.read(found), _values(desk, path("user", app_name)), events
 
-        found = await self._read(user_id, read)
-        if found is None:
-            return None
-        record, user, items = found
-        events = [Event.model_validate_json(item.body) for item in items]
-        events = [event for event in events if since is None or event.timestamp >= since]
-        return self._session(
-            app_name, user_id, session_id.strip(), record, user, await self._app_state(app_name), events
-        )
+        def made() -> Session | None:
+            found = self._shelf.read(owner_of(self._memory, user_id), SHELF, read)
+            if found is None:
+                return None
+            record, user, bodies = found
+            events = [Event.model_validate_json(body) for body in bodies]
+            events = events if since is None else [event for event in events if event.timestamp >= since]
+            app = self._shared(app_name)
+            return self._session(app_name, user_id, session_id.strip(), record, user, app, events)
+
+        return await asyncio.to_thread(made)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """The sessions of a user, the most recently active last, without events. Refused without a user."""
@@ -117,7 +119,7 @@ class RicordoSessionService(BaseSessionService):
             return [(item.key, _Record.read(item)) for item in found], _values(desk, path("user", app_name))
 
         records, user = await self._read(user_id, read)
-        app = await self._app_state(app_name)
+        app = await asyncio.to_thread(self._shared, app_name)
         records.sort(key=lambda pair: (pair[1].updated, pair[0]))
         return ListSessionsResponse(
             sessions=[self._session(app_name, user_id, name, record, user, app, []) for name, record in records]
@@ -150,7 +152,7 @@ class RicordoSessionService(BaseSessionService):
         place, name = path("events", session.app_name, session.id), session.id
 
         def write(desk: Desk) -> int | None:
-            _one_at_a_time(desk)
+            desk.take_turns()
             found = desk.get(path("sessions", session.app_name), name)
             if found is None:
                 raise SessionNotFoundError(f"Session {name} not found.")
@@ -188,13 +190,12 @@ class RicordoSessionService(BaseSessionService):
         session._storage_update_marker = str(record.revision)
         return session
 
-    async def _app_state(self, app_name: str) -> Values:
-        place = path("app", app_name)
-        return await asyncio.to_thread(self._shelf.read, self._app, SHELF, lambda desk: _values(desk, place))
+    def _shared(self, app_name: str) -> Values:
+        return self._shelf.read(self._app, SHELF, lambda desk: _values(desk, path("app", app_name)))
 
     async def _write_app(self, app_name: str, values: Values) -> None:
         def write(desk: Desk) -> None:
-            _one_at_a_time(desk)
+            desk.take_turns()
             _merge(desk, path("app", app_name), values)
 
         if values:
@@ -205,17 +206,6 @@ class RicordoSessionService(BaseSessionService):
 
     async def _write(self, user_id: str, work: Callable[[Desk], T]) -> T:
         return await asyncio.to_thread(self._shelf.write, owner_of(self._memory, user_id), SHELF, work)
-
-
-def _one_at_a_time(desk: Desk) -> None:
-    """Let writers of one user follow each other, also where a database would let them look first and write later."""
-    desk.put(Item(path("order"), "", b""))
-
-
-def _events(desk: Desk, place: str, most: int | None) -> list[Item]:
-    if most == 0:
-        return []
-    return desk.under(place) if most is None else desk.under(place, newest_first=True, limit=most)[::-1]
 
 
 def _values(desk: Desk, place: str) -> Values:

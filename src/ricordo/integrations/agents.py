@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -19,12 +20,12 @@ from agents.memory.session_settings import resolve_session_limit
 
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.integrations.agents_items import Kept, items_of, kept_as
-from ricordo.integrations.shelf import Item, Shelf, path
+from ricordo.integrations.shelf import Desk, Item, Shelf, path
 from ricordo.integrations.whose import Whose, check_whose, owner_of, user_of
 from ricordo.limits import check_id
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.placing import open_turn, place
-from ricordo.records import Message, Turn, message_id
+from ricordo.records import Message, Owner, Turn, message_id, turn_id_of
 from ricordo.session import Session
 from ricordo.verbs.ids import new_id
 
@@ -63,6 +64,9 @@ class RicordoSession:
         self._agent = agent_id
         self._given_shelf = shelf
         self._lock = Lock()
+        self._only: Session | None = None
+        if not callable(user_id):
+            self._only = memory.session(session_id, user_id=user_id, agent_id=agent_id)
 
     async def get_items(self, limit: int | None = None, *, wrapper: Wrapper | None = None) -> list[TResponseInputItem]:
         """The latest items in the order they were said. No output comes without the call that it answers."""
@@ -84,14 +88,18 @@ class RicordoSession:
     # Inside
 
     def _session(self, wrapper: Wrapper | None) -> Session:
+        if self._only is not None:
+            return self._only
         user_id = _user(self._whose, wrapper)
         return self._memory.session(self.session_id, user_id=user_id, agent_id=self._agent)
 
     def _read(self, session: Session, most: int | None) -> list[TResponseInputItem]:
         if most is not None and most <= 0:
             return []
-        messages = _latest(session, most)
-        items = [item for message in messages for item in items_of(message, lambda key: self._spilled(session, key))]
+        spilled = partial(self._spilled, session)
+        items: list[TResponseInputItem] = []
+        for message in _latest(session, most):
+            items += items_of(message, spilled)
         return items if most is None else _with_their_calls(items[-most:])
 
     def _add(self, session: Session, items: Sequence[TResponseInputItem]) -> None:
@@ -101,7 +109,10 @@ class RicordoSession:
         kept = [kept_as(item, limits) for item in items]
         with self._lock:
             for each in kept:
-                session.add_message(**self._fields(session, each))
+                if each.spilled is None:
+                    session.add_message(**each.fields)
+                else:
+                    self._spill(session, each)
 
     def _added(self, session: Session, item: TResponseInputItem) -> bool:
         """Add one item that is checked as it is kept; False, and nothing is kept, where it does not fit."""
@@ -113,14 +124,14 @@ class RicordoSession:
             return False
         return True
 
-    def _fields(self, session: Session, kept: Kept) -> dict[str, Any]:
-        """The arguments of `add_message`; what is too large is put on the shelf first."""
-        if kept.spilled is None:
-            return kept.fields
-        key = str(uuid4())
-        item = Item(path(session.id), key, json.dumps(kept.spilled).encode())
-        self._shelf.write(self._owner(session), SHELF, lambda desk: desk.put(item))
-        return kept.fields | {"metadata": kept.pointing(key)}
+    def _spill(self, session: Session, kept: Kept) -> None:
+        """Add an item that is too large: put on the shelf first, where it goes with its session and then its turn."""
+        session.create()
+        key, owner, place = str(uuid4()), self._owner(session), path(session.id)
+        item = Item(place, key, json.dumps(kept.spilled).encode(), session_id=session.id)
+        self._shelf.write(owner, SHELF, lambda desk: desk.put(item))
+        message = session.add_message(**kept.fields | {"metadata": kept.pointing(key)})
+        self._shelf.write(owner, SHELF, lambda desk: desk.hang(place, key, turn_id_of(message.id)))
 
     def _pop(self, session: Session) -> TResponseInputItem | None:
         with self._lock:
@@ -153,7 +164,10 @@ class RicordoSession:
         left = turn.messages[:-1]
         if left:
             number = max(turn.turn_number, *stale, session.info().last_turn) + 1
-            store.load(session.info(), [_turn_of(left, turn, number, new_id(self._memory.clock.now()))])
+            turn_id = new_id(self._memory.clock.now())
+            store.load(session.info(), [_turn_of(left, turn, number, turn_id)])
+            for key in filter(None, map(Kept.pointer, left)):
+                self._shelf.write(owner, SHELF, partial(_hang, path(session.id), key, turn_id))
         store.delete_turns(owner, session.id, [turn.turn_number, *stale])
 
     def _clear(self, session: Session) -> None:
@@ -168,7 +182,7 @@ class RicordoSession:
     def _shelf(self) -> Shelf:
         return self._given_shelf or Shelf.beside(self._memory)
 
-    def _owner(self, session: Session) -> Any:
+    def _owner(self, session: Session) -> Owner:
         return owner_of(self._memory, session.user_id)
 
     def _spilled(self, session: Session, key: str) -> Mapping[str, Any] | None:
@@ -179,6 +193,10 @@ class RicordoSession:
         key = Kept.pointer(message)
         if key is not None:
             self._shelf.write(self._owner(session), SHELF, lambda desk: desk.remove(path(session.id), key))
+
+
+def _hang(place: str, key: str, turn_id: str, desk: Desk) -> None:
+    desk.hang(place, key, turn_id)
 
 
 def instructions(
@@ -220,8 +238,8 @@ def _latest(session: Session, most: int | None) -> list[Message]:
 
 def _shown(turns: Sequence[Turn]) -> list[Turn]:
     """Turns without those that a later one was written in place of."""
-    replaced = {turn.metadata.get(REPLACES) for turn in turns}
-    return [turn for turn in turns if turn.turn_number not in replaced]
+    replaced = {turn.metadata[REPLACES] for turn in turns if REPLACES in turn.metadata}
+    return [turn for turn in turns if turn.turn_number not in replaced] if replaced else list(turns)
 
 
 def _turn_of(messages: Sequence[Message], old: Turn, number: int, turn_id: str) -> Turn:

@@ -16,6 +16,7 @@ from ricordo.records import ROLES, Json, Message
 KEY = "openai.agents"
 LEAN, WHOLE, SPILLED = "lean", "item", "spilled"
 TEXTS = ("input_text", "output_text")
+MARGIN, DEPTH = 128, 16  # what an item gains on the way into metadata, and brackets that no limit forbids
 FILLED = {"function_call": "arguments", "function_call_output": "output"}
 
 
@@ -47,7 +48,7 @@ def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> Kept:
         raise ValidationError("items", f"expected mappings, got {type(item).__name__}")
     given = dict(item)
     fields = _said(given)
-    if checked_later:
+    if checked_later or _surely_fits(given, fields, limits):
         note = _note(given, fields)
         return Kept(fields | {"metadata": note} if note else fields)
     try:
@@ -56,6 +57,21 @@ def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> Kept:
         return Kept(fields | {"metadata": check_metadata("metadata", note, limits)} if note else fields)
     except ValidationError:
         return Kept(_tamed(fields, limits), spilled=_checked(given))
+
+
+def _surely_fits(item: Json, fields: Mapping[str, Any], limits: Limits) -> bool:
+    """Whether an item is so small and plain that every check of it would pass. False means only: check it."""
+    try:
+        if "tool_call_id" in fields:
+            check_id("tool_call_id", fields["tool_call_id"])
+        text = json.dumps(item, allow_nan=False)
+        same = json.loads(text) == item  # no keys that become text, no tuples
+    except (ValidationError, TypeError, ValueError, RecursionError):
+        return False
+    says = bool(fields["content"].strip()) or "tool_calls" in fields
+    nested = text.count("[") + text.count("{")
+    small = len(text) < min(limits.metadata_bytes, limits.text_bytes) // 8 - MARGIN
+    return says and same and small and nested < DEPTH and "\\u0000" not in text and "\\ud" not in text
 
 
 def _checked(item: dict[str, Any]) -> Json:
@@ -68,7 +84,9 @@ def _checked(item: dict[str, Any]) -> Json:
 
 def items_of(message: Message, spilled: Callable[[str], Mapping[str, Any] | None]) -> list[Any]:
     """The item that a message was; for one that came another way, the items that say the same."""
-    note = message.metadata.get(KEY)
+    note = message.metadata.get(KEY) if message.metadata else None
+    if note is None and message.role != "tool" and not message.tool_calls:
+        return [{"role": message.role, "content": message.content}]
     if not isinstance(note, Mapping):
         return _plain(message.role, message.content, message.tool_calls, message.tool_call_id)
     if WHOLE in note:

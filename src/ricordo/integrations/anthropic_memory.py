@@ -168,7 +168,7 @@ class Files:
 
     def _write(self, work: Callable[[Desk], T]) -> T:
         def one_at_a_time(desk: Desk) -> T:
-            desk.on(f"{SHELF}.order").put(Item("", self._agent, b""))
+            desk.take_turns()
             return work(desk)
 
         return self._shelf.write(self._owner, SHELF, one_at_a_time)

@@ -1,13 +1,15 @@
 """Where a shelf stands: a table of items in a SQLite file, in PostgreSQL, or in memory.
 
 In: an owner and a piece of work that executes statements. Out: its result, committed. Statements are written once, with
-`:name` for values and `{items}` for the table; each cabinet spells them as its database wants them.
+`:name` for values and `{items}` for the table; each cabinet spells them as its database wants them, and fills in the
+owner.
 """
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
-Execute = Callable[[str, Mapping[str, Any]], list[Row]]
+Execute = Callable[[str, dict[str, Any]], list[Row]]
 
 SQLITE = """
 CREATE TABLE IF NOT EXISTS ricordo_items (
@@ -36,11 +38,20 @@ CREATE TABLE IF NOT EXISTS ricordo_items (
     updated_at  INTEGER NOT NULL,
     expires_at  INTEGER,
     minutes     REAL,
-    PRIMARY KEY (owner, shelf, place, key)
+    session_id  TEXT,
+    turn_id     TEXT,
+    PRIMARY KEY (owner, shelf, place, key){hanging}
 ) STRICT;
 CREATE INDEX IF NOT EXISTS ricordo_items_by_tag ON ricordo_items (owner, shelf, tag) WHERE tag <> '';
 CREATE INDEX IF NOT EXISTS ricordo_items_by_end ON ricordo_items (owner, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS ricordo_items_by_session ON ricordo_items (owner, session_id) WHERE session_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS ricordo_items_by_turn ON ricordo_items (owner, turn_id) WHERE turn_id IS NOT NULL;
 """
+
+# Whoever removes a session or a turn, in whatever way and process, removes what hangs on it.
+HANGING = """,
+    FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE,
+    FOREIGN KEY (owner, turn_id) REFERENCES turns (owner, turn_id) ON DELETE CASCADE"""
 
 POSTGRES = """
 CREATE TABLE IF NOT EXISTS ricordo.items (
@@ -55,10 +66,16 @@ CREATE TABLE IF NOT EXISTS ricordo.items (
     updated_at  bigint NOT NULL,
     expires_at  bigint,
     minutes     double precision,
-    PRIMARY KEY (owner, shelf, place, key)
+    session_id  text COLLATE "C",
+    turn_id     text COLLATE "C",
+    PRIMARY KEY (owner, shelf, place, key),
+    FOREIGN KEY (owner, session_id) REFERENCES ricordo.sessions (owner, session_id) ON DELETE CASCADE,
+    FOREIGN KEY (owner, turn_id) REFERENCES ricordo.turns (owner, turn_id) ON DELETE CASCADE
 );
 CREATE INDEX IF NOT EXISTS items_by_tag ON ricordo.items (owner, shelf, tag) WHERE tag <> '';
 CREATE INDEX IF NOT EXISTS items_by_end ON ricordo.items (owner, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS items_by_session ON ricordo.items (owner, session_id) WHERE session_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS items_by_turn ON ricordo.items (owner, turn_id) WHERE turn_id IS NOT NULL;
 ALTER TABLE ricordo.items ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ricordo.items FORCE ROW LEVEL SECURITY;
 DROP POLICY IF EXISTS by_owner ON ricordo.items;
@@ -74,7 +91,12 @@ $$;
 
 
 class Cabinet(Protocol):
-    """A database with the table of items in it."""
+    """A database with the table of items in it.
+
+    `in_turn` tells whether its writers follow each other anyway, so that what one reads before it writes still holds.
+    """
+
+    in_turn: bool
 
     def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool) -> T:
         """Do a piece of work in one transaction; durable when this returns."""
@@ -97,18 +119,20 @@ def cabinet_for(place: str) -> Cabinet:
 class InFile:
     """Connections of our own to the memory's file, with its rules of writing."""
 
+    in_turn = True
+
     def __init__(self, path: Path) -> None:
         from ricordo.stores.sqlite.connections import Connections
 
         self._connections = Connections(path, 60.0)
-        self._connections.write(lambda writer: [writer.execute(each) for each in _statements(SQLITE)])
+        self._connections.write(lambda writer: [writer.execute(each) for each in _statements(HANGING)])
 
     def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool) -> T:
         if writes:
-            return self._connections.write(lambda writer: work(_sqlite(writer)))
+            return self._connections.write(lambda writer: work(_sqlite(writer, owner)))
         reader = self._connections.reader()
         try:
-            return work(_sqlite(reader))
+            return work(_sqlite(reader, owner))
         except sqlite3.Error as error:
             raise StoreError(f"{self._connections.path} cannot be read ({error})") from error
         finally:
@@ -120,21 +144,23 @@ class InFile:
 
 
 class InMemory:
-    """Gone with the process."""
+    """Gone with the process. The sessions are not in this database, so nothing hangs on them by itself."""
+
+    in_turn = True
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         self._connection.execute("PRAGMA foreign_keys = ON")
         self._connection.execute("CREATE TABLE owners (owner BLOB PRIMARY KEY, tenant_id TEXT, user_id TEXT)")
-        for each in _statements(SQLITE):
+        for each in _statements(""):
             self._connection.execute(each)
 
     def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool) -> T:
         with self._lock:
             self._connection.execute("BEGIN")
             try:
-                result = work(_sqlite(self._connection))
+                result = work(_sqlite(self._connection, owner))
             except BaseException:
                 self._connection.execute("ROLLBACK")
                 raise
@@ -149,6 +175,8 @@ class InMemory:
 class InPostgres:
     """A few connections of our own, each transaction behind the wall of its owner."""
 
+    in_turn = False
+
     def __init__(self, url: str) -> None:
         from ricordo.stores.postgres import schema
         from ricordo.stores.postgres.pool import Pool
@@ -161,7 +189,7 @@ class InPostgres:
                 known = connection.execute("SELECT to_regclass('ricordo.items')").fetchone()
                 if known is None or known[0] is None:
                     with connection.transaction():
-                        connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema._LOCK,))
+                        connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.MIGRATION_LOCK,))
                         connection.execute(POSTGRES)
                 self._wall = raise_wall(standing, required=True)
         except BaseException:
@@ -169,10 +197,12 @@ class InPostgres:
             raise
 
     def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool) -> T:
+        key = owner.key
+
         def inside(transaction: "Transaction") -> T:
-            def execute(statement: str, values: Mapping[str, Any]) -> list[Row]:
-                text = _spelt(statement, "ricordo.items", "ricordo.owners")
-                cursor = transaction.send(re.sub(r"(?<!:):(\w+)", r"%(\1)s", text), values, binary=True)
+            def execute(statement: str, values: dict[str, Any]) -> list[Row]:
+                values["owner"] = key
+                cursor = transaction.send(_for_postgres(statement), values, binary=True)
                 return cursor.fetchall() if _returns(statement) else []
 
             return work(execute)
@@ -183,21 +213,30 @@ class InPostgres:
         self._pool.close()
 
 
-def _sqlite(connection: sqlite3.Connection) -> Execute:
-    def execute(statement: str, values: Mapping[str, Any]) -> list[Row]:
-        spelt = {**values, "owner": values["owner"].bytes}
-        return connection.execute(_spelt(statement, "ricordo_items", "owners"), spelt).fetchall()
+def _sqlite(connection: sqlite3.Connection, owner: Owner) -> Execute:
+    key = owner.key.bytes
+
+    def execute(statement: str, values: dict[str, Any]) -> list[Row]:
+        values["owner"] = key
+        return connection.execute(_for_sqlite(statement), values).fetchall()
 
     return execute
 
 
-def _spelt(statement: str, items: str, owners: str) -> str:
-    return statement.replace("{items}", items).replace("{owners}", owners)
+@lru_cache(maxsize=512)
+def _for_sqlite(statement: str) -> str:
+    return statement.replace("{items}", "ricordo_items").replace("{owners}", "owners")
+
+
+@lru_cache(maxsize=512)
+def _for_postgres(statement: str) -> str:
+    text = statement.replace("{items}", "ricordo.items").replace("{owners}", "ricordo.owners")
+    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", text)
 
 
 def _returns(statement: str) -> bool:
     return statement.startswith("SELECT") or "RETURNING" in statement
 
 
-def _statements(text: str) -> Iterable[str]:
-    return (each for each in text.split(";\n") if each.strip())
+def _statements(hanging: str) -> Iterable[str]:
+    return (each for each in SQLITE.replace("{hanging}", hanging).split(";\n") if each.strip())

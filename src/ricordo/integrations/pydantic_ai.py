@@ -37,7 +37,7 @@ T = TypeVar("T")
 Processor = Callable[[list[ModelMessage]], list[ModelMessage]]
 
 SHELF = "pydantic_ai"
-RECORDS, ENTRIES, ORDER = path("records"), path("entries"), path("order")
+RECORDS, ENTRIES = path("records"), path("entries")
 _record = TypeAdapter(ConversationRecord)
 
 
@@ -75,7 +75,7 @@ class RicordoConversations(ConversationStore):
         added = {entry.id for entry in new_entries}
 
         def write(desk: Desk) -> bool:
-            _one_at_a_time(desk)
+            desk.take_turns()
             stored = _found(desk, record.conversation_id)
             if (stored.revision if stored else None) != expected_revision:
                 return False
@@ -93,7 +93,7 @@ class RicordoConversations(ConversationStore):
         """Remove a conversation and the entries that no other one reaches."""
 
         def delete(desk: Desk) -> bool:
-            _one_at_a_time(desk)
+            desk.take_turns()
             stored = _found(desk, conversation_id)
             if stored is None or stored.revision != expected_revision:
                 return False
@@ -250,11 +250,6 @@ def recent_turns(
 
 def _conversation(ctx: RunContext[Any]) -> str:
     return str(ctx.conversation_id)
-
-
-def _one_at_a_time(desk: Desk) -> None:
-    """Let writers of one user follow each other, also where a database would let them look first and write later."""
-    desk.put(Item(ORDER, "", b""))
 
 
 def _tag(scope: str | None) -> str:

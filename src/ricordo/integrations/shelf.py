@@ -2,7 +2,8 @@
 
 In: bodies of bytes, each under an owner, a shelf, a place and a key. Out: the same bytes. They lie in a table of their
 own (`ricordo_items`, on PostgreSQL `ricordo.items`) in the very database of the memory, made on first use, and hang on
-the owner's row there: erasing a user erases them too, and no call can reach what is another owner's.
+the owner's row there, some on a session or a turn as well: whatever removes those removes them too, and no call can
+reach what is another owner's.
 """
 
 import weakref
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 
 from ricordo.clock import SystemClock
 from ricordo.errors import ValidationError
-from ricordo.integrations.cabinets import Execute, Row, cabinet_for
+from ricordo.integrations.cabinets import Execute, InMemory, Row, cabinet_for
 from ricordo.memory import Memory
 from ricordo.ports import Clock
 from ricordo.records import Owner
@@ -27,26 +28,33 @@ BREAK = "\x1f"  # ends every part of a place, so that a place can be searched by
 _AFTER = "\x20"  # the character after it
 _LAST = "\U0010ffff"
 
-_COLUMNS = "place, key, tag, body, vector, created_at, updated_at, expires_at, minutes"
+_COLUMNS = "place, key, tag, body, vector, created_at, updated_at, expires_at, minutes, session_id, turn_id"
 
 OWNER = """
 INSERT INTO {owners} (owner, tenant_id, user_id) VALUES (:owner, :tenant_id, :user_id) ON CONFLICT DO NOTHING
 """
 PUT = """
-INSERT INTO {items} (owner, shelf, place, key, tag, body, vector, created_at, updated_at, expires_at, minutes)
-VALUES (:owner, :shelf, :place, :key, :tag, :body, :vector, :now, :now, :expires_at, :minutes)
+INSERT INTO {items} (owner, shelf, place, key, tag, body, vector, created_at, updated_at, expires_at, minutes,
+                     session_id, turn_id)
+VALUES (:owner, :shelf, :place, :key, :tag, :body, :vector, :now, :now, :expires_at, :minutes, :session_id, :turn_id)
 ON CONFLICT (owner, shelf, place, key) DO """
 OVER = """
 UPDATE SET tag = excluded.tag, body = excluded.body, vector = excluded.vector, updated_at = excluded.updated_at,
-           expires_at = excluded.expires_at, minutes = excluded.minutes
+           expires_at = excluded.expires_at, minutes = excluded.minutes, session_id = excluded.session_id,
+           turn_id = excluded.turn_id
 """
+FORGET = "DELETE FROM {items} WHERE owner = :owner"
+FORGET_SESSION = "DELETE FROM {items} WHERE owner = :owner AND session_id = :session_id"
 MINE = "owner = :owner AND shelf = :shelf"
 ALIVE = "(expires_at IS NULL OR expires_at > :now)"
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing on a shelf. `tag` is a second way to find it; `expires_at` the moment from which it is not there."""
+    """One thing on a shelf. `tag` is a second way to find it; `expires_at` the moment from which it is not there.
+
+    It goes with the session and with the turn that it names; both have to be there.
+    """
 
     place: str
     key: str
@@ -57,20 +65,29 @@ class Item:
     updated_at: datetime | None = None
     expires_at: datetime | None = None
     minutes: float | None = None
+    session_id: str | None = None
+    turn_id: str | None = None
 
 
 class Desk:
     """What one transaction of one owner can do with one shelf."""
 
-    def __init__(self, execute: Execute, owner: Owner, shelf: str, now: datetime) -> None:
+    def __init__(self, execute: Execute, owner: Owner, shelf: str, now: datetime, *, in_turn: bool = False) -> None:
         self._execute = execute
         self._owner = owner
         self._shelf = shelf
         self._now = now
+        self._micros = micros(now)
+        self._in_turn = in_turn
 
     def on(self, shelf: str) -> "Desk":
         """The same transaction at another shelf."""
-        return Desk(self._execute, self._owner, shelf, self._now)
+        return Desk(self._execute, self._owner, shelf, self._now, in_turn=self._in_turn)
+
+    def take_turns(self) -> None:
+        """Let writers of one owner and shelf follow each other, so that what was read holds until it is written."""
+        if not self._in_turn:
+            self.on(f"{self._shelf}.order").put(Item("", "", b""))
 
     def get(self, place: str, key: str) -> Item | None:
         """One item, if it is there and not past its time."""
@@ -110,6 +127,15 @@ class Desk:
             statement, values = f"{statement} LIMIT :limit", values | {"limit": limit}
         return [_item(row) for row in self._run(statement, **values)]
 
+    def bodies(self, prefix: str, *, newest: int | None = None) -> list[bytes]:
+        """What lies at places that begin like this, by place and key; at most the `newest` by key."""
+        few = newest is not None
+        order = "key DESC, place LIMIT :limit" if few else "place, key"
+        statement = f"SELECT body FROM {{items}} WHERE {MINE} AND place >= :prefix AND place < :end AND {ALIVE}"
+        values = {"prefix": prefix, "end": _end(prefix)} | ({"limit": newest} if few else {})
+        found = [bytes(body) for (body,) in self._run(f"{statement} ORDER BY {order}", **values)]
+        return found[::-1] if few else found
+
     def places(self, prefix: str = "") -> list[str]:
         """The places that hold anything, rising."""
         found = self._run(
@@ -132,7 +158,14 @@ class Desk:
             vector=item.vector,
             expires_at=expires_at,
             minutes=item.minutes,
+            session_id=item.session_id,
+            turn_id=item.turn_id,
         )
+
+    def hang(self, place: str, key: str, turn_id: str) -> None:
+        """Let an item go with a turn that is there; nothing happens if there is no such item."""
+        statement = f"UPDATE {{items}} SET turn_id = :turn_id WHERE {MINE} AND place = :place AND key = :key"
+        self._run(statement, place=place, key=key, turn_id=turn_id)
 
     def renew(self, item: Item) -> None:
         """Begin the time of an item anew, because it was read."""
@@ -166,8 +199,8 @@ class Desk:
         self._run(OWNER, tenant_id=self._owner.tenant_id, user_id=self._owner.user_id)
 
     def _run(self, statement: str, **values: Any) -> list[Row]:
-        known: dict[str, Any] = {"owner": self._owner.key, "shelf": self._shelf, "now": micros(self._now)}
-        return self._execute(statement, known | values)
+        values["shelf"], values["now"] = self._shelf, self._micros
+        return self._execute(statement, values)
 
 
 class Shelf:
@@ -188,6 +221,8 @@ class Shelf:
             if shelf is None:
                 shelf = _beside[memory] = cls(memory.store.location, clock=memory.clock)
                 weakref.finalize(memory, shelf.close)
+                if isinstance(shelf._cabinet, InMemory):
+                    memory.on_forget.append(shelf.forget)
         return shelf
 
     def read(self, owner: Owner, shelf: str, work: Callable[[Desk], T]) -> T:
@@ -197,14 +232,19 @@ class Shelf:
 
     def write(self, owner: Owner, shelf: str, work: Callable[[Desk], T]) -> T:
         """Do `work` in one transaction: all of it, or nothing."""
-        now = self._clock.now()
+        now, in_turn = self._clock.now(), self._cabinet.in_turn
 
         def inside(execute: Execute) -> T:
-            desk = Desk(execute, owner, shelf, now)
+            desk = Desk(execute, owner, shelf, now, in_turn=in_turn)
             desk.remember_owner()
             return work(desk)
 
         return self._cabinet.run(owner, inside, writes=True)
+
+    def forget(self, owner: Owner, session_id: str | None = None) -> None:
+        """Remove all of an owner, or what hangs on a session; a database that holds the memory too does it itself."""
+        self._cabinet.run(owner, lambda execute: execute(FORGET if session_id is None else FORGET_SESSION,
+                                                         {"session_id": session_id}), writes=True)  # fmt: skip
 
     def close(self) -> None:
         """Let go of files and connections. Safe to repeat."""
@@ -234,7 +274,7 @@ def _end(prefix: str) -> str:
 
 
 def _item(row: Row) -> Item:
-    place, key, tag, body, vector, created_at, updated_at, expires_at, minutes = row
+    place, key, tag, body, vector, created_at, updated_at, expires_at, minutes, session_id, turn_id = row
     return Item(
         place,
         key,
@@ -245,4 +285,6 @@ def _item(row: Row) -> Item:
         moment(updated_at),
         None if expires_at is None else moment(expires_at),
         minutes,
+        session_id,
+        turn_id,
     )

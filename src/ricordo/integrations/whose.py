@@ -5,6 +5,7 @@ shared bucket: where nobody is named the call is refused.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 from ricordo.errors import ValidationError
@@ -36,5 +37,13 @@ def user_of(whose: Whose[G], given: G) -> str:
 
 def owner_of(memory: Memory, user_id: str) -> Owner:
     """The owner of that id in a memory's tenant."""
-    session = memory.session("any", user_id=user_id)  # checks the id as every call does; touches no disk
-    return Owner(memory.settings.tenant_id, session.user_id)
+    return _owner(memory.settings.tenant_id, check_id("user_id", user_id))
+
+
+@lru_cache(maxsize=1_024)
+def _owner(tenant_id: str, user_id: str) -> Owner:
+    """Kept for a while, because its key is derived at some cost."""
+    owner = Owner(tenant_id, user_id)
+    if owner.is_reserved:
+        raise ValidationError("user_id", f"{user_id!r} begins like a name that is not for users; choose another")
+    return owner

@@ -11,7 +11,7 @@ from ricordo.stores.migrations import Migration, migrations_for, pending
 from ricordo.stores.postgres.wall import MAY_WRITE, ROLE, STANDING, Standing
 
 OLDEST_SERVER = 15
-_LOCK = 0x5269636F72646F  # "Ricordo", for those who migrate at the same moment
+MIGRATION_LOCK = 0x5269636F72646F  # "Ricordo", for those who migrate at the same moment
 
 # A scan, and not to_regclass(): within a transaction that answers from a cache and would miss what another
 # process has just committed.
@@ -53,7 +53,7 @@ def applied(connection: psycopg.Connection) -> dict[int, str]:
 def migrate(connection: psycopg.Connection, known: tuple[Migration, ...]) -> None:
     """Apply what is pending, all of it or nothing."""
     with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
         for migration in pending(known, applied(connection)):
             try:
                 connection.execute(migration.sql)  # no parameters: the text may hold many statements
