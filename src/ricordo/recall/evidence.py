@@ -6,6 +6,7 @@ the question says nothing of that kind), so that `ranking` only has to weigh and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +48,13 @@ class Words:
         heard = float(self.worths @ self.said[:, rows].any(axis=1))
         return heard / self.asked if self.asked > 0 else 0.0
 
-    def said_by(self, index: OwnerIndex, row: int) -> tuple[list[str], list[str]]:
-        """The question's words that a message says itself, and those that only its neighbours say."""
+    def said_by(self, index: OwnerIndex, rows: Sequence[int]) -> list[tuple[list[str], list[str]]]:
+        """The question's words that each of some messages says itself, and those that only its neighbours say."""
         links = index.links
-        own = self.said[:, row]
-        near = self.said[:, [links.before[row], links.two_before[row], links.after[row]]].any(axis=1) & ~own
-        return [self.found[at] for at in np.flatnonzero(own)], [self.found[at] for at in np.flatnonzero(near)]
+        own = self.said[:, rows]
+        near = self.said[:, links.before[rows]] | self.said[:, links.two_before[rows]] | self.said[:, links.after[rows]]
+        columns = zip(own.T.tolist(), (near & ~own).T.tolist(), strict=True)
+        return [(list(compress(self.found, mine)), list(compress(self.found, theirs))) for mine, theirs in columns]
 
 
 def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Words:

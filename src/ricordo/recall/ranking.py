@@ -5,7 +5,7 @@ Each kind of evidence is a number between 0 and 1 for every message, so that the
 they are few, and were chosen by leaving one conversation out at a time (docs/recall.md).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -99,16 +99,16 @@ def rank(
             return []
         scores, evidence = scored
         rows = _best(index, scores, limit)
-        cosines = index.cosines(rows, question.vector)
+        told = zip(rows, evidence.words.said_by(index, rows), index.cosines(rows, question.vector), strict=True)
         return [
             Hit(
                 index.message_ids[row],
                 float(scores[row] / weights.total),
-                evidence.reasons(index, row),
+                evidence.reasons(index, row, *said),
                 evidence.words.covered_by(index.same_turn(row)),
                 cosine,
             )
-            for row, cosine in zip(rows, cosines, strict=True)
+            for row, said, cosine in told
         ]
 
 
@@ -154,8 +154,8 @@ class _Evidence:
                 total += np.float32(weight) * kind
         return total.astype(np.float32)
 
-    def reasons(self, index: OwnerIndex, row: int) -> tuple[str, ...]:
-        said, near = self.words.said_by(index, row)
+    def reasons(self, index: OwnerIndex, row: int, said: Sequence[str], near: Sequence[str]) -> tuple[str, ...]:
+        """Why a row was found; `said` are the words it says, `near` those that its neighbours do."""
         found = [f"words: {', '.join(said)}"] if said else []
         if near:
             found.append(f"words nearby: {', '.join(near)}")
