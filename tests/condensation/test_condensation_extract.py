@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from ricordo.condensation.ask import as_summary
 from ricordo.condensation.condensed import Condensed, heard
+from ricordo.condensation.cutting import cut
 from ricordo.condensation.due import Range
 from ricordo.condensation.evidence import survives
 from ricordo.condensation.extract import evidence_of, extract, truncate
 from ricordo.condensation.layout import Sheet, read
-from ricordo.condensation.seams import cut
 from ricordo.condensation.wording import WORDINGS
 from ricordo.counters import counter_for
 from ricordo.records import Turn

@@ -15,10 +15,10 @@ from ricordo.condensation.condensed import Condensed, covered, fresh, heard
 from ricordo.condensation.extract import evidence_of, extract, truncate, unchanged
 from ricordo.condensation.fitting import Fitting
 from ricordo.condensation.layout import Sheet, gathered, read
-from ricordo.condensation.seams import Asked, Counts
 from ricordo.condensation.sentences import sentences
 from ricordo.condensation.terms import key_topics, terms
 from ricordo.condensation.wording import Wording, wording_for
+from ricordo.model_ports import LLM, TokenCounter
 from ricordo.person import Summary
 from ricordo.records import Message, Turn
 
@@ -34,7 +34,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 class Writer:
     """A model that writes summaries and titles: `fence` marks text as data, `reads` bounds what it is given at once."""
 
-    llm: Asked
+    llm: LLM
     fence: Callable[[str], str]
     reads: int = 24_000
 
@@ -47,7 +47,7 @@ def condense(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit_tokens: int,
-    counter: Counts,
+    counter: TokenCounter,
     language: str,
     *,
     writer: Writer | None = None,
@@ -85,7 +85,7 @@ def _written(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit: int,
-    counter: Counts,
+    counter: TokenCounter,
     language: str,
     writer: Writer,
     leave_out: frozenset[str],
@@ -105,7 +105,7 @@ def _one(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit: int,
-    counter: Counts,
+    counter: TokenCounter,
     wording: Wording,
     writer: Writer,
     leave_out: frozenset[str],
@@ -177,7 +177,7 @@ def as_summary(made: Condensed, turn: Turn) -> Summary:
     )
 
 
-def _pieces(turns: Sequence[Turn], most: int, counter: Counts) -> Iterable[Sequence[Turn]]:
+def _pieces(turns: Sequence[Turn], most: int, counter: TokenCounter) -> Iterable[Sequence[Turn]]:
     """Runs of whole turns of at most so many tokens; a turn that is longer stands alone."""
     piece: list[Turn] = []
     size = 0

@@ -9,14 +9,15 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from ricordo.condensation.condensed import EXTRACTIVE, TRUNCATED, Condensed, covered, fresh, heard
+from ricordo.condensation.cutting import cut
 from ricordo.condensation.evidence import Evidence, common_words, find, ranked
 from ricordo.condensation.fitting import Fitting
 from ricordo.condensation.layout import Sheet, divided, gathered, read
 from ricordo.condensation.scoring import Sentence, in_turn, scores
-from ricordo.condensation.seams import Counts, cut
 from ricordo.condensation.sentences import sentences
 from ricordo.condensation.terms import key_topics, terms
 from ricordo.condensation.wording import Wording, wording_for
+from ricordo.model_ports import TokenCounter
 from ricordo.person import Summary
 from ricordo.records import Message, Turn
 
@@ -28,7 +29,7 @@ def extract(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit_tokens: int,
-    counter: Counts,
+    counter: TokenCounter,
     language: str,
     *,
     leave_out: frozenset[str] = frozenset(),
@@ -62,7 +63,7 @@ def truncate(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit_tokens: int,
-    counter: Counts,
+    counter: TokenCounter,
     language: str,
     *,
     leave_out: frozenset[str] = frozenset(),
@@ -90,7 +91,7 @@ def truncate(
     return Condensed(text, topics, TRUNCATED, covered(added, previous), counter.count(text))
 
 
-def unchanged(previous: Summary | None, limit_tokens: int, counter: Counts) -> Condensed | None:
+def unchanged(previous: Summary | None, limit_tokens: int, counter: TokenCounter) -> Condensed | None:
     """An earlier summary as it is, when there is nothing to add to it and it fits."""
     if previous is None or counter.count(previous.text) > limit_tokens:
         return None

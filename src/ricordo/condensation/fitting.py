@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from ricordo.condensation.evidence import Evidence, survives
 from ricordo.condensation.layout import BETWEEN, Sheet
-from ricordo.condensation.seams import Counts
 from ricordo.condensation.wording import Wording
+from ricordo.model_ports import TokenCounter
 
 _FOR_SENTENCES = 0.4
 _TAIL = 12  # label, count and what joining tokens may cost
@@ -21,7 +21,7 @@ Written = Callable[[Sequence[int]], tuple[str, ...]]
 class Fitting:
     """One summary being filled: `written` makes lines of the positions that were chosen."""
 
-    def __init__(self, limit: int, counter: Counts, wording: Wording, written: Written) -> None:
+    def __init__(self, limit: int, counter: TokenCounter, wording: Wording, written: Written) -> None:
         self._limit = limit
         self._counter = counter
         self._wording = wording

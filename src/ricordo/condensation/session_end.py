@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ricordo.condensation.ask import Writer, condense
 from ricordo.condensation.condensed import Condensed
-from ricordo.condensation.seams import Counts
 from ricordo.condensation.terms import language_of
+from ricordo.model_ports import TokenCounter
 from ricordo.records import Turn
 
 SESSION_TOKENS = 200
@@ -13,7 +13,7 @@ SESSION_TOKENS = 200
 
 def summarise_session(
     turns: Sequence[Turn],
-    counter: Counts,
+    counter: TokenCounter,
     *,
     limit_tokens: int = SESSION_TOKENS,
     language: str | None = None,

@@ -7,7 +7,7 @@ that fails or answers something else leaves the reading to the patterns, and the
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
-from typing import Any, Protocol
+from typing import Any
 
 from ricordo.errors import LLMError
 from ricordo.facts.admission import LONGEST, invents, refusal
@@ -15,6 +15,7 @@ from ricordo.facts.candidate import Candidate, Extraction, Said
 from ricordo.facts.extract import extract
 from ricordo.facts.objects import without_deadline
 from ricordo.facts.sameness import about_thing
+from ricordo.model_ports import LLM
 from ricordo.person import FACT_KINDS, FactKind
 from ricordo.recall.words import guess_language
 from ricordo.safety.fence import close_fence, marker, open_fence
@@ -75,40 +76,7 @@ _RULES = {
 }
 
 
-class Answer(Protocol):
-    """What a model said, and what it cost."""
-
-    @property
-    def text(self) -> str:
-        """The words."""
-
-    @property
-    def prompt_tokens(self) -> int:
-        """Tokens that were read."""
-
-    @property
-    def completion_tokens(self) -> int:
-        """Tokens that were written."""
-
-
-class Model(Protocol):
-    """As much of a language model as is needed here; failures are `LLMError`."""
-
-    @property
-    def name(self) -> str:
-        """Who it is."""
-
-    def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        max_tokens: int | None = None,
-        schema: Mapping[str, Any] | None = None,
-    ) -> Answer:
-        """The whole answer."""
-
-
-def read_facts(said: Sequence[Said], model: Model | None = None, zone: tzinfo = UTC) -> Extraction:
+def read_facts(said: Sequence[Said], model: LLM | None = None, zone: tzinfo = UTC) -> Extraction:
     """The claims of some messages, by the model where there is one and it works, else by patterns."""
     if model is None or not said:
         return by_patterns(said, zone)
@@ -124,7 +92,7 @@ def by_patterns(said: Sequence[Said], zone: tzinfo = UTC, why: str = "") -> Extr
     return Extraction(tuple(claim for each in said for claim in extract(each, zone)), "patterns", why)
 
 
-def ask(said: Sequence[Said], model: Model) -> Extraction:
+def ask(said: Sequence[Said], model: LLM) -> Extraction:
     """The claims that a model finds and that pass the gate. `LLMError` where it fails or answers something else."""
     language = guess_language("\n".join(each.text for each in said))
     answer = model.complete(prompt(said, language), max_tokens=MOST_TOKENS, schema=SCHEMA)

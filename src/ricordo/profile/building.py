@@ -7,20 +7,13 @@ or not at all; only a summary may be cut, at the end of a sentence, or of a word
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
 
 from ricordo.facts.knowing import by_weight
+from ricordo.model_ports import TokenCounter
 from ricordo.person import Fact, Profile, Summary
 from ricordo.profile.telling import Piece, pieces, told
 from ricordo.recall.words import fold
 from ricordo.settings import ProfileSettings
-
-
-class Counter(Protocol):
-    """How many tokens a text costs."""
-
-    def count(self, text: str) -> int:
-        """Tokens of `text`; 0 for the empty text."""
 
 
 def build(
@@ -28,7 +21,7 @@ def build(
     facts: Iterable[Fact],
     topics: Sequence[str],
     settings: ProfileSettings,
-    counter: Counter,
+    counter: TokenCounter,
     now: datetime,
 ) -> Profile:
     """What is told of a user.
@@ -84,7 +77,7 @@ def _recent(summaries: Sequence[Summary], sessions: int, now: datetime) -> list[
     return list(newest.values())[:sessions]
 
 
-def _summary(recent: Sequence[Summary], limit: int, counter: Counter) -> str:
+def _summary(recent: Sequence[Summary], limit: int, counter: TokenCounter) -> str:
     """The newest session told first, older ones after it as far as whole sentences fit."""
     chosen: list[Piece] = []
     for position, summary in enumerate(recent):
@@ -95,7 +88,7 @@ def _summary(recent: Sequence[Summary], limit: int, counter: Counter) -> str:
     return told(chosen)
 
 
-def _cut(piece: Piece, limit: int, counter: Counter) -> str:
+def _cut(piece: Piece, limit: int, counter: TokenCounter) -> str:
     """As many words of a sentence as fit, with a mark that there were more."""
     words = piece.text.split(" ")
     for end in range(len(words) - 1, 0, -1):
