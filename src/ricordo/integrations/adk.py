@@ -8,8 +8,9 @@ listed for all users.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
+from functools import partial
 from threading import Lock
 from typing import Any
 from uuid import UUID
@@ -24,7 +25,7 @@ from ricordo.integrations.adk_events import NOTE, content_of, event_of, words_of
 from ricordo.integrations.adk_sessions import RicordoSessionService
 from ricordo.integrations.calls import moment_of
 from ricordo.integrations.history import History, Words, sessions_of
-from ricordo.integrations.shelf import Item, Shelf, path
+from ricordo.integrations.shelf import Desk, Item, Shelf, path
 from ricordo.integrations.whose import owner_of
 from ricordo.memory import Memory
 from ricordo.records import Message, Owner
@@ -36,16 +37,17 @@ SHELF = "adk.memory"
 EVERYTHING = "everything"  # the session of what was not said in one
 FEW = 4  # messages that are added one by one
 MOST = 10  # memories found for a query
+PORTION = 500  # events looked for at once
 SEEN = 256  # sessions of which it is known what was taken in
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Seen:
-    """How far a session of the memory was read, and the events that were in it up to there."""
+    """How far a session of the memory was read, and the events that were in it up to there; it grows as that does."""
 
     number: int = 0
     turn_id: str = ""
-    events: frozenset[str] = frozenset()
+    events: set[str] = field(default_factory=set)
 
 
 class RicordoMemoryService(BaseMemoryService):
@@ -128,11 +130,13 @@ class RicordoMemoryService(BaseMemoryService):
         owner = owner_of(self._memory, user_id)
         if not words:
             return
-        gone = {item.key for item in self._shelf.read(owner, SHELF, lambda desk: desk.under(path("deleted", app)))}
+        wanted = [(path("deleted", app), event) for event in dict.fromkeys(event for event, _ in words)]
         name = f"{app}/{session_id}"
         with self._lock:
-            known = gone | self._known(owner, name)
-            new = [each for event, each in words if event not in known]
+            known = self._known(owner, name)
+            fresh = [pair for pair in wanted if pair[1] not in known]
+            gone = {item.key for item in self._shelf.read(owner, SHELF, partial(_found, fresh))} if fresh else set()
+            new = [each for event, each in words if event not in known and event not in gone]
             if len(new) > FEW:  # a whole session: in as few commits as can be
                 History(self._memory, name, user_id=user_id, agent_id=app).append(new)
                 return
@@ -147,16 +151,16 @@ class RicordoMemoryService(BaseMemoryService):
                     tool_call_id=each.tool_call_id,
                 )
 
-    def _known(self, owner: Owner, session_id: str) -> frozenset[str]:
+    def _known(self, owner: Owner, session_id: str) -> set[str]:
         """The events that a session of the memory has; only turns that were not seen before are read."""
         key = (owner.key, session_id)
         seen = self._seen.pop(key, _Seen())
         turns = self._memory.store.turns(owner, session_id, after=seen.number - 1 if seen.number else None)
         if seen.number and (not turns or turns[0].id != seen.turn_id):  # emptied meanwhile
             seen, turns = _Seen(), self._memory.store.turns(owner, session_id)
-        found = {event for turn in turns for message in turn.messages if (event := event_of(message))}
+        seen.events.update(event for turn in turns for message in turn.messages if (event := event_of(message)))
         if turns:
-            seen = _Seen(turns[-1].turn_number, turns[-1].id, seen.events | found)
+            seen.number, seen.turn_id = turns[-1].turn_number, turns[-1].id
             self._seen[key] = seen
         if len(self._seen) > SEEN:
             self._seen.popitem(last=False)
@@ -176,6 +180,11 @@ class RicordoMemoryService(BaseMemoryService):
     @property
     def _shelf(self) -> Shelf:
         return self._given_shelf or Shelf.beside(self._memory)
+
+
+def _found(wanted: Sequence[tuple[str, str]], desk: Desk) -> list[Item]:
+    """The items at these places, asked for in portions that every database takes."""
+    return [item for at in range(0, len(wanted), PORTION) for item in desk.get_all(wanted[at : at + PORTION])]
 
 
 def _entry(message: Message, told: dict[str, Any]) -> MemoryEntry:

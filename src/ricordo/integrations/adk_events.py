@@ -75,6 +75,8 @@ def _words(
     note: dict[str, Any] = {"event": event.id, "author": event.author}
     note |= {"custom": dict(custom)} if custom else {}
     assert event.content is not None
+    if len(event.content.parts or ()) == 1 and not calls and role != "tool" and not custom:
+        return Words(role, content, {NOTE: note}, (), None, None, moment)  # nearly every event: nothing else to keep
     simple = len(event.content.parts or ()) == 1 and not calls and role != "tool"
     whole = {} if simple else {"content": event.content.model_dump(mode="json", exclude_none=True)}
     return Words(role, content, _fitting(note, whole, limits), calls, call, None, moment)
@@ -89,5 +91,7 @@ def _fitting(note: dict[str, Any], whole: dict[str, Any], limits: Limits) -> Jso
 
 def _clean(text: str, limits: Limits) -> str:
     """Words that can be kept: what is too long is cut, the event itself is with the session service."""
+    if text.isascii() and "\x00" not in text and len(text) <= limits.text_bytes // 2:
+        return text
     plain = text.replace("\x00", " ").encode(errors="replace")[: limits.text_bytes // 2]
     return plain.decode(errors="ignore")

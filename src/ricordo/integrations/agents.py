@@ -225,7 +225,7 @@ def _user(whose: Whose[Any], wrapper: Wrapper | None) -> str:
 
 def _latest(session: Session, most: int | None) -> list[Message]:
     """The newest messages; most turns have two or more, so that half as many turns are read first."""
-    wanted = None if most is None else most // 2 + 1
+    wanted = None if most is None else (most + 1) // 2
     while True:
         turns = session.history(wanted)
         messages = [message for turn in _shown(turns) for message in turn.messages]

@@ -53,9 +53,9 @@ class Files:
         where = _where(command.path)
 
         def read(desk: Desk) -> str:
-            item = self._file(desk, where)
-            if item is not None:
-                return _numbered(command.path, item.body.decode(), command.view_range)
+            body = self._body(desk, where)
+            if body is not None:
+                return _numbered(command.path, body.decode(), command.view_range)
             below = self._below(desk, where)
             if where and not below:
                 raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
@@ -179,17 +179,20 @@ class Files:
     def _file(self, desk: Desk, where: Where) -> Item | None:
         return desk.get(self._folder(where[:-1]), where[-1]) if where else None
 
+    def _body(self, desk: Desk, where: Where) -> bytes | None:
+        return desk.body(self._folder(where[:-1]), where[-1]) if where else None
+
     def _below(self, desk: Desk, where: Where) -> list[tuple[Where, Item]]:
         found = desk.under(self._folder(where))
         return sorted((((*parts(item.place)[1:], item.key), item) for item in found), key=lambda pair: pair[0])
 
     def _exists(self, desk: Desk, where: Where) -> bool:
-        return not where or self._file(desk, where) is not None or bool(desk.under(self._folder(where), limit=1))
+        return not where or self._body(desk, where) is not None or bool(desk.under(self._folder(where), limit=1))
 
     def _text(self, desk: Desk, where: Where, name: str) -> str:
-        item = self._file(desk, where)
-        if item is not None:
-            return item.body.decode()
+        body = self._body(desk, where)
+        if body is not None:
+            return body.decode()
         if self._exists(desk, where):
             raise ToolError(f"The path {name} is not a file.")
         raise ToolError(f"The path {name} does not exist. Please provide a valid path.")
@@ -208,7 +211,7 @@ class Files:
 
     def _check_parents(self, desk: Desk, where: Where, name: str) -> None:
         for length in range(1, len(where)):
-            if self._file(desk, where[:length]) is not None:
+            if self._body(desk, where[:length]) is not None:
                 raise ToolError(f"{name} cannot be made: {ROOT}/{'/'.join(where[:length])} is a file")
 
 

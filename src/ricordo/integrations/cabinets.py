@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS ricordo_items (
     turn_id     TEXT,
     PRIMARY KEY (owner, shelf, place, key){hanging}
 ) STRICT;
-CREATE INDEX IF NOT EXISTS ricordo_items_by_tag ON ricordo_items (owner, shelf, tag) WHERE tag <> '';
+CREATE INDEX IF NOT EXISTS ricordo_items_by_tag ON ricordo_items (owner, shelf, tag, place, key) WHERE tag <> '';
 CREATE INDEX IF NOT EXISTS ricordo_items_by_end ON ricordo_items (owner, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS ricordo_items_by_session ON ricordo_items (owner, session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS ricordo_items_by_turn ON ricordo_items (owner, turn_id) WHERE turn_id IS NOT NULL;
@@ -72,7 +72,7 @@ CREATE TABLE IF NOT EXISTS ricordo.items (
     FOREIGN KEY (owner, session_id) REFERENCES ricordo.sessions (owner, session_id) ON DELETE CASCADE,
     FOREIGN KEY (owner, turn_id) REFERENCES ricordo.turns (owner, turn_id) ON DELETE CASCADE
 );
-CREATE INDEX IF NOT EXISTS items_by_tag ON ricordo.items (owner, shelf, tag) WHERE tag <> '';
+CREATE INDEX IF NOT EXISTS items_by_tag ON ricordo.items (owner, shelf, tag, place, key) WHERE tag <> '';
 CREATE INDEX IF NOT EXISTS items_by_end ON ricordo.items (owner, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS items_by_session ON ricordo.items (owner, session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS items_by_turn ON ricordo.items (owner, turn_id) WHERE turn_id IS NOT NULL;
@@ -132,7 +132,11 @@ class InFile:
             return self._connections.write(lambda writer: work(_sqlite(writer, owner)))
         reader = self._connections.reader()
         try:
-            return work(_sqlite(reader, owner))
+            reader.execute("BEGIN")  # one view, whatever is written meanwhile
+            try:
+                return work(_sqlite(reader, owner))
+            finally:
+                reader.execute("COMMIT")
         except sqlite3.Error as error:
             raise StoreError(f"{self._connections.path} cannot be read ({error})") from error
         finally:

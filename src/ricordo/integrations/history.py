@@ -13,10 +13,11 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ricordo.errors import ConflictError
+from ricordo.integrations.whose import owner_of
 from ricordo.limits import check_id, check_metadata, check_text, check_time, check_tool_calls
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.placing import add_step, open_turn, place
-from ricordo.records import ROLES, Json, Message, Owner, Role, SessionChanges, SessionInfo, Turn, message_id
+from ricordo.records import ROLES, Json, Message, Role, SessionChanges, SessionInfo, Turn, message_id
 from ricordo.tokens import content_tokens
 from ricordo.verbs.ids import new_id
 
@@ -69,8 +70,9 @@ class _Mark:
         return cls(*noted) if isinstance(noted, list) and len(noted) == 5 else cls()
 
     def shows(self, turn: Turn) -> bool:
-        hidden = self.hidden_from <= turn.turn_number <= self.hidden_to
-        return not hidden and turn.metadata.get(NOTE, 0) <= self.generation
+        if self.hidden_from <= turn.turn_number <= self.hidden_to:
+            return False
+        return not turn.metadata or turn.metadata.get(NOTE, 0) <= self.generation
 
     def sets_aside(self, placed: Placed) -> bool:
         return (placed.turn_number, placed.position) < (self.turn, self.messages)
@@ -79,13 +81,16 @@ class _Mark:
         return [self.generation, self.hidden_from, self.hidden_to, self.turn, self.messages]
 
 
+_UNMARKED = _Mark()
+
+
 class History:
     """The messages of one session of one user. Thread-safe."""
 
     def __init__(self, memory: Memory, session_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         self._memory = memory
         self._session = memory.session(session_id, user_id=user_id, agent_id=agent_id)
-        self._owner = Owner(memory.settings.tenant_id, user_id)
+        self._owner = owner_of(memory, user_id)
         self._held: _Lock | None = None
 
     # Reading
@@ -94,6 +99,14 @@ class History:
         """Messages in order: those that are active, or (`aside`) those that were set aside as well."""
         mark = _Mark.of(self._info())
         return self._read(mark, aside=aside)
+
+    def messages(self, *, aside: bool = False) -> list[tuple[Message, Json]]:
+        """The same with the metadata of their turns, for those who need no places."""
+        mark = _Mark.of(self._info())
+        if mark == _UNMARKED:
+            turns = self._memory.store.turns(self._owner, self._session.id)
+            return [(each, turn.metadata) for turn in turns if mark.shows(turn) for each in turn.messages]
+        return [(each.message, each.turn_metadata) for each in self._read(mark, aside=aside)]
 
     def split(self) -> tuple[list[Placed], list[Placed]]:
         """Messages that were set aside, and those that are active."""

@@ -59,11 +59,11 @@ def to_words(message: BaseMessage) -> Words:
 
 def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMessage:
     """A stored message as LangChain's, whoever wrote it; an agent's turn keeps what belongs to its messages."""
-    part = message.id.rpartition(":")[2]
     if not message.metadata and not turn_metadata and not message.tool_calls and not message.name:
         simple = _PLAIN_CLASSES.get(message.role)
         if simple:
             return simple(message.content)
+    part = message.id.rpartition(":")[2]
     note: dict[str, Any] = dict(message.metadata.get(NOTE) or (turn_metadata or {}).get(NOTE, {}).get(part, {}))
     kind: str = note.pop("type", None) or next(each for each, role in ROLES.items() if role == message.role)
     data: dict[str, Any] = {"content": message.content, "type": kind, **note}

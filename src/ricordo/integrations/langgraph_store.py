@@ -120,8 +120,15 @@ class RicordoStore(BaseStore):
         found = self._shelf.read(owner, ITEMS, lambda desk: desk.get(path(*op.namespace), op.key))
         if found is None:
             return None
-        self._renew(owner, [found], wanted=op.refresh_ttl)
-        return Item(**_fields(found))
+        if found.minutes is not None:
+            self._renew(owner, [found], wanted=op.refresh_ttl)
+        return Item(
+            value=json.loads(found.body),
+            key=found.key,
+            namespace=tuple(op.namespace),
+            created_at=found.created_at,
+            updated_at=found.updated_at,
+        )
 
     def _search(self, owner: Owner, op: SearchOp) -> list[SearchItem]:
         if op.namespace_prefix[-2:] in (FACTS, MESSAGES):

@@ -6,7 +6,8 @@ session whose id is LlamaIndex's key. Every object is made for one user; nothing
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -18,16 +19,18 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 
 from ricordo.errors import BudgetError
 from ricordo.integrations.calls import paired
-from ricordo.integrations.history import History, Placed, Words, sessions_of
+from ricordo.integrations.history import History, Words, sessions_of
 from ricordo.integrations.llamaindex_messages import from_context, from_message, to_words
 from ricordo.limits import check_id
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.words import memory_words
-from ricordo.records import Turn
+from ricordo.records import Message, Turn
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 from ricordo.session import Session
 
 log = logging.getLogger("ricordo")
+
+OPEN = 256  # sessions that are at hand, without their messages
 
 
 class RicordoChatStore(AsyncDBChatStore):
@@ -36,11 +39,13 @@ class RicordoChatStore(AsyncDBChatStore):
     user_id: str
     agent_id: str = DEFAULT_AGENT
     _memory: Memory = PrivateAttr()
+    _histories: Callable[[str], History] = PrivateAttr()
 
     def __init__(self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
         super().__init__(**whose)
         self._memory = memory
+        self._histories = lru_cache(OPEN)(lambda key: History(memory, key, user_id=user_id, agent_id=agent_id))
 
     @classmethod
     def class_name(cls) -> str:
@@ -49,7 +54,7 @@ class RicordoChatStore(AsyncDBChatStore):
 
     def history(self, key: str) -> History:
         """The messages of a key."""
-        return History(self._memory, key, user_id=self.user_id, agent_id=self.agent_id)
+        return self._histories(key)
 
     async def get_messages(
         self,
@@ -59,9 +64,9 @@ class RicordoChatStore(AsyncDBChatStore):
         offset: int | None = None,
     ) -> list[ChatMessage]:
         """Messages of a key, oldest first; None as status is both."""
-        found = await asyncio.to_thread(self._read, key, status)
         start = offset or 0
-        return [from_message(each.message) for each in found[start : None if limit is None else start + limit]]
+        bounds = slice(start, None if limit is None else start + limit)
+        return await asyncio.to_thread(self._messages, key, status, bounds)
 
     async def count_messages(self, key: str, status: MessageStatus | None = MessageStatus.ACTIVE) -> int:
         """How many messages a key has."""
@@ -115,11 +120,14 @@ class RicordoChatStore(AsyncDBChatStore):
         found = await asyncio.to_thread(sessions_of, self._memory, self.user_id, self.agent_id)
         return [session.id for session in found]
 
-    def _read(self, key: str, status: MessageStatus | None) -> list[Placed]:
+    def _messages(self, key: str, status: MessageStatus | None, bounds: slice) -> list[ChatMessage]:
+        return [from_message(message) for message in self._read(key, status)[bounds]]
+
+    def _read(self, key: str, status: MessageStatus | None) -> list[Message]:
         history = self.history(key)
         if status is MessageStatus.ARCHIVED:
-            return history.split()[0]
-        return history.read(aside=status is None)
+            return [each.message for each in history.split()[0]]
+        return [message for message, _ in history.messages(aside=status is None)]
 
     def _append(self, key: str, words: Sequence[Words], status: MessageStatus) -> None:
         history = self.history(key)
@@ -142,11 +150,13 @@ class RicordoLegacyChatStore(BaseChatStore):
     user_id: str
     agent_id: str = DEFAULT_AGENT
     _memory: Memory = PrivateAttr()
+    _histories: Callable[[str], History] = PrivateAttr()
 
     def __init__(self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
         super().__init__(**whose)
         self._memory = memory
+        self._histories = lru_cache(OPEN)(lambda key: History(memory, key, user_id=user_id, agent_id=agent_id))
 
     @classmethod
     def class_name(cls) -> str:
@@ -159,7 +169,7 @@ class RicordoLegacyChatStore(BaseChatStore):
 
     def get_messages(self, key: str) -> list[ChatMessage]:
         """All messages of a key, oldest first."""
-        return [from_message(each.message) for each in self._history(key).read(aside=True)]
+        return [from_message(message) for message, _ in self._history(key).messages(aside=True)]
 
     def add_message(self, key: str, message: ChatMessage) -> None:
         """Add one message."""
@@ -185,7 +195,7 @@ class RicordoLegacyChatStore(BaseChatStore):
         return [session.id for session in sessions_of(self._memory, self.user_id, self.agent_id)]
 
     def _history(self, key: str) -> History:
-        return History(self._memory, key, user_id=self.user_id, agent_id=self.agent_id)
+        return self._histories(key)
 
 
 class RicordoMemoryBlock(BaseMemoryBlock[str]):
@@ -303,7 +313,7 @@ class RicordoMemory(BaseMemory):
 
     def get_all(self) -> list[ChatMessage]:
         """Every message of the session, oldest first."""
-        return [from_message(each.message) for each in self._history().read(aside=True)]
+        return [from_message(message) for message, _ in self._history().messages(aside=True)]
 
     def put(self, message: ChatMessage) -> None:
         """Keep one message."""

@@ -109,29 +109,34 @@ class RicordoConversations(ConversationStore):
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
         """One entry; KeyError if this user has none of that id."""
-        found = await self._reading(lambda desk: desk.get(ENTRIES, entry_id))
+        found = await self._reading(lambda desk: desk.body(ENTRIES, entry_id))
         if found is None:
             raise KeyError(entry_id)
-        return _entry(found)
+        return _entry(entry_id, found)
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         """The entries up to a head, in one view: one query for each fork on the way, one for each entry if limited."""
 
         def read(desk: Desk) -> list[ConversationEntry]:
-            found: list[Item] = []
-            known: dict[str, Item] = {}
+            found: list[ConversationEntry] = []
+            known: dict[str, bytes] = {}
             wanted = head_id
             while wanted is not None and (limit is None or len(found) < limit):
-                item = known.get(wanted) or desk.get(ENTRIES, wanted)
-                if item is None:
-                    raise KeyError(wanted)
-                if limit is None and wanted not in known:
-                    known |= {each.key: each for each in desk.under(ENTRIES, tag=item.tag)}
-                found.append(item)
-                wanted = _parent(item)
-            return [_entry(item) for item in reversed(found)]
+                body = known.get(wanted) or self._body(desk, wanted, known, ahead=limit is None)
+                found.append(_entry(wanted, body))
+                wanted = found[-1].parent_id
+            return found[::-1]
 
         return await self._reading(read)
+
+    def _body(self, desk: Desk, entry_id: str, known: dict[str, bytes], *, ahead: bool) -> bytes:
+        """What is kept of an entry; with `ahead`, those of its conversation become known too."""
+        item = desk.get(ENTRIES, entry_id)
+        if item is None:
+            raise KeyError(entry_id)
+        if ahead:
+            known.update(desk.tagged(ENTRIES, item.tag))
+        return item.body
 
     async def _reading(self, work: Callable[[Desk], T]) -> T:
         return await asyncio.to_thread(self._shelf.read, self._owner, SHELF, work)
@@ -271,10 +276,10 @@ def _parent(item: Item) -> str | None:
     return item.body.partition(b"\n")[0].decode() or None
 
 
-def _entry(item: Item) -> ConversationEntry:
-    parent, _, body = item.body.partition(b"\n")
+def _entry(entry_id: str, kept: bytes) -> ConversationEntry:
+    parent, _, body = kept.partition(b"\n")
     (message,) = ModelMessagesTypeAdapter.validate_json(body)
-    return ConversationEntry(id=item.key, parent_id=parent.decode() or None, message=message)
+    return ConversationEntry(id=entry_id, parent_id=parent.decode() or None, message=message)
 
 
 def _reached(records: Sequence[ConversationRecord], parents: dict[str, str | None]) -> set[str]:

@@ -95,6 +95,12 @@ class Desk:
         found = self._run(statement, place=place, key=key)
         return _item(found[0]) if found else None
 
+    def body(self, place: str, key: str) -> bytes | None:
+        """What one item holds, if it is there and not past its time."""
+        statement = f"SELECT body FROM {{items}} WHERE {MINE} AND place = :place AND key = :key AND {ALIVE}"
+        found = self._run(statement, place=place, key=key)
+        return bytes(found[0][0]) if found else None
+
     def get_all(self, wanted: Sequence[tuple[str, str]]) -> list[Item]:
         """The items at these (place, key), in any order; what is missing is missing."""
         if not wanted:
@@ -126,6 +132,14 @@ class Desk:
         if limit is not None:
             statement, values = f"{statement} LIMIT :limit", values | {"limit": limit}
         return [_item(row) for row in self._run(statement, **values)]
+
+    def tagged(self, place: str, tag: str) -> list[tuple[str, bytes]]:
+        """Keys and bodies of what lies at a place with that tag, by key."""
+        statement = (
+            f"SELECT key, body FROM {{items}} WHERE {MINE} AND tag = :tag AND tag <> '' AND place = :place AND {ALIVE} "
+            "ORDER BY key"
+        )
+        return [(key, bytes(body)) for key, body in self._run(statement, place=place, tag=tag)]
 
     def bodies(self, prefix: str, *, newest: int | None = None) -> list[bytes]:
         """What lies at places that begin like this, by place and key; at most the `newest` by key."""
