@@ -6,7 +6,7 @@ an ambiguity, not a guess.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import Item, derive_items, lists_of
@@ -36,7 +36,9 @@ def items_of(turn: PastTurn) -> tuple[Item, ...]:
 
 def with_items(turn: PastTurn) -> PastTurn:
     """The same turn with its items derived, so that they are derived once."""
-    return turn if turn.items is not None else replace(turn, items=items_of(turn))
+    if turn.items is not None:
+        return turn
+    return PastTurn(turn.turn_number, turn.query, turn.response, turn.chunk_ids, items_of(turn))
 
 
 def list_nouns(history: Sequence[PastTurn], language: Language) -> Words:
