@@ -89,6 +89,8 @@ END
 $$;
 """
 
+ONE_VIEW = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
 
 class Cabinet(Protocol):
     """A database with the table of items in it.
@@ -211,7 +213,8 @@ class InPostgres:
 
             return work(execute)
 
-        return self._pool.run(self._wall.around_owner(owner.key), inside, repeatable=True)
+        view = () if writes else (ONE_VIEW,)
+        return self._pool.run((*view, *self._wall.around_owner(owner.key)), inside, repeatable=True)
 
     def close(self) -> None:
         self._pool.close()

@@ -36,7 +36,8 @@ INSERT INTO {owners} (owner, tenant_id, user_id) VALUES (:owner, :tenant_id, :us
 PUT = """
 INSERT INTO {items} (owner, shelf, place, key, tag, body, vector, created_at, updated_at, expires_at, minutes,
                      session_id, turn_id)
-VALUES (:owner, :shelf, :place, :key, :tag, :body, :vector, :now, :now, :expires_at, :minutes, :session_id, :turn_id)
+VALUES (:owner, :shelf, :place, :key, :tag, :body, :vector, :created_at, :updated_at, :expires_at, :minutes,
+        :session_id, :turn_id)
 ON CONFLICT (owner, shelf, place, key) DO """
 OVER = """
 UPDATE SET tag = excluded.tag, body = excluded.body, vector = excluded.vector, updated_at = excluded.updated_at,
@@ -150,6 +151,16 @@ class Desk:
         found = [bytes(body) for (body,) in self._run(f"{statement} ORDER BY {order}", **values)]
         return found[::-1] if few else found
 
+    def every(self, after: tuple[str, str, str] = ("", "", ""), *, limit: int) -> list[tuple[str, Item]]:
+        """What lies on any shelf of the owner, with the shelf's name, after a shelf, place and key."""
+        statement = (
+            f"SELECT shelf, {_COLUMNS} FROM {{items}} WHERE owner = :owner AND {ALIVE} "
+            "AND (shelf, place, key) > (:after_shelf, :after_place, :after_key) ORDER BY shelf, place, key LIMIT :limit"
+        )
+        shelf, place, key = after
+        found = self._run(statement, after_shelf=shelf, after_place=place, after_key=key, limit=limit)
+        return [(row[0], _item(row[1:])) for row in found]
+
     def places(self, prefix: str = "") -> list[str]:
         """The places that hold anything, rising."""
         found = self._run(
@@ -161,8 +172,10 @@ class Desk:
         return [place for (place,) in found]
 
     def put(self, item: Item, *, over: bool = True) -> None:
-        """Keep an item; what is there already is replaced, or stays where `over` is False."""
-        expires_at = None if item.minutes is None else micros(self._now + timedelta(minutes=item.minutes))
+        """Keep an item; what is there already is replaced, or stays where `over` is False. Times left out are now."""
+        expires_at = item.expires_at
+        if expires_at is None and item.minutes is not None:
+            expires_at = self._now + timedelta(minutes=item.minutes)
         self._run(
             PUT + (OVER if over else "NOTHING"),
             place=item.place,
@@ -170,7 +183,9 @@ class Desk:
             tag=item.tag,
             body=item.body,
             vector=item.vector,
-            expires_at=expires_at,
+            created_at=self._micros if item.created_at is None else micros(item.created_at),
+            updated_at=self._micros if item.updated_at is None else micros(item.updated_at),
+            expires_at=None if expires_at is None else micros(expires_at),
             minutes=item.minutes,
             session_id=item.session_id,
             turn_id=item.turn_id,
