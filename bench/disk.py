@@ -1,14 +1,17 @@
 """Bytes on disk for 100 messages, appended turn by turn as in live use, after closing; with every index.
 
 `measure` is the workload beside the other systems, without vectors. `python -m bench.disk` writes talks with the
-default embedder, waits for all that is done beside the chat, and prints what each table and index takes.
+default embedder, waits for all that is done beside the chat, and prints what each table and index takes; the talks are
+made (USERSxTURNS), or those of a file of labelled conversations (FILE, or FILE:HOW_MANY), each of them a user.
 """
 
+import json
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from bench import dialogue, stock, text
@@ -17,7 +20,9 @@ from bench.scale import Setup
 from bench.systems import OURS, Entry
 
 TURNS = 50
-SHAPES = ((8, 25), (1, 200), (50, 20))  # users, and turns of each
+SHAPES = ("8x25", "1x200", "50x20")  # users, and turns of each
+
+Talks = Mapping[str, Iterable[tuple[str, str]]]  # a user's sessions: questions and answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,32 +50,59 @@ def measure(setup: Setup) -> Iterator[Row]:
     yield Row("disk", "100 messages with receipts", OURS.name, {"kb": _written(setup, OURS, names, "append_explained")})
 
 
-def weigh(users: int, turns: int, embedder: str) -> Weighed:
-    """Write talks of so many users, let everything beside the chat be done, close, and look at the file."""
+def weigh(users: Iterable[Talks], embedder: str) -> Weighed:
+    """Write the talks of some users, let everything beside the chat be done, close, and look at the file."""
     import ricordo
 
-    said = 0
+    messages = said = 0
     with stock.workplace() as folder:
         path = folder / "ricordo.db"
         with ricordo.open(path, embedder=embedder) as memory:
-            for user in range(users):
-                session = memory.session(f"talk-{user}", user_id=f"user-{user}")
-                for query, response in dialogue.talk(user, turns):
-                    session.add_turn(query, response)
-                    said += len(query.encode()) + len(response.encode())
+            for number, talks in enumerate(users):
+                for name, turns in talks.items():
+                    session = memory.session(name, user_id=f"user-{number}")
+                    for query, response in turns:
+                        session.add_turn(query, response)
+                        messages += 2
+                        said += len(query.encode()) + len(response.encode())
                 memory.settle()
-        return Weighed(2 * users * turns, path.stat().st_size, said, _parts(path))
+        return Weighed(messages, path.stat().st_size, said, _parts(path))
+
+
+def made(users: int, turns: int) -> Iterator[Talks]:
+    """One talk of so many turns for each user."""
+    for user in range(users):
+        yield {f"talk-{user}": dialogue.talk(user, turns)}
+
+
+def read(path: Path, count: int | None) -> Iterator[Talks]:
+    """Labelled conversations, each a user with the sessions that it has; two messages of a session make a turn."""
+    with path.open(encoding="utf-8") as lines:
+        for line in islice(lines, count):
+            talks: dict[str, list[str]] = {}
+            for unit in json.loads(line)["units"]:
+                talks.setdefault(f"session-{unit['session']}", []).append(unit["text"])
+            yield {name: list(zip(said[::2], said[1::2], strict=False)) for name, said in talks.items()}
+
+
+def shape_of(argument: str) -> Iterator[Talks]:
+    """The talks that an argument asks for."""
+    file, _, count = argument.partition(":")
+    if Path(file).is_file():
+        return read(Path(file), int(count) if count else None)
+    users, turns = map(int, argument.split("x"))
+    return made(users, turns)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """`python -m bench.disk [EMBEDDER [USERSxTURNS ...]]`: print every shape, largest parts first."""
+    """`python -m bench.disk [EMBEDDER [USERSxTURNS | FILE[:HOW_MANY] ...]]`: print every shape, largest parts first."""
     embedder = arguments[0] if arguments else "auto"
-    shapes = [tuple(map(int, shape.split("x"))) for shape in arguments[1:]] or SHAPES
-    for users, turns in shapes:
-        found = weigh(users, turns, embedder)
+    for shape in arguments[1:] or SHAPES:
+        found = weigh(shape_of(shape), embedder)
         empty = {name: size for name, size, unused in found.parts if unused >= 0.9 * size}
         print(
-            f"{users} users x {turns} turns, {embedder}: {found.per_hundred(found.size):.1f} KB per 100 messages "
+            f"{Path(shape).name}, {found.messages} messages, {embedder}: "
+            f"{found.per_hundred(found.size):.1f} KB per 100 messages "
             f"(text {found.per_hundred(found.said):.1f}; {len(found.parts)} tables and indexes, {len(empty)} of them "
             f"empty: {found.per_hundred(sum(empty.values())):.1f})"
         )

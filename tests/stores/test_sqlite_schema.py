@@ -139,7 +139,7 @@ def test_no_triggers(database: sqlite3.Connection) -> None:
     assert database.execute("SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')").fetchone() == (0,)
 
 
-LOOKS_AT_ALL_OWNERS = {"STATS", "OWNERS"}
+LOOKS_AT_ALL_OWNERS = {"STATS", "OWNERS", "OWNERS_SERVED"}
 WITHOUT_OWNER = {"KEY_BY_DIGEST", "KEYS_OF_TENANT", "JOBS_OF_TENANT", "ANYTHING_DUE", "TAKE_JOBS"}
 NAMED = {
     name: text
@@ -291,9 +291,11 @@ def test_an_invalid_turn_is_refused_by_the_database(database: sqlite3.Connection
         "UPDATE topics SET hot = '1, 2'",
         "INSERT INTO blocks SELECT owner, 'nowhere', 'b', 't', '[1]', 0, x'00' FROM owners",
         "INSERT INTO blocks SELECT owner, 'lesson', 'b', 't', '1,', 0, x'00' FROM owners",
-        "INSERT INTO traces SELECT owner, 'lesson', 7, 'e', '0123456789abcdef', x'00' FROM owners",
-        "INSERT INTO traces SELECT owner, 'lesson', 1, '', '0123456789abcdef', x'00' FROM owners",
-        "INSERT INTO traces SELECT owner, 'lesson', 1, 'e', 'short', x'00' FROM owners",
+        "INSERT INTO traces SELECT owner, 'nowhere', 0, 'e', 1, x'00' FROM owners",
+        "INSERT INTO traces SELECT owner, 'lesson', -1, 'e', 1, x'00' FROM owners",
+        "INSERT INTO traces SELECT owner, 'lesson', 0, '', 1, x'00' FROM owners",
+        "INSERT INTO traces SELECT owner, 'lesson', 0, 'e', 33, x'00' FROM owners",
+        "INSERT INTO traces SELECT owner, 'lesson', 0, 'e', 1, x'' FROM owners",
         "UPDATE sessions SET learned_through = -1",
         "UPDATE people SET owner = zeroblob(16)",
         "UPDATE people SET revision = 0",

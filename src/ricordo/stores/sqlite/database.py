@@ -25,6 +25,9 @@ C = TypeVar("C", bound=sqlite3.Connection)
 APPLICATION_ID = 0x5269636F  # "Rico" in the header: this file is ours
 OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 SESSIONS_IN_MIND = 4_096
+PAGE_BYTES = 2048  # every table and index takes a page, however little it holds
+LOG_PAGES = 2000  # how long the log grows before it is moved into the file: 4 MB
+ON_DEMAND = {"service"}  # migrations that are applied when something of theirs is first written
 SCRUB_DUE = 1  # user_version while erased text may still lie in free pages
 
 LEDGER = """
@@ -93,7 +96,9 @@ def open_writer(path: Path, wait: float) -> Writer:
     connection = _connect(path, wait, "rw", Writer)
     try:
         _refuse_strangers(connection, path)
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; others keep theirs
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}").fetchall()
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = FAST").fetchall()
@@ -113,26 +118,41 @@ def open_reader(path: Path, wait: float) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection, known: tuple[Migration, ...] | None = None) -> None:
-    """Apply the migrations that the file does not have yet, all of them in one transaction."""
-    known = known if known is not None else migrations_for("sqlite")
-    if _ledger(connection) and not pending(known, _ledger(connection)):
+    """Apply the migrations that the file does not have yet, all of them in one transaction.
+
+    Those on demand wait until something of theirs is written, unless they are named here.
+    """
+
+    def missing() -> list[Migration]:
+        found = pending(known or migrations_for("sqlite"), _ledger(connection))
+        return [migration for migration in found if known or migration.name not in ON_DEMAND]
+
+    if _ledger(connection) and not missing():
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
         connection.execute(LEDGER)
-        for migration in pending(known, _ledger(connection)):
-            for statement in _statements(migration.sql):
-                connection.execute(statement)
-            connection.execute(
-                "INSERT INTO schema_migrations VALUES (?, ?, ?)",
-                (migration.version, migration.digest, int(time() * 1e6)),
-            )
+        for migration in missing():
+            _apply(connection, migration)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def serves(connection: sqlite3.Connection) -> bool:
+    """Whether the file has the tables of a service: most memories never need them."""
+    return bool(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").fetchall())
+
+
+def make_serve(writer: sqlite3.Connection) -> None:
+    """Make the tables of a service, inside the transaction that first writes to one of them."""
+    if not serves(writer):
+        for migration in pending(migrations_for("sqlite"), _ledger(writer)):
+            if migration.name in ON_DEMAND:
+                _apply(writer, migration)
 
 
 def translated(error: BaseException, path: Path) -> BaseException:
@@ -204,11 +224,24 @@ def _ledger(connection: sqlite3.Connection) -> dict[int, str]:
     return dict(connection.execute("SELECT version, digest FROM schema_migrations").fetchall())
 
 
+def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
+    for statement in _statements(migration.sql):
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO schema_migrations VALUES (?, ?, ?)",
+        (migration.version, migration.digest, int(time() * 1e6)),
+    )
+
+
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script, one by one: executescript would commit in between."""
+    """The statements of a script, one by one: executescript would commit in between.
+
+    SQLite keeps their text, so it goes without the remarks, which stand on lines of their own, and without columns.
+    """
     statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
+    for line in (" ".join(line.split()) for line in script.splitlines()):
+        if line and not line.startswith("--"):
+            statement += f"{line}\n"
+            if sqlite3.complete_statement(statement):
+                yield statement
+                statement = ""

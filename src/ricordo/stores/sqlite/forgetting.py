@@ -14,9 +14,9 @@ from typing import Any
 from ricordo.records import Owner
 from ricordo.reports import Expired
 from ricordo.stores.rows import ENDLESS
-from ricordo.stores.sqlite import person, person_statements, service_statements, shelves
+from ricordo.stores.sqlite import packs, person, person_statements, service_statements, shelves
 from ricordo.stores.sqlite import statements as sql
-from ricordo.stores.sqlite.database import SCRUB_DUE
+from ricordo.stores.sqlite.database import SCRUB_DUE, serves
 
 ERASED = (
     "sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags",
@@ -101,8 +101,9 @@ def expire(
 
 def erase(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
     """Remove an owner and note in the same commit that the file has to be scrubbed."""
-    every = {**service_statements.ERASE, **person_statements.ERASE, **sql.ERASE}
-    gone = {what: writer.execute(delete, (owner.key.bytes,)).rowcount for what, delete in every.items()}
+    every = {**(service_statements.ERASE if serves(writer) else {}), **person_statements.ERASE, **sql.ERASE}
+    gone = dict.fromkeys(ERASED, 0) | {"traces": packs.drop_traces(writer, owner, keep=None)}
+    gone |= {what: writer.execute(delete, (owner.key.bytes,)).rowcount for what, delete in every.items()}
     writer.execute(f"PRAGMA user_version = {SCRUB_DUE}")
     return {what: gone[what] for what in ERASED}
 
@@ -167,9 +168,10 @@ def delete_turns(writer: sqlite3.Connection, owner: Owner, session_id: str, numb
 
 
 def _lessen(writer: sqlite3.Connection, key: tuple[bytes, str], gone: Sequence[Any]) -> int:
-    """Tell a session, its topics and its blocks that turns are gone; how many turns it still has."""
+    """Tell a session, its topics, blocks and traces that turns are gone; how many turns it still has."""
     writer.execute(sql.DROP_UNUSED_PASSAGES, {"owner": key[0], "session_id": key[1]})
     shelves.tell_topics(writer, key, gone)
     shelves.tell_blocks(writer, key, {block_id for _, _, _, block_id, *_ in gone if block_id})
+    packs.tell_traces(writer, key, (number for _, number, *_ in gone))
     (left,) = writer.execute(sql.LESSEN_SESSION, (len(gone), *key)).fetchall()
     return int(left[0])

@@ -12,7 +12,7 @@ from typing import Any
 from ricordo.person import Summary
 from ricordo.records import Block, SessionInfo, StoredReceipt, Trace, Turn
 from ricordo.stores.rows import turn_to_row
-from ricordo.stores.sqlite import person, shelves, writing
+from ricordo.stores.sqlite import packs, person, shelves, writing
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.topic_rows import block_to_row
 from ricordo.topics.shelf import TopicChange, TopicShelf
@@ -45,7 +45,7 @@ def restore(writer: sqlite3.Connection, copy: SessionCopy) -> None:
     for receipt in copy.receipts:
         writing.keep_receipt(writer, owner, receipt, session.id, receipt.turn_number)
     shelves.put_topics(writer, key, TopicChange(0, put=copy.shelf.topics, through=copy.shelf.through))
-    shelves.keep_traces(writer, owner, list(copy.traces))
+    packs.keep_traces(writer, owner, copy.traces)
     person.restore_session(writer, owner, session.id, copy.learned_through, copy.summaries)
 
 

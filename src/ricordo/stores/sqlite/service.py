@@ -24,10 +24,10 @@ from ricordo.stores.service_rows import (
 )
 from ricordo.stores.sqlite import service_statements as sql
 from ricordo.stores.sqlite import statements
-from ricordo.stores.sqlite.lending import Lending
+from ricordo.stores.sqlite.serving import Serving
 
 
-class SqliteDocuments(Lending):
+class SqliteDocuments(Serving):
     """Documents and their chunks."""
 
     def put_document(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
@@ -45,30 +45,26 @@ class SqliteDocuments(Lending):
             writer.executemany(sql.ADD_CHUNK, [(key, *chunk_to_row(chunk)) for chunk in chunks])
             return True
 
-        return self._connections.write(put)
+        return self._serve(put)
 
     def documents(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
         place = (ENDLESS, "") if before is None else (micros(before.created_at), before.id)
-        with self._reading() as reader:
-            rows = reader.execute(sql.DOCUMENTS, (owner.key.bytes, *place, max(0, min(limit, ENDLESS)))).fetchall()
+        rows = self._found(sql.DOCUMENTS, (owner.key.bytes, *place, max(0, min(limit, ENDLESS))))
         return [row_to_document(row) for row in rows]
 
     def document(self, owner: Owner, document_id: str) -> Document | None:
-        with self._reading() as reader:
-            rows = reader.execute(sql.DOCUMENT, (owner.key.bytes, document_id)).fetchall()
+        rows = self._found(sql.DOCUMENT, (owner.key.bytes, document_id))
         return row_to_document(rows[0]) if rows else None
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
-        with self._reading() as reader:
-            if document_ids is None:
-                rows = reader.execute(sql.ALL_CHUNKS, (owner.key.bytes,)).fetchall()
-            else:
-                rows = reader.execute(sql.CHUNKS, (owner.key.bytes, json.dumps(list(document_ids)))).fetchall()
+        if document_ids is None:
+            rows = self._found(sql.ALL_CHUNKS, (owner.key.bytes,))
+        else:
+            rows = self._found(sql.CHUNKS, (owner.key.bytes, json.dumps(list(document_ids))))
         return [row_to_chunk(row) for row in rows]
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
-        with self._reading() as reader:
-            rows = reader.execute(sql.CHUNK, (owner.key.bytes, chunk_id)).fetchall()
+        rows = self._found(sql.CHUNK, (owner.key.bytes, chunk_id))
         return row_to_chunk(rows[0]) if rows else None
 
     def delete_document(self, owner: Owner, document_id: str) -> bool:
@@ -78,16 +74,16 @@ class SqliteDocuments(Lending):
             writer.execute(sql.DROP_CHUNKS, place)
             return writer.execute(sql.DROP_DOCUMENT, place).rowcount == 1
 
-        return self._connections.write(delete)
+        return self._serve(delete)
 
     def set_chunk_vectors(self, owner: Owner, embedder: str, vectors: Mapping[str, bytes]) -> int:
         rows = [(vector, embedder, owner.key.bytes, chunk_id) for chunk_id, vector in vectors.items()]
         if not rows:
             return 0
-        return self._connections.write(lambda writer: writer.executemany(sql.SET_VECTOR, rows).rowcount)
+        return self._serve(lambda writer: writer.executemany(sql.SET_VECTOR, rows).rowcount)
 
 
-class SqliteKeys(Lending):
+class SqliteKeys(Serving):
     """API keys."""
 
     def put_key(self, key: ApiKey) -> None:
@@ -97,31 +93,29 @@ class SqliteKeys(Lending):
             filing.check_key(key, map(row_to_key, known))
             writer.execute(sql.ADD_KEY, (filing.keeper_of(key).key.bytes, *key_to_row(key)))
 
-        self._connections.write(put)
+        self._serve(put)
 
     def key_by_digest(self, digest: str) -> ApiKey | None:
-        with self._reading() as reader:
-            rows = reader.execute(sql.KEY_BY_DIGEST, (digest,)).fetchall()
+        rows = self._found(sql.KEY_BY_DIGEST, (digest,))
         return row_to_key(rows[0]) if rows else None
 
     def keys(self, tenant_id: str) -> Sequence[ApiKey]:
-        with self._reading() as reader:
-            return [row_to_key(row) for row in reader.execute(sql.KEYS_OF_TENANT, (tenant_id,))]
+        return [row_to_key(row) for row in self._found(sql.KEYS_OF_TENANT, (tenant_id,))]
 
     def revoke_key(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
         found = next((key for key in self.keys(tenant_id) if key.id == key_id), None)
         if found is None or found.revoked_at:
             return found
         place = (micros(now), filing.keeper_of(found).key.bytes, key_id)
-        self._connections.write(lambda writer: writer.execute(sql.REVOKE_KEY, place))
+        self._serve(lambda writer: writer.execute(sql.REVOKE_KEY, place))
         return self.key_by_digest(found.digest)
 
     def key_used(self, key: ApiKey, now: datetime) -> None:
         place = {"owner": filing.keeper_of(key).key.bytes, "key_id": key.id, "digest": key.digest, "now": micros(now)}
-        self._connections.write(lambda writer: writer.execute(sql.KEY_USED, place))
+        self._serve(lambda writer: writer.execute(sql.KEY_USED, place))
 
 
-class SqliteJobs(Lending):
+class SqliteJobs(Serving):
     """Work that waits, and leases."""
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
@@ -137,7 +131,7 @@ class SqliteJobs(Lending):
                 _put_job(writer, wished)
             return True
 
-        return self._connections.write(put)
+        return self._serve(put)
 
     def take(
         self, worker: str, now: datetime, lease: timedelta, *, limit: int = 1, kinds: Sequence[str] | None = None
@@ -149,10 +143,9 @@ class SqliteJobs(Lending):
             "limit": max(0, limit),
             "kinds": None if kinds is None else json.dumps(list(kinds)),
         }
-        with self._reading() as reader:  # whoever asks every second does not keep writers waiting
-            if not reader.execute(sql.ANYTHING_DUE, values).fetchall():
-                return []
-        rows = self._connections.write(lambda writer: writer.execute(sql.TAKE_JOBS, values).fetchall())
+        if not self._found(sql.ANYTHING_DUE, values):  # whoever asks every second does not keep writers waiting
+            return []
+        rows = self._serve(lambda writer: writer.execute(sql.TAKE_JOBS, values).fetchall())
         return queueing.in_order([row_to_job(row) for row in rows])
 
     def finish(self, job: Job) -> bool:
@@ -169,12 +162,10 @@ class SqliteJobs(Lending):
         return queueing.extended(job, until) if held else None
 
     def jobs(self, owner: Owner) -> Sequence[Job]:
-        with self._reading() as reader:
-            return [row_to_job(row) for row in reader.execute(sql.JOBS, (owner.key.bytes,))]
+        return [row_to_job(row) for row in self._found(sql.JOBS, (owner.key.bytes,))]
 
     def jobs_stats(self, tenant_id: str, now: datetime) -> JobStats:
-        with self._reading() as reader:
-            return queueing.counted(map(row_to_job, reader.execute(sql.JOBS_OF_TENANT, (tenant_id,))), now)
+        return queueing.counted(map(row_to_job, self._found(sql.JOBS_OF_TENANT, (tenant_id,))), now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         values = {
@@ -184,17 +175,17 @@ class SqliteJobs(Lending):
             "now": micros(now),
             "until": micros(until),
         }
-        return self._connections.write(lambda writer: writer.execute(sql.LEASE, values).rowcount) == 1
+        return self._serve(lambda writer: writer.execute(sql.LEASE, values).rowcount) == 1
 
     def end_lease(self, name: str, holder: str) -> bool:
         place = (queueing.CLUSTER.key.bytes, name, holder)
-        return self._connections.write(lambda writer: writer.execute(sql.END_LEASE, place).rowcount) == 1
+        return self._serve(lambda writer: writer.execute(sql.END_LEASE, place).rowcount) == 1
 
     def restore_jobs(self, jobs: Sequence[Job]) -> None:
         """Write jobs as they were elsewhere: a backup's way in."""
         if jobs:
             rows = [(job.owner.key.bytes, *job_to_row(job)) for job in jobs]
-            self._connections.write(lambda writer: writer.executemany(sql.PUT_JOB, rows))
+            self._serve(lambda writer: writer.executemany(sql.PUT_JOB, rows))
 
     def _change_job(self, job: Job, change: Callable[[Job], Job | None]) -> bool:
         def put(writer: sqlite3.Connection) -> bool:
@@ -208,7 +199,7 @@ class SqliteJobs(Lending):
                 _put_job(writer, after)
             return True
 
-        return self._connections.write(put)
+        return self._serve(put)
 
 
 def _place(job: Job) -> tuple[bytes, str, str]:

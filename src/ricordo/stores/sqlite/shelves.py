@@ -1,6 +1,6 @@
-"""Topics, blocks and traces as operations on a connection; the writing ones are inside a write transaction.
+"""Topics and blocks as operations on a connection; the writing ones are inside a write transaction.
 
-In: what the verbs of topics and recall want kept. Out: what is stored. What becomes of a topic or a block that loses
+In: what the verbs of topics want kept. Out: what is stored. What becomes of a topic or a block that loses
 turns is decided in `ricordo.stores.shelving`; here are only the rows.
 """
 
@@ -9,18 +9,11 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ricordo.records import Block, Owner, SessionMark, Trace, Turn
+from ricordo.records import Block, Owner, SessionMark, Turn
 from ricordo.stores.rows import rows_to_turns, turn_to_row
 from ricordo.stores.shelving import holds, lessened, recounted, replaces, returned, rewritten
 from ricordo.stores.sqlite import statements as sql
-from ricordo.stores.topic_rows import (
-    block_to_row,
-    row_to_block,
-    row_to_topic,
-    row_to_trace,
-    rows_to_marks,
-    topic_to_row,
-)
+from ricordo.stores.topic_rows import block_to_row, row_to_block, row_to_topic, rows_to_marks, topic_to_row
 from ricordo.topics.shelf import TopicChange, TopicShelf
 from ricordo.topics.topic import Topic
 
@@ -187,35 +180,3 @@ def _words(turn: Turn) -> tuple[Any, Any, Any]:
 def marks(reader: sqlite3.Connection, owner: Owner) -> dict[str, SessionMark]:
     """How far every session has come."""
     return rows_to_marks(reader.execute(sql.MARKS, (owner.key.bytes,)))
-
-
-def traces(reader: sqlite3.Connection, owner: Owner, embedder: str, session_id: str | None) -> list[Trace]:
-    """The traces by one embedder."""
-    if session_id is None:
-        rows = reader.execute(sql.TRACES, (owner.key.bytes, embedder))
-    else:
-        rows = reader.execute(sql.TRACES_OF_SESSION, (owner.key.bytes, embedder, session_id))
-    return [row_to_trace(row) for row in rows]
-
-
-def keep_traces(writer: sqlite3.Connection, owner: Owner, kept: Sequence[Trace]) -> None:
-    """Write traces of turns that are still there."""
-    writer.executemany(
-        sql.KEEP_TRACE,
-        [
-            {
-                "owner": owner.key.bytes,
-                "session_id": trace.session_id,
-                "turn_number": trace.turn_number,
-                "embedder": trace.embedder,
-                "checksum": trace.checksum,
-                "body": trace.body,
-            }
-            for trace in kept
-        ],
-    )
-
-
-def drop_traces(writer: sqlite3.Connection, owner: Owner, keep: str) -> int:
-    """Remove the traces of other embedders."""
-    return writer.execute(sql.DROP_OTHER_TRACES, (owner.key.bytes, keep)).rowcount

@@ -43,10 +43,14 @@ OWNERS = """
 SELECT owner, user_id FROM owners
 WHERE tenant_id = ? AND owner > ?
   AND (EXISTS (SELECT 1 FROM sessions WHERE sessions.owner = owners.owner)
-       OR EXISTS (SELECT 1 FROM facts WHERE facts.owner = owners.owner)
-       OR EXISTS (SELECT 1 FROM documents WHERE documents.owner = owners.owner))
+       OR EXISTS (SELECT 1 FROM facts WHERE facts.owner = owners.owner))
 ORDER BY owner LIMIT ?
 """
+
+# In a file that serves, an owner may have documents and nothing else.
+OWNERS_SERVED = OWNERS.replace(
+    "))\nORDER", ")\n       OR EXISTS (SELECT 1 FROM documents WHERE documents.owner = owners.owner))\nORDER"
+)
 
 RECEIPTS = """
 SELECT turn_number, body FROM receipts
@@ -225,7 +229,6 @@ WHERE owner = :owner AND session_id = :session_id AND last_turn < coalesce(
 """
 
 ERASE = {
-    "traces": "DELETE FROM traces WHERE owner = ?",
     "blocks": "DELETE FROM blocks WHERE owner = ?",
     "topics": "DELETE FROM topics WHERE owner = ?",
     "receipts": "DELETE FROM receipts WHERE owner = ?",
@@ -252,8 +255,11 @@ WHERE owner = ? AND session_id = ? AND topics_revision = ?
 
 TOUCH_SHELF = "UPDATE sessions SET topics_revision = topics_revision + 1 WHERE owner = ? AND session_id = ?"
 
+# In its place, not as a new row at the end of the table: every turn changes its topic.
 PUT_TOPIC = f"""
-INSERT OR REPLACE INTO topics (owner, session_id, {TOPIC_COLUMNS}) VALUES (?, ?{", ?" * 15})
+INSERT INTO topics (owner, session_id, {TOPIC_COLUMNS}) VALUES (?, ?{", ?" * 15})
+ON CONFLICT (owner, session_id, topic_id) DO UPDATE
+SET {", ".join(f"{name} = excluded.{name}" for name in TOPIC_COLUMNS.split(", ")[1:])}
 """
 
 DROP_TOPIC = "DELETE FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
@@ -330,21 +336,30 @@ WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_ea
 MARKS = "SELECT session_id, revision, last_turn, turn_count FROM sessions WHERE owner = ?"
 
 TRACES = """
-SELECT session_id, turn_number, embedder, checksum, body FROM traces
-WHERE owner = ? AND embedder = ? ORDER BY session_id, turn_number
+SELECT session_id, pack, body FROM traces WHERE owner = ? AND embedder = ? ORDER BY session_id, pack
 """
 
 TRACES_OF_SESSION = """
-SELECT session_id, turn_number, embedder, checksum, body FROM traces
-WHERE owner = ? AND embedder = ? AND session_id = ? ORDER BY turn_number
+SELECT session_id, pack, body FROM traces
+WHERE owner = ? AND embedder = ? AND session_id = ? ORDER BY pack
 """
 
-KEEP_TRACE = """
-INSERT OR REPLACE INTO traces (owner, session_id, turn_number, embedder, checksum, body)
-SELECT :owner, :session_id, :turn_number, :embedder, :checksum, :body
-WHERE EXISTS (
-    SELECT 1 FROM turns WHERE owner = :owner AND session_id = :session_id AND turn_number = :turn_number
-)
+NUMBERS_THERE = """
+SELECT turn_number FROM turns
+WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
 """
 
-DROP_OTHER_TRACES = "DELETE FROM traces WHERE owner = ? AND embedder <> ?"
+TRACE_PACK = "SELECT body FROM traces WHERE owner = ? AND session_id = ? AND pack = ? AND embedder = ?"
+
+TRACE_PACKS = """
+SELECT pack, embedder, body FROM traces
+WHERE owner = ? AND session_id = ? AND pack IN (SELECT value FROM json_each(?))
+"""
+
+PUT_TRACE_PACK = """
+INSERT OR REPLACE INTO traces (owner, session_id, pack, embedder, held, body) VALUES (?, ?, ?, ?, ?, ?)
+"""
+
+DROP_TRACE_PACK = "DELETE FROM traces WHERE owner = ? AND session_id = ? AND pack = ? AND embedder = ?"
+
+DROP_OTHER_TRACES = "DELETE FROM traces WHERE owner = ? AND embedder IS NOT ? RETURNING held"

@@ -31,6 +31,7 @@ from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
 from ricordo.stores.shelving import unpacked
 from ricordo.stores.sqlite import (
     forgetting,
+    packs,
     person_statements,
     restoring,
     service_statements,
@@ -40,7 +41,7 @@ from ricordo.stores.sqlite import (
 )
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.connections import Connections
-from ricordo.stores.sqlite.database import translated
+from ricordo.stores.sqlite.database import serves, translated
 from ricordo.stores.sqlite.people import SqlitePeople
 from ricordo.stores.sqlite.service import SqliteDocuments, SqliteJobs, SqliteKeys
 from ricordo.topics.shelf import TopicChange, TopicShelf
@@ -143,7 +144,8 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
         reached = b""
         while True:
             with self._reading() as reader:
-                page = reader.execute(sql.OWNERS, (tenant_id, reached, OWNERS_AT_ONCE)).fetchall()
+                every = sql.OWNERS_SERVED if serves(reader) else sql.OWNERS
+                page = reader.execute(every, (tenant_id, reached, OWNERS_AT_ONCE)).fetchall()
             if not page:
                 return
             owners = [Owner(tenant_id, user_id) for _, user_id in page]
@@ -217,13 +219,13 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
 
     def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
         with self._reading() as reader:
-            return iter(shelves.traces(reader, owner, embedder, session_id))
+            return iter(packs.traces(reader, owner, embedder, session_id))
 
     def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
-        self._connections.write(lambda writer: shelves.keep_traces(writer, owner, traces))
+        self._connections.write(lambda writer: packs.keep_traces(writer, owner, traces))
 
     def drop_traces(self, owner: Owner, *, keep: str) -> int:
-        return self._connections.write(lambda writer: shelves.drop_traces(writer, owner, keep))
+        return self._connections.write(lambda writer: packs.drop_traces(writer, owner, keep))
 
     def stats(self, tenant_id: str) -> StoreStats:
         with self._reading() as reader:
@@ -231,7 +233,8 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
                 sql.STATS, {"tenant_id": tenant_id}
             ).fetchone()
             known = reader.execute(person_statements.STATS, {"tenant_id": tenant_id}).fetchone()
-            known += reader.execute(service_statements.STATS, {"tenant_id": tenant_id}).fetchone()
+        for row in self._found(service_statements.STATS, {"tenant_id": tenant_id}):
+            known += row
         files = (Path(f"{self._path}{suffix}") for suffix in ("", "-wal"))
         size = sum(file.stat().st_size for file in files if file.exists())
         return StoreStats(users, sessions, turns, open_turns, receipts, size, *known)

@@ -137,14 +137,15 @@ CREATE TABLE blocks (
     FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE
 ) STRICT;
 
--- The vectors of a turn's messages by one embedder, and the checksum of the turn they were made from.
+-- The vectors of the messages of thirty-two turns by one embedder, with the checksum of each turn that they were made from
+-- (ricordo.stores.sqlite.traces has the bytes). pack: (turn number - 1) / 32. held: how many turns there are in it.
 CREATE TABLE traces (
-    owner        BLOB NOT NULL,
-    session_id   TEXT NOT NULL,
-    turn_number  INTEGER NOT NULL,
-    embedder     TEXT NOT NULL CHECK (length(embedder) BETWEEN 1 AND 255),
-    checksum     TEXT NOT NULL CHECK (length(checksum) = 16),
-    body         BLOB NOT NULL,
-    PRIMARY KEY (owner, session_id, turn_number, embedder),
-    FOREIGN KEY (owner, session_id, turn_number) REFERENCES turns (owner, session_id, turn_number) ON DELETE CASCADE
+    owner       BLOB NOT NULL,
+    session_id  TEXT NOT NULL,
+    pack        INTEGER NOT NULL CHECK (pack >= 0),
+    embedder    TEXT NOT NULL CHECK (length(embedder) BETWEEN 1 AND 255),
+    held        INTEGER NOT NULL CHECK (held BETWEEN 1 AND 32),
+    body        BLOB NOT NULL CHECK (length(body) > 0),
+    PRIMARY KEY (owner, session_id, pack, embedder),
+    FOREIGN KEY (owner, session_id) REFERENCES sessions (owner, session_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
