@@ -2,7 +2,7 @@
 
 import asyncio
 import runpy
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,6 @@ from ricordo.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 WHO = {"app_name": "app", "user_id": "ada"}
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with ricordo.open(tmp_path / "chat.db") as opened:
-        yield opened
 
 
 def text(words: str, role: str = "user") -> types.Content:

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import runpy
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 pytest.importorskip("agents", reason="openai-agents is not installed: scripts/test-integrations")
@@ -23,9 +23,10 @@ import ricordo
 from ricordo import Memory
 from ricordo.errors import StoreUnavailable, ValidationError
 from ricordo.integrations.agents import RicordoSession, instructions
-from ricordo.integrations.agents_items import items_of, kept_as
-from ricordo.limits import Limits
-from ricordo.records import Message
+from ricordo.integrations.agents_items import _check, _said, _surely_fits, items_of, kept_as
+from ricordo.integrations.carrying import export_items, import_items
+from ricordo.limits import Limits, check_metadata
+from ricordo.records import Message, Owner
 from ricordo.stores.memory import MemoryStore
 
 QUIET = RunConfig(tracing_disabled=True)
@@ -50,12 +51,6 @@ items = st.fixed_dictionaries(
         "status": st.just("completed"),
     },
 )
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with ricordo.open(tmp_path / "chat.db") as opened:
-        yield opened
 
 
 def call(number: int, arguments: str = '{"city":"Roma"}') -> dict[str, Any]:
@@ -87,6 +82,18 @@ def test_every_item_can_be_kept_within_any_limits(item: dict[str, Any], size: in
     kept = kept_as(item, Limits(text_bytes=size, metadata_bytes=size))
     assert kept.spilled in (None, item)
     assert len(kept.fields["content"].encode()) <= size
+
+
+@given(items)
+def test_what_is_not_checked_twice_would_pass(item: dict[str, Any]) -> None:
+    """An item that is kept without a look at every part of it is one that every look would let pass."""
+    limits = Limits(text_bytes=16_384, metadata_bytes=16_384)
+    fields = _said(item)
+    if _surely_fits(item, fields, limits):
+        _check(fields, limits)
+        check_metadata("metadata", {"openai.agents": {"item": item}}, limits)
+    else:
+        event("looked at")
 
 
 @given(st.lists(st.sampled_from(["user", "answer", "call", "output", "pop"]), max_size=14), st.integers(1, 6))
@@ -165,6 +172,47 @@ def test_a_large_output_comes_back_whole_and_goes_with_its_session(memory: Memor
         assert await session.pop_item() == large
         await session.clear_session()
         assert await session.get_items() == []
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("how", ["delete", "clear", "turns", "pop"])
+def test_a_large_item_goes_however_its_words_go(memory: Memory, how: str) -> None:
+    """Whoever removes the session, its history or the turn, by whatever way, removes what lies beside it too."""
+
+    async def run() -> None:
+        session = RicordoSession("s", memory, user_id="ada")
+        question = {"role": "user", "content": "leggi"}
+        first, second = call(1, '"' + "x" * 90_000 + '"'), output(1, "\x00é" * 700_000)
+        await session.add_items([question, first, second])
+        assert len(list(export_items(memory, "ada"))) == 2
+        if how == "pop":
+            assert await session.pop_item() == second
+            assert await session.get_items() == [question, first]  # written anew in a turn of its own
+            assert len(list(export_items(memory, "ada"))) == 1
+            memory.session("s", user_id="ada").clear()
+        elif how == "delete":
+            memory.delete_session("s", user_id="ada")
+        elif how == "clear":
+            memory.session("s", user_id="ada").clear()
+        else:
+            memory.store.delete_turns(Owner("default", "ada"), "s", [1])
+        assert list(export_items(memory, "ada")) == []
+        assert await session.get_items() == []
+
+    asyncio.run(run())
+
+
+def test_a_session_with_large_items_is_taken_along(memory: Memory) -> None:
+    """Exported with what lies beside it, a session reads the same in another memory."""
+
+    async def run() -> None:
+        said_here = [{"role": "user", "content": "leggi"}, call(1), output(1, "\x00é" * 700_000), said("fatto")]
+        await RicordoSession("s", memory, user_id="ada").add_items(said_here)
+        with Memory(MemoryStore()) as other:
+            other.import_documents(memory.export("ada"))
+            import_items(other, export_items(memory, "ada"), user_id="ada")
+            assert await RicordoSession("s", other, user_id="ada").get_items() == said_here
 
     asyncio.run(run())
 

@@ -380,9 +380,9 @@ def test_a_failed_replacement_leaves_the_history() -> None:
         assert asyncio.run(attempt()) == _talk(3)
 
 
-def test_first_use_by_many_and_an_empty_batch(tmp_path: Path) -> None:
+def test_first_use_by_many_and_an_empty_batch(url: str) -> None:
     """Many who come first at once find a store, and adding nothing is no error."""
-    with ricordo.open(tmp_path / "chat.db") as memory:
+    with ricordo.open(url) as memory:
 
         async def first(number: int) -> None:
             store = RicordoChatStore(memory, user_id="ada")
@@ -397,22 +397,22 @@ def test_first_use_by_many_and_an_empty_batch(tmp_path: Path) -> None:
         assert sorted(_texts(found)) == sorted(f"hello {number}" for number in range(12))
 
 
-def test_what_is_put_is_on_disk(tmp_path: Path) -> None:
+def test_what_is_put_is_on_disk(url: str) -> None:
     """Nobody has to call persist: another process finds it at once."""
-    with ricordo.open(tmp_path / "chat.db") as memory:
+    with ricordo.open(url) as memory:
         asyncio.run(RicordoChatStore(memory, user_id="ada").add_messages("s", _talk(2)))
-        with ricordo.open(tmp_path / "chat.db") as other:
+        with ricordo.open(url) as other:
             assert asyncio.run(RicordoChatStore(other, user_id="ada").get_messages("s")) == _talk(2)
 
 
-def test_facts_outlive_objects_and_condensation(tmp_path: Path) -> None:
+def test_facts_outlive_objects_and_condensation(url: str) -> None:
     """Facts are in the database: condensing does not touch them and a new object knows them."""
-    with ricordo.open(tmp_path / "chat.db") as memory:
+    with ricordo.open(url) as memory:
         ours = RicordoMemory(memory, user_id="ada", session_id="s")
         ours.put_messages([ChatMessage("My name is Ada."), ChatMessage("Hello.", role="assistant"), *_talk(10)])
         memory.settle()
         memory.session("s", user_id="ada").condense()
-    with ricordo.open(tmp_path / "chat.db") as memory:
+    with ricordo.open(url) as memory:
         assert [fact.text for fact in memory.facts("ada")] == ["Is called Ada"]
 
 

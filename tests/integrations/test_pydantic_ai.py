@@ -2,7 +2,6 @@
 
 import asyncio
 import runpy
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,6 @@ from ricordo.errors import StoreUnavailable, ValidationError
 from ricordo.integrations.pydantic_ai import RicordoConversations, RicordoMemory, recent_turns
 from ricordo.integrations.pydantic_ai_messages import last_turns
 from ricordo.stores.memory import MemoryStore
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with ricordo.open(tmp_path / "chat.db") as opened:
-        yield opened
 
 
 class Scripted:
@@ -155,11 +148,11 @@ def test_a_user_is_required(memory: Memory) -> None:
         RicordoMemory(memory, user_id="")
 
 
-def test_of_two_writers_one_is_told(tmp_path: Path) -> None:
+def test_of_two_writers_one_is_told(url: str) -> None:
     """Two processes that loaded the same revision cannot both save: nothing is overwritten."""
 
     async def run() -> None:
-        with ricordo.open(tmp_path / "a.db") as one, ricordo.open(tmp_path / "a.db") as other:
+        with ricordo.open(url) as one, ricordo.open(url) as other:
             first, second = (RicordoConversations(each, user_id="ada") for each in (one, other))
             await first.save(Conversation(conversation_id="c", messages=[asked("uno")]))
             loaded = [await store.load("c") for store in (first, second)]
