@@ -71,6 +71,28 @@ def test_results_in_any_order_come_to_the_same(order: list[int], data: st.DataOb
     assert (known.info.last_turn, known.info.turn_count) == (len(order), len(order))
 
 
+@given(first=st.integers(1, 60), length=st.integers(1, TURNS), last=st.integers(1, TURNS), more=st.integers(0, 5))
+def test_reading_less_loses_nothing(first: int, length: int, last: int, more: int) -> None:
+    """What is at hand stays though fewer of the newest turns are read, unless others stand there now."""
+    at_hand = AtHand()
+    known = [numbered(number) for number in range(first, first + length)]
+    at_hand.read_tail(ANNA, "s", known, whole=first == 1, since=at_hand.moment)
+    newest = [numbered(number) for number in range(first, first + length + more)][-last:]
+    at_hand.read_tail(ANNA, "s", newest, whole=False, since=at_hand.moment)
+    joined = last >= more
+    kept = at_hand.get(ANNA, "s")
+    assert kept is not None
+    assert [turn.turn_number for turn in kept.turns] == (
+        list(range(first, first + length + more))[-TURNS:] if joined else [turn.turn_number for turn in newest]
+    )
+    assert kept.whole == (joined and first == 1 and length + more <= TURNS)
+    others = [replace(turn, id=f"{turn.id} anew") for turn in newest]
+    at_hand.read_tail(ANNA, "s", others, whole=False, since=at_hand.moment)
+    kept = at_hand.get(ANNA, "s")
+    assert kept is not None
+    assert list(kept.turns) == others
+
+
 numbers = st.sets(st.integers(1, 80))
 
 

@@ -9,10 +9,10 @@ from uuid import uuid4
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from spool_samples import Switched, spooled
+from spool_samples import HASTY, Switched, spooled
 
 from ricordo.errors import StoreUnavailable
-from ricordo.records import Owner, SessionChanges, StoredReceipt
+from ricordo.records import Owner, SessionChanges, StoredReceipt, Turn
 from ricordo.spool.writes import AddMessage, Answer, Append, Update, Write
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.examples import a_message, a_turn, an_answer
@@ -33,13 +33,14 @@ class Outages(RuleBasedStateMachine):
         self.database = Switched(MemoryStore())
         self.asked: list[tuple[str, str]] = []
         self.said: list[Append] = []
-        self.store = spooled(lambda: self.database, self.folder / "spool")
+        self.store = spooled(lambda: self.database, self.folder / "spool", HASTY)
 
     def write(self, write: Write) -> None:
         """Acknowledged or not; if it is, the oracle does it too, and what came back is right where all is known."""
         try:
             given = self.tell(write)
         except StoreUnavailable:
+            self.database.speak()
             assert self.store._line.await_left(10)  # a call that was left may still be done
             if self.was_done(write):
                 write.apply(self.oracle)
@@ -120,25 +121,38 @@ class Outages(RuleBasedStateMachine):
         """The next thing that the database does is done, and nobody is told."""
         self.database.loses_answers = True
 
+    @rule(late=st.booleans())
+    def hush(self, late: bool) -> None:
+        """From now on nobody is answered; what the database was told to do is done, or waits."""
+        self.database.hush(late=late)
+
+    @rule()
+    def speak(self) -> None:
+        self.database.speak()
+
     @rule()
     def restore(self) -> None:
+        self.database.speak()
         self.database.loses_answers = False
         self.database.up = True
 
     @rule(settled=st.booleans())
     def restart(self, settled: bool) -> None:
         """The process ends, at a quiet moment or not, and another one opens the directory."""
+        self.database.speak()  # what a process that is gone had under way comes to an end with it
+        assert self.store._line.await_left(10)
         if settled and self.database.up and not self.database.loses_answers:
             assert self.store.settle(20)
         for part in (self.store._replay.stop, self.store._line.close, self.store._spool.close):
             part()
-        self.store = spooled(lambda: self.database, self.folder / "spool")
+        self.store = spooled(lambda: self.database, self.folder / "spool", HASTY)
 
     @rule()
     def removal_is_lost(self) -> None:
         """The process ends after everything was stored and before any of it was removed from the disk."""
         if self.database.loses_answers:
             return
+        self.database.speak()
         copy = self.folder / str(uuid4())
         with self.store._replay.sending:  # between two removals
             shutil.copytree(self.folder / "spool", copy)
@@ -147,7 +161,7 @@ class Outages(RuleBasedStateMachine):
         self.store.close()
         shutil.rmtree(self.folder / "spool")
         copy.rename(self.folder / "spool")
-        self.store = spooled(lambda: self.database, self.folder / "spool")
+        self.store = spooled(lambda: self.database, self.folder / "spool", HASTY)
 
     def teardown(self) -> None:
         if not hasattr(self, "store"):
@@ -161,6 +175,14 @@ class Outages(RuleBasedStateMachine):
         assert [path.name for path in (self.folder / "spool").glob("*.spool")] == []
         shutil.rmtree(self.folder)
 
+    def read_through(self, session_id: str) -> list[Turn]:
+        """What the store reads; it may only now hear of an outage that was over before anybody had noticed it."""
+        try:
+            return list(self.store.turns(self.owner, session_id))
+        except StoreUnavailable:
+            assert self.store.settle(20)
+            return list(self.store.turns(self.owner, session_id))
+
     def check(self) -> None:
         """The database holds what the oracle holds."""
         assert self.store.state.refused == 0
@@ -168,7 +190,7 @@ class Outages(RuleBasedStateMachine):
             kept = list(self.database.store.turns(self.owner, session_id))
             assert kept == list(self.oracle.turns(self.owner, session_id))
             assert [turn.turn_number for turn in kept] == list(range(1, len(kept) + 1))
-            assert list(self.store.turns(self.owner, session_id)) == kept
+            assert self.read_through(session_id) == kept
             info, wanted = (store.session(self.owner, session_id) for store in (self.database.store, self.oracle))
             assert (info and replace(info, revision=0)) == (wanted and replace(wanted, revision=0))
             wanted_receipts = list(self.oracle.receipts(self.owner, session_id))

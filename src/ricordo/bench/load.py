@@ -139,13 +139,13 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) ->
     outcome.rss_mb.append(_rss(pid))
     beside: list[float] = []
     wall: list[float] = []
-    talks: dict[str, tuple[str, list[tuple[str, int]]]] = {}
+    talks: dict[str, tuple[str, list[tuple[str, int | None]]]] = {}
     until = time.monotonic() + seconds
     chance = random.Random(1)
 
     async def one(number: int) -> None:
         client, user, session = _Client(port), f"user-{number}", None
-        turns: list[tuple[str, int]] = []
+        turns: list[tuple[str, int | None]] = []  # no number: it was not kept, and said so
         asked = 0
         await asyncio.sleep(chance.random() * pace)  # people do not begin all at the same moment
         while time.monotonic() < until:
@@ -180,7 +180,7 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) ->
     first = _Client(port)  # the other was idle for too long
     for user, (session, turns) in talks.items():
         stored = await _stored(first, user, session)
-        outcome.lost += sum(stored.get(turn_id) != number for turn_id, number in turns)
+        outcome.lost += sum(number is None or stored.get(turn_id) != number for turn_id, number in turns)
         outcome.misnumbered += sorted(stored.values()) != list(range(1, len(stored) + 1)) or len(stored) != len(turns)
     outcome.p50_ms, outcome.p99_ms = _percentile(beside, 50), _percentile(beside, 99)
     outcome.wall_p99_ms = _percentile(wall, 99)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from threading import Thread
-from time import perf_counter
+from threading import Event, Thread
+from time import perf_counter, sleep
 
 from rich.console import Console
 from rich.table import Table
@@ -64,8 +64,7 @@ def run(calls: int = 300, threads: int = 4) -> list[Cost]:
                 ("stopped", server.stop, server.start),
                 ("paused", lambda: _signal(server, signal.SIGSTOP), lambda: _signal(server, signal.SIGCONT)),
             ):
-                away()
-                costs.append(timed(situation, store, calls, threads))
+                costs.append(timed(f"{situation}, while they talk", store, calls, threads, meanwhile=away))
                 costs.append(timed(f"{situation}, known by then", store, calls, threads))
                 back()
                 store.settle(60)
@@ -75,20 +74,41 @@ def run(calls: int = 300, threads: int = 4) -> list[Cost]:
     return costs
 
 
-def timed(situation: str, store: Store | SpooledStore, calls: int, threads: int) -> Cost:
-    """The cost of writes and reads by several threads, each in a session of its own."""
+def timed(
+    situation: str,
+    store: Store | SpooledStore,
+    calls: int,
+    threads: int,
+    meanwhile: Callable[[], object] | None = None,
+) -> Cost:
+    """The cost of writes and reads by several threads, each in a session of its own; `meanwhile` comes in between.
+
+    After what happens `meanwhile` as many calls are made again, and those that were under way are counted with them.
+    """
     writes: list[float] = []
     reads: list[float] = []
+    happened = Event()
 
     def talk(session_id: str) -> None:
-        for n in range(calls // threads):
-            turn = a_turn(_ANNA, f"question {n}", session_id=session_id)
-            reads.append(_milliseconds(lambda: store.turns(_ANNA, session_id, last=3)))
-            writes.append(_milliseconds(lambda turn=turn: store.append(turn)))  # type: ignore[misc]
+        left = calls // threads
+        while left:
+            turn = a_turn(_ANNA, f"question {left}", session_id=session_id)
+            before = meanwhile is not None and not happened.is_set()
+            read = _milliseconds(lambda: store.turns(_ANNA, session_id, last=3))
+            write = _milliseconds(lambda turn=turn: store.append(turn))  # type: ignore[misc]
+            if before and not happened.is_set():
+                continue  # nothing has happened yet
+            reads.append(read)
+            writes.append(write)
+            left -= 1
 
     talkers = [Thread(target=talk, args=(f"talk {n}",)) for n in range(threads)]
     for talker in talkers:
         talker.start()
+    if meanwhile:
+        sleep(0.3)
+        happened.set()
+        meanwhile()
     for talker in talkers:
         talker.join()
     writes.sort()

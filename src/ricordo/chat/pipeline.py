@@ -36,6 +36,7 @@ from ricordo.memory import Memory
 from ricordo.records import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, reply
 from ricordo.session import OpenTurn, Session
+from ricordo.spool.hurry import hurried
 from ricordo.verbs.compose import as_chunks
 from ricordo.verbs.ids import new_id
 
@@ -155,13 +156,14 @@ class Chat:
         settings = self.memory.settings
         taught = instructions(talk.language, ("id",))
         model = not isinstance(self.answerer, Reader)
-        context = talk.session.context(
-            talk.request.query,
-            chunks=find,
-            standalone=talk.request.understood_as,
-            system=settings.system_prompt or (taught.system if model else None),
-            format_instructions=settings.format_instructions or (taught.format if model else None),
-        )
+        with hurried():  # what a database does not tell at once, the chat goes without
+            context = talk.session.context(
+                talk.request.query,
+                chunks=find,
+                standalone=talk.request.understood_as,
+                system=settings.system_prompt or (taught.system if model else None),
+                format_instructions=settings.format_instructions or (taught.format if model else None),
+            )
         talk.notes += context.receipt.degraded
         talk.took("compose")
         return context

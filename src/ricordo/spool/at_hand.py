@@ -74,10 +74,18 @@ def with_turn(known: Known, turn: Turn) -> Known:
 
 
 def with_tail(known: Known, turns: Sequence[Turn], *, whole: bool) -> Known:
-    """What is known after the newest turns were read: of what was known before, open turns that are older stay."""
+    """What is known after the newest turns were read.
+
+    Of what was known before, turns stay that stand directly before them, and open ones that are older.
+    """
     first = turns[0].turn_number if turns and not whole else 0
-    older = tuple(turn for turn in known.every if turn.is_open and turn.turn_number < first)
-    return _bounded(replace(known, turns=tuple(turns), whole=whole, apart=older))
+    before = tuple(turn for turn in known.turns if turn.turn_number < first)
+    same = next((turn.id for turn in known.turns if turn.turn_number == first), None)
+    joins = turns[0].id == same if same else bool(before) and before[-1].turn_number == first - 1
+    if not joins:
+        before = ()
+    older = tuple(turn for turn in known.every if turn.is_open and turn.turn_number < first and turn not in before)
+    return _bounded(replace(known, turns=(*before, *turns), whole=whole or (joins and known.whole), apart=older))
 
 
 def _placed(turns: tuple[Turn, ...], turn: Turn) -> tuple[Turn, ...]:

@@ -6,6 +6,7 @@ touches a disk or a database; whoever adds or removes holds the lock of the sess
 
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from threading import Condition, Lock, RLock
 from time import monotonic
@@ -19,13 +20,36 @@ from ricordo.spool.writes import Scope, Write
 STRIPES = 256
 
 
+LEFT = 15.0  # seconds for a call that was left under way: a little more than a store's own patience
+
+
+class UnderWay:
+    """A call that somebody left: until it has ended, nobody knows whether the database has done it."""
+
+    def __init__(self, call: "Future[object]") -> None:
+        self._call, self._until = call, monotonic() + LEFT
+
+    def pending(self, seconds: float = 0.0) -> bool:
+        """Whether it may still be done, after waiting for a moment. One that takes too long is not waited for."""
+        if not self._call.done() and monotonic() < self._until:
+            wait([self._call], seconds)
+        return not self._call.done() and monotonic() < self._until
+
+    @property
+    def result(self) -> object:
+        """What came of it; None if it failed, or was never begun."""
+        call = self._call
+        return None if not call.done() or call.cancelled() or call.exception() else call.result()
+
+
 @dataclass(eq=False)
 class Waiting:
-    """An entry on disk. `sent` tells that it was given to the database at least once."""
+    """An entry on disk. `sent` tells that it was given to the database before, `under_way` that this may go on."""
 
     entry: Entry
     segment: Segment
     sent: bool = False
+    under_way: UnderWay | None = None
 
     @property
     def scope(self) -> Scope:

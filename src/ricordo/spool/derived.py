@@ -1,16 +1,21 @@
 """What is derived from turns (topics, traces, what is known of a person): asked of the database, never spooled.
 
-While the database is away these calls raise StoreUnavailable; whoever derives waits and does it later.
+While the database is away, what every chat asks for is told again as it was last told; the other calls raise
+StoreUnavailable, and whoever derives waits and does it later.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar, cast
 
+from ricordo.errors import StoreUnavailable
 from ricordo.person import FactChange, Flag, FlagState, People, Summary, SummaryKind
 from ricordo.ports import Store
 from ricordo.records import Block, Owner, SessionMark, Trace
+from ricordo.service import Document
 from ricordo.spool.at_hand import AtHand
-from ricordo.spool.line import Line
+from ricordo.spool.line import Line, never
+from ricordo.spool.told import Told
 from ricordo.topics.shelf import TopicChange, TopicShelf
 
 T = TypeVar("T")
@@ -21,9 +26,27 @@ class Derived:
 
     _line: Line
     _at_hand: AtHand
+    _told: Told
 
-    def _ask(self, work: Callable[[Store], T]) -> T:
-        return self._line.call(work)
+    def _ask(self, work: Callable[[Store], T], spares: Callable[[], bool] = never) -> T:
+        return self._line.call(work, spares)
+
+    def _as_told(self, owner: Owner, question: Hashable, work: Callable[[Store], T]) -> T:
+        """The answer, or the last one to the same question while there is no other."""
+        since = self._told.moment
+        try:
+            answer = self._ask(work, lambda: bool(self._told.get(owner, question)))
+        except StoreUnavailable:
+            for last in self._told.get(owner, question):
+                return last  # type: ignore[no-any-return]
+            raise
+        self._told.note(owner, question, answer, since=since)
+        return answer
+
+    def _forget(self, owner: Owner, session_id: str | None = None) -> None:
+        """Let go of what is at hand of a session, or of all of an owner."""
+        self._at_hand.forget(owner, session_id)
+        self._told.forget(owner)
 
     def topics(self, owner: Owner, session_id: str) -> TopicShelf:
         return self._ask(lambda store: store.topics(owner, session_id))
@@ -48,11 +71,11 @@ class Derived:
 
     def delete_turns(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
         gone = self._ask(lambda store: store.delete_turns(owner, session_id, turn_numbers))
-        self._at_hand.forget(owner, session_id)
+        self._forget(owner, session_id)
         return gone
 
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
-        return self._ask(lambda store: store.marks(owner))
+        return self._as_told(owner, "marks", lambda store: store.marks(owner))
 
     def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
         return self._ask(lambda store: store.traces(owner, embedder, session_id))
@@ -64,10 +87,15 @@ class Derived:
         return self._ask(lambda store: store.drop_traces(owner, keep=keep))
 
     def people(self, owner: Owner, agent_id: str) -> People:
-        return self._ask(lambda store: store.people(owner, agent_id))
+        return self._as_told(owner, ("people", agent_id), lambda store: store.people(owner, agent_id))
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
-        return self._ask(lambda store: store.put_facts(owner, agent_id, change))
+        done = self._ask(lambda store: store.put_facts(owner, agent_id, change))
+        if done and change.put:
+            self._told.forget(owner)  # one of them may have been to forget another
+            with suppress(StoreUnavailable):
+                self.people(owner, agent_id)
+        return done
 
     def learned_through(self, owner: Owner, session_id: str) -> int:
         return self._ask(lambda store: store.learned_through(owner, session_id))
@@ -81,24 +109,38 @@ class Derived:
         kind: SummaryKind | None = None,
         limit: int = 50,
     ) -> Sequence[Summary]:
-        return self._ask(
-            lambda store: store.summaries(owner, session_id=session_id, agent_id=agent_id, kind=kind, limit=limit)
+        return self._as_told(
+            owner,
+            ("summaries", session_id, agent_id, kind, limit),
+            lambda store: store.summaries(owner, session_id=session_id, agent_id=agent_id, kind=kind, limit=limit),
         )
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
         return self._ask(lambda store: store.put_summary(owner, summary))
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
-        return self._ask(lambda store: store.flags(owner, state=state, limit=limit))
+        return self._as_told(owner, ("flags", state, limit), lambda store: store.flags(owner, state=state, limit=limit))
 
     def put_flag(self, owner: Owner, flag: Flag) -> bool:
-        return self._ask(lambda store: store.put_flag(owner, flag))
+        done = self._ask(lambda store: store.put_flag(owner, flag))
+        self._told.forget(owner)
+        return done
 
     def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
-        return self._ask(lambda store: store.set_flag(owner, flag_id, state))
+        flag = self._ask(lambda store: store.set_flag(owner, flag_id, state))
+        self._told.forget(owner)
+        return flag
 
     def forget_derived(self, owner: Owner, session_id: str) -> int:
-        return self._ask(lambda store: store.forget_derived(owner, session_id))
+        gone = self._ask(lambda store: store.forget_derived(owner, session_id))
+        self._told.forget(owner)
+        return gone
+
+    def documents(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
+        def read(store: Any) -> Sequence[Document]:
+            return cast(Sequence[Document], store.documents(owner, limit=limit, before=before))
+
+        return self._as_told(owner, ("documents", limit, before), read)
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else the store behind offers: methods go through the line like all the others."""

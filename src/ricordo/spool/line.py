@@ -3,6 +3,7 @@
 In: pieces of work for the store behind the line. Out: their result, or StoreUnavailable within a bounded time, however
 silent the database is. Calls run in threads of the line's own, so that a caller can leave one that hangs; a watch asks
 the database a simple question all the time, on a connection of its own if one is given, and while it is away alone.
+Who can do without the database need not wait until it is known to be away: `Silent` is told as soon as it is doubted.
 """
 
 import os
@@ -16,13 +17,32 @@ from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.ports import Store
 from ricordo.records import Owner
 from ricordo.spool.breaker import Breaker
+from ricordo.spool.hearing import TICK, Hearing
+from ricordo.spool.hurry import in_a_hurry
 from ricordo.spool.pace import Pace
 
 T = TypeVar("T")
 
 THREADS = 64
-STEP = 0.01  # seconds between looks at whether the database is away, for a call that takes long
+STEP = 0.01  # seconds between looks at whether a call that was left has ended
 _NOBODY = Owner("ricordo", "nobody")
+
+
+class Left(StoreUnavailable):
+    """The caller was let go. `call` goes on by itself, and tells one day how it ended."""
+
+    def __init__(self, message: str, call: "Future[object]") -> None:
+        super().__init__(message)
+        self.call = call
+
+
+class Silent(Left):
+    """Nobody is answered just now, and the caller said that it can go on without. Nothing has failed yet."""
+
+
+def never() -> bool:
+    """A caller that needs the database."""
+    return False
 
 
 class Line:
@@ -45,8 +65,10 @@ class Line:
         self._wake, self._closing = Event(), Event()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="ricordo-line")
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="ricordo-probe")
-        self._question: Future[None] | None = None
+        self._question: Future[float] | None = None
+        self._hearing = Hearing()
         self._heard = 0.0  # when the database last answered anything
+        self._rings: set[Event] = set()  # of callers who have waited for a while
         self._left: set[Future[object]] = set()  # calls whose callers have gone
         self._watch = Thread(target=self._watching, name="ricordo-watch", daemon=True)
 
@@ -71,20 +93,46 @@ class Line:
             self._failed("no answer yet", asked=True)
         else:
             self._breaker = Breaker()
+        self._wake.set()
         self._watch.start()
 
-    def call(self, work: Callable[[Store], T]) -> T:
-        """The result of the work, or StoreUnavailable as soon as the database is seen to be away."""
+    @property
+    def in_doubt(self) -> bool:
+        """Whether nobody is answered just now, though the database is not known to be away."""
+        return self._breaker.passes and self._question is not None and self._hearing.doubts(self._pace)
+
+    def call(self, work: Callable[[Store], T], spares: Callable[[], bool] = never) -> T:
+        """The result of the work, or StoreUnavailable as soon as the database is seen to be away.
+
+        A caller that `spares` the database, because it can go on without, hears `Silent` as soon as that is in doubt.
+        """
         store = self._usable()
-        began = monotonic()
         try:
-            future = self._threads.submit(work, store)
+            future = self._threads.submit(self._do, work, store)
         except RuntimeError as error:  # no thread starts after the end of the program has begun
             raise StoreError("the store was closed; open it again") from error
+        return self._told(future, spares)
+
+    def stay(self, left: Silent) -> object:
+        """The result of a call that was left too soon."""
+        return self._told(left.call, never)
+
+    def _told(self, future: "Future[T]", spares: Callable[[], bool]) -> T:
         try:
-            result = self._result(future, began)
+            return self._result(future, spares)
+        except Left:  # whether the database is away is for the watch to say: it may only be slow with this one
+            raise
         except StoreUnavailable as error:
             self._failed(str(error))
+            raise
+
+    def _do(self, work: Callable[[Store], T], store: Store) -> T:
+        try:
+            result = work(store)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            self._heard = monotonic()
             raise
         self._heard = monotonic()
         return result
@@ -126,26 +174,45 @@ class Line:
             raise StoreUnavailable(f"the database is away ({breaker.cause}); try again later")
         return store
 
-    def _result(self, future: "Future[T]", began: float) -> T:
-        try:
-            return future.result(self._pace.suspicion)
-        except TimeoutError:
-            if future.done():
-                return future.result()
-        self._wake.set()
-        while not future.done():
-            if not self._breaker.passes or monotonic() > began + self._pace.longest:
-                break
+    def _result(self, future: "Future[T]", spares: Callable[[], bool]) -> T:
+        began = monotonic()
+        if not self.in_doubt:
             try:
-                return future.result(STEP)
+                return future.result(self._pace.suspicion)
             except TimeoutError:
-                continue
-        if future.done():
-            return future.result()
+                if future.done():
+                    return future.result()
+        ring = Event()
+        self._rings.add(ring)
+        future.add_done_callback(lambda _: ring.set())
+        self._wake.set()
+        try:
+            while True:
+                ring.clear()
+                if future.done():
+                    return future.result()
+                left = began + self._pace.longest - monotonic()
+                if not self._breaker.passes or left <= 0:
+                    break
+                if self.in_doubt and (in_a_hurry() or spares()):
+                    self._leave(future)
+                    raise Silent("the database does not answer just now; try again later", future)  # type: ignore[arg-type]
+                ring.wait(left)
+        finally:
+            self._rings.discard(ring)
         if not future.cancel():
-            self._left.add(future)  # type: ignore[arg-type]
-            future.add_done_callback(self._left.discard)
-        raise StoreUnavailable(f"the database does not answer ({self._breaker.cause or 'too slow'}); try again later")
+            self._leave(future)
+        cause = self._breaker.cause or "too slow"
+        raise Left(f"the database does not answer ({cause}); try again later", future)  # type: ignore[arg-type]
+
+    def _leave(self, future: "Future[T]") -> None:
+        self._left.add(future)  # type: ignore[arg-type]
+        future.add_done_callback(self._left.discard)
+
+    def _ring(self) -> None:
+        """Have everybody who waits look again."""
+        for ring in self._rings.copy():
+            ring.set()
 
     # The watch
 
@@ -155,47 +222,65 @@ class Line:
             self._wake.clear()
             if self._closing.is_set():
                 return
-            answered = self._question is not None and self._question.done()
-            if self._breaker.passes or answered or self._breaker.probe_due(monotonic()):
-                try:
-                    self._look()
-                except RuntimeError:  # no thread starts after the end of the program has begun
-                    return
-                self._closing.wait(STEP)  # many slow calls ask for a look at once; one serves them all
+            try:
+                self._look()
+            except RuntimeError:  # no thread starts after the end of the program has begun
+                return
 
     def _until_next(self) -> float:
-        if self._breaker.passes:
-            return self._pace.interval
-        return max(0.001, self._breaker.probe_at - monotonic())
+        if not self._breaker.passes:
+            return self._pace.interval if self._question else max(0.001, self._breaker.probe_at - monotonic())
+        if self._question:
+            return TICK
+        return self._pace.suspicion if self._rings else self._pace.interval
 
     def _look(self) -> None:
-        """Ask, and take silence for an answer, unless the database has answered somebody else meanwhile."""
-        began = monotonic()
-        if self._question is None:
-            self._question = self._asking.submit(self._ask)
-        question = self._question
-        try:
-            question.result(self._pace.silence)
-        except TimeoutError:
-            if not question.done():
-                if self._heard < began:
-                    self._failed(f"no answer within {round(self._pace.silence * 1000)} ms", asked=True)
-                question.add_done_callback(lambda _: self._wake.set())
-                return
-            self._failed("no answer in time", asked=True)
-        except Exception as error:  # also a schema that is not ours, found when the database came back
-            self._failed(str(error) or type(error).__name__, asked=True)
-        else:
-            with self._lock:
-                before, self._breaker = self._breaker, self._breaker.answered(monotonic())
-            self._tell(before)
-        self._question = None
+        """Ask if it is time to, and take silence for an answer, unless the database answers somebody else."""
+        now, question = monotonic(), self._question
+        if question is None:
+            if self._is_time(now):
+                self._hearing = self._hearing.ask(now)
+                self._question = self._asking.submit(self._ask)
+                self._question.add_done_callback(lambda _: self._wake.set())
+        elif question.done():
+            self._question = None
+            self._judge(question)
+        elif self._breaker.passes:
+            self._hearing = self._hearing.look(now, self._heard)
+            if self._hearing.is_silent(self._pace):
+                self._failed(f"no answer within {round(self._pace.silence * 1000)} ms", asked=True)
+            elif self._hearing.doubts(self._pace):
+                self._ring()
 
-    def _ask(self) -> None:
+    def _is_time(self, now: float) -> bool:
+        if not self._breaker.passes:
+            return self._breaker.probe_due(now)
+        if self._rings and now >= self._heard + self._pace.suspicion:
+            return True
+        return now >= self._hearing.asked + self._pace.interval
+
+    def _judge(self, question: "Future[float]") -> None:
+        try:
+            took = question.result()
+        except Exception as error:  # also a schema that is not ours, found when the database came back
+            self._hearing = self._hearing.stop()
+            self._failed(str(error) or type(error).__name__, asked=True)
+            return
+        self._heard = monotonic()
+        # Once it was away, the answer to a question of before says nothing about what it usually takes.
+        self._hearing = self._hearing.answer(took) if self._breaker.passes else self._hearing.stop()
+        with self._lock:
+            before, self._breaker = self._breaker, self._breaker.answered(monotonic())
+        self._tell(before)
+
+    def _ask(self) -> float:
+        """Ask, and tell how long the answer took."""
         self._open()
         if self._probe is None and self._open_probe is not None:
             self._probe = self._open_probe()
+        began = monotonic()
         (self._probe or self._store).session(_NOBODY, "ping")  # type: ignore[union-attr]
+        return monotonic() - began
 
     def _open(self) -> None:
         if self._store is None:
@@ -215,6 +300,7 @@ class Line:
                 monotonic(), cause, first_pause=self._pace.first_pause, longest_pause=self._pace.longest_pause
             )
         self._tell(before)
+        self._ring()
         self._wake.set()
 
     def _tell(self, before: Breaker) -> None:

@@ -10,6 +10,7 @@ from ricordo.errors import StoreUnavailable
 from ricordo.records import Owner, SessionInfo, StoredReceipt, Turn
 from ricordo.spool.at_hand import Known, select
 from ricordo.spool.derived import Derived
+from ricordo.spool.hurry import in_a_hurry
 from ricordo.spool.pace import Pace
 from ricordo.spool.spool import Spool
 from ricordo.spool.writes import Scope
@@ -35,12 +36,17 @@ class Reading(Derived):
             return self._waiting_turns(scope, last, before, after)
         since = self._at_hand.moment
         try:
-            found = self._ask(lambda store: store.turns(owner, session_id, last=last, before=before, after=after))
+            found = self._ask(
+                lambda store: store.turns(owner, session_id, last=last, before=before, after=after),
+                lambda: self._has_all(scope, last, before, after),
+            )
         except StoreUnavailable:
             if self._spool.backlog.has(scope):
                 return self._waiting_turns(scope, last, before, after)
             known = self._at_hand.get(owner, session_id)
-            if known is None or not (known.turns or known.whole) or (last is None and not known.whole):
+            if known is None or not (known.turns or known.whole):
+                raise
+            if last is None and not self._has_all(scope, last, before, after):
                 raise
             return select(known.turns, last, before, after)
         if before is None and not after and last != 0:
@@ -53,7 +59,8 @@ class Reading(Derived):
         if waiting:
             return waiting
         try:
-            return self._ask(lambda store: store.turn(owner, turn_id))
+            at_hand = self._at_hand.session_of(owner, turn_id) is not None
+            return self._ask(lambda store: store.turn(owner, turn_id), lambda: at_hand)
         except StoreUnavailable:
             known = self._at_hand.get(owner, self._at_hand.session_of(owner, turn_id) or "")
             found = next((turn for turn in known.every if turn.id == turn_id), None) if known else None
@@ -72,7 +79,7 @@ class Reading(Derived):
         if not self._spool.backlog.has(scope):
             since = self._at_hand.moment
             try:
-                info = self._ask(lambda store: store.session(owner, session_id))
+                info = self._ask(lambda store: store.session(owner, session_id), lambda: self._has_fields(scope))
             except StoreUnavailable:
                 known = self._at_hand.get(owner, session_id)
                 if self._known_info(scope) is None and not (known and known.is_new):
@@ -108,7 +115,7 @@ class Reading(Derived):
 
     def notes(self, owner: Owner, session_id: str) -> tuple[str, ...]:
         """What is to be said about a session's memory now, in sentences; empty while all is well."""
-        away = not self._line.breaker.passes
+        away = not self._line.breaker.passes or self._line.in_doubt
         waits = self._spool.backlog.has((owner, session_id))
         base = self._spool.shadow.base((owner, session_id))
         known = base.known if base else self._at_hand.get(owner, session_id)
@@ -129,10 +136,23 @@ class Reading(Derived):
         """What is at hand of a session with waiting writes; the whole of it only if nothing is missing."""
         with self._spool.backlog.lock(scope):
             base = self._spool.shadow.base(scope)
-            if base is not None and (base.whole or last is not None):
+            if base is not None and (base.whole or last is not None or base.reaches(after)):
                 return self._spool.shadow.turns(scope, last, before, after)
         self._settled(*scope)
         return self._ask(lambda store: store.turns(*scope, last=last, before=before, after=after))
+
+    def _has_all(self, scope: Scope, last: int | None, before: int | None, after: int | None) -> bool:
+        """Whether the turns that are asked for are at hand, as far as this process can know."""
+        known = self._at_hand.get(*scope)
+        if known is None or known.whole or self._spool.backlog.has(scope):
+            return known is not None
+        if after is not None and known.turns:
+            return after + 1 >= known.turns[0].turn_number
+        return last is not None and before is None and last <= len(known.turns)
+
+    def _has_fields(self, scope: Scope) -> bool:
+        known = self._at_hand.get(*scope)
+        return known is not None and (known.info is not None or known.is_new)
 
     def _known_info(self, scope: Scope) -> SessionInfo | None:
         with self._spool.backlog.lock(scope):
@@ -150,6 +170,7 @@ class Reading(Derived):
 
         if nothing_waits():
             return
-        patience = self._pace.patience if self._line.breaker.passes else 0.0
-        if not backlog.wait_for(nothing_waits, patience):
+        if not in_a_hurry():
+            backlog.wait_for(lambda: nothing_waits() or not self._line.breaker.passes, self._pace.patience)
+        if not nothing_waits():
             raise StoreUnavailable("writes wait in the spool, which this must not overtake; try again later")

@@ -1,22 +1,24 @@
 """Giving the database what waited for it: the oldest first, one after the other, each until it is stored or refused.
 
-In: a spool and a line that may break at any moment. Out: a spool in which nothing is left but what came since. Before
-it begins after an outage, calls that were left under way are waited for, so that nobody else is still writing the same.
+In: a spool and a line that may break at any moment. Out: a spool in which nothing is left but what came since. A write
+whose own call was left under way is not sent before that call has ended: nobody else is still writing the same, and
+if it was done after all there is nothing to send.
 """
 
 import logging
 from threading import Lock, Thread
 
 from ricordo.errors import StoreUnavailable
-from ricordo.spool.backlog import Waiting
-from ricordo.spool.line import Line
+from ricordo.records import SessionInfo, Turn
+from ricordo.spool.backlog import UnderWay, Waiting
+from ricordo.spool.line import Left, Line
 from ricordo.spool.spool import Spool
 
 log = logging.getLogger("ricordo")
 
 ROUND = 5.0  # seconds of quiet after which spools that others have left are looked for
 PAUSE = 1.0  # seconds before trying again to put a refused write aside, as on a full disk
-LEFT = 15.0  # seconds for calls that were left under way: a little more than a store's own patience
+MOMENT = 0.05  # seconds for a call that is under way, before looking whether the line still holds
 
 
 class Replay:
@@ -46,8 +48,10 @@ class Replay:
                 continue
             if self._stopped:
                 return
-            self._line.await_left(LEFT)
             while self._ready() and not self._stopped:
+                first = self._backlog.first()
+                if first is None or (first.under_way and first.under_way.pending(MOMENT)):
+                    continue
                 with self.sending:
                     self._send_first()
 
@@ -63,15 +67,21 @@ class Replay:
 
     def _send_first(self) -> None:
         waiting = self._backlog.first()
-        if waiting is None:
+        if waiting is None or (waiting.under_way and waiting.under_way.pending()):
             return
         if self._spool.was_erased(waiting):
             self._spool.forget(waiting.scope[0])
             return
+        done = waiting.under_way.result if waiting.under_way else None
+        if isinstance(done, Turn | SessionInfo):
+            self._spool.stored(waiting, done)
+            return
         write, unsure = waiting.entry.write, waiting.unsure
-        waiting.sent = True
+        waiting.sent, waiting.under_way = True, None
         try:
             result = self._line.call(lambda store: write.apply(store, unsure=unsure))
+        except Left as left:
+            waiting.under_way = UnderWay(left.call)
         except StoreUnavailable:
             return  # it stays the first one
         except Exception as error:

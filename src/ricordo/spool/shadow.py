@@ -32,6 +32,11 @@ class Base:
     revision: int = 0
     shown: int = 0
 
+    def reaches(self, after: int | None) -> bool:
+        """Whether nothing is missing of the turns after a number."""
+        turns = self.known.turns if self.known else ()
+        return after is not None and bool(turns) and after + 1 >= turns[0].turn_number
+
 
 class Shadow:
     """The sessions with waiting writes, in a store of their own."""

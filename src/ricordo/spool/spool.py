@@ -15,7 +15,7 @@ from ricordo.errors import DamageError, NotFoundError, StoreUnavailable
 from ricordo.ports import Store
 from ricordo.records import Owner, SessionInfo, Turn
 from ricordo.spool.at_hand import AtHand
-from ricordo.spool.backlog import Backlog, Waiting
+from ricordo.spool.backlog import Backlog, UnderWay, Waiting
 from ricordo.spool.codec import Entry, decode, encode, owner_of
 from ricordo.spool.erasures import Erasures
 from ricordo.spool.frames import Found
@@ -41,7 +41,7 @@ class Spool:
         self.refusals = len(self.refused.records())
         self.last_refusal = ""
 
-    def keep(self, write: Write, *, unsure: bool) -> Turn | SessionInfo:
+    def keep(self, write: Write, *, unsure: bool, under_way: UnderWay | None = None) -> Turn | SessionInfo:
         """Acknowledge a write: on disk, in its place behind what waits, and readable. Returns what it will make."""
         with self.backlog.lock(write.scope):
             self.shadow.open(write.scope, self._at_hand.get(*write.scope))
@@ -49,7 +49,8 @@ class Spool:
             try:
                 placed, result = self.shadow.apply(write)
                 entry = Entry(placed, self._now(), unsure)
-                self.backlog.add(Waiting(entry, self.segments.append(encode(entry))))
+                segment = self.segments.append(encode(entry))
+                self.backlog.add(Waiting(entry, segment, under_way=under_way))
             except NotFoundError as error:
                 self._unused(write.scope)
                 if base is not None and base.whole:

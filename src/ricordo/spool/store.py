@@ -12,19 +12,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar, cast
 
-from ricordo.errors import ConflictError, StoreError, StoreUnavailable
+from ricordo.errors import ConflictError, RicordoError, StoreError, StoreUnavailable
 from ricordo.ports import Store
 from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.reports import Damage, Expired, StoreStats
 from ricordo.spool.at_hand import AtHand
+from ricordo.spool.backlog import UnderWay
 from ricordo.spool.breaker import Breaker
-from ricordo.spool.line import Line
+from ricordo.spool.line import Left, Line, Silent
 from ricordo.spool.pace import Pace
 from ricordo.spool.reading import Reading
 from ricordo.spool.replay import Replay
 from ricordo.spool.spool import Spool
 from ricordo.spool.state import SpoolState
-from ricordo.spool.writes import AddMessage, Answer, Append, Update, Write
+from ricordo.spool.told import Told
+from ricordo.spool.writes import AddMessage, Answer, Append, Scope, Update, Write
 
 T = TypeVar("T")
 log = logging.getLogger("ricordo")
@@ -53,7 +55,7 @@ class SpooledStore(Reading):
         self._since: datetime | None = None
         self._last_error = ""
         self._closed = False
-        self._at_hand = AtHand()
+        self._at_hand, self._told = AtHand(), Told()
         self._spool = Spool(Path(directory), scratch, self._at_hand)
         self._line = Line(open_store, open_probe, self._pace, self._line_changed)
         self._replay = Replay(self._spool, self._line)
@@ -125,42 +127,72 @@ class SpooledStore(Reading):
         return cast(Turn, self._write(AddMessage(turn), lambda store: store.add_message(turn)))
 
     def update_session(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
-        scope = (owner, session_id)
+        scope, under_way = (owner, session_id), None
+
+        def knows() -> bool:
+            return self._known_info(scope) is not None
+
         if not self._spool.backlog.has(scope):
             try:
-                changed = self._ask(lambda store: store.update_session(owner, session_id, changes))
-            except StoreUnavailable:
+                changed = self._ask(lambda store: store.update_session(owner, session_id, changes), knows)
+            except StoreUnavailable as error:
                 if self._known_info(scope) is None:
                     raise
+                under_way = _left_by(error)
             else:
                 self._spool.passed(scope, changed)
                 return changed
-        return cast(SessionInfo, self._spool.keep(Update(owner, session_id, changes), unsure=True))
+        write = Update(owner, session_id, changes)
+        return cast(SessionInfo, self._spool.keep(write, unsure=True, under_way=under_way))
 
     def _write(self, write: Write, work: Callable[[Store], T]) -> T | Turn | SessionInfo:
-        """Through the line if nothing of the session waits; else, or if the line breaks, into the spool."""
+        """Through the line if nothing of the session waits; else, or if the line breaks, into the spool.
+
+        A line that is silent for a moment may yet do it: it is kept in the spool all the same, and acknowledged from
+        there, with the call that is under way. It is sent once more if that call fails, and only after it has ended.
+        """
         self._check_process()
-        sent = False
-        if not self._spool.backlog.has(write.scope):
+        scope, sent, under_way = write.scope, False, None
+        if not self._spool.backlog.has(scope):
             sent = self._line.breaker.passes
             try:
-                done = self._line.call(work)
+                done = self._line.call(work, lambda: self._counts_on(scope))
+            except Silent as silent:
+                return self._beside(write, silent)
             except StoreUnavailable as error:
                 self._note_away(write, error, sent=sent)
+                under_way = _left_by(error)
             else:
-                if isinstance(done, Turn):
-                    self._spool.passed(write.scope, done)
-                return done
-        return self._spool.keep(write, unsure=sent)
+                return self._done(scope, done)
+        return self._spool.keep(write, unsure=sent, under_way=under_way)
+
+    def _beside(self, write: Write, silent: Silent) -> Turn | SessionInfo:
+        """Keep a write whose call is under way; where that cannot be, the call is waited for after all."""
+        try:
+            return self._spool.keep(write, unsure=True, under_way=UnderWay(silent.call))
+        except RicordoError:
+            return self._done(write.scope, cast(Turn, self._line.stay(silent)))
+
+    def _done(self, scope: Scope, done: T) -> T:
+        if isinstance(done, Turn):
+            self._spool.passed(scope, done)
+        return done
+
+    def _counts_on(self, scope: Scope) -> bool:
+        """Whether what is at hand of a session tells the number of its next turn."""
+        known = self._at_hand.get(*scope)
+        return known is not None and (known.whole or bool(known.turns) or known.info is not None)
 
     def _expecting(self, write: Append, expected: int) -> Turn:
         """A write that counts on a number: while it must wait, on the number that follows what is at hand."""
+        under_way = None
         if not self._spool.backlog.has(write.scope):
             sent = self._line.breaker.passes
             try:
                 kept = self._ask(lambda store: store.append(write.turn, expected=expected, receipt=write.receipt))
             except StoreUnavailable as error:
                 self._note_away(write, error, sent=sent)
+                under_way = _left_by(error)
             else:
                 self._spool.passed(write.scope, kept)
                 return kept
@@ -171,7 +203,7 @@ class SpooledStore(Reading):
                 f"turn_number {expected} is not the next of session {write.turn.session_id!r}, as far as can be told "
                 "while the database is away; read the session again or leave the number out"
             )
-        return cast(Turn, self._spool.keep(write, unsure=True))
+        return cast(Turn, self._spool.keep(write, unsure=True, under_way=under_way))
 
     def _shadow_turn(self, turn: Turn) -> Turn | None:
         return self._spool.shadow.turn(turn.owner, turn.id)
@@ -185,19 +217,19 @@ class SpooledStore(Reading):
     def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
         self._settled(session.owner, session.id)
         result = self._line.direct(lambda store: store.load(session, turns))
-        self._at_hand.forget(session.owner, session.id)
+        self._forget(session.owner, session.id)
         return result
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
         self._settled(owner, session_id)
         gone = self._line.direct(lambda store: store.clear(owner, session_id))
-        self._at_hand.forget(owner, session_id)
+        self._forget(owner, session_id)
         return gone
 
     def delete_session(self, owner: Owner, session_id: str) -> int | None:
         self._settled(owner, session_id)
         gone = self._line.direct(lambda store: store.delete_session(owner, session_id))
-        self._at_hand.forget(owner, session_id)
+        self._forget(owner, session_id)
         return gone
 
     def expire(
@@ -208,7 +240,7 @@ class SpooledStore(Reading):
             lambda store: store.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=batch)
         )
         if expired.turns or expired.sessions:
-            self._at_hand.forget(owner)
+            self._forget(owner)
         return expired
 
     def erase(self, owner: Owner) -> dict[str, int]:
@@ -218,11 +250,16 @@ class SpooledStore(Reading):
                 f"user {owner.user_id!r} cannot be erased while the database is away; nothing was removed, try later"
             )
         with self._replay.sending:
+            if not self._line.await_left(self._pace.patience):
+                raise StoreUnavailable(
+                    f"user {owner.user_id!r} cannot be erased while calls are under way that might write; nothing was "
+                    "removed, try later"
+                )
             spooled = self._spool.erase(owner)
-            self._at_hand.forget(owner)
+            self._forget(owner)
             removed = self._line.direct(lambda store: store.erase(owner))
             spooled += self._spool.erase(owner)  # what came in between
-            self._at_hand.forget(owner)
+            self._forget(owner)
         return removed | ({"spooled": spooled} if spooled else {})
 
     def owners(self, tenant_id: str) -> Iterator[Owner]:
@@ -286,3 +323,8 @@ class SpooledStore(Reading):
             raise StoreError(f"{self.location} was closed; open it again")
         if self._process != os.getpid():
             raise StoreError(f"{self.location} was opened before this process was forked; open it again in the child")
+
+
+def _left_by(error: StoreUnavailable) -> UnderWay | None:
+    """The call that an error leaves under way."""
+    return UnderWay(error.call) if isinstance(error, Left) else None

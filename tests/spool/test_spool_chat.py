@@ -1,0 +1,89 @@
+"""A chat whose database is away, or falls silent in the middle of a question: it answers as before."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from spool_samples import HASTY, Switched, spooled
+
+from ricordo.chat.library import Library, library_of
+from ricordo.chat.pipeline import Chat
+from ricordo.chat.request import ChatRequest
+from ricordo.errors import StoreUnavailable
+from ricordo.memory import Memory
+from ricordo.ports import WholeStore
+from ricordo.presets import settings_from
+from ricordo.records import Owner
+from ricordo.spool import SpooledStore
+from ricordo.spool.hurry import hurried
+from ricordo.stores.memory import MemoryStore
+from ricordo.testing.examples import a_turn, an_owner
+
+TEXT = "# Fugues\n\nA fugue has a subject and an answer.\n\n# Canons\n\nA canon repeats one melody in every voice.\n"
+
+
+@pytest.fixture
+def database() -> Switched:
+    """A database with a switch and a voice."""
+    return Switched(MemoryStore())
+
+
+@pytest.fixture
+def store(database: Switched, tmp_path: Path) -> Iterator[SpooledStore]:
+    """A spooled store before it."""
+    store = spooled(lambda: database, tmp_path / "spool", HASTY)
+    yield store
+    database.up = True
+    database.speak()
+    store.close()
+
+
+@pytest.fixture
+def chat(store: SpooledStore) -> Chat:
+    """A chat with a document, over the spooled store."""
+    whole = cast(WholeStore, store)
+    memory = Memory(whole, settings_from({"embedder": "light", "locale": "en"}, {}))
+    library = Library(memory, whole)
+    library.add(library_of(memory.settings.tenant_id), "Counterpoint", TEXT)
+    return Chat(memory, passages=library)
+
+
+@pytest.mark.parametrize("how", ["away", "silent"])
+def test_a_chat_goes_on_as_before(chat: Chat, database: Switched, how: str) -> None:
+    """History and documents are there for the next questions, the turns are kept, and all is stored in the end."""
+    first = chat.ask(ChatRequest("What does a fugue have?", "anna"))
+    session_id = first.session_id
+    second = chat.ask(ChatRequest("What does a canon repeat?", "anna", session_id=session_id))
+    assert second.metadata["citations"]
+    assert chat.memory.settle(20)
+    if how == "away":
+        database.up = False
+    else:
+        database.hush()
+    third = chat.ask(ChatRequest("What does a fugue have besides a subject?", "anna", session_id=session_id))
+    fourth = chat.ask(ChatRequest("What does a canon repeat in every voice?", "anna", session_id=session_id))
+    assert [third.metadata["turn_number"], fourth.metadata["turn_number"]] == [3, 4]
+    assert fourth.metadata["citations"]
+    context = chat.memory.session(session_id, user_id="anna").context("And then?")
+    assert "one melody" in str(context.messages)
+    assert not any("history" in note or "chunks" in note for note in fourth.metadata["degraded"])
+    database.up = True
+    database.speak()
+    assert chat.memory.store.settle(20)  # type: ignore[attr-defined]
+    kept = database.store.turns(Owner("default", "anna"), session_id)
+    assert [turn.turn_number for turn in kept] == [1, 2, 3, 4]
+    assert [turn.response for turn in kept] == [each.message for each in (first, second, third, fourth)]
+
+
+def test_whoever_is_in_a_hurry_is_told_at_once(store: SpooledStore, database: Switched) -> None:
+    """What is not at hand is not waited for in a hurry, while nobody is answered or while writes wait."""
+    anna = an_owner()
+    store.append(a_turn(anna, "first"))
+    database.hush()
+    with hurried(), pytest.raises(StoreUnavailable, match="just now"):
+        store.topics(anna, "lesson")
+    store.append(a_turn(anna, "second"))
+    assert store.state.depth == 1
+    with hurried(), pytest.raises(StoreUnavailable, match="overtake"):
+        store.sessions(anna, limit=3)
