@@ -9,7 +9,7 @@ from ricordo.bench.archive import main, run
 
 
 def test_a_run_reports_each_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The bench reads recall/*.jsonl and reports each block size that the data fills."""
+    """The bench reads recall/*.jsonl, reports each block size that it fills, and can keep a line for each block."""
     folder = tmp_path / "recall"
     folder.mkdir()
     units = [{"text": f"Ciao, questo è il messaggio {number}, che cosa ne pensi?"} for number in range(25)]
@@ -21,3 +21,10 @@ def test_a_run_reports_each_size(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert json.loads(capsys.readouterr().out)[0]["data"] == "mine"
     assert main(["--data", str(tmp_path)]) == 0
     assert "restore" in capsys.readouterr().out
+    assert main(["--data", str(tmp_path), "--json", "--save", str(tmp_path / "raw")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    raw = [json.loads(line) for line in (tmp_path / "raw").read_text(encoding="utf-8").splitlines()]
+    assert [(each["messages"], each["block"]) for each in raw] == [(10, 0), (10, 1), (20, 0)]
+    assert told[0]["block"] == pytest.approx(
+        (raw[0]["yardstick_bytes"] + raw[1]["yardstick_bytes"]) / (raw[0]["block_bytes"] + raw[1]["block_bytes"])
+    )

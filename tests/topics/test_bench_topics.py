@@ -74,3 +74,23 @@ def test_a_run_reports_every_splitter(tmp_path: Path, capsys: pytest.CaptureFixt
     assert json.loads(capsys.readouterr().out)["figures"][3]["splitter"] == "topics"
     assert main(["--data", str(tmp_path), "--embedder", "light"]) == 0
     assert "lexical" in capsys.readouterr().out
+
+
+def test_raw_results_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One JSON line a dialogue and splitter says where it was cut; their means are the figures of the report."""
+    folder = tmp_path / "segment"
+    folder.mkdir()
+    rows = [{"utterances": ["ciao", "come stai?", "bene", "che ore sono?"], "boundaries": [0, 0, 0, 1]}] * 3
+    (folder / "mine.jsonl").write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    arguments = ["--data", str(tmp_path), "--embedder", "light", "--json", "--save", str(tmp_path / "raw")]
+    assert main(arguments) == 0
+    report = json.loads(capsys.readouterr().out)
+    raw = [json.loads(line) for line in (tmp_path / "raw").read_text(encoding="utf-8").splitlines()]
+    assert [(each["splitter"], each["dialogue"]) for each in raw[:4]] == [
+        ("none", 0), ("none", 1), ("none", 2), ("even split", 0),
+    ]  # fmt: skip
+    assert all(each["true"] == [3] for each in raw)
+    assert [each["found"] for each in raw[:4]] == [[], [], [], [2]]
+    for row in report["figures"]:
+        mine = [each["pk"] for each in raw if each["splitter"] == row["splitter"]]
+        assert row["pk"] == pytest.approx(100 * sum(mine) / len(mine))

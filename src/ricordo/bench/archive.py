@@ -11,7 +11,7 @@ import json
 import random
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -31,6 +31,19 @@ MOST_BLOCKS = 60
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """One block (counted from 0) of so many messages: its bytes beside those of the yardstick and of gzip."""
+
+    data: str
+    messages: int
+    block: int
+    yardstick_bytes: int
+    gzip6_bytes: int
+    block_bytes: int
+    unpack_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """One data set cut in blocks of one size: ratios (yardstick bytes per compressed byte) and milliseconds a block."""
 
@@ -47,6 +60,7 @@ class Figures:
     pack_ms: float
     unpack_p50_ms: float
     unpack_p99_ms: float
+    each: tuple[Weighed, ...] = ()
 
 
 def run(data: Path, *, sizes: Sequence[int] = SIZES, most_blocks: int = MOST_BLOCKS) -> tuple[Figures, ...]:
@@ -95,14 +109,20 @@ def measure(name: str, size: int, blocks: Sequence[Sequence[Message]]) -> Figure
     begun = time.perf_counter()
     packed = [pack(block) for block in blocks]
     pack_ms = (time.perf_counter() - begun) * 1000 / len(blocks)
-    spent = [_restore_ms(block) for block in packed for _ in range(3)]
+    timed = [[_restore_ms(block) for _ in range(3)] for block in packed]
+    spent = [milliseconds for times in timed for milliseconds in times]
+    zipped = [len(gzip.compress(text, 6)) for text in yardsticks]
+    each = (
+        Weighed(name, size, number, len(yardsticks[number]), zipped[number], len(block), min(timed[number]))
+        for number, block in enumerate(packed)
+    )
     header = len(pack(())) - len(encode(()))
     return Figures(
         data=name,
         messages=size,
         blocks=len(blocks),
         yardstick_bytes=total,
-        gzip6=total / sum(len(gzip.compress(text, 6)) for text in yardsticks),
+        gzip6=total / sum(zipped),
         gzip6_all_fields=total / sum(len(gzip.compress(_all_fields(block), 6)) for block in blocks),
         zstd3=total / sum(len(zstandard.compress(text, 3)) for text in yardsticks),
         zstd19=total / sum(len(zstandard.compress(text, 19)) for text in yardsticks),
@@ -111,6 +131,7 @@ def measure(name: str, size: int, blocks: Sequence[Sequence[Message]]) -> Figure
         pack_ms=pack_ms,
         unpack_p50_ms=float(np.percentile(spent, 50)),
         unpack_p99_ms=float(np.percentile(spent, 99)),
+        each=tuple(each),
     )
 
 
@@ -135,16 +156,20 @@ def _restore_ms(block: bytes) -> float:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """`ricordo bench archive --data DIR`."""
+    """`ricordo bench archive --data DIR`; `--save` keeps one JSON line a block."""
     parser = argparse.ArgumentParser(prog="ricordo bench archive", description="Compression ratio and speed.")
     parser.add_argument("--data", type=Path, required=True, help="folder that holds recall/*.jsonl")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--save", type=Path, help="file for the raw results: one JSON line a block")
     options = parser.parse_args(argv)
     if not any((options.data / "recall").glob("*.jsonl")):
         parser.error(f"no recall/*.jsonl in {options.data}: name a folder that holds them")
     figures = run(options.data)
+    if options.save:
+        raw = (json.dumps(asdict(block)) + "\n" for row in figures for block in row.each)
+        options.save.write_text("".join(raw), encoding="utf-8")
     if options.json:
-        print(json.dumps([asdict(row) for row in figures], indent=2))
+        print(json.dumps([asdict(replace(row, each=())) for row in figures], indent=2))
     else:
         _print(figures)
     return 0

@@ -12,7 +12,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -56,6 +56,19 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """One dialogue (counted from 0) by one splitter: where it was cut, where it should have been, Pk, WindowDiff."""
+
+    data: str
+    splitter: str
+    dialogue: int
+    found: tuple[int, ...]
+    true: tuple[int, ...]
+    pk: float
+    window_diff: float
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All figures, and the milliseconds to match one message against twenty topics (median, 99th percentile)."""
 
@@ -63,11 +76,13 @@ class Report:
     figures: tuple[Figures, ...]
     match_p50_ms: float
     match_p99_ms: float
+    splits: tuple[Split, ...] = ()
 
 
 def run(data: Path, embedder: Embedder, *, limit: int | None = None, quiet: bool = True) -> Report:
     """Segment every file of `data`/segment (the first `limit` dialogues of each) and time the matching."""
     figures: list[Figures] = []
+    raw: list[Split] = []
     scale = scale_for(embedder.name)
     for path in sorted((data / "segment").glob("*.jsonl")):
         dialogues = list(read_dialogues(path))[:limit]
@@ -80,8 +95,9 @@ def run(data: Path, embedder: Embedder, *, limit: int | None = None, quiet: bool
             ("topics", ours),
         ]
         figures.extend(measure(path.stem, name, dialogues, found) for name, found in splits)
+        raw.extend(each for name, found in splits for each in one_by_one(path.stem, name, dialogues, found))
     p50, p99 = match_milliseconds(embedder)
-    return Report(embedder.name, tuple(figures), p50, p99)
+    return Report(embedder.name, tuple(figures), p50, p99, tuple(raw))
 
 
 def read_dialogues(path: Path) -> Iterator[Dialogue]:
@@ -179,6 +195,16 @@ def measure(data: str, splitter: str, dialogues: Sequence[Dialogue], found: Sequ
     )
 
 
+def one_by_one(
+    data: str, splitter: str, dialogues: Sequence[Dialogue], found: Sequence[Sequence[bool]]
+) -> Iterator[Split]:
+    """What one splitter made of each dialogue."""
+    for number, (dialogue, marks) in enumerate(_both(dialogues, found)):
+        cuts, true = (tuple(at for at, mark in enumerate(each) if at and mark) for each in (marks, dialogue.boundaries))
+        shares = pk(dialogue.boundaries, marks), window_diff(dialogue.boundaries, marks)
+        yield Split(data, splitter, number, cuts, true, *shares)
+
+
 def _both(dialogues: Sequence[Dialogue], found: Sequence[Sequence[bool]]) -> Iterable[tuple[Dialogue, Sequence[bool]]]:
     return zip(dialogues, found, strict=True)
 
@@ -222,18 +248,21 @@ def match_milliseconds(embedder: Embedder, *, topics: int = 20, rounds: int = 30
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """`ricordo bench topics --data DIR [--embedder NAME]`."""
+    """`ricordo bench topics --data DIR [--embedder NAME]`; `--save` keeps one JSON line a dialogue and splitter."""
     parser = argparse.ArgumentParser(prog="ricordo bench topics", description="Segmentation quality and matching time.")
     parser.add_argument("--data", type=Path, required=True, help="folder that holds segment/*.jsonl")
     parser.add_argument("--embedder", default="auto", help="auto, bilingual, arctic, multilingual, light or URL#MODEL")
     parser.add_argument("--limit", type=int, help="only the first N dialogues of each file")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--save", type=Path, help="file for the raw results: one JSON line a dialogue and splitter")
     options = parser.parse_args(argv)
     if not any((options.data / "segment").glob("*.jsonl")):
         parser.error(f"no segment/*.jsonl in {options.data}: name a folder that holds them")
     report = run(options.data, choose(options.embedder).embedder, limit=options.limit, quiet=options.json)
+    if options.save:
+        options.save.write_text("".join(json.dumps(asdict(each)) + "\n" for each in report.splits), encoding="utf-8")
     if options.json:
-        print(json.dumps(asdict(report), indent=2))
+        print(json.dumps(asdict(replace(report, splits=())), indent=2))
     else:
         _print(report)
     return 0

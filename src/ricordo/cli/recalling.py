@@ -48,7 +48,7 @@ def search(options: Options, output: Output) -> int:
 
 def embed(options: Options, output: Output) -> int:
     """Make every vector with the embedder that is set now."""
-    with open_memory(options) as memory, output.progress("users") as step:
+    with open_memory(options) as memory, output.progress("embedding") as step:
         turns = memory.embed_again(progress=step)
         embedder = memory.stats().embedder
     output.document({"turns": turns, "embedder": embedder}, f"embedded {turns:,} turns with {embedder}")
