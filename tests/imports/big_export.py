@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import ricordo
+from ricordo.counters import counter_for
 from ricordo.importing import bring_in
 from ricordo.imports import Imported, read
 from ricordo.stores.sqlite import SqliteStore
@@ -68,6 +69,8 @@ def main() -> None:
     """Write, read or bring in, and tell."""
     what, size, folder = sys.argv[1], int(sys.argv[2]) * 1024 * 1024, Path(sys.argv[3])
     path = folder / "conversations.json"
+    settings = ricordo.Settings()
+    counter_for(settings.model, settings.locale.code).count("What every memory at work has loaded.")
     before, begun, worked = _peak(), time.perf_counter(), time.process_time()
     told = {}
     if what == "write":
@@ -77,7 +80,7 @@ def main() -> None:
         told = {"conversations": len(lengths), "turns": sum(lengths)}
     else:
         # Without the work beside the chat, which begins after any import and takes its own time.
-        with ricordo.Memory(SqliteStore(folder / "memory.db"), ricordo.Settings()) as memory:
+        with ricordo.Memory(SqliteStore(folder / "memory.db"), settings) as memory:
             memory.rest()
             report = bring_in(memory, path, user_id="anna")
         told = {"conversations": report.sessions_added, "turns": report.turns_added}

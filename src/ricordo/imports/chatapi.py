@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said
+from ricordo.imports.conversation import Conversation, Problem, Said, unread
 from ricordo.imports.values import call, calls_of, content_of, identifier, listed, mapping, moment, rest, role_of, text
 from ricordo.records import Json, canonical
 
@@ -91,6 +91,7 @@ def message_list(value: Any, place: str, fallback: str) -> Conversation | Proble
         tags=tuple(tag for each in listed(fields.get("tags")) if (tag := identifier(each))),
         metadata=dict(mapping(fields.get("metadata"))),
         raw=rest(fields, *_CONVERSATION, "created_at", "createdAt", "timestamp", "create_time"),
+        unread=unread(place, enumerate(found)),
     )
 
 
@@ -112,6 +113,7 @@ def sharegpt(value: Any, place: str, fallback: str) -> Conversation | Problem | 
         title=text(fields.get("title")),
         created_at=_dated(fields),
         raw=rest(fields, "id", "conversation_id", "conversations", "items", "title"),
+        unread=unread(place, enumerate(found)),
     )
 
 
@@ -120,7 +122,9 @@ def chat_store(key: str, value: Any, place: str) -> Conversation | Problem | Non
     if not isinstance(value, list):
         return Problem(place, "is not a list of messages")
     path = tuple(said_in_api(mapping(each), f"#{n}", None) for n, each in enumerate(value) if mapping(each))
-    return Conversation(id=key, place=place, paths=(path,), metadata={"key": key})
+    return Conversation(
+        id=key, place=place, paths=(path,), metadata={"key": key}, unread=unread(place, enumerate(value))
+    )
 
 
 def langchain_said(value: Any, name: str, at: datetime | None) -> Said | None:

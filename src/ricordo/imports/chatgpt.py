@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said
+from ricordo.imports.conversation import Conversation, Problem, Said, unread
 from ricordo.imports.tree import branches, nearest, without
 from ricordo.imports.values import call, content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
 from ricordo.records import Json
@@ -69,6 +69,7 @@ def chatgpt(value: Any, place: str, fallback: str) -> Conversation | Problem | N
         updated_at=moment(fields.get("update_time")),
         metadata={"model": identifier(fields.get("default_model_slug")) or None},
         raw=rest(fields, *_KNOWN, "default_model_slug"),
+        unread=unread(place, nodes.items()),
     )
 
 

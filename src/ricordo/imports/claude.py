@@ -7,7 +7,7 @@ order of the talk. Thinking is kept beside the message, tools as calls and resul
 from collections.abc import Iterator
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said
+from ricordo.imports.conversation import Conversation, Problem, Said, unread
 from ricordo.imports.tree import branches
 from ricordo.imports.values import call, content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
 from ricordo.records import Json
@@ -32,6 +32,7 @@ def claude(value: Any, place: str, fallback: str) -> Conversation | Problem | No
         created_at=moment(fields.get("created_at")),
         updated_at=moment(fields.get("updated_at")),
         raw=rest(fields, *_KNOWN),
+        unread=unread(place, enumerate(fields["chat_messages"])),
     )
 
 

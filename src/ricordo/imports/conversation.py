@@ -4,7 +4,7 @@ In: nothing. Out: the records between a foreign format and our documents. A read
 order; how messages become turns, and under which ids, is decided once for all formats in `ricordo.imports.document`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -47,7 +47,8 @@ class Said:
 class Conversation:
     """One conversation. `paths` are the branch that was last shown, then the others from where they leave it.
 
-    `notes` tells that the order of its messages means nothing: what is new may simply be added at the end.
+    `notes` tells that the order of its messages means nothing: what is new may simply be added at the end. `unread`
+    are the problems with what stands among its messages and is none.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Conversation:
     metadata: Json = field(default_factory=dict)
     raw: Json = field(default_factory=dict)
     notes: bool = False
+    unread: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +72,9 @@ class Imported:
     place: str
     document: Mapping[str, Any]
     notes: bool = False
+
+
+def unread(place: str, messages: Iterable[tuple[int | str, Any]]) -> tuple[Problem, ...]:
+    """A problem for each of the numbered or named things that should be a message and is no object."""
+    found = [name for name, message in messages if not isinstance(message, Mapping)]
+    return tuple(Problem(f"{place}, message {name!r}", "is not a message: expected an object") for name in found)

@@ -132,6 +132,7 @@ def _written(found: Conversation | Problem, terms: Terms) -> Iterator[Imported |
     if isinstance(found, Problem):
         yield found
     else:
+        yield from found.unread
         yield from documents(found, terms)
 
 

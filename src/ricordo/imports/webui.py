@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ricordo.imports.chatapi import said_in_api
-from ricordo.imports.conversation import Conversation, Problem, Said
+from ricordo.imports.conversation import Conversation, Problem, Said, unread
 from ricordo.imports.tree import branches
 from ricordo.imports.values import content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
 from ricordo.records import Json
@@ -51,6 +51,7 @@ def open_webui(value: Any, place: str, fallback: str) -> Conversation | Problem 
             **rest(fields, *_WEBUI),
             **rest(chat, "history", "messages", "title", "models", "tags", "timestamp", "id"),
         },
+        unread=unread(place, mapping(history.get("messages")).items() or enumerate(listed(chat.get("messages")))),
     )
 
 
@@ -88,6 +89,7 @@ def librechat(value: Any, place: str, fallback: str) -> Conversation | Problem |
         created_at=moment(fields.get("createdAt")),
         updated_at=moment(fields.get("updatedAt")),
         raw=rest(fields, *_LIBRE, "createdAt", "updatedAt"),
+        unread=unread(place, enumerate(listed(fields.get("messages")) or listed(fields.get("messagesTree")))),
     )
 
 
@@ -139,4 +141,5 @@ def chatbot_ui(value: Any, place: str, fallback: str) -> Conversation | Problem 
         title=text(fields.get("name")),
         metadata={"model": identifier(mapping(fields.get("model")).get("id"), fields.get("model")) or None},
         raw=rest(fields, "id", "name", "messages", "model"),
+        unread=unread(place, enumerate(fields["messages"])),
     )

@@ -1,0 +1,175 @@
+"""Damage, format by format: what cannot be read is told with its place, and everything around it goes in."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foreign_exports import (
+    API_TALK,
+    agents_database,
+    chatgpt_talk,
+    claude_message,
+    claude_talk,
+    langchain_database,
+    libre_talk,
+    llama_store,
+    mem0_database,
+    webui_talk,
+    write,
+)
+from test_importing import bring, memory
+
+OOPS = "{oops"  # no JSON
+
+
+def listed(path: Path, values: list[Any], around: str = "[%s]") -> Path:
+    """Values as a list, with one in the middle that is no JSON."""
+    texts = [json.dumps(value) for value in values]
+    path.write_text(around % ", ".join([*texts[:1], f"{OOPS}}}", *texts[1:]]), encoding="utf-8")
+    return path
+
+
+def lines(path: Path, values: list[Any]) -> Path:
+    """Values as JSON lines, with one in the middle that is none."""
+    texts = [json.dumps(value) for value in values]
+    path.write_text("\n".join([*texts[:1], OOPS, *texts[1:]]) + "\n", encoding="utf-8")
+    return path
+
+
+def claude(name: str) -> dict[str, Any]:
+    """A conversation of Claude's."""
+    said = [("human", "Ciao"), ("assistant", "Ciao a te")]
+    messages = [
+        claude_message(f"{name}{n}", who, words, f"2025-03-01T09:0{n}:00Z") for n, (who, words) in enumerate(said)
+    ]
+    return claude_talk(messages, name)
+
+
+def llama(path: Path) -> Path:
+    """A chat store with a message that is none."""
+    store = llama_store()
+    store["store"]["anna"].insert(2, 17)
+    return write(path, store)
+
+
+def libre(path: Path) -> Path:
+    """A folder of exports, one of them cut off."""
+    path.mkdir()
+    write(path / "a.json", libre_talk(recursive=False))
+    (path / "b.json").write_text(json.dumps(libre_talk(recursive=True))[:200], encoding="utf-8")
+    return path
+
+
+def database(make: Callable[[Path], Path], statement: str) -> Callable[[Path], Path]:
+    """A database with a row that is none."""
+
+    def made(path: Path) -> Path:
+        make(path)
+        with closing(sqlite3.connect(path)) as opened, opened:
+            opened.execute(statement, (OOPS,))
+        return path
+
+    return made
+
+
+def own(path: Path) -> Path:
+    """Our own export of two sessions."""
+    with memory() as kept:
+        for name in ("one", "two"):
+            kept.session(name, user_id="anna").add_turn("Ciao", "Ciao a te")
+        return lines(path, list(kept.export("anna")))
+
+
+def webui(name: str) -> dict[str, Any]:
+    """A chat of Open WebUI."""
+    return {**webui_talk(), "id": name}
+
+
+ROW = "INSERT INTO agent_messages (session_id, message_data, created_at) VALUES ('s1', ?, '2025-05-01 08:30:00')"
+NOTE = "INSERT INTO history VALUES ('h9', 'm9', NULL, NULL, ?, 'no date', NULL, 0)"
+DAMAGED: dict[str, tuple[Callable[[Path], Path], int]] = {
+    "chatgpt": (lambda path: listed(path, [chatgpt_talk("c1"), chatgpt_talk("c2")]), 2),
+    "claude": (lambda path: listed(path, [claude("k1"), claude("k2")]), 2),
+    "open-webui": (lambda path: listed(path, [webui("w1"), webui("w2")]), 4),  # each has a branch
+    "librechat": (libre, 1),
+    "chatbot-ui": (
+        lambda path: listed(
+            path, [{"id": n, "name": "x", "messages": API_TALK} for n in (1, 2)], '{"version": 4, "history": [%s]}'
+        ),
+        2,
+    ),
+    "sharegpt": (
+        lambda path: listed(path, [{"conversations": [{"from": "human", "value": f"Ciao {n}"}]} for n in (1, 2)]),
+        2,
+    ),
+    "messages": (lambda path: lines(path, [{"messages": API_TALK}, {"messages": API_TALK[1:]}]), 2),
+    "llamaindex": (llama, 2),
+    "langchain": (
+        database(langchain_database, "INSERT INTO message_store (session_id, message) VALUES ('s1', ?)"),
+        2,
+    ),
+    "openai-agents": (database(agents_database, ROW), 1),
+    "ricordo": (own, 2),
+}
+
+
+@pytest.mark.parametrize("form", DAMAGED)
+def test_the_rest_goes_in(tmp_path: Path, form: str) -> None:
+    """Whatever the format, one damaged entry is one or more problems with a place, and all sound sessions come in."""
+    make, sessions = DAMAGED[form]
+    path = make(tmp_path / ("x" if form == "librechat" else "x.json"))
+    with memory() as kept:
+        report = bring(kept, path)
+        assert report.format == form
+        assert report.sessions_added == sessions
+        assert report.problem_count["damaged"] >= 1
+        assert all(problem.place.strip() for problem in report.problems)
+        again = bring(kept, path)
+        assert (again.sessions_added, again.turns_added) == (0, 0)
+        assert kept.verify().ok
+
+
+def test_a_note_of_mem0_that_says_nothing_is_no_memory(tmp_path: Path) -> None:
+    """A row of mem0's history without words, of an unknown kind, brings nothing, and the others come."""
+    path = database(mem0_database, NOTE)(tmp_path / "x.db")
+    with memory() as kept:
+        report = bring(kept, path)
+        assert report.format == "mem0"
+        assert report.turns_added == 2
+
+
+def broken(talk: dict[str, Any], *path: str) -> dict[str, Any]:
+    """A conversation with something among its messages that is none."""
+    inner: Any = talk
+    for step in path:
+        inner = inner[step]
+    inner.update({"odd": 17}) if isinstance(inner, dict) else inner.append(17)
+    return talk
+
+
+AMONG: dict[str, Any] = {
+    "chatgpt": lambda: [broken(chatgpt_talk("c1"), "mapping")],
+    "claude": lambda: [broken(claude("k1"), "chat_messages")],
+    "open-webui": lambda: [broken(webui("w1"), "chat", "history", "messages")],
+    "librechat": lambda: broken(libre_talk(recursive=False), "messages"),
+    "chatbot-ui": lambda: {"version": 4, "history": [{"id": 1, "name": "x", "messages": [*API_TALK, 17]}]},
+    "sharegpt": lambda: [{"conversations": [{"from": "human", "value": "Ciao"}, 17]}],
+    "messages": lambda: {"messages": [*API_TALK, 17]},
+}
+
+
+@pytest.mark.parametrize("form", AMONG)
+def test_what_is_no_message_is_told(tmp_path: Path, form: str) -> None:
+    """A conversation comes in without the one thing among its messages that is none, and that thing is reported."""
+    path = write(tmp_path / "x.json", AMONG[form]())
+    with memory() as kept:
+        report = bring(kept, path)
+        assert report.format == form
+        assert report.turns_added >= 1
+        (problem,) = report.problems
+        assert problem.kind == "damaged"
+        assert "message" in problem.place
