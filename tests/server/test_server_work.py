@@ -104,7 +104,7 @@ def test_chats_go_on_while_the_database_is_away(tmp_path: Path) -> None:
         assert response.json()["spool"]["depth"] >= 1
         assert "db.internal" not in response.text
         assert "ricordo_degraded 1.0" in client.get("/metrics").text
-        refused = client.get("/facts?user_id=anna")
+        refused = client.get("/sessions?user_id=anna")
         assert "db.internal" not in a_problem(refused, 503)["detail"]
         assert refused.headers["Retry-After"]
         inner.up = True
@@ -112,6 +112,30 @@ def test_chats_go_on_while_the_database_is_away(tmp_path: Path) -> None:
         assert client.get("/health").json()["status"] == "ok"
         turns = client.get(f"/sessions/{session}/messages?user_id=anna").json()["items"]
         assert [turn["turn_number"] for turn in turns] == [1, 2]
+
+
+def test_every_way_to_write_is_counted() -> None:
+    """Turns count from whichever route, a message only where it begins one; so do summaries, and what failed."""
+    inner: Any = Switched(MemoryStore())
+    with serving(inner, chosen=settings(condense="on")) as client:
+        session = ask(client)["session_id"]
+        place = f"/sessions/{session}/messages?user_id=anna"
+        assert client.post(place, json={"query": "And a wombat?", "response": "Grass."}).status_code == 201
+        assert client.post(place, json={"role": "user", "content": "And a koala?"}).status_code == 201
+        assert client.post(place, json={"role": "assistant", "content": "Leaves."}).status_code == 201
+        body = {"messages": [{"role": "user", "content": "And a numbat?"}], "user": "anna"}
+        assert client.post("/v1/chat/completions", json=body).status_code == 200
+        for n in range(12):
+            client.post(place, json={"query": f"And number {n}?", "response": "It eats ants. " * 20})
+        memory = service_of(client).memory("default")
+        assert memory.session(session, user_id="anna").condense() is not None
+        text = client.get("/metrics").text
+        assert "ricordo_turn_writes_total 16.0" in text
+        assert "ricordo_condensations_total 1.0" in text
+        assert "ricordo_context_seconds_count 2.0" in text
+        inner.up = False
+        ask(client)
+        assert 'ricordo_failures_total{operation="append"} 1.0' in client.get("/metrics").text
 
 
 def test_health_is_down_only_where_nothing_can_be_kept() -> None:

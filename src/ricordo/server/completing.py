@@ -8,6 +8,7 @@ history. The session is the one that is named, or else the one that began with t
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -21,6 +22,7 @@ from ricordo.followups.languages import language_of
 from ricordo.memory import Memory
 from ricordo.records import Chunk, Turn
 from ricordo.session import Session
+from ricordo.spool.hurry import hurried
 
 NOTHING = "(nothing)"  # what a tool said that said nothing: a message needs words
 _TALKS = UUID("6f0f3c1e-9b1d-5f0e-a6a5-0b6f6f2f7c21")
@@ -50,6 +52,7 @@ class Prepared:
     options: Mapping[str, Any]
     model: str
     asked: tuple[Mapping[str, Any], ...]
+    composing_ms: float
 
     @property
     def session_id(self) -> str:
@@ -87,7 +90,10 @@ class Completing:
             return passages
 
         system = "\n\n".join(text_of(each) for each in talk if each.get("role") in ("system", "developer"))
-        context = session.context(question, chunks=find, system=system or None)
+        begun = perf_counter()
+        with hurried():  # what a database does not tell at once, the chat goes without
+            context = session.context(question, chunks=find, system=system or None)
+        took = (perf_counter() - begun) * 1_000
         kept = {item.id for item in context.receipt.items if item.section == "chunks" and item.kept}
         return Prepared(
             session,
@@ -99,6 +105,7 @@ class Completing:
             request.options,
             self._chat.answerer.name,
             tuple(talk),
+            took,
         )
 
     def events(self, prepared: Prepared) -> Generator[Event, None, None]:

@@ -54,17 +54,20 @@ class Metrics:
 
     def answered(self, timings_ms: dict[str, float], tokens: int, *, kept: bool) -> None:
         """A chat has answered."""
-        compose, store = timings_ms.get("compose", 0.0), timings_ms.get("store", 0.0)
-        self.context_seconds.observe(compose / 1_000)
+        store = timings_ms.get("store", 0.0)
+        self.composed(timings_ms.get("compose", 0.0), tokens)
         self.write_seconds.observe(store / 1_000)
-        self.window_tokens.observe(tokens)
-        if kept:
-            self.turns.inc()
-        else:
+        if not kept:
             self.failures.labels("turn").inc()
         with self._lock:
-            self._latest["context"].append(compose)
             self._latest["write"].append(store)
+
+    def composed(self, milliseconds: float, tokens: int) -> None:
+        """A context was composed."""
+        self.context_seconds.observe(milliseconds / 1_000)
+        self.window_tokens.observe(tokens)
+        with self._lock:
+            self._latest["context"].append(milliseconds)
 
     def latency(self) -> dict[str, float | None]:
         """Percentiles of the latest contexts and writes, in milliseconds."""

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from ricordo.chat.library import Library
 from ricordo.chat.pipeline import Chat
@@ -21,6 +21,7 @@ from ricordo.memory import Memory
 from ricordo.ports import LLM, WholeStore
 from ricordo.records import Owner
 from ricordo.server.caller import Caller, NotAllowed
+from ricordo.server.counting import Counted
 from ricordo.server.keys import Keyring, looks_like_key
 from ricordo.server.metrics import Metrics
 from ricordo.server.options import ServerOptions
@@ -48,10 +49,10 @@ class Service:
         *,
         llm: LLM | None = None,
     ) -> None:
-        self.store = store
+        self.metrics = Metrics()
+        self.store = store = cast(WholeStore, Counted(store, self.metrics))  # what it does not count it passes on
         self.settings = settings
         self.options = options
-        self.metrics = Metrics()
         self._llm = llm
         self._tokens = Tokens(options)
         self._tenants: OrderedDict[str, tuple[Memory, Library, Chat]] = OrderedDict()
