@@ -122,6 +122,8 @@ class RicordoStore(BaseStore):
             return None
         if found.minutes is not None:
             self._renew(owner, [found], wanted=op.refresh_ttl)
+        assert found.created_at is not None
+        assert found.updated_at is not None
         return Item(
             value=json.loads(found.body),
             key=found.key,
