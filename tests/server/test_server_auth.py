@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from ricordo.errors import SettingsError, StoreUnavailable
 from ricordo.server.keys import BELIEVED_AWAY_SECONDS, BELIEVED_SECONDS, NOTED_SECONDS, Keyring
 from ricordo.server.options import ServerOptions, is_loopback, options_from
+from ricordo.server.tokens import FETCH_AGAIN_SECONDS
 from ricordo.service import ApiKey
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.clock import START
@@ -322,6 +323,10 @@ def test_published_keys_open_for_what_they_signed(published: Published) -> None:
         a_problem(me(client, token(OTHER, "ES256", "e9")), 401)
         a_problem(me(client, token(RSA, "RS256", None)), 401)
         assert published.asked == 1  # unknown ids fetch at most every ten seconds
+        published.keys.append(_public(OTHER, "e9"))
+        service_of(client)._tokens._published._fetched_at -= FETCH_AGAIN_SECONDS  # type: ignore[union-attr]
+        assert me(client, token(OTHER, "ES256", "e9")).json()["user_id"] == "anna"
+        assert published.asked == 2
 
 
 def test_a_token_never_chooses_how_it_is_checked(published: Published) -> None:

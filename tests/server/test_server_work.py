@@ -5,6 +5,7 @@ import json
 import logging
 from datetime import timedelta
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from server_samples import SPOKEN, a_key, a_problem, ask, bearer, service, servi
 from ricordo.errors import SettingsError, StoreUnavailable
 from ricordo.records import Owner
 from ricordo.server import logging as lines
+from ricordo.server.holding import Holding
 from ricordo.server.options import ServerOptions
 from ricordo.server.running import open_store
 from ricordo.server.scheduler import Scheduler
@@ -98,6 +100,7 @@ def test_chats_go_on_while_the_database_is_away(tmp_path: Path) -> None:
         inner.up = False
         response = client.post("/chat", json={"query": SPOKEN, "user_id": "anna", "session_id": session})
         assert response.json()["metadata"]["turn_number"] == 2
+        assert any("kept on disk" in note for note in response.json()["metadata"]["degraded"])
         response = client.get("/health")
         assert (response.status_code, response.json()["status"]) == (200, "degraded")
         assert response.headers["X-Ricordo-Degraded"] == "1"
@@ -197,6 +200,43 @@ def test_work_is_done_and_leaves_the_queue() -> None:
     Scheduler(served).take_up()
     assert not served.store.jobs(ANNA)
     served.close()
+
+
+def test_work_that_waits_is_seen_and_handed_back_at_the_end() -> None:
+    """The queue is in the figures; whoever ends gives back what it took and did not do, for others to take at once."""
+    with serving() as client:
+        ask(client)
+        service_of(client).keep_wishes()
+        waiting = client.get("/stats").json()["jobs"]
+        assert (waiting["pending"], waiting["leased"], waiting["failed"]) == (2, 0, 0)
+        assert 'ricordo_jobs{state="pending"} 2.0' in client.get("/metrics").text
+    store = MemoryStore()
+    store.append(a_turn(ANNA))
+    for kind in ("catch-up", "end"):
+        assert store.enqueue(ANNA, kind, "lesson", now() - timedelta(minutes=1))
+    before = store.jobs(ANNA)
+    ending = Scheduler(service(store))
+    ending.close()
+    ending.take_up()
+    assert store.jobs(ANNA) == before
+    assert len(store.take("another process", now(), timedelta(minutes=1), limit=8)) == 2
+
+
+def test_a_lease_lasts_as_long_as_its_work() -> None:
+    """While somebody is at a job nobody else gets it, however short its lease; let go, it is finished by its holder."""
+    store = MemoryStore()
+    store.append(a_turn(ANNA))
+    store.enqueue(ANNA, "catch-up", "lesson", now() - timedelta(minutes=1))
+    lease = timedelta(seconds=3)
+    (job,) = store.take("one", now(), lease)
+    with Holding(store, job, lease) as held:
+        while held.job == job:
+            assert store.take("another", now(), lease) == []
+            sleep(0.01)
+        assert held.job.leased_until > job.leased_until  # type: ignore[operator]
+        assert store.take("another", now(), lease) == []
+    assert store.finish(held.job)
+    assert store.jobs(ANNA) == []
 
 
 def test_wishes_outlive_a_database_that_is_away() -> None:

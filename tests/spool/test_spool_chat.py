@@ -67,13 +67,17 @@ def test_a_chat_goes_on_as_before(chat: Chat, database: Switched, how: str) -> N
     assert fourth.metadata["citations"]
     context = chat.memory.session(session_id, user_id="anna").context("And then?")
     assert "one melody" in str(context.messages)
+    assert any("kept on disk" in note for note in third.metadata["degraded"])
+    assert any("kept on disk" in note for note in fourth.metadata["degraded"])
     assert not any("history" in note or "chunks" in note for note in fourth.metadata["degraded"])
     database.up = True
     database.speak()
     assert chat.memory.store.settle(20)  # type: ignore[attr-defined]
+    fifth = chat.ask(ChatRequest("What does a fugue have?", "anna", session_id=session_id))
+    assert fifth.metadata["degraded"] == second.metadata["degraded"] == []
     kept = database.store.turns(Owner("default", "anna"), session_id)
-    assert [turn.turn_number for turn in kept] == [1, 2, 3, 4]
-    assert [turn.response for turn in kept] == [each.message for each in (first, second, third, fourth)]
+    assert [turn.turn_number for turn in kept] == [1, 2, 3, 4, 5]
+    assert [turn.response for turn in kept] == [each.message for each in (first, second, third, fourth, fifth)]
 
 
 def test_whoever_is_in_a_hurry_is_told_at_once(store: SpooledStore, database: Switched) -> None:

@@ -141,8 +141,15 @@ class Chat:
         except StoreError as error:  # without a spool nothing can be kept just now; the chat answers all the same
             talk.notes.append("the database is away: this turn could not be kept")
             _log("chat", "a question could not be kept", talk, error)
+        talk.notes += self._said_of(talk)
         talk.took("load")
         return talk
+
+    def _said_of(self, talk: _Talk) -> Sequence[str]:
+        """What a store with a spool has to say about a session; nothing while all is well."""
+        notes = getattr(self.memory.store, "notes", None)
+        owner = Owner(self.memory.settings.tenant_id, talk.request.user_id)
+        return notes(owner, talk.session.id) if notes else ()
 
     def _compose(self, talk: _Talk) -> Context:
         """Everything for the answer, with the passages that were found on the way."""
@@ -256,6 +263,7 @@ class Chat:
             except StoreError as error:
                 talk.notes.append("the database is away: the answer could not be kept")
                 _log("chat", "an answer could not be kept", talk, error)
+        talk.notes += self._said_of(talk)
         talk.took("store")
         return ChatResponse(
             query=request.query,

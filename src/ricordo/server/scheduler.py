@@ -14,6 +14,7 @@ from ricordo.server.service import Service
 log = logging.getLogger("ricordo.server")
 
 TICK = 2.0  # seconds between looks at the clock
+AT_ONCE = 8  # pieces of work between two looks
 
 
 class Scheduler:
@@ -74,9 +75,12 @@ class Scheduler:
                     service.store.end_lease(name, holder)
 
     def take_up(self) -> None:
-        """Take up work beside the chat that some process left undone."""
-        for job in self._service.take_jobs():
+        """Take up work beside the chat that some process left undone, one piece at a time: a lease waits for nobody."""
+        for _ in range(AT_ONCE):
+            job = self._service.take_job()
+            if job is None:
+                return
             if self._closing.is_set():
                 self._service.store.hand_back(job)
-                continue
+                return
             self._service.do(job)

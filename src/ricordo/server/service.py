@@ -7,7 +7,7 @@ request. Closing finishes what is at hand and gives the rest back.
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -22,6 +22,7 @@ from ricordo.ports import LLM, WholeStore
 from ricordo.records import Owner
 from ricordo.server.caller import Caller, NotAllowed
 from ricordo.server.counting import Counted
+from ricordo.server.holding import Holding
 from ricordo.server.keys import Keyring, looks_like_key
 from ricordo.server.metrics import Metrics
 from ricordo.server.options import ServerOptions
@@ -150,28 +151,33 @@ class Service:
                 self._wished = wished | self._wished
             raise
 
-    def take_jobs(self) -> Sequence[Job]:
-        """Work that is due, for this process alone until its lease ends."""
-        return self.store.take(self.name, now(), LEASE, limit=8, kinds=(CATCH_UP, END))
+    def take_job(self) -> Job | None:
+        """A piece of work that is due, for this process alone until its lease ends."""
+        return next(iter(self.store.take(self.name, now(), LEASE, kinds=(CATCH_UP, END))), None)
 
     def do(self, job: Job) -> None:
         """Do a piece of work; what fails is tried again later, and given up after a while."""
-        try:
-            memory = self.memory(job.owner.tenant_id)
-            if job.kind == END:
-                memory.end_if_idle(job.session_id, user_id=job.owner.user_id)
-            else:
-                memory.catch_up(job.session_id, user_id=job.owner.user_id)
-            self.store.finish(job)
-        except NotFoundError:  # the session was deleted meanwhile
-            self.store.finish(job)
-        except Exception as error:
-            self.metrics.failures.labels(job.kind).inc()
-            pause = timedelta(seconds=30 * 2 ** min(job.attempts, 8))
-            retry = None if job.attempts >= ATTEMPTS else now() + pause
-            # What is no error of ours may hold words that were said: of that only the kind is kept.
-            cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
-            self.store.fail(job, cause[:500], retry)
+        failure: Exception | None = None
+        with Holding(self.store, job, LEASE) as held:
+            try:
+                memory = self.memory(job.owner.tenant_id)
+                if job.kind == END:
+                    memory.end_if_idle(job.session_id, user_id=job.owner.user_id)
+                else:
+                    memory.catch_up(job.session_id, user_id=job.owner.user_id)
+            except NotFoundError:  # the session was deleted meanwhile
+                pass
+            except Exception as error:
+                failure = error
+        if failure is None:
+            self.store.finish(held.job)
+            return
+        self.metrics.failures.labels(job.kind).inc()
+        pause = timedelta(seconds=30 * 2 ** min(job.attempts, 8))
+        retry = None if job.attempts >= ATTEMPTS else now() + pause
+        # What is no error of ours may hold words that were said: of that only the kind is kept.
+        cause = str(failure) if isinstance(failure, RicordoError) else type(failure).__name__
+        self.store.fail(held.job, cause[:500], retry)
 
     def measure(self) -> None:
         """Bring the gauges up to date."""
