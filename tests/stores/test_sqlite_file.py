@@ -10,12 +10,15 @@ from threading import Event, Thread
 
 import pytest
 
-from ricordo.errors import DamageError, StoreError, StoreUnavailable
-from ricordo.records import Turn
+from ricordo.errors import DamageError, ReceiptError, StoreError, StoreUnavailable
+from ricordo.receipt import from_stored
+from ricordo.records import StoredReceipt, Turn, canonical
 from ricordo.reports import Expired
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.clock import START
+from ricordo.testing.contract.base import tools
 from ricordo.testing.examples import a_turn, an_owner
+from ricordo.verbs.verify import verify
 
 
 @pytest.fixture
@@ -233,3 +236,20 @@ def test_a_backup_into_a_missing_folder_names_it(store: SqliteStore, tmp_path: P
     """An error of the target is about the target, not about the store."""
     with pytest.raises(StoreError, match="nowhere does not exist"):
         store.backup(tmp_path / "nowhere" / "copy.db")
+
+
+def test_a_damaged_receipt_is_named_and_the_others_are_read(store: SqliteStore, other: sqlite3.Connection) -> None:
+    """Verify says which turn's receipt cannot be read; asking for it tells the same, and those beside it are whole."""
+    owner = an_owner()
+    for number in (1, 2, 3):
+        body = canonical({"items": [], "question": f"question {number}", "recipe": {"messages": [], "prompt": []}})
+        store.append(a_turn(owner), receipt=StoredReceipt("lesson", number, body, {}))
+    before = list(store.receipts(owner, "lesson"))
+    other.execute("UPDATE receipts SET body = substr(body, 1, length(body) - 1) WHERE turn_number = 2")
+    after = list(store.receipts(owner, "lesson"))
+    assert [each.turn_number for each in after] == [3, 2, 1]
+    assert (after[0], after[2]) == (before[0], before[2])
+    with pytest.raises(ReceiptError, match="turn 2"):
+        from_stored(after[1])
+    found = verify(tools(store), owner.tenant_id, pause=0).damages
+    assert len([each for each in found if "turn 2" in each.where and "receipt" in each.problem]) == 1

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from ricordo.archive.codec import Unreadable
+from ricordo.archive.receipts import unpack_receipt
 from ricordo.errors import ConflictError
 from ricordo.records import Owner, StoredReceipt
 from ricordo.reports import Damage
@@ -36,15 +38,24 @@ def receipts(
     key = owner.key.bytes
     values = {"owner": key, "session_id": session_id, "turn_number": turn_number, "limit": limit}
     with one_view(reader):
+        found = [(number, _unpacked(body)) for number, body in reader.execute(sql.RECEIPTS, values).fetchall()]
         return [
             StoredReceipt(
                 session_id,
                 number,
                 body,
-                dict(reader.execute(sql.PASSAGES_NAMED_BY, (key, session_id, body)).fetchall()),
+                dict(reader.execute(sql.PASSAGES_NAMED_BY, (key, session_id, body or "null")).fetchall()),
             )
-            for number, body in reader.execute(sql.RECEIPTS, values).fetchall()
+            for number, body in found
         ]
+
+
+def _unpacked(body: bytes) -> str:
+    """The JSON of a receipt; nothing where its bytes are damaged, which whoever reads it reports."""
+    try:
+        return unpack_receipt(body)
+    except Unreadable:
+        return ""
 
 
 def integrity(reader: sqlite3.Connection, path: Path) -> Sequence[Damage]:

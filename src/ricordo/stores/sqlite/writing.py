@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from ricordo.archive.receipts import pack_receipt
 from ricordo.errors import DamageError, NotFoundError
 from ricordo.placing import add_step, open_turn, place, the_message
 from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn, checksum
@@ -151,7 +152,7 @@ def keep_receipt(
 ) -> None:
     """Keep a receipt beside its turn, and its passages once per session."""
     key = owner.key.bytes
-    writer.execute(sql.KEEP_RECEIPT, (key, session_id, number, receipt.body))
+    writer.execute(sql.KEEP_RECEIPT, (key, session_id, number, pack_receipt(receipt.body)))
     writer.executemany(
         sql.KEEP_PASSAGE,
         [(key, session_id, digest, number, body) for digest, body in receipt.passages.items()],

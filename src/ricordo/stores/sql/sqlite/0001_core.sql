@@ -80,13 +80,13 @@ CREATE INDEX turns_open ON turns (owner) WHERE query IS NOT NULL AND response IS
 -- The turns of one topic. A turn that nobody has organised yet costs nothing here.
 CREATE INDEX turns_by_topic ON turns (owner, session_id, topic_id, turn_number) WHERE topic_id IS NOT NULL;
 
--- What a context held and why, beside the turn it was built for. Longer texts (system prompt, chunks,
+-- What a context held and why, beside the turn it was built for: JSON, packed (ricordo.archive.receipts). Longer texts (system prompt, chunks,
 -- summaries) are named by digest and kept once per session in passages, until the last turn that used them goes.
 CREATE TABLE receipts (
     owner        BLOB NOT NULL,
     session_id   TEXT NOT NULL,
     turn_number  INTEGER NOT NULL,
-    body         TEXT NOT NULL CHECK (json_valid(body) AND length(CAST(body AS BLOB)) <= 67108864),
+    body         BLOB NOT NULL CHECK (length(body) BETWEEN 2 AND 67108864),
     PRIMARY KEY (owner, session_id, turn_number),
     FOREIGN KEY (owner, session_id, turn_number) REFERENCES turns (owner, session_id, turn_number) ON DELETE CASCADE
 ) STRICT;
