@@ -90,4 +90,36 @@ def test_whoever_is_in_a_hurry_is_told_at_once(store: SpooledStore, database: Sw
     store.append(a_turn(anna, "second"))
     assert store.state.depth == 1
     with hurried(), pytest.raises(StoreUnavailable, match="overtake"):
-        store.sessions(anna, limit=3)
+        store.clear(anna, "lesson")
+
+
+def test_a_talk_that_begins_while_the_database_is_away(chat: Chat, store: SpooledStore, database: Switched) -> None:
+    """Its second question finds the first, though nothing is known of the person; who has time is told the truth."""
+    database.up = False
+    first = chat.ask(ChatRequest("What does a fugue have?", "bruno"))
+    chat.ask(ChatRequest("And a canon?", "bruno", session_id=first.session_id))
+    with hurried():
+        context = chat.memory.session(first.session_id, user_id="bruno").context("Which of them?")
+    assert "What does a fugue have?" in str(context.messages)
+    assert "And a canon?" in str(context.messages)
+    bruno = Owner("default", "bruno")
+    for ask in (
+        lambda: store.people(bruno, "default"),
+        lambda: store.flags(bruno),
+        lambda: store.summaries(bruno),
+        lambda: store.sessions(bruno, limit=3),
+    ):
+        with pytest.raises(StoreUnavailable):
+            ask()
+
+
+def test_what_is_kept_away_is_not_guessed(store: SpooledStore, database: Switched) -> None:
+    """Of somebody of whom anything is at hand, flags that were never told are not taken for none."""
+    anna = an_owner()
+    store.append(a_turn(anna, "first"))
+    store.people(anna, "default")
+    database.up = False
+    with hurried():
+        assert store.people(anna, "default").facts == ()
+        with pytest.raises(StoreUnavailable):
+            store.flags(anna, state="quarantined")

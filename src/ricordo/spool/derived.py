@@ -14,6 +14,7 @@ from ricordo.ports import Store
 from ricordo.records import Block, Owner, SessionMark, Trace
 from ricordo.service import Document
 from ricordo.spool.at_hand import AtHand
+from ricordo.spool.hurry import in_a_hurry
 from ricordo.spool.line import Line, never
 from ricordo.spool.told import Told
 from ricordo.topics.shelf import TopicChange, TopicShelf
@@ -31,14 +32,19 @@ class Derived:
     def _ask(self, work: Callable[[Store], T], spares: Callable[[], bool] = never) -> T:
         return self._line.call(work, spares)
 
-    def _as_told(self, owner: Owner, question: Hashable, work: Callable[[Store], T]) -> T:
-        """The answer, or the last one to the same question while there is no other."""
+    def _as_told(self, owner: Owner, question: Hashable, work: Callable[[Store], T], nothing: T | None = None) -> T:
+        """The answer, or the last one to the same question while there is no other.
+
+        In a hurry, what was never told is nothing: a talk that began while the database is away goes on without it.
+        """
         since = self._told.moment
         try:
             answer = self._ask(work, lambda: bool(self._told.get(owner, question)))
         except StoreUnavailable:
             for last in self._told.get(owner, question):
                 return last  # type: ignore[no-any-return]
+            if nothing is not None and in_a_hurry():
+                return nothing
             raise
         self._told.note(owner, question, answer, since=since)
         return answer
@@ -87,12 +93,12 @@ class Derived:
         return self._ask(lambda store: store.drop_traces(owner, keep=keep))
 
     def people(self, owner: Owner, agent_id: str) -> People:
-        return self._as_told(owner, ("people", agent_id), lambda store: store.people(owner, agent_id))
+        return self._as_told(owner, ("people", agent_id), lambda store: store.people(owner, agent_id), People())
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
         done = self._ask(lambda store: store.put_facts(owner, agent_id, change))
         if done and change.put:
-            self._told.forget(owner)  # one of them may have been to forget another
+            self._told.forget(owner, ("people", agent_id))  # it may have been to forget one
             with suppress(StoreUnavailable):
                 self.people(owner, agent_id)
         return done
@@ -113,13 +119,18 @@ class Derived:
             owner,
             ("summaries", session_id, agent_id, kind, limit),
             lambda store: store.summaries(owner, session_id=session_id, agent_id=agent_id, kind=kind, limit=limit),
+            (),
         )
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
         return self._ask(lambda store: store.put_summary(owner, summary))
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
-        return self._as_told(owner, ("flags", state, limit), lambda store: store.flags(owner, state=state, limit=limit))
+        # What is at hand of somebody must not be shown without knowing what is kept away from prompts.
+        nothing = None if self._told.knows(owner) else ()
+        return self._as_told(
+            owner, ("flags", state, limit), lambda store: store.flags(owner, state=state, limit=limit), nothing
+        )
 
     def put_flag(self, owner: Owner, flag: Flag) -> bool:
         done = self._ask(lambda store: store.put_flag(owner, flag))

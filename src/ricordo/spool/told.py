@@ -56,13 +56,22 @@ class Told:
                 while len(shelf.answers) > self._most:
                     shelf.answers.popitem(last=False)
 
-    def forget(self, owner: Owner) -> None:
-        """Let go of an owner, and of what was asked about them and is still on its way."""
+    def knows(self, owner: Owner) -> bool:
+        """Whether anything is at hand of an owner."""
+        with self._lock:
+            shelf = self._shelves.get(owner.key)
+            return shelf is not None and bool(shelf.answers)
+
+    def forget(self, owner: Owner, question: Hashable | None = None) -> None:
+        """Let go of an owner, or of one answer, and of what was asked about them and is still on its way."""
         with self._lock:
             self._moment += 1
             shelf = self._shelf(owner)
             shelf.forgotten = self._moment
-            shelf.answers.clear()
+            if question is None:
+                shelf.answers.clear()
+            else:
+                shelf.answers.pop(question, None)
 
     def _shelf(self, owner: Owner) -> _Shelf:
         shelf = self._shelves.setdefault(owner.key, _Shelf(self._lost))
