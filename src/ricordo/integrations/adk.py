@@ -135,7 +135,8 @@ class RicordoMemoryService(BaseMemoryService):
         with self._lock:
             known = self._known(owner, name)
             fresh = [pair for pair in wanted if pair[1] not in known]
-            gone = {item.key for item in self._shelf.read(owner, SHELF, partial(_found, fresh))} if fresh else set()
+            look = self._shelf.look if len(fresh) <= PORTION else self._shelf.read
+            gone = {item.key for item in look(owner, SHELF, partial(_found, fresh))} if fresh else set()
             new = [each for event, each in words if event not in known and event not in gone]
             if len(new) > FEW:  # a whole session: in as few commits as can be
                 History(self._memory, name, user_id=user_id, agent_id=app).append(new)

@@ -186,8 +186,8 @@ class RicordoSession:
         return owner_of(self._memory, session.user_id)
 
     def _spilled(self, session: Session, key: str) -> Mapping[str, Any] | None:
-        found = self._shelf.read(self._owner(session), SHELF, lambda desk: desk.get(path(session.id), key))
-        return None if found is None else json.loads(found.body)
+        found = self._shelf.look(self._owner(session), SHELF, lambda desk: desk.body(path(session.id), key))
+        return None if found is None else json.loads(found)
 
     def _forget(self, session: Session, message: Message) -> None:
         key = Kept.pointer(message)

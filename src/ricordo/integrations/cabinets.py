@@ -100,8 +100,8 @@ class Cabinet(Protocol):
 
     in_turn: bool
 
-    def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool) -> T:
-        """Do a piece of work in one transaction; durable when this returns."""
+    def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool, once: bool = False) -> T:
+        """Do a piece of work in one transaction; durable when this returns. `once`: it reads with one statement."""
         ...
 
     def close(self) -> None:
@@ -129,11 +129,13 @@ class InFile:
         self._connections = Connections(path, 60.0)
         self._connections.write(lambda writer: [writer.execute(each) for each in _statements(HANGING)])
 
-    def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool) -> T:
+    def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool, once: bool = False) -> T:
         if writes:
             return self._connections.write(lambda writer: work(_sqlite(writer, owner)))
         reader = self._connections.reader()
         try:
+            if once:
+                return work(_sqlite(reader, owner))
             reader.execute("BEGIN")  # one view, whatever is written meanwhile
             try:
                 return work(_sqlite(reader, owner))
@@ -162,7 +164,7 @@ class InMemory:
         for each in _statements(""):
             self._connection.execute(each)
 
-    def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool) -> T:
+    def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool, once: bool = False) -> T:
         with self._lock:
             self._connection.execute("BEGIN")
             try:
@@ -202,7 +204,7 @@ class InPostgres:
             self._pool.close()
             raise
 
-    def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool) -> T:
+    def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool, once: bool = False) -> T:
         key = owner.key
 
         def inside(transaction: "Transaction") -> T:
@@ -213,7 +215,7 @@ class InPostgres:
 
             return work(execute)
 
-        view = () if writes else (ONE_VIEW,)
+        view = () if writes or once else (ONE_VIEW,)
         return self._pool.run((*view, *self._wall.around_owner(owner.key)), inside, repeatable=True)
 
     def close(self) -> None:

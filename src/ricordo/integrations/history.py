@@ -105,7 +105,8 @@ class History:
         mark = _Mark.of(self._info())
         if mark == _UNMARKED:
             turns = self._memory.store.turns(self._owner, self._session.id)
-            return [(each, turn.metadata) for turn in turns if mark.shows(turn) for each in turn.messages]
+            shown = [turn for turn in turns if not turn.metadata or mark.shows(turn)]
+            return [(each, turn.metadata) for turn in shown for each in turn.messages]
         return [(each.message, each.turn_metadata) for each in self._read(mark, aside=aside)]
 
     def split(self) -> tuple[list[Placed], list[Placed]]:

@@ -117,7 +117,7 @@ class RicordoStore(BaseStore):
         if op.namespace[-2:] in (FACTS, MESSAGES):
             shown = self._shown(owner, SearchOp(op.namespace, limit=10_000))
             return next((each for each in shown if each.key == op.key), None)
-        found = self._shelf.read(owner, ITEMS, lambda desk: desk.get(path(*op.namespace), op.key))
+        found = self._shelf.look(owner, ITEMS, lambda desk: desk.get(path(*op.namespace), op.key))
         if found is None:
             return None
         if found.minutes is not None:

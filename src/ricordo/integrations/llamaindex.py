@@ -121,7 +121,7 @@ class RicordoChatStore(AsyncDBChatStore):
         return [session.id for session in found]
 
     def _messages(self, key: str, status: MessageStatus | None, bounds: slice) -> list[ChatMessage]:
-        return [from_message(message) for message in self._read(key, status)[bounds]]
+        return list(map(from_message, self._read(key, status)[bounds]))
 
     def _read(self, key: str, status: MessageStatus | None) -> list[Message]:
         history = self.history(key)

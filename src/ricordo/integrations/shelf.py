@@ -259,6 +259,11 @@ class Shelf:
         now = self._clock.now()
         return self._cabinet.run(owner, lambda execute: work(Desk(execute, owner, shelf, now)), writes=False)
 
+    def look(self, owner: Owner, shelf: str, work: Callable[[Desk], T]) -> T:
+        """What `work` finds with one question, which needs no view to stay the same."""
+        now = self._clock.now()
+        return self._cabinet.run(owner, lambda execute: work(Desk(execute, owner, shelf, now)), writes=False, once=True)
+
     def write(self, owner: Owner, shelf: str, work: Callable[[Desk], T]) -> T:
         """Do `work` in one transaction: all of it, or nothing."""
         now, in_turn = self._clock.now(), self._cabinet.in_turn
