@@ -45,6 +45,10 @@ def never() -> bool:
     return False
 
 
+def _always() -> bool:
+    return True
+
+
 class Line:
     """Opens the store when it can be opened, and knows whether it answers."""
 
@@ -111,7 +115,7 @@ class Line:
             future = self._threads.submit(self._do, work, store)
         except RuntimeError as error:  # no thread starts after the end of the program has begun
             raise StoreError("the store was closed; open it again") from error
-        return self._told(future, spares)
+        return self._told(future, _always if in_a_hurry() else spares)
 
     def stay(self, left: Silent) -> object:
         """The result of a call that was left too soon."""
@@ -194,7 +198,7 @@ class Line:
                 left = began + self._pace.longest - monotonic()
                 if not self._breaker.passes or left <= 0:
                     break
-                if self.in_doubt and (in_a_hurry() or spares()):
+                if self.in_doubt and spares():
                     self._leave(future)
                     raise Silent("the database does not answer just now; try again later", future)  # type: ignore[arg-type]
                 ring.wait(left)

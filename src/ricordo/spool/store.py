@@ -8,6 +8,7 @@ is back, and waits for the spool where it would otherwise overtake what was said
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar, cast
@@ -168,10 +169,10 @@ class SpooledStore(Reading):
 
     def _beside(self, write: Write, silent: Silent) -> Turn | SessionInfo:
         """Keep a write whose call is under way; where that cannot be, the call is waited for after all."""
-        try:
-            return self._spool.keep(write, unsure=True, under_way=UnderWay(silent.call))
-        except RicordoError:
-            return self._done(write.scope, cast(Turn, self._line.stay(silent)))
+        if self._counts_on(write.scope):
+            with suppress(RicordoError):
+                return self._spool.keep(write, unsure=True, under_way=UnderWay(silent.call))
+        return self._done(write.scope, cast(Turn, self._line.stay(silent)))
 
     def _done(self, scope: Scope, done: T) -> T:
         if isinstance(done, Turn):
