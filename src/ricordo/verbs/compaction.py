@@ -6,6 +6,7 @@ are taken from the turns themselves, so that a pass that was cut short is made g
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from uuid import uuid4
 
 from ricordo.archive import pack
 from ricordo.errors import StoreUnavailable
@@ -17,7 +18,6 @@ from ricordo.topics.decay import Fading
 from ricordo.topics.gist import gist
 from ricordo.topics.shelf import TopicChange
 from ricordo.topics.topic import Topic
-from ricordo.verbs.ids import new_id
 from ricordo.verbs.tools import Tools
 
 BLOCK_MESSAGES = 20
@@ -128,7 +128,8 @@ def _put_away(tools: Tools, owner: Owner, session_id: str, topic_id: str, cold: 
         numbers = tuple(turn.turn_number for turn in group)
         body = pack([message for turn in group for message in turn.messages])
         now = tools.clock.now()
-        tools.store.archive(owner, session_id, Block(new_id(now), topic_id, numbers, now, body))
+        block_id = uuid4().hex[:16]  # short, because every turn of the block names it
+        tools.store.archive(owner, session_id, Block(block_id, topic_id, numbers, now, body))
     numbers_gone = {turn.turn_number for turn in cold}
 
     def lighter(topic: Topic) -> Topic:
