@@ -7,11 +7,13 @@ import pytest
 from chat_samples import Echo, Talk, settings
 
 from ricordo.chat import Answered, Chat, ChatRequest, Task
+from ricordo.chat.answerers import Reader
 from ricordo.chat.events import Delta, Done, Started
-from ricordo.chat.library import Library
+from ricordo.chat.library import Library, Passage
+from ricordo.context import Asked
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.memory import Memory
-from ricordo.records import Owner, library_of
+from ricordo.records import Chunk, Owner, library_of
 from ricordo.stores.memory import MemoryStore
 
 ANNA, BRUNO = Owner("default", "anna"), Owner("default", "bruno")
@@ -123,6 +125,23 @@ def test_a_user_reads_their_own_documents_and_the_library() -> None:
     assert {each.document_id for each in only.data} == {document.id}
     with pytest.raises(NotFoundError):
         library.document(ANNA, library.documents(BRUNO)[-1][0].id + "x")
+    memory.close()
+
+
+def test_an_application_brings_its_own_search() -> None:
+    """Whatever finds passages is asked with what the question means, and what it finds is offered and cited."""
+
+    class Own:
+        def find(self, request: ChatRequest, asked: Asked, limit: int) -> list[Passage]:
+            heard.append((request.user_id, asked.question, limit))
+            return [Passage(Chunk("own-1", "A fugue has a subject and an answer."), 0.9, "d", "Own")]
+
+    heard: list[tuple[str, str, int]] = []
+    memory = Memory(MemoryStore(), settings())
+    answer = Chat(memory, answerer=Reader(), passages=Own()).ask(ChatRequest("What does a fugue have?", "anna"))
+    assert heard == [("anna", "What does a fugue have?", memory.settings.budget.chunks_first)]
+    assert answer.metadata["citations"] == ["own-1"]
+    assert [each.title for each in answer.data] == ["Own"]
     memory.close()
 
 

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from ricordo.errors import LLMError
 from ricordo.records import Owner
+from ricordo.stores.memory import MemoryStore
 from ricordo.testing.llm import ScriptedLLM
 
 STREAM = {"Accept": "text/event-stream"}
@@ -235,6 +236,27 @@ def test_an_idempotency_key_holds_for_streams_and_makings(client: TestClient) ->
     made = [client.post("/sessions", json={"user_id": "anna"}, headers={"Idempotency-Key": "k3"}) for _ in range(2)]
     assert made[0].json() == made[1].json()
     assert len(client.get("/sessions?user_id=anna").json()["items"]) == 2
+
+
+def test_an_idempotency_key_holds_in_every_process() -> None:
+    """A request that is sent again to another server on the same store makes no second session, turn or answer."""
+    store = MemoryStore()
+    key = {"Idempotency-Key": "k4", "X-Ricordo-User": "anna"}
+    said = {"query": "And a wombat?", "response": "Grass."}
+    made, kept, told = [], [], []
+    for _ in range(2):
+        with serving(store, llm=ScriptedLLM("once")) as client:
+            made.append(client.post("/sessions", json={"title": "Marsupials"}, headers=key).json()["id"])
+            place = f"/sessions/{made[0]}/messages"
+            headers = key | {"Idempotency-Key": "k5"}
+            kept.append(client.post(place, json=said, headers=headers).json()["id"])
+            body = {"query": QUERY["query"], "session_id": made[0]}
+            told.append(client.post("/chat", json=body, headers=key | {"Idempotency-Key": "k6"}).json()["message"])
+            assert len(client.get(place, headers=key).json()["items"]) == 2
+            assert len(client.get("/sessions", headers=key).json()["items"]) == 1
+    assert made[0] == made[1]
+    assert kept[0] == kept[1]
+    assert told == ["once", "once"]
 
 
 def test_requests_with_one_key_at_once_are_done_once() -> None:

@@ -36,6 +36,11 @@ def turn_id_of(owner: Owner, key: str) -> str:
     return str(uuid5(_TURNS, f"{owner.key}/{key}"))
 
 
+def id_of(owner: Owner, what: str, key: str) -> str:
+    """The id of what a key makes: sent to another process, the request finds it there already."""
+    return turn_id_of(owner, f"{what}/{key}")
+
+
 @dataclass
 class Kept:
     """A request by its digest, and what it was answered; `messages` stay empty for an answer that is not kept."""

@@ -2,18 +2,20 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from ricordo.errors import ValidationError
 from ricordo.limits import LARGEST
 from ricordo.records import SessionInfo
 from ricordo.server.asking import Asking, Limit
+from ricordo.server.repeats import id_of
 from ricordo.server.shapes import inputs, talks
 from ricordo.server.showing import ARCHIVED, cursor_of, message_out, session_at, session_out, turn_out
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
 
+Key = Annotated[str, Header(alias="Idempotency-Key", include_in_schema=False)]
 PAGES = 20  # pages that a filter may look through in one request
 _EXPORTED: Any = {
     200: {
@@ -23,10 +25,11 @@ _EXPORTED: Any = {
 
 
 @router.post("", status_code=201, response_model=talks.SessionOut)
-def create(body: inputs.SessionIn, person: Asking) -> dict[str, Any]:
+def create(body: inputs.SessionIn, person: Asking, idempotency_key: Key = "") -> dict[str, Any]:
     """Make an empty session."""
     person.named(body.user_id)
-    session = person.memory.session(user_id=person.id, agent_id=body.agent_id)
+    session_id = id_of(person.owner, "session", idempotency_key) if idempotency_key else None
+    session = person.memory.session(session_id, user_id=person.id, agent_id=body.agent_id)
     info = session.create(title=body.title, tags=body.tags, metadata=body.metadata)
     return session_out(info)
 
@@ -101,7 +104,7 @@ def clear(session_id: str, person: Asking) -> dict[str, int]:
 
 
 @router.post("/{session_id}/messages", status_code=201, response_model=talks.MessageOut | talks.TurnOut)
-def add(session_id: str, body: inputs.MessageIn, person: Asking) -> dict[str, Any]:
+def add(session_id: str, body: inputs.MessageIn, person: Asking, idempotency_key: Key = "") -> dict[str, Any]:
     """Keep a message (`role`, `content`), or a question with its answer (`query`, `response`)."""
     session = person.named(body.user_id).session(session_id)
     if body.role is not None and body.content is not None and body.query is None and body.response is None:
@@ -119,7 +122,10 @@ def add(session_id: str, body: inputs.MessageIn, person: Asking) -> dict[str, An
         return message_out(said)
     if body.query is None or body.role is not None or body.content is not None:
         raise ValidationError("body", "give role and content, or query and response")
-    details: dict[str, Any] = {"metadata": body.metadata, "created_at": body.created_at, "turn_id": body.turn_id}
+    turn_id = body.turn_id
+    if turn_id is None and idempotency_key:
+        turn_id = id_of(person.owner, f"turn of {session.id}", idempotency_key)
+    details: dict[str, Any] = {"metadata": body.metadata, "created_at": body.created_at, "turn_id": turn_id}
     if body.response is None:
         turn = session.ask(body.query, **details).turn
     else:
