@@ -3,6 +3,7 @@
 import asyncio
 import json
 import runpy
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,6 +126,55 @@ def test_a_session_is_a_list(steps: list[str], limit: int) -> None:
 def test_it_is_a_session_of_the_sdk(memory: Memory) -> None:
     """The SDK takes it for one of its sessions."""
     assert isinstance(RicordoSession("s", memory, user_id="ada"), Session)
+
+
+def test_settings_are_those_of_the_sdk() -> None:
+    """Settings may be left out, given whole or as a mapping; a name that the SDK does not know is refused."""
+    with Memory(MemoryStore()) as memory:
+        for given, limit in ((None, None), (SessionSettings(limit=5), 5), ({"limit": 0}, 0)):
+            session = RicordoSession("s", memory, user_id="ada", session_settings=given)
+            assert isinstance(session.session_settings, SessionSettings)
+            assert session.session_settings.limit == limit
+        with pytest.raises(TypeError, match="limitt"):
+            RicordoSession("s", memory, user_id="ada", session_settings={"limitt": 1})
+
+
+def test_who_is_cancelled_knows_how_it_went(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a cancelled addition or removal raises, it has happened: nothing of it comes later."""
+    begun, go_on = threading.Event(), threading.Event()
+    session = RicordoSession("s", memory, user_id="ada")
+    first, second = {"role": "user", "content": "uno"}, {"role": "user", "content": "due"}
+
+    def held(work: Any) -> Any:
+        def waiting(*given: Any) -> Any:
+            begun.set()
+            assert go_on.wait(30)
+            return work(*given)
+
+        return waiting
+
+    async def cancelled(call: Any) -> None:
+        begun.clear()
+        go_on.clear()
+        running = asyncio.ensure_future(call)
+        await asyncio.to_thread(begun.wait, 30)
+        running.cancel()
+        await asyncio.sleep(0)
+        assert not running.done()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    async def run() -> None:
+        await session.add_items([first])
+        for name in ("_add", "_pop"):
+            monkeypatch.setattr(session, name, held(getattr(session, name)))
+        await cancelled(session.add_items([second]))
+        assert await session.get_items() == [first, second]
+        await cancelled(session.pop_item())
+        assert await session.get_items() == [first]
+
+    asyncio.run(run())
 
 
 def test_a_user_is_required(memory: Memory) -> None:

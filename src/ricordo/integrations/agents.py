@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
 from agents import RunContextWrapper, TResponseInputItem
 from agents.memory import SessionSettings
-from agents.memory.session_settings import resolve_session_limit
+from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.integrations.agents_items import Kept, items_of, kept_as
@@ -34,6 +34,7 @@ REPLACES = "openai.agents:replaces"  # the number of the turn that a turn was wr
 ATTEMPTS = 8
 OUTPUT = "_output"
 
+T = TypeVar("T")
 Wrapper: TypeAlias = RunContextWrapper[Any]
 
 
@@ -53,12 +54,12 @@ class RicordoSession:
         *,
         user_id: Whose[Any],
         agent_id: str = DEFAULT_AGENT,
-        session_settings: SessionSettings | None = None,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
         shelf: Shelf | None = None,
     ) -> None:
         check_whose(user_id)
         self.session_id = check_id("session_id", session_id)
-        self.session_settings = session_settings
+        self.session_settings = coerce_session_settings(session_settings or {})
         self._memory = memory
         self._whose = user_id
         self._agent = agent_id
@@ -75,15 +76,15 @@ class RicordoSession:
 
     async def add_items(self, items: list[TResponseInputItem], *, wrapper: Wrapper | None = None) -> None:
         """Keep items, each on disk when this returns. All of them are checked before one is written."""
-        await asyncio.to_thread(self._add, self._session(wrapper), items)
+        await _to_the_end(self._add, self._session(wrapper), items)
 
     async def pop_item(self, *, wrapper: Wrapper | None = None) -> TResponseInputItem | None:
         """Take the latest item out of the memory; None if there is none."""
-        return await asyncio.to_thread(self._pop, self._session(wrapper))
+        return await _to_the_end(self._pop, self._session(wrapper))
 
     async def clear_session(self, *, wrapper: Wrapper | None = None) -> None:
         """Remove all items; the session stays, with its title and tags."""
-        await asyncio.to_thread(self._clear, self._session(wrapper))
+        await _to_the_end(self._clear, self._session(wrapper))
 
     # Inside
 
@@ -193,6 +194,16 @@ class RicordoSession:
         key = Kept.pointer(message)
         if key is not None:
             self._shelf.write(self._owner(session), SHELF, lambda desk: desk.remove(path(session.id), key))
+
+
+async def _to_the_end(change: Callable[..., T], *given: Any) -> T:
+    """A change in a worker thread. Who is cancelled meanwhile is told once it is known how it went, and not before."""
+    changing = asyncio.ensure_future(asyncio.to_thread(change, *given))
+    try:
+        return await asyncio.shield(changing)
+    except asyncio.CancelledError:
+        await asyncio.wait([changing])
+        raise
 
 
 def _hang(place: str, key: str, turn_id: str, desk: Desk) -> None:
