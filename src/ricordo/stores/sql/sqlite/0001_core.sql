@@ -77,8 +77,9 @@ CREATE TABLE turns (
 -- Asked and not yet answered: few at any time, found without reading the others.
 CREATE INDEX turns_open ON turns (owner) WHERE query IS NOT NULL AND response IS NULL;
 
--- The turns of one topic. A turn that nobody has organised yet costs nothing here.
-CREATE INDEX turns_by_topic ON turns (owner, session_id, topic_id, turn_number) WHERE topic_id IS NOT NULL;
+-- The turns of one topic. A turn that nobody has organised yet costs nothing here. Without the session: its id is long,
+-- and a topic's says as much.
+CREATE INDEX turns_by_topic ON turns (owner, topic_id, turn_number) WHERE topic_id IS NOT NULL;
 
 -- What a context held and why, beside the turn it was built for: JSON, packed (ricordo.archive.receipts). Longer texts (system prompt, chunks,
 -- summaries) are named by digest and kept once per session in passages, until the last turn that used them goes.
