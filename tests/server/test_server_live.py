@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from server_samples import SPOKEN, events, live, service
 
 from ricordo.memory import Memory
@@ -33,12 +34,15 @@ class Gated(ScriptedLLM):
         return self.complete(messages)
 
 
-def asked(turn_id: str = "t1") -> bytes:
+QUESTION = f"What does a {SPOKEN} eat?"
+
+
+def asked(path: str = "/chat", **body: object) -> bytes:
     """A request to stream an answer, as bytes on a wire."""
-    query = {"query": f"What does a {SPOKEN} eat?", "user_id": "anna", "turn_id": turn_id, "stream": True}
-    body = json.dumps(query).encode()
-    head = f"POST /chat HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    query = body or {"query": QUESTION, "user_id": "anna", "turn_id": "t1", "stream": True}
+    sent = json.dumps(query).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n"
+    return head.encode() + sent
 
 
 def read_until(connection: socket.socket, mark: bytes) -> bytes:
@@ -78,6 +82,34 @@ def test_a_client_that_hangs_up_loses_nothing() -> None:
         turn = store.turn(ANNA, "t1")
         assert turn is not None
         assert turn.response == "Leaves and bark."
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (
+            "/v1/chat/completions",
+            {"messages": [{"role": "user", "content": QUESTION}], "user": "anna", "stream": True},
+        ),
+        (
+            "/ai/chat?user_id=anna",
+            {"id": "talk", "messages": [{"role": "user", "parts": [{"type": "text", "text": QUESTION}]}]},
+        ),
+        ("/chat", {"query": QUESTION, "user_id": "anna"}),
+    ],
+    ids=["openai", "vercel", "no stream"],
+)
+def test_nobody_has_to_stay_for_their_answer(path: str, body: dict[str, object]) -> None:
+    """Whichever way it was asked for, an answer whose client went away is finished and kept, as one turn."""
+    model, store = Gated(), MemoryStore()
+    with live(service(store, llm=model, port=0)) as port:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(asked(path, **body))
+            assert model.begun.wait(20)
+        model.gate.set()
+    (session,) = store.sessions(ANNA, limit=5)
+    (turn,) = store.turns(ANNA, session.id)
+    assert (turn.query, turn.response) == (QUESTION, "Leaves and bark.")
 
 
 def test_many_readers_follow_one_answer() -> None:
