@@ -274,3 +274,22 @@ def test_a_store_is_opened_with_a_spool_where_one_makes_sense(tmp_path: Path) ->
     assert away.state.degraded
     with serving(away) as client:
         assert ask(client)["metadata"]["turn_number"] == 1
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://app:tell-nobody@127.0.0.1:1/chat", "postgresql://127.0.0.1:1/chat?user=app&password=tell-nobody"],
+)
+def test_the_password_of_the_database_is_told_to_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, url: str
+) -> None:
+    """Where a database cannot be reached, neither the log nor the figures nor an error hold what opens it."""
+    caplog.set_level("DEBUG")
+    store: Any = open_store(url, ServerOptions(auth=False, spool=str(tmp_path)))
+    with serving(store) as client:
+        ask(client)
+        told = [client.get(path).text for path in ("/health", "/stats", "/sessions?user_id=anna", "/metrics")]
+        assert "127.0.0.1" in store.state.last_error
+        written = [f"{record.getMessage()} {record.__dict__}" for record in caplog.records]
+        assert written
+        assert not [each for each in (*told, *written, str(store.state), store.location) if "tell-nobody" in each]
