@@ -100,14 +100,20 @@ class History:
         mark = _Mark.of(self._info())
         return self._read(mark, aside=aside)
 
-    def messages(self, *, aside: bool = False) -> list[tuple[Message, Json]]:
-        """The same with the metadata of their turns, for those who need no places."""
+    def turns(self) -> list[Turn] | None:
+        """The turns, where all that they hold is active, which is the rule; None where some of it is not."""
         mark = _Mark.of(self._info())
-        if mark == _UNMARKED:
-            turns = self._memory.store.turns(self._owner, self._session.id)
-            shown = [turn for turn in turns if not turn.metadata or mark.shows(turn)]
-            return [(each, turn.metadata) for turn in shown for each in turn.messages]
-        return [(each.message, each.turn_metadata) for each in self._read(mark, aside=aside)]
+        if mark != _UNMARKED:
+            return None
+        turns = self._memory.store.turns(self._owner, self._session.id)
+        return [turn for turn in turns if not turn.metadata or mark.shows(turn)]
+
+    def messages(self, *, aside: bool = False) -> list[Message]:
+        """The messages of `read`, for those who need no places."""
+        turns = self.turns()
+        if turns is None:
+            return [each.message for each in self.read(aside=aside)]
+        return [message for turn in turns for message in turn.messages]
 
     def split(self) -> tuple[list[Placed], list[Placed]]:
         """Messages that were set aside, and those that are active."""

@@ -221,7 +221,10 @@ class RicordoChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
         """All messages, oldest first."""
-        return [from_message(each, of_turn) for each, of_turn in self._history.messages(aside=True)]
+        turns = self._history.turns()
+        if turns is None:
+            return [from_message(each.message, each.turn_metadata) for each in self._history.read(aside=True)]
+        return [from_message(message, turn.metadata) for turn in turns for message in turn.messages]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages in order; none of them where one cannot be kept."""

@@ -127,7 +127,7 @@ class RicordoChatStore(AsyncDBChatStore):
         history = self.history(key)
         if status is MessageStatus.ARCHIVED:
             return [each.message for each in history.split()[0]]
-        return [message for message, _ in history.messages(aside=status is None)]
+        return history.messages(aside=status is None)
 
     def _append(self, key: str, words: Sequence[Words], status: MessageStatus) -> None:
         history = self.history(key)
@@ -169,7 +169,7 @@ class RicordoLegacyChatStore(BaseChatStore):
 
     def get_messages(self, key: str) -> list[ChatMessage]:
         """All messages of a key, oldest first."""
-        return [from_message(message) for message, _ in self._history(key).messages(aside=True)]
+        return list(map(from_message, self._history(key).messages(aside=True)))
 
     def add_message(self, key: str, message: ChatMessage) -> None:
         """Add one message."""
@@ -313,7 +313,7 @@ class RicordoMemory(BaseMemory):
 
     def get_all(self) -> list[ChatMessage]:
         """Every message of the session, oldest first."""
-        return [from_message(message) for message, _ in self._history().messages(aside=True)]
+        return list(map(from_message, self._history().messages(aside=True)))
 
     def put(self, message: ChatMessage) -> None:
         """Keep one message."""

@@ -49,7 +49,7 @@ def to_words(message: ChatMessage) -> Words:
 
 def from_message(message: Message) -> ChatMessage:
     """A stored message as LlamaIndex's, whoever wrote it."""
-    if not message.metadata and not message.tool_calls and not message.tool_call_id:
+    if not (message.metadata or message.tool_calls or message.tool_call_id):
         return ChatMessage(message.content, role=message.role)
     note = message.metadata.get(NOTE)
     extra: dict[str, Any] = dict(note.get("additional_kwargs", {})) if note else _extra(message)
