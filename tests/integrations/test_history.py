@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ricordo import Memory
 from ricordo.errors import StoreUnavailable
 from ricordo.integrations.history import History, Words
+from ricordo.presets import settings_from
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.clock import FakeClock
 
@@ -133,3 +134,23 @@ def test_users_have_histories_of_their_own() -> None:
     with _memory() as memory:
         History(memory, "s", user_id="ada").append([_words(1, "user")])
         assert History(memory, "s", user_id="bob").read() == []
+
+
+def test_only_what_the_user_says_is_learned() -> None:
+    """Templates, an assistant that invents people, and memory that is said again teach nothing."""
+    settings = settings_from({"preset": "maestro", "embedder": "light"}, {})
+    with Memory(MemoryStore(), settings) as memory:
+        talk = History(memory, "s", user_id="ada", agent_id="tutor")
+        said = "Mi chiamo Ada e vivo a Genova."
+        talk.append([Words("system", "Mi chiamo Bruno. Rispondi a {user_name}.", {}), Words("user", said, {})])
+        talk.append([Words("assistant", "Tuo fratello Carlo vive a Milano, vero?", {})])
+        memory.catch_up("s", user_id="ada")
+        known = {(fact.kind, fact.text) for fact in memory.facts("ada", "tutor")}
+        assert {kind for kind, _ in known} == {"name", "place"}
+        recalled = memory.session("s", user_id="ada", agent_id="tutor").context("Chi sono?").prompt
+        talk.append([Words("user", f"Che cosa vuol dire questo?\n{recalled}", {})])
+        talk.append([Words("assistant", f"Dice: {recalled}", {}), Words("user", "Grazie.", {})])
+        for _ in range(3):
+            memory.catch_up("s", user_id="ada")
+        assert {(fact.kind, fact.text) for fact in memory.facts("ada", "tutor", superseded=True)} == known
+        assert not any("Carlo" in text or "Bruno" in text for _, text in known)
