@@ -361,6 +361,17 @@ def test_the_store_works_everywhere(memory: Memory, shelf: Shelf) -> None:
     assert store.list_namespaces(prefix=("*", "it")) == [("notes", "it")]
 
 
+def test_a_filter_reaches_inside(memory: Memory) -> None:
+    """A key with dots is itself where there is one of that name, else the way into a value."""
+    store = RicordoStore(memory, user_id="ada")
+    store.put(("docs",), "inside", {"user": {"access-level": "public", "123abc": {"x": 1}}})
+    store.put(("docs",), "plain", {"user.access-level": "public", "user": 3})
+    found = {each.key for each in store.search(("docs",), filter={"user.access-level": "public"})}
+    assert found == {"inside", "plain"}
+    assert [each.key for each in store.search(("docs",), filter={"user.123abc.x": {"$gte": 1}})] == ["inside"]
+    assert store.search(("docs",), filter={"user.123abc.x.y": 1}) == []
+
+
 @pytest.mark.parametrize("ranking", ["words", "meaning"])
 def test_a_query_ranks(ranking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What speaks to the query comes first, with a score; what was put outside the ranking comes last, without."""

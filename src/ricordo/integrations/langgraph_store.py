@@ -268,7 +268,16 @@ def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
 
 def _fits(value: Any, wanted: Mapping[str, Any]) -> bool:
     """Whether a value answers a filter; a comparison of things that have no order is no."""
-    return isinstance(value, Mapping) and all(_answers(value.get(key), each) for key, each in wanted.items())
+    return isinstance(value, Mapping) and all(_answers(_at(value, key), each) for key, each in wanted.items())
+
+
+def _at(value: Mapping[str, Any], key: str) -> Any:
+    """What stands under a key, or where there is none of that name under a path with dots."""
+    if key in value or "." not in key:
+        return value.get(key)
+    first, _, rest = key.partition(".")
+    inner = value.get(first)
+    return _at(inner, rest) if isinstance(inner, Mapping) else None
 
 
 def _answers(value: Any, wanted: Any) -> bool:
