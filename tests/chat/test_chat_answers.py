@@ -1,6 +1,6 @@
 """The chat itself, without a server: documents, stops, repeats, conflicts, deletions on the way, and spans."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
@@ -9,8 +9,10 @@ from chat_samples import Echo, Talk, settings
 from ricordo.chat import Answered, Chat, ChatRequest, Task
 from ricordo.chat.answerers import Reader
 from ricordo.chat.events import Delta, Done, Started
-from ricordo.chat.library import Library, Passage
+from ricordo.chat.library import INDEXES, Library, Passage
 from ricordo.context import Asked
+from ricordo.documents.piece import Piece
+from ricordo.documents.retrieval import PieceIndex
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.records import Chunk, Owner, library_of
@@ -125,6 +127,27 @@ def test_a_user_reads_their_own_documents_and_the_library() -> None:
     assert {each.document_id for each in only.data} == {document.id}
     with pytest.raises(NotFoundError):
         library.document(ANNA, library.documents(BRUNO)[-1][0].id + "x")
+    memory.close()
+
+
+def test_a_library_is_indexed_once_however_many_ask_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More users than indexes are kept ask in turns: the library's index is made once, one's own documents add one."""
+    made: list[int] = []
+
+    class Counting(PieceIndex):
+        def __init__(self, pieces: Sequence[Piece], vectors: Any = None) -> None:
+            made.append(len(pieces))
+            super().__init__(pieces, vectors)
+
+    monkeypatch.setattr("ricordo.chat.library.PieceIndex", Counting)
+    library, memory = a_library()
+    library.add(library_of("default"), "Shared", "Every fugue is counterpoint.")
+    library.add(ANNA, "Fugues", "A fugue has a subject and an answer.")
+    for _ in range(2):
+        for user in ("anna", *(f"user-{number}" for number in range(INDEXES + 2))):
+            found = library.find(ChatRequest("What is a fugue?", user), Asked("What is a fugue?"), 5)
+            assert len(found) == (2 if user == "anna" else 1)
+    assert sorted(made) == [1, 2]
     memory.close()
 
 

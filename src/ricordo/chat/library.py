@@ -29,7 +29,7 @@ from ricordo.recall.vectors import Vectors
 from ricordo.records import Chunk, Owner, library_of
 from ricordo.service import Document, StoredChunk
 
-INDEXES = 64  # sets of documents whose index is kept in memory
+INDEXES = 64  # sets of documents whose index is kept in memory; the one that was asked longest ago goes first
 EMBEDDED_AT_ONCE = 64
 
 
@@ -57,9 +57,8 @@ class Passages(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """Chunks ready to be searched; `mark` tells whether the documents are still the same."""
+    """Chunks ready to be searched."""
 
-    mark: tuple[str, ...]
     index: PieceIndex
     titles: dict[str, str]
     documents: dict[str, str]
@@ -71,7 +70,7 @@ class Library:
     def __init__(self, memory: Memory, store: WholeStore) -> None:
         self._memory = memory
         self._store = store
-        self._shelves: OrderedDict[tuple[Owner, ...], _Shelf] = OrderedDict()
+        self._shelves: OrderedDict[tuple[str, ...], _Shelf] = OrderedDict()  # by what stands on them
         self._lock = threading.Lock()
 
     def add(
@@ -147,26 +146,27 @@ class Library:
         return passages[:limit]
 
     def _shelf(self, owner: Owner) -> _Shelf:
-        """What a user may read, indexed; made anew when a document came or went."""
+        """What a user may read, indexed; made anew when a document came or went.
+
+        All who read the same documents share one: a library is indexed once, however many ask it.
+        """
         owners = self.readable(owner)
         listed = [(each, whose) for whose in owners for each in self._store.documents(whose, limit=10_000)]
         embedder = self._memory.embedder.name
-        mark = (embedder, *(f"{whose.user_id}/{each.id}/{each.digest}" for each, whose in listed))
+        mark = (embedder, *(f"{whose.key}/{each.id}/{each.digest}" for each, whose in listed))
         with self._lock:
-            known = self._shelves.get(owners)
-        if known is not None and known.mark == mark:
-            return known
+            if known := self._shelves.get(mark):
+                self._shelves.move_to_end(mark)
+                return known
         chunks = [(each, whose) for whose in owners for each in self._store.chunks(whose)]
         pieces = [_piece(each) for each, _ in chunks]
         shelf = _Shelf(
-            mark,
             PieceIndex(pieces, self._vectors(chunks, embedder)),
             {each.id: each.title for each, _ in listed},
             {each.id: each.document_id for each, _ in chunks},
         )
         with self._lock:
-            self._shelves[owners] = shelf
-            self._shelves.move_to_end(owners)
+            self._shelves[mark] = shelf
             while len(self._shelves) > INDEXES:
                 self._shelves.popitem(last=False)
         return shelf

@@ -4,6 +4,7 @@ In: where the data lies, the settings, the options. It returns when the server w
 answers at hand. With a spool directory a PostgreSQL may be away, also at the start.
 """
 
+import gc
 from collections.abc import Callable
 from typing import cast
 
@@ -18,6 +19,7 @@ from ricordo.server.options import ServerOptions
 from ricordo.server.service import Service
 from ricordo.settings import Settings
 
+COLLECT_AFTER = (50_000, 20, 100)  # new objects; rounds before an older generation is looked through as well
 GRACE = 25  # seconds that requests under way are given when the server is told to stop
 
 
@@ -33,9 +35,18 @@ def run(
     handler = configure(options.log_level)
     try:
         service = Service(open_store(url, options), settings, options, llm=llm)
-        Server(uvicorn_of(service), started).run()
+        server = Server(uvicorn_of(service), started)
+        _collect_seldom()
+        server.run()
     finally:
         release(handler)
+
+
+def _collect_seldom() -> None:
+    """Look for garbage in cycles seldom, and never among what lives as long as the server: all wait meanwhile."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
 
 
 def open_store(url: str, options: ServerOptions) -> WholeStore:
