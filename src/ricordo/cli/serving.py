@@ -48,7 +48,7 @@ def serve(options: Options, output: Output) -> int:
     def started(port: int) -> None:
         address = url_of(listening.host, port)
         plain = {"url": address, "port": port, "auth": listening.auth, "pid": os.getpid()}
-        output.document(plain, *_told(address, listening, page=has_page()))
+        output.document(plain, *_told(address, place, listening, page=has_page()))
 
     run_server(place, settings, listening, started)
     return OK
@@ -154,7 +154,7 @@ def _runner() -> Callable[..., Any]:
     return run
 
 
-def _told(address: str, listening: "ServerOptions", *, page: bool) -> list[Text]:
+def _told(address: str, place: str, listening: "ServerOptions", *, page: bool) -> list[Text]:
     told = [Text.assemble("Ricordo serves ", (address, "bold blue"), "" if page else " (the page is not built)")]
     told.append(Text(f"{address}/docs describes the API, {address}/health says how it is", "dim"))
     if not listening.auth:
@@ -163,6 +163,8 @@ def _told(address: str, listening: "ServerOptions", *, page: bool) -> list[Text]
         told.append(Text("every request needs a key: ricordo keys make NAME", "dim"))
     if listening.spool:
         told.append(Text(f"while the database is away writes wait in {shown(listening.spool)}", "dim"))
+    elif "://" in place:
+        told.append(Text("while the database is away nothing can be kept: name a --spool-directory", "yellow"))
     return [*told, Text("Ctrl-C ends it", "dim")]
 
 
