@@ -282,17 +282,20 @@ class Line:
         self._open()
         if self._probe is None and self._open_probe is not None:
             self._probe = self._open_probe()
+            self._close_late(self._probe)
         began = monotonic()
         (self._probe or self._store).session(_NOBODY, "ping")  # type: ignore[union-attr]
         return monotonic() - began
 
     def _open(self) -> None:
         if self._store is None:
-            store = self._open_store()
-            if self._closing.is_set():
-                store.close()
-            else:
-                self._store = store
+            self._store = self._open_store()
+            self._close_late(self._store)
+
+    def _close_late(self, store: Store) -> None:
+        """Close what was opened while the line was being closed: whoever closed it may not have seen it yet."""
+        if self._closing.is_set():
+            store.close()
 
     def _failed(self, cause: str, *, asked: bool = False) -> None:
         """Open the breaker. Only the watch's own questions lengthen the pause: many calls may fail together."""
