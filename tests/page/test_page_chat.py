@@ -201,10 +201,10 @@ def test_the_memory_of_a_turn_is_one_click_away(visitor: Visitor) -> None:
     """The mark below an answer opens what was sent for that very turn."""
     page = visitor.open(f"#/c/{visitor.at.session(visitor.user, f'three-{visitor.user}', [])}")
     page.goto(visitor.at.url + "#/")
-    for question in ("Prima domanda", "Seconda domanda"):
+    for count, question in enumerate(("Prima domanda", "Seconda domanda"), start=1):
         visitor.at.told.tell(question, "Va bene.")
         ask(page, question)
-    answered(page, 2)
+        answered(page, count)
     page.get_by_role("button", name="Che cosa è stato mandato · Turno 1").click()
     memory = page.get_by_role("complementary", name="Memoria")
     expect(memory).to_contain_text("Turno 1")
