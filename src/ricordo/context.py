@@ -25,6 +25,7 @@ from ricordo.rendering import (
     around_history,
     as_messages,
     cost_of_fences,
+    heading,
     look_for,
     one_text,
 )
@@ -33,6 +34,7 @@ from ricordo.sections import (
     SEPARATOR,
     Candidates,
     Excerpt,
+    Part,
     Reason,
     compact_part,
     excerpt_part,
@@ -205,13 +207,14 @@ def _fit(
 def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter) -> dict[Section, Candidates]:
     """The sections that look alike in both forms."""
 
-    def one(section: Section, reason: Reason, text: str, heading: str = "") -> Candidates:
+    def one(section: Section, reason: Reason, text: str) -> Candidates:
         if not text.strip():
             return Candidates(section, ())
-        return Candidates(section, (text_part(section, section.value, reason, text, counter),), frame(heading))
+        return headed(section, (text_part(section, section.value, reason, text, counter),))
 
-    def frame(heading: str) -> int:
-        return _frame(f"{heading}{SEPARATOR}" if heading else "", counter)
+    def headed(section: Section, parts: tuple[Part, ...]) -> Candidates:
+        above = heading(section, locale)
+        return Candidates(section, parts, _frame(f"{above}{SEPARATOR}" if above else "", counter))
 
     recalled = tuple(
         excerpt_part(Section.RECALLED, each.id, each.reason, each.excerpt, counter)
@@ -231,10 +234,10 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
         Section.SAFETY: one(Section.SAFETY, "always", material.safety),
         Section.SYSTEM: one(Section.SYSTEM, "always", material.system),
         Section.PROFILE: one(Section.PROFILE, "fact", material.profile),
-        Section.SUMMARY: one(Section.SUMMARY, "summary", defuse(material.summary), locale.summary_header),
-        Section.RECALLED: Candidates(Section.RECALLED, recalled, frame(locale.recalled_header)),
-        Section.CHUNKS: Candidates(Section.CHUNKS, chunks, frame(locale.chunks_header)),
-        Section.QUESTION: Candidates(Section.QUESTION, questions, frame(locale.question_header)),
+        Section.SUMMARY: one(Section.SUMMARY, "summary", defuse(material.summary)),
+        Section.RECALLED: headed(Section.RECALLED, recalled),
+        Section.CHUNKS: headed(Section.CHUNKS, chunks),
+        Section.QUESTION: headed(Section.QUESTION, questions),
         Section.FORMAT: one(Section.FORMAT, "always", material.format_instructions),
     }
 

@@ -53,18 +53,19 @@ class Look:
         """Segments as data."""
         return [self.opening, SEPARATOR, *segments, SEPARATOR, self.closing]
 
-    def heading(self, section: Section) -> str:
-        """What stands above a section, if anything does."""
-        match section:
-            case Section.SUMMARY:
-                return self.locale.summary_header
-            case Section.RECALLED:
-                return self.locale.recalled_header
-            case Section.CHUNKS:
-                return self.locale.chunks_header
-            case Section.QUESTION:
-                return self.locale.question_header
-        return ""
+
+def heading(section: Section, locale: Locale) -> str:
+    """What stands above a section, if anything does."""
+    match section:
+        case Section.SUMMARY:
+            return locale.summary_header
+        case Section.RECALLED:
+            return locale.recalled_header
+        case Section.CHUNKS:
+            return locale.chunks_header
+        case Section.QUESTION:
+            return locale.question_header
+    return ""
 
 
 def look_for(candidates: Mapping[Section, Candidates], locale: Locale) -> Look:
@@ -164,8 +165,8 @@ def _blocks(sections: Sequence[Section], kept: Kept, look: Look) -> list[Segment
 
 def _block(section: Section, parts: Sequence[Part], look: Look) -> list[Segment]:
     """One section of text: its heading, if it has one, and its parts."""
-    heading = look.heading(section)
-    segments: list[Segment] = [heading, SEPARATOR] if heading else []
+    above = heading(section, look.locale)
+    segments: list[Segment] = [above, SEPARATOR] if above else []
     for index, part in enumerate(parts):
         segments += [SEPARATOR] if index else []
         segments.append(part.piece.segment)
