@@ -227,6 +227,7 @@ def test_a_session_is_exported_as_data_and_as_a_page(client: TestClient) -> None
 def test_reads_have_tags_and_are_not_sent_twice(client: TestClient) -> None:
     """A reader that has the answer gets 304 without a body until something changes."""
     session = ask(client)["session_id"]
+    assert service_of(client).memory("default").settle(30)  # the title comes after the answer
     for path in ("/sessions", f"/sessions/{session}", f"/sessions/{session}/messages", "/facts", "/documents"):
         first = client.get(path, headers=ANNA)
         tag = first.headers["ETag"]
