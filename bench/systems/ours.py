@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from uuid import uuid4
 
 import ricordo
 from bench.systems.trim import Said
 from bench.text import SYSTEM_PROMPT
 from ricordo.records import Message, Owner, SessionInfo, Turn, message_id
+from ricordo.verbs.ids import new_id
 
 USER = "anna"
 TODAY = datetime(2020, 1, 1, tzinfo=UTC)  # fixed, so that a stored file serves every later run
@@ -75,7 +75,8 @@ def load(
     count, moments = memory.counter.count, iter(dates or ())
 
     def record(number: int, query: str, response: str) -> Turn:
-        name, moment = str(uuid4()), next(moments, TODAY + timedelta(seconds=number))
+        moment = next(moments, TODAY + timedelta(seconds=number))
+        name = new_id(moment)
         return Turn(
             id=name,
             owner=owner,
