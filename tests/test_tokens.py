@@ -2,11 +2,14 @@
 
 import json
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from splintr import Tokenizer
 
 from ricordo.counters import FAMILIES, counter_for, family_of
 from ricordo.ports import TokenCounter
@@ -18,6 +21,12 @@ TABLE = [json.loads(line) for line in (Path(__file__).parent / "data" / "token_c
 EXACT = counter_for("o200k")
 COUNTERS = st.sampled_from([EXACT, counter_for("cl100k"), ApproximateCounter(3), ApproximateCounter(4)])
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=300) | texts()
+
+
+@cache
+def vocabulary_of(family: str) -> Any:
+    """The tokenizer itself, read once."""
+    return Tokenizer.from_pretrained(FAMILIES[family])
 
 
 class Tallying:
@@ -43,6 +52,16 @@ def test_counts_equal_the_reference(family: str) -> None:
 def test_special_markers_in_a_text_are_ordinary_text() -> None:
     """A user who types a special marker is counted for its characters: no marker is smuggled in as one token."""
     assert [EXACT.count(text) for text in ("<|endoftext|>", "<|im_start|>", "<|endofprompt|>")] == [7, 6, 7]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(data=st.data())
+def test_the_quick_way_of_counting_is_exact(family: str, data: st.DataObject) -> None:
+    """Whatever is said, special markers and their halves included, counts what the ordinary encoding has ids for."""
+    vocabulary = vocabulary_of(family)
+    markers = st.sampled_from(sorted(vocabulary.special_tokens()))
+    parts = data.draw(st.lists(ANY_TEXT | markers | markers.map(lambda marker: marker[:2]), max_size=4))
+    assert counter_for(family).count("".join(parts)) == len(vocabulary.encode_ordinary("".join(parts)))
 
 
 def test_all_counters_count_nothing_as_nothing() -> None:

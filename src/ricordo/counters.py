@@ -5,7 +5,7 @@ text: a user who types a special marker does not smuggle one in. Without splintr
 the approximate counter takes over and says so.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
@@ -60,19 +60,36 @@ class ExactCounter:
     def __init__(self, name: str, load: Callable[[], Any]) -> None:
         self._name = name
         self._load = load
-        self._encode: Callable[[str], Sequence[int]] = self._first
+        self._count: Callable[[str], int] = self._first
 
     @property
     def name(self) -> str:
         return self._name
 
     def count(self, text: str) -> int:
-        return len(self._encode(text))
+        return self._count(text)
 
-    def _first(self, text: str) -> Sequence[int]:
+    def _first(self, text: str) -> int:
         """The vocabulary is read with the first count: opening a store should not wait for it."""
-        self._encode = self._load().encode_ordinary
-        return self._encode(text)
+        self._count = _counting(self._load())
+        return self._count(text)
+
+
+def _counting(vocabulary: Any) -> Callable[[str], int]:
+    """Count by the bytes of the ids, four each: quicker than a list of numbers, but special markers are matched there.
+
+    So where a text may spell one, it is encoded in the way that never matches any.
+    """
+    flat, ordinary = vocabulary.encode_flat, vocabulary.encode_ordinary
+    beginnings = {marker[:2] for marker in vocabulary.special_tokens()}
+
+    def count(text: str) -> int:
+        for beginning in beginnings:
+            if beginning in text:
+                return len(ordinary(text))
+        return len(flat(text)) // 4
+
+    return count
 
 
 def counter_for(model: str, language: str = "en") -> TokenCounter:

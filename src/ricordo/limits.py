@@ -119,6 +119,8 @@ def check_time(field: str, value: object) -> datetime:
 def _check_characters(field: str, value: str) -> None:
     if "\x00" in value:
         raise ValidationError(field, "contains a NUL character; remove it")
+    if value.isascii():
+        return
     try:
         value.encode()
     except UnicodeEncodeError as error:

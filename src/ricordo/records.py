@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
@@ -33,12 +33,17 @@ class Owner:
     @cached_property
     def key(self) -> UUID:
         """One id for (tenant, user), derived and not looked up, so that a write needs no directory."""
-        return uuid5(_OWNERS, f"{len(self.tenant_id)}:{self.tenant_id}{self.user_id}")
+        return _key_of(self.tenant_id, self.user_id)
 
     @property
     def is_reserved(self) -> bool:
         """Whether this is no user but something of the tenant's own, such as its library."""
         return self.user_id.startswith(RESERVED)
+
+
+@lru_cache(maxsize=4_096)
+def _key_of(tenant_id: str, user_id: str) -> UUID:
+    return uuid5(_OWNERS, f"{len(tenant_id)}:{tenant_id}{user_id}")
 
 
 def library_of(tenant_id: str) -> Owner:
@@ -188,7 +193,7 @@ def checksum(turn: Turn) -> str:
     if turn.metadata:
         parts.append(canonical(turn.metadata))
     # The lengths say where one part ends, whatever characters the parts are made of.
-    text = "\x1f".join([*parts, ",".join([str(len(part)) for part in parts])])
+    text = "\x1f".join([*parts, ",".join(map(str, map(len, parts)))])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 

@@ -47,14 +47,8 @@ def check_expected(expected: int | None, next_number: int, session_id: str) -> N
 
 
 def new_session(turn: Turn) -> SessionInfo:
-    """The session that a first turn makes."""
-    return SessionInfo(
-        id=turn.session_id,
-        owner=turn.owner,
-        agent_id=turn.agent_id,
-        created_at=turn.created_at,
-        last_active_at=turn.created_at,
-    )
+    """The session that a first turn makes, before the turn is in it."""
+    return SessionInfo(turn.session_id, turn.owner, turn.agent_id, turn.created_at, turn.created_at)
 
 
 def loaded_session(session: SessionInfo) -> SessionInfo:

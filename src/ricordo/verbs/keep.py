@@ -4,9 +4,8 @@ Nothing reaches the store unchecked, and nothing is acknowledged before the stor
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import (
@@ -28,8 +27,7 @@ from ricordo.verbs.tools import Scope, Tools
 _NONE: tuple[()] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """A message as the caller gives it, before it is checked."""
 
     role: str

@@ -94,6 +94,12 @@ ADD_SESSION = f"""
 INSERT INTO sessions (owner, {SESSION_COLUMNS}) VALUES (?{", ?" * 12})
 """
 
+# The session of a first turn, which counts it already; nothing happens to one that is there.
+OPEN_SESSION = """
+INSERT INTO sessions (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision)
+VALUES (?, ?, ?, ?, ?, 1, 1, 1) ON CONFLICT DO NOTHING
+"""
+
 ADD_TURN = f"""
 INSERT INTO turns (owner, {TURN_COLUMNS}) VALUES (?{", ?" * 18})
 """

@@ -54,12 +54,22 @@ def _next_number(writer: Writer, turn: Turn, key: tuple[bytes, str]) -> int:
     reached = writer.reached.get(key)
     if reached is not None and execute(sql.COUNT_TURN_AFTER, (*times, *key, reached)).rowcount:
         return reached + 1
-    counted = execute(sql.LAST_TURN_OF_SESSION, key).fetchall()
-    if counted:
-        execute(sql.COUNT_TURN, (*times, *key))
-        return int(counted[0][0]) + 1
-    add_session(writer, merging.touched(merging.new_session(turn), replace(turn, turn_number=1), turn_count=1))
-    return 1
+    if _opens_session(writer, (*key, turn.agent_id, *times), turn.owner):
+        return 1
+    ((counted,),) = execute(sql.LAST_TURN_OF_SESSION, key).fetchall()
+    execute(sql.COUNT_TURN, (*times, *key))
+    return int(counted) + 1
+
+
+def _opens_session(writer: Writer, values: tuple[Any, ...], owner: Owner) -> bool:
+    """Make the session of a first turn, unless it is there. Most owners are there: the key says so if one is not."""
+    try:
+        return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
+    except sqlite3.IntegrityError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+            raise
+    _add_owner(writer, owner)
+    return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
 
 
 def append_known(writer: Writer, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
@@ -187,9 +197,12 @@ def _newest(writer: sqlite3.Connection, owner: Owner, session_id: str) -> Turn |
 
 def add_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
     """A session that is not here yet, and its owner if need be."""
-    owner = session.owner
+    _add_owner(writer, session.owner)
+    writer.execute(sql.ADD_SESSION, (session.owner.key.bytes, *session_to_row(session)))
+
+
+def _add_owner(writer: sqlite3.Connection, owner: Owner) -> None:
     writer.execute(sql.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
-    writer.execute(sql.ADD_SESSION, (owner.key.bytes, *session_to_row(session)))
 
 
 def _set_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
