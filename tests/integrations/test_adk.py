@@ -2,9 +2,12 @@
 
 import asyncio
 import runpy
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -243,6 +246,122 @@ def test_a_deleted_memory_does_not_come_back(memory: Memory) -> None:
         await service.add_events_to_memory(**WHO, events=events, session_id="s")
         words = [m.content for turn in memory.session("app/s", user_id="ada").history() for m in turn.messages]
         assert words == ["bel nome", "e il cane Fido"]
+
+    asyncio.run(run())
+
+
+operations = st.lists(
+    st.tuples(
+        st.booleans(),
+        st.sampled_from(["take", "take", "take", "delete", "clear"]),
+        st.lists(st.integers(0, 6), min_size=1, max_size=7),
+    ),
+    max_size=8,
+)
+
+
+@pytest.fixture(scope="module")
+def two_openings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, Memory]]:
+    """The same file opened twice."""
+    place = tmp_path_factory.mktemp("two") / "chat.db"
+    with ricordo.open(place) as one, ricordo.open(place) as other:
+        yield one, other
+
+
+@given(operations)
+def test_an_event_is_there_once_and_never_after_its_deletion(
+    two_openings: tuple[Memory, Memory], done: list[tuple[bool, str, list[int]]]
+) -> None:
+    """Whichever of two openings of a file takes in, deletes or clears, in whatever order, both know of it."""
+    events = [said(f"frase {number}", ("user", "bot")[number % 2], at=1e9 + number) for number in range(7)]
+
+    who = {"app_name": "app", "user_id": str(uuid4())}
+
+    async def run(one: Memory, other: Memory) -> None:
+        services = RicordoMemoryService(one), RicordoMemoryService(other)
+        chat = one.session("app/s", user_id=who["user_id"], agent_id="app")
+        there: list[int] = []
+        deleted: set[int] = set()
+        for second, what, numbers in done:
+            if what == "take":
+                given_events = [events[number] for number in numbers]
+                await services[second].add_events_to_memory(**who, events=given_events, session_id="s")
+                there += [number for number in dict.fromkeys(numbers) if number not in deleted | set(there)]
+            elif what == "delete":
+                await services[second].delete_memory(**who, memory_id=events[numbers[0]].id)
+                deleted.add(numbers[0])
+                there = [number for number in there if number not in deleted]
+            elif one.sessions(user_id=who["user_id"]):
+                chat.clear()
+                there = []
+            words = [message.content for turn in chat.history() for message in turn.messages]
+            assert words == [f"frase {number}" for number in there]
+
+    asyncio.run(run(*two_openings))
+
+
+def test_two_openings_that_take_in_the_same_at_once_keep_it_once(url: str) -> None:
+    """Threads of two openings that are given the same growing session, at the same time, write every event once."""
+    events = [said(f"frase {number}", ("user", "bot")[number % 2], at=1e9 + number) for number in range(24)]
+    start = Barrier(4)
+
+    def take_in(service: RicordoMemoryService) -> None:
+        for end in range(1, len(events) + 1):
+            start.wait()
+            asyncio.run(service.add_events_to_memory(**WHO, events=events[max(0, end - 3) : end], session_id="s"))
+
+    with ricordo.open(url) as one, ricordo.open(url) as other:
+        services = [RicordoMemoryService(memory) for memory in (one, one, other, other)]
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(take_in, services))
+        turns = one.session("app/s", user_id="ada", agent_id="app").history()
+    assert [message.content for turn in turns for message in turn.messages] == [f"frase {n}" for n in range(24)]
+
+
+def test_what_another_opening_deleted_is_not_taken_in(url: str) -> None:
+    """A service that knows a session sees the deletions of another opening: of what is there and of what is to come."""
+
+    async def run(one: Memory, other: Memory) -> None:
+        service = RicordoMemoryService(one)
+        events = [said(f"frase {number}", at=1e9 + number) for number in range(3)]
+        for event in events[:2]:
+            await service.add_events_to_memory(**WHO, events=[event], session_id="s")
+        for gone in (events[0], events[2]):
+            await RicordoMemoryService(other).delete_memory(**WHO, memory_id=gone.id)
+        await service.add_events_to_memory(**WHO, events=events, session_id="s")
+        await service.add_events_to_memory(**WHO, events=events, session_id="another")
+        for name in ("app/s", "app/another"):
+            assert [turn.query for turn in one.session(name, user_id="ada").history()] == ["frase 1"]
+
+    with ricordo.open(url) as one, ricordo.open(url) as other:
+        asyncio.run(run(one, other))
+
+
+def test_a_memory_that_is_deleted_while_it_is_taken_in_is_not_there(url: str) -> None:
+    """Whoever of the two comes first: once both are done, the deleted memory is gone."""
+    with ricordo.open(url) as one, ricordo.open(url) as other, ThreadPoolExecutor(2) as threads:
+        taking, deleting = RicordoMemoryService(one), RicordoMemoryService(other)
+        for number in range(12):
+            event = said(f"frase {number}", at=1e9 + number)
+            add = taking.add_events_to_memory(**WHO, events=[event], session_id="s")
+            done = [threads.submit(asyncio.run, add)]
+            done.append(threads.submit(asyncio.run, deleting.delete_memory(**WHO, memory_id=event.id)))
+            for each in done:
+                each.result()
+        assert one.session("app/s", user_id="ada", agent_id="app").history() == []
+
+
+def test_many_events_are_looked_for_among_the_deleted(memory: Memory) -> None:
+    """More events than are asked for at once are taken in, each once, without the one that was deleted."""
+
+    async def run() -> None:
+        service = RicordoMemoryService(memory)
+        events = [said(f"frase {number}", at=1e9 + number) for number in range(1_100)]
+        await service.delete_memory(**WHO, memory_id=events[1_050].id)
+        for _ in range(2):
+            await service.add_events_to_memory(**WHO, events=events, session_id="s")
+        turns = memory.session("app/s", user_id="ada").history()
+        assert [turn.query for turn in turns] == [f"frase {n}" for n in range(1_100) if n != 1_050]
 
     asyncio.run(run())
 

@@ -1,10 +1,14 @@
 """The shelf beside a memory, in every place that a memory can be in: what goes with what, one view, and taken along."""
 
+import os
+import select
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from time import sleep
 
 import pytest
 from hypothesis import given
@@ -15,7 +19,7 @@ from ricordo import Memory
 from ricordo.errors import StoreError, ValidationError
 from ricordo.integrations.carrying import export_items, import_items
 from ricordo.integrations.shelf import Desk, Item, Shelf, path
-from ricordo.records import Owner
+from ricordo.records import Owner, turn_id_of
 from ricordo.settings import Retention
 from ricordo.stores.memory import MemoryStore
 
@@ -154,3 +158,85 @@ def test_a_forged_item_is_refused_by_name(changed: dict[str, object]) -> None:
         except ValidationError as error:
             refused = error.field
         assert refused is None or refused in changed
+
+
+def test_a_glance_tells_whether_anybody_wrote(memory: Memory) -> None:
+    """The standing of a session moves by one with each message, names its newest turn, and says when it was emptied."""
+    shelf, session = Shelf.beside(memory), memory.session("s", user_id="ada")
+
+    def stands() -> tuple[int, str] | None:
+        return shelf.look(ADA, "x", lambda desk: desk.glance("s", "", ()))[0]
+
+    assert stands() is None
+    messages = [session.add_message(role, "parole") for role in ("user", "assistant", "user")]
+    if isinstance(memory.store, MemoryStore):
+        assert stands() is None  # its sessions are not in the shelf's database
+        return
+    before = stands()
+    assert before is not None
+    assert before[1] == turn_id_of(messages[-1].id)
+    for role in ("tool", "assistant", "user"):
+        newest = session.add_message(role, "parole", tool_call_id="c" if role == "tool" else None)
+        before = before[0] + 1, turn_id_of(newest.id)
+        assert stands() == before
+    memory.session("another", user_id="ada").add_message("user", "parole")
+    memory.session("s", user_id="bob").add_message("user", "parole")
+    assert stands() == before
+    session.clear()
+    assert stands() == (before[0] + 1, "")
+
+
+def test_a_glance_finds_keys_of_its_own_place(memory: Memory) -> None:
+    """Keys are found that lie at the place and are not past their time; neither another place's nor another user's."""
+    shelf, now = Shelf.beside(memory), memory.clock.now()
+    kept = [Item("p", "a", b""), Item("p", "b", b""), Item("q", "c", b""), Item("p", "d", b"", expires_at=now)]
+    shelf.write(ADA, "x", lambda desk: [desk.put(item) for item in kept])
+    shelf.write(Owner("default", "bob"), "x", lambda desk: desk.put(Item("p", "e", b"")))
+    assert shelf.look(ADA, "x", lambda desk: desk.glance("s", "p", list("acdef")))[1] == {"a"}
+    assert shelf.look(ADA, "y", lambda desk: desk.glance("s", "p", list("abc")))[1] == set()
+
+
+def test_work_that_is_done_alone_meets_nobody(url: str) -> None:
+    """Work of two openings of one memory never overlaps, from its first question on, and what fails lets others in."""
+    inside: list[int] = []
+
+    def work(desk: Desk) -> int:
+        desk.body("", "")
+        inside.append(len(inside))
+        sleep(0.002)
+        assert inside.pop() == 0
+        return 1
+
+    with ricordo.open(url) as one, ricordo.open(url) as other, ThreadPoolExecutor(4) as threads:
+        shelves = [Shelf.beside(memory) for memory in (one, one, other, other)] * 5
+        assert sum(threads.map(lambda shelf: shelf.alone(ADA, "x", work), shelves)) == len(shelves)
+        with pytest.raises(ZeroDivisionError):
+            shelves[0].alone(ADA, "x", lambda desk: 1 / 0)
+        assert shelves[2].alone(ADA, "x", work) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_waits_for_its_parent(tmp_path: Path) -> None:
+    """After a fork, parent and child do not work at the same time, although the file was open before."""
+    with ricordo.open(tmp_path / "chat.db") as memory:
+        shelf = Shelf.beside(memory)
+        shelf.alone(ADA, "x", lambda _: None)
+        ours, theirs = os.pipe(), os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.read(ours[0], 1)
+                shelf.alone(ADA, "x", lambda _: os.write(theirs[1], b"c"))
+            finally:
+                os._exit(0)
+
+        def work(_: Desk) -> list[object]:
+            os.write(ours[1], b"p")
+            return select.select([theirs[0]], [], [], 0.3)[0]
+
+        assert shelf.alone(ADA, "x", work) == []
+        assert os.read(theirs[0], 1) == b"c"
+        os.waitpid(child, 0)
+        for end in (*ours, *theirs):
+            os.close(end)

@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
-from functools import partial
 from threading import Lock
 from typing import Any
 from uuid import UUID
@@ -25,10 +24,11 @@ from ricordo.integrations.adk_events import NOTE, content_of, event_of, words_of
 from ricordo.integrations.adk_sessions import RicordoSessionService
 from ricordo.integrations.calls import moment_of
 from ricordo.integrations.history import History, Words, sessions_of
-from ricordo.integrations.shelf import Desk, Item, Shelf, path
+from ricordo.integrations.shelf import Desk, Glance, Item, Shelf, path
 from ricordo.integrations.whose import owner_of
 from ricordo.memory import Memory
-from ricordo.records import Message, Owner
+from ricordo.records import Message, Owner, turn_id_of
+from ricordo.session import Session as Talk  # a session is also what ADK calls its own
 from ricordo.verbs.ids import new_id
 
 __all__ = ["RicordoMemoryService", "RicordoSessionService"]
@@ -38,16 +38,21 @@ EVERYTHING = "everything"  # the session of what was not said in one
 FEW = 4  # messages that are added one by one
 MOST = 10  # memories found for a query
 PORTION = 500  # events looked for at once
-SEEN = 256  # sessions of which it is known what was taken in
+SESSIONS = 256  # of which it is known what was taken in
 
 
 @dataclass(slots=True)
-class _Seen:
-    """How far a session of the memory was read, and the events that were in it up to there; it grows as that does."""
+class _Known:
+    """A session of the memory, the events that were found in it, and how far it was read; it grows as that does.
 
+    `standing` is how the session stood when `events` were all there were. It stands so still when nobody else wrote.
+    """
+
+    session: Talk
+    events: set[str] = field(default_factory=set)
     number: int = 0
     turn_id: str = ""
-    events: set[str] = field(default_factory=set)
+    standing: Glance | None = None
 
 
 class RicordoMemoryService(BaseMemoryService):
@@ -62,7 +67,7 @@ class RicordoMemoryService(BaseMemoryService):
         self._limit = limit
         self._given_shelf = shelf
         self._lock = Lock()
-        self._seen: OrderedDict[tuple[UUID, str], _Seen] = OrderedDict()
+        self._sessions: OrderedDict[tuple[UUID, str], _Known] = OrderedDict()
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Take in what a session holds and the memory does not."""
@@ -81,13 +86,9 @@ class RicordoMemoryService(BaseMemoryService):
     ) -> None:
         """Take in events, each once, with their times; `custom_metadata` stays with the messages."""
         limits = self._memory.settings.limits
-        words = [
-            (event.id, each)
-            for event in events
-            if not event.partial
-            for each in words_of(event, dict(custom_metadata or {}), limits)
-        ]
-        await asyncio.to_thread(self._add, app_name, user_id, session_id or EVERYTHING, words)
+        custom = dict(custom_metadata or {})
+        said = {event.id: words_of(event, custom, limits) for event in events if not event.partial}
+        await asyncio.to_thread(self._add, app_name, user_id, session_id or EVERYTHING, said)
 
     async def add_memory(
         self,
@@ -98,14 +99,14 @@ class RicordoMemoryService(BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Keep memories as they are given, as said by their author."""
-        words = []
+        said = {}
         for memory in memories:
             name = memory.id or new_id(self._memory.clock.now())
             moment = moment_of(memory.timestamp) or self._memory.clock.now()
             event = Event(id=name, author=memory.author or "user", content=memory.content, timestamp=moment.timestamp())
             given = {**memory.custom_metadata, **(custom_metadata or {})}
-            words += [(name, each) for each in words_of(event, given, self._memory.settings.limits)]
-        await asyncio.to_thread(self._add, app_name, user_id, EVERYTHING, words)
+            said[name] = words_of(event, given, self._memory.settings.limits)
+        await asyncio.to_thread(self._add, app_name, user_id, EVERYTHING, said)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """What this user said, or was told, in this app, that speaks to the query; best first, with reasons."""
@@ -126,66 +127,89 @@ class RicordoMemoryService(BaseMemoryService):
             raise ValidationError("memory_id", "is missing; give the id of a memory that was found")
         await asyncio.to_thread(self._delete, app_name, user_id, memory_id)
 
-    def _add(self, app: str, user_id: str, session_id: str, words: Sequence[tuple[str, Words]]) -> None:
+    def _add(self, app: str, user_id: str, session_id: str, said: Mapping[str, Sequence[Words]]) -> None:
         owner = owner_of(self._memory, user_id)
-        if not words:
-            return
-        wanted = [(path("deleted", app), event) for event in dict.fromkeys(event for event, _ in words)]
-        name = f"{app}/{session_id}"
-        with self._lock:
-            known = self._known(owner, name)
-            fresh = [pair for pair in wanted if pair[1] not in known]
-            look = self._shelf.look if len(fresh) <= PORTION else self._shelf.read
-            gone = {item.key for item in look(owner, SHELF, partial(_found, fresh))} if fresh else set()
-            new = [each for event, each in words if event not in known and event not in gone]
-            if len(new) > FEW:  # a whole session: in as few commits as can be
-                History(self._memory, name, user_id=user_id, agent_id=app).append(new)
-                return
-            session = self._memory.session(name, user_id=user_id, agent_id=app)
-            for each in new:
-                session.add_message(
-                    each.role,
-                    each.content,
-                    created_at=each.created_at,
-                    metadata=each.metadata,
-                    tool_calls=each.tool_calls,
-                    tool_call_id=each.tool_call_id,
-                )
+        if any(said.values()):
+            known, deleted = self._known(owner, app, f"{app}/{session_id}"), path("deleted", app)
+            self._shelf.alone(owner, SHELF, lambda desk: self._take_in(desk, owner, known, deleted, said))
 
-    def _known(self, owner: Owner, session_id: str) -> set[str]:
-        """The events that a session of the memory has; only turns that were not seen before are read."""
+    def _take_in(
+        self, desk: Desk, owner: Owner, known: _Known, deleted: str, said: Mapping[str, Sequence[Words]]
+    ) -> None:
+        """Keep what is neither in the session nor deleted; nobody else takes anything in until it is written."""
+        asked = [event for event in said if event not in known.events][:PORTION]
+        standing, gone = desk.glance(known.session.id, deleted, asked)
+        if standing is None or standing != known.standing:
+            self._read(owner, known)
+        known.standing = standing
+        if len(asked) < len(said):
+            left = sorted(said.keys() - known.events - set(asked))
+            for at in range(0, len(left), PORTION):
+                gone |= desk.glance(known.session.id, deleted, left[at : at + PORTION])[1]
+        new = [
+            (event, each) for event in said if event not in known.events and event not in gone for each in said[event]
+        ]
+        if len(new) > FEW:  # a whole session: in as few commits as can be
+            session = known.session
+            history = History(self._memory, session.id, user_id=session.user_id, agent_id=session.agent_id)
+            history.append([each for _, each in new])
+            return
+        for event, each in new:
+            kept = known.session.add_message(
+                each.role,
+                each.content,
+                created_at=each.created_at,
+                metadata=each.metadata,
+                tool_calls=each.tool_calls,
+                tool_call_id=each.tool_call_id,
+            )
+            known.events.add(event)
+            if standing is not None:  # as it stands now if nobody else wrote meanwhile; the next look tells
+                known.standing = standing = standing[0] + 1, turn_id_of(kept.id)
+
+    def _known(self, owner: Owner, app: str, session_id: str) -> _Known:
+        """What is known of a session so far."""
         key = (owner.key, session_id)
-        seen = self._seen.pop(key, _Seen())
-        turns = self._memory.store.turns(owner, session_id, after=seen.number - 1 if seen.number else None)
-        if seen.number and (not turns or turns[0].id != seen.turn_id):  # emptied meanwhile
-            seen, turns = _Seen(), self._memory.store.turns(owner, session_id)
-        seen.events.update(event for turn in turns for message in turn.messages if (event := event_of(message)))
+        with self._lock:
+            known = self._sessions.pop(key, None)
+            if known is None:
+                known = _Known(self._memory.session(session_id, user_id=owner.user_id, agent_id=app))
+                if len(self._sessions) >= SESSIONS:
+                    self._sessions.popitem(last=False)
+            self._sessions[key] = known
+        return known
+
+    def _read(self, owner: Owner, known: _Known) -> None:
+        """Find the events that a session has; only turns that were not read before are read."""
+        store, session_id = self._memory.store, known.session.id
+        turns = store.turns(owner, session_id, after=known.number - 1) if known.number else ()
+        if not turns or turns[0].id != known.turn_id:  # never read, or emptied meanwhile
+            known.events, known.number, known.turn_id = set(), 0, ""
+            turns = store.turns(owner, session_id)
+        known.events.update(event for turn in turns for message in turn.messages if (event := event_of(message)))
         if turns:
-            seen.number, seen.turn_id = turns[-1].turn_number, turns[-1].id
-            self._seen[key] = seen
-        if len(self._seen) > SEEN:
-            self._seen.popitem(last=False)
-        return seen.events
+            known.number, known.turn_id = turns[-1].turn_number, turns[-1].id
 
     def _delete(self, app: str, user_id: str, memory_id: str) -> None:
         owner = owner_of(self._memory, user_id)
         forgotten = Item(path("deleted", app), memory_id, b"")
         self._shelf.write(owner, SHELF, lambda desk: desk.put(forgotten))
+        self._shelf.alone(owner, SHELF, lambda desk: self._remove(desk, app, user_id, forgotten))
+
+    def _remove(self, desk: Desk, app: str, user_id: str, forgotten: Item) -> None:
+        """Remove a memory from all sessions. Nobody takes it in any more, and whoever did has done so by now."""
+        if desk.body(forgotten.place, forgotten.key) is None:  # its user was erased meanwhile
+            return
         for session in sessions_of(self._memory, user_id, app):
             history = History(self._memory, session.id, user_id=user_id, agent_id=app)
             placed = history.read()
             for position in reversed(range(len(placed))):
-                if memory_id in (event_of(placed[position].message), placed[position].message.id):
+                if forgotten.key in (event_of(placed[position].message), placed[position].message.id):
                     history.remove(position)
 
     @property
     def _shelf(self) -> Shelf:
         return self._given_shelf or Shelf.beside(self._memory)
-
-
-def _found(wanted: Sequence[tuple[str, str]], desk: Desk) -> list[Item]:
-    """The items at these places, asked for in portions that every database takes."""
-    return [item for at in range(0, len(wanted), PORTION) for item in desk.get_all(wanted[at : at + PORTION])]
 
 
 def _entry(message: Message, told: dict[str, Any]) -> MemoryEntry:

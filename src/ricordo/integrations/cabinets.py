@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache
+from os import getpid
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -89,7 +90,11 @@ END
 $$;
 """
 
+_TABLE = re.compile(r"\{(\w+)\}")  # items of ours; owners, sessions and turns of the memory
+
 ONE_VIEW = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+PATIENCE = 60.0  # seconds for what is done alone, which may write as much as its caller likes
 
 
 class Cabinet(Protocol):
@@ -102,6 +107,13 @@ class Cabinet(Protocol):
 
     def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool, once: bool = False) -> T:
         """Do a piece of work in one transaction; durable when this returns. `once`: it reads with one statement."""
+        ...
+
+    def alone(self, owner: Owner, work: Callable[[Execute], T]) -> T:
+        """Do work that reads here and may write to the memory, while nobody does such work for that owner.
+
+        That holds for all processes, from the first statement on, which sees all that was committed before.
+        """
         ...
 
     def close(self) -> None:
@@ -127,6 +139,7 @@ class InFile:
         from ricordo.stores.sqlite.connections import Connections
 
         self._connections = Connections(path, 60.0)
+        self._order: _Order | None = None
         self._connections.write(lambda writer: [writer.execute(each) for each in _statements(HANGING)])
 
     def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool, once: bool = False) -> T:
@@ -146,9 +159,28 @@ class InFile:
         finally:
             self._connections.give_back(reader)
 
+    def alone(self, owner: Owner, work: Callable[[Execute], T]) -> T:
+        order = self._order
+        if order is None or order.process != getpid():  # a fork would share the lock of its parent
+            order = self._order = _Order(self._connections.path)
+        with order.lock, order.gate:
+            return self.run(owner, work, writes=False, once=True)
+
     def close(self) -> None:
         with suppress(StoreError):
             self._connections.close()
+
+
+class _Order:
+    """One after the other, in all processes: an advisory lock on a file beside the memory's."""
+
+    def __init__(self, path: Path) -> None:
+        from ricordo.stores.sqlite.database import Gate, translating
+
+        self.process = getpid()
+        self.lock = Lock()
+        with translating(path):
+            self.gate = Gate(Path(f"{path.resolve()}-items"))
 
 
 class InMemory:
@@ -161,6 +193,8 @@ class InMemory:
         self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         self._connection.execute("PRAGMA foreign_keys = ON")
         self._connection.execute("CREATE TABLE owners (owner BLOB PRIMARY KEY, tenant_id TEXT, user_id TEXT)")
+        self._connection.execute("CREATE TABLE sessions (owner BLOB, session_id TEXT, revision INTEGER)")  # stays empty
+        self._connection.execute("CREATE TABLE turns (owner BLOB, session_id TEXT, turn_number INTEGER, turn_id TEXT)")
         for each in _statements(""):
             self._connection.execute(each)
 
@@ -174,6 +208,9 @@ class InMemory:
                 raise
             self._connection.execute("COMMIT")
             return result
+
+    def alone(self, owner: Owner, work: Callable[[Execute], T]) -> T:
+        return self.run(owner, work, writes=False)
 
     def close(self) -> None:
         with self._lock:
@@ -205,18 +242,14 @@ class InPostgres:
             raise
 
     def run(self, owner: Owner, work: Callable[[Execute], T], *, writes: bool, once: bool = False) -> T:
-        key = owner.key
-
-        def inside(transaction: "Transaction") -> T:
-            def execute(statement: str, values: dict[str, Any]) -> list[Row]:
-                values["owner"] = key
-                cursor = transaction.send(_for_postgres(statement), values, binary=True)
-                return cursor.fetchall() if _returns(statement) else []
-
-            return work(execute)
-
         view = () if writes or once else (ONE_VIEW,)
-        return self._pool.run((*view, *self._wall.around_owner(owner.key)), inside, repeatable=True)
+        wall = (*view, *self._wall.around_owner(owner.key))
+        return self._pool.run(wall, lambda transaction: work(_postgres(transaction, owner)), repeatable=True)
+
+    def alone(self, owner: Owner, work: Callable[[Execute], T]) -> T:
+        number = int.from_bytes(owner.key.bytes[:8], signed=True)
+        wall = (*self._wall.around_owner(owner.key), f"SELECT pg_advisory_xact_lock({number})")
+        return self._pool.run(wall, lambda transaction: work(_postgres(transaction, owner)), patience=PATIENCE)
 
     def close(self) -> None:
         self._pool.close()
@@ -232,15 +265,25 @@ def _sqlite(connection: sqlite3.Connection, owner: Owner) -> Execute:
     return execute
 
 
+def _postgres(transaction: "Transaction", owner: Owner) -> Execute:
+    key = owner.key
+
+    def execute(statement: str, values: dict[str, Any]) -> list[Row]:
+        values["owner"] = key
+        cursor = transaction.send(_for_postgres(statement), values, binary=True)
+        return cursor.fetchall() if _returns(statement) else []
+
+    return execute
+
+
 @lru_cache(maxsize=512)
 def _for_sqlite(statement: str) -> str:
-    return statement.replace("{items}", "ricordo_items").replace("{owners}", "owners")
+    return _TABLE.sub(r"\1", statement.replace("{items}", "ricordo_items"))
 
 
 @lru_cache(maxsize=512)
 def _for_postgres(statement: str) -> str:
-    text = statement.replace("{items}", "ricordo.items").replace("{owners}", "ricordo.owners")
-    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", text)
+    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", _TABLE.sub(r"ricordo.\1", statement))
 
 
 def _returns(statement: str) -> bool:

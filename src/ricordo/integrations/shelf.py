@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -23,6 +24,7 @@ from ricordo.records import Owner
 from ricordo.stores.rows import micros, moment
 
 T = TypeVar("T")
+Glance = tuple[int, str]  # a session's revision and its newest turn: both the same means that nobody wrote to it
 
 BREAK = "\x1f"  # ends every part of a place, so that a place can be searched by its beginning
 _AFTER = "\x20"  # the character after it
@@ -44,6 +46,9 @@ UPDATE SET tag = excluded.tag, body = excluded.body, vector = excluded.vector, u
            expires_at = excluded.expires_at, minutes = excluded.minutes, session_id = excluded.session_id,
            turn_id = excluded.turn_id
 """
+GLANCE = """SELECT revision, (SELECT turn_id FROM {turns} AS t WHERE t.owner = s.owner AND t.session_id = s.session_id
+                              ORDER BY turn_number DESC LIMIT 1)
+            FROM {sessions} AS s WHERE s.owner = :owner AND s.session_id = :session_id"""
 FORGET = "DELETE FROM {items} WHERE owner = :owner"
 FORGET_SESSION = "DELETE FROM {items} WHERE owner = :owner AND session_id = :session_id"
 MINE = "owner = :owner AND shelf = :shelf"
@@ -111,6 +116,22 @@ class Desk:
         pairs = ", ".join(f"(:p{n}, :k{n})" for n in range(len(wanted)))
         statement = f"SELECT {_COLUMNS} FROM {{items}} WHERE {MINE} AND (place, key) IN (VALUES {pairs}) AND {ALIVE}"
         return [_item(row) for row in self._run(statement, **values)]
+
+    def glance(self, session_id: str, place: str, keys: Sequence[str]) -> tuple[Glance | None, set[str]]:
+        """How a session of the memory stands, and which of these keys are at a place: both with one question.
+
+        None where the memory's sessions are not in this database, or where there is no such session.
+        """
+        values = {"session_id": session_id, "place": place}
+        values |= {f"k{n}": key for n, key in enumerate(keys)}
+        standing: Glance | None = None
+        there = set()
+        for revision, name in self._run(_glance(len(keys)), **values):
+            if revision < 0:
+                there.add(name)
+            else:
+                standing = revision, name or ""
+        return standing, there
 
     def under(
         self,
@@ -264,6 +285,14 @@ class Shelf:
         now = self._clock.now()
         return self._cabinet.run(owner, lambda execute: work(Desk(execute, owner, shelf, now)), writes=False, once=True)
 
+    def alone(self, owner: Owner, shelf: str, work: Callable[[Desk], T]) -> T:
+        """Do `work` that asks something here and then may write to the memory; not here.
+
+        From its first question to its end nobody else does such work for this owner, in any process.
+        """
+        now = self._clock.now()
+        return self._cabinet.alone(owner, lambda execute: work(Desk(execute, owner, shelf, now)))
+
     def write(self, owner: Owner, shelf: str, work: Callable[[Desk], T]) -> T:
         """Do `work` in one transaction: all of it, or nothing."""
         now, in_turn = self._clock.now(), self._cabinet.in_turn
@@ -300,6 +329,13 @@ def path(*parts: str) -> str:
 def parts(place: str) -> tuple[str, ...]:
     """A place as its parts."""
     return tuple(place.split(BREAK)[:-1])
+
+
+@lru_cache(maxsize=64)
+def _glance(count: int) -> str:
+    keys = ", ".join(f":k{n}" for n in range(count))
+    among = f"SELECT -1, key FROM {{items}} WHERE {MINE} AND place = :place AND key IN ({keys}) AND {ALIVE}"
+    return f"{GLANCE} UNION ALL {among}" if count else GLANCE
 
 
 def _end(prefix: str) -> str:
