@@ -18,7 +18,7 @@ from bench.systems import MESSAGES, OURS, PLAIN, SHIPPED, Entry
 
 
 def measure(setup: Setup) -> Iterator[Row]:
-    """Window, context and append, on one store of sessions per system; then the window of the longest session.
+    """Window, context and append, on one store of sessions per system; then the window up to the longest session.
 
     Appends begin when a write-ahead log has grown to its full length and is written over from its start, which is
     the state it is in ever after, and twice as fast as growing.
@@ -33,8 +33,8 @@ def measure(setup: Setup) -> Iterator[Row]:
         for size in setup.scale.append:
             yield from append(setup, children, size)
         yield from append_explained(setup, children)
-    with _children(setup, (OURS, PLAIN), (setup.scale.longest,)) as children:
-        yield from window(setup, children, setup.scale.longest)
+    with _children(setup, (OURS, PLAIN), setup.scale.lengths) as children:
+        yield from window_by_length(setup, children)
     yield from as_shipped(setup)
 
 
@@ -72,6 +72,23 @@ def window(setup: Setup, children: list[Child], size: int) -> Iterator[Row]:
             check = _graded(child.ask("window", session=text.TIGHT, count=1)["window"], text.TIGHT, 5, most=2)
             check = check if check == "ok" else f"tight budget: {check}"
         yield _row("window", size, child.entry, samples, check)
+
+
+def window_by_length(setup: Setup, children: list[Child]) -> Iterator[Row]:
+    """The window at every size, the sizes taking turns: each has the same neighbours, who warm or cool its caches."""
+    setup.say("window, sizes in turns")
+    samples: dict[int, dict[str, _Samples]] = {size: defaultdict(_Samples) for size in setup.scale.lengths}
+    checks: dict[tuple[int, str], str] = {}
+    for turn in range(setup.scale.rounds + 1):
+        shift = turn % len(samples)
+        for size in (*setup.scale.lengths[shift:], *setup.scale.lengths[:shift]):
+            for child in children:
+                answer = child.ask("window", session=f"s{size}", count=setup.scale.batch)
+                samples[size][child.entry.name].add(answer, counts=turn > 0)
+                checks[size, child.entry.name] = _graded(answer["window"], f"s{size}", size)
+    for size, figures in samples.items():
+        for child in children:
+            yield _row("window by length", size, child.entry, figures, checks[size, child.entry.name])
 
 
 def context(setup: Setup, children: list[Child], size: int) -> Iterator[Row]:

@@ -31,7 +31,7 @@ def measure(setup: Setup) -> Iterator[Row]:
 
 def _once(setup: Setup, entry: Entry) -> dict[str, float]:
     size = _size(setup, entry)
-    sizes = (setup.scale.longest,) if entry in (OURS, PLAIN) else setup.scale.sessions
+    sizes = setup.scale.lengths if entry in (OURS, PLAIN) else setup.scale.sessions
     with setup.start(entry, stock.sessions_store(entry, sizes, setup.say)) as child:
         first = child.ask("window", session=f"s{size}", count=1)["seconds"][0]
         whole = child.age

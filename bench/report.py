@@ -17,6 +17,7 @@ from bench.verdicts import Verdict
 TITLES = {
     "append": "Append one durable turn, by turns in the session",
     "window": "The window (last 3 turns in 2,000 tokens), by turns in the session",
+    "window by length": "The same window, the sizes taking turns, up to the longest session",
     "context": "A whole context (system prompt, history, 8 chunks, question), by turns in the session",
     "context with recall": "A whole context with recall and topics, its index complete, by turns of the user",
     "append as shipped": "Append with recall and topics at work beside it, by turns in the session",

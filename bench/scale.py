@@ -34,6 +34,11 @@ class Scale:
         """Every size that a store of sessions must hold."""
         return tuple(sorted({*self.append, *self.window, *self.context} - {0}))
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Every size up to the longest, for the two that bear it."""
+        return (*self.window, self.longest)
+
 
 FULL = Scale(
     "full",

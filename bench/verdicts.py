@@ -50,7 +50,7 @@ def _of_bare(rows: Rows, workload: str, bare: Entry, what: str) -> Verdict:
 
 def _window(rows: Rows) -> Iterator[Verdict]:
     yield _against_peers(rows, "window", "window: at or under the fastest peer")
-    yield _flat(rows, "window")
+    yield _flat(rows, "window by length")
 
 
 def _context(rows: Rows) -> Iterator[Verdict]:
@@ -118,6 +118,7 @@ def _without_peers(rows: Rows, workload: str) -> str:
 def _flat(rows: Rows, workload: str) -> Verdict:
     ours = [row for row in rows.of(workload, OURS.name) if row.figures]
     medians = [row.figures["p50_ms"] for row in ours]
+    workload = workload.partition(" by ")[0]
     what = f"{workload}: flat from {ours[0].size} to {ours[-1].size} turns" if ours else f"{workload}: flat"
     if len(medians) < 2:
         return Verdict(what, None, "")

@@ -33,7 +33,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_every_workload_is_measured(report: dict[str, Any]) -> None:
     """A run gives rows for all workloads, each of them with Ricordo in it."""
     ours = {row["workload"] for row in report["rows"] if row["system"] == "ours" and row["figures"]}
-    latencies = {"append", "window", "context", "context and append with receipt"}
+    latencies = {"append", "window", "window by length", "context", "context and append with receipt"}
     assert ours == latencies | {"open", "import", "writers", "cleanup", "disk"}
 
 
@@ -117,7 +117,8 @@ def test_append_is_judged_by_its_ratio(bare: float, reached: bool) -> None:
 
 def test_one_slower_size_is_not_flat() -> None:
     """A median that grows with the session is told, whatever its size."""
-    rows = Rows([Row("window", "10", "ours", {"p50_ms": 0.1}), Row("window", "1,000", "ours", {"p50_ms": 0.2})])
+    medians = {"10": 0.1, "1,000": 0.2}
+    rows = Rows(Row("window by length", size, "ours", {"p50_ms": median}) for size, median in medians.items())
     assert [each.reached for each in judge(rows) if "flat" in each.what] == [False]
 
 
