@@ -30,6 +30,11 @@ def settings(**changes: Any) -> Settings:
     return settings_from({"embedder": "light", "locale": "en", **changes}, {})
 
 
+def for_chat_alone() -> Settings:
+    """Settings with which a model is asked by the chat alone: nobody learns, condenses or names beside it."""
+    return settings(remember_person="off", condense="off", titles="off")
+
+
 def service(
     store: WholeStore | None = None, *, llm: LLM | None = None, chosen: Settings | None = None, **options: Any
 ) -> Service:

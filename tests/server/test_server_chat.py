@@ -7,7 +7,7 @@ from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
-from server_samples import SPOKEN, a_problem, ask, events, service_of, serving
+from server_samples import SPOKEN, a_problem, ask, events, for_chat_alone, service_of, serving
 from starlette.testclient import TestClient
 
 from ricordo.errors import LLMError
@@ -153,7 +153,7 @@ def test_a_stopped_answer_keeps_what_was_said() -> None:
 def test_a_turn_sent_twice_is_answered_once() -> None:
     """The same turn id gives the same answer, while it is at hand and after, and one turn is stored."""
     model = ScriptedLLM("first", "second")
-    with serving(llm=model) as client:
+    with serving(llm=model, chosen=for_chat_alone()) as client:
         one, two = (ask(client, turn_id="t1") for _ in range(2))
         service_of(client).answers.forget(ANNA)
         three = ask(client, turn_id="t1", session_id=one["session_id"])
@@ -167,7 +167,7 @@ def test_a_turn_sent_twice_at_once_is_answered_once() -> None:
     """Requests that come while the first is under way join its answer."""
     gate = threading.Event()
     model = ScriptedLLM("first", "second", gate=gate)
-    with serving(llm=model) as client, ThreadPoolExecutor(6) as pool:
+    with serving(llm=model, chosen=for_chat_alone()) as client, ThreadPoolExecutor(6) as pool:
         asked = [pool.submit(ask, client, turn_id="t1") for _ in range(6)]
         assert model.waiting.wait(20)
         gate.set()
@@ -214,7 +214,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_kept(client: TestCli
 def test_an_idempotency_key_gives_the_stored_answer() -> None:
     """The same key and body give the same bytes; another body is refused; another user's key is another key."""
     model = ScriptedLLM("first", "second", "third")
-    with serving(llm=model) as client:
+    with serving(llm=model, chosen=for_chat_alone()) as client:
         key = {"Idempotency-Key": "k1", "X-Ricordo-User": "anna"}
         body = {"query": QUERY["query"]}
         one, two = (client.post("/chat", json=body, headers=key) for _ in range(2))
@@ -263,7 +263,7 @@ def test_requests_with_one_key_at_once_are_done_once() -> None:
     """Those that come meanwhile wait for the first and get its answer."""
     gate = threading.Event()
     model = ScriptedLLM("first", "second", gate=gate)
-    with serving(llm=model) as client, ThreadPoolExecutor(4) as pool:
+    with serving(llm=model, chosen=for_chat_alone()) as client, ThreadPoolExecutor(4) as pool:
         key = {"Idempotency-Key": "k1"}
         asked = [pool.submit(client.post, "/chat", json=QUERY, headers=key) for _ in range(4)]
         assert model.waiting.wait(20)

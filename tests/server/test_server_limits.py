@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from server_samples import SPOKEN, a_problem, ask, serving
+from server_samples import SPOKEN, a_problem, ask, for_chat_alone, serving
 from starlette.testclient import TestClient
 
 from ricordo.stores.memory import MemoryStore
@@ -59,7 +59,8 @@ def test_so_many_chats_at_once() -> None:
     """One more than allowed is told to come again; joining an answer that is under way is no more."""
     gate = threading.Event()
     model = ScriptedLLM("done", gate=gate)
-    with serving(llm=model, concurrent_chats=1) as client, ThreadPoolExecutor(2) as pool:
+    alone = for_chat_alone()
+    with serving(llm=model, chosen=alone, concurrent_chats=1) as client, ThreadPoolExecutor(2) as pool:
         first = pool.submit(ask, client, turn_id="t1")
         assert model.waiting.wait(20)
         told = a_problem(client.post("/chat", json={"query": SPOKEN, "user_id": "anna"}), 503)

@@ -9,7 +9,7 @@ from typing import Any
 
 import openai
 import pytest
-from server_samples import SPOKEN, a_key, live, service
+from server_samples import SPOKEN, a_key, for_chat_alone, live, service
 
 from ricordo.errors import LLMError
 from ricordo.llms import choose_llm
@@ -32,9 +32,9 @@ TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type"
 def talking(
     llm: Any = None, store: MemoryStore | None = None, key: str = "none", **more: Any
 ) -> Iterator[openai.OpenAI]:
-    """The real client before a real server."""
+    """The real client before a real server, which asks the model for nothing but answers."""
     with (
-        live(service(store, llm=llm, port=0, **more)) as port,
+        live(service(store, llm=llm, chosen=for_chat_alone(), port=0, **more)) as port,
         openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=key, max_retries=0, timeout=20) as client,
     ):
         yield client

@@ -5,7 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from server_samples import SPOKEN, a_problem, serving
+from server_samples import SPOKEN, a_problem, for_chat_alone, serving
 from starlette.testclient import TestClient
 
 from ricordo.testing.llm import ScriptedLLM
@@ -48,7 +48,7 @@ def test_a_page_gets_parts_in_their_order(client: TestClient) -> None:
 
 def test_a_chat_goes_on_and_a_message_sent_twice_is_one_turn() -> None:
     """The chat's id is the session's; the same message again gives the same answer."""
-    with serving(llm=ScriptedLLM("One.", "Two.", "Three.")) as client:
+    with serving(llm=ScriptedLLM("One.", "Two.", "Three."), chosen=for_chat_alone()) as client:
         for texts in (("First?",), ("First?", "Second?"), ("First?", "Second?")):
             client.post("/ai/chat", json=asking(*texts), headers=ANNA)
         turns = client.get("/sessions/chat-1/messages", headers=ANNA).json()["items"]
@@ -59,7 +59,7 @@ def test_a_page_that_was_reloaded_takes_up_its_answer() -> None:
     """While an answer is under way it is streamed anew from its beginning; otherwise there is nothing (204)."""
     gate = threading.Event()
     model = ScriptedLLM("Leaves.", gate=gate)
-    with serving(llm=model) as client, ThreadPoolExecutor(2) as pool:
+    with serving(llm=model, chosen=for_chat_alone()) as client, ThreadPoolExecutor(2) as pool:
         assert client.get("/ai/chat/chat-1/stream", headers=ANNA).status_code == 204
         first = pool.submit(client.post, "/ai/chat", json=asking(SPOKEN), headers=ANNA)
         assert model.waiting.wait(20)
