@@ -193,13 +193,15 @@ class _Reader:
         return taken
 
     def number(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.take(1)[0]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
+        raw, at, value, shift = self._bytes, self._at, 0, 0
+        try:
+            while (byte := raw[at]) > 0x7F:
+                value |= (byte & 0x7F) << shift
+                at, shift = at + 1, shift + 7
+        except IndexError as error:
+            raise ValueError("a number runs past the end") from error
+        self._at = at + 1
+        return value | byte << shift
 
     def signed(self) -> int:
         value = self.number()
