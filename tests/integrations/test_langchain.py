@@ -165,6 +165,25 @@ def test_a_history_works_in_a_runnable() -> None:
         assert history.messages == []
 
 
+def test_other_programs_messages_are_read() -> None:
+    """Names, tool calls and results that were kept without this library are in the history, in their order."""
+    with Memory(MemoryStore()) as memory:
+        session = memory.session("s", user_id="ada")
+        session.add_message("Anna", "meteo?")
+        call = {"id": "c", "type": "function", "function": {"name": "sky", "arguments": '{"city": "Roma"}'}}
+        session.add_message("assistant", "", tool_calls=[call])
+        session.add_message("tool", "sereno", tool_call_id="c")
+        session.add_message("assistant", "Sereno.")
+        session.add_message("system", "nota")
+        assert RicordoChatMessageHistory(memory, "s", user_id="ada").messages == [
+            HumanMessage("meteo?", name="Anna"),
+            AIMessage("", tool_calls=[{"name": "sky", "args": {"city": "Roma"}, "id": "c"}]),
+            ToolMessage("sereno", tool_call_id="c"),
+            AIMessage("Sereno."),
+            SystemMessage("nota"),
+        ]
+
+
 def test_order_is_the_order_of_saying() -> None:
     """Messages of one instant keep their order, however they are added."""
     with Memory(MemoryStore(), clock=FakeClock()) as memory:

@@ -102,11 +102,11 @@ class History:
 
     def turns(self) -> list[Turn] | None:
         """The turns, where all that they hold is active, which is the rule; None where some of it is not."""
-        mark = _Mark.of(self._info())
-        if mark != _UNMARKED:
+        info = self._info()
+        if info is not None and NOTE in info.metadata and _Mark.of(info) != _UNMARKED:
             return None
         turns = self._memory.store.turns(self._owner, self._session.id)
-        return [turn for turn in turns if not turn.metadata or mark.shows(turn)]
+        return [turn for turn in turns if not turn.metadata or _UNMARKED.shows(turn)]
 
     def messages(self, *, aside: bool = False) -> list[Message]:
         """The messages of `read`, for those who need no places."""

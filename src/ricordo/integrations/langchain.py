@@ -24,7 +24,7 @@ from ricordo.context import Context
 from ricordo.errors import BudgetError, RicordoError
 from ricordo.integrations.calls import paired
 from ricordo.integrations.history import History
-from ricordo.integrations.langchain_messages import NOTE, from_context, from_message, to_words
+from ricordo.integrations.langchain_messages import NOTE, from_context, from_message, from_turns, to_words
 from ricordo.integrations.whose import Whose, check_whose, owner_of, user_of
 from ricordo.limits import check_id
 from ricordo.memory import DEFAULT_AGENT, Memory
@@ -224,7 +224,7 @@ class RicordoChatMessageHistory(BaseChatMessageHistory):
         turns = self._history.turns()
         if turns is None:
             return [from_message(each.message, each.turn_metadata) for each in self._history.read(aside=True)]
-        return [from_message(message, turn.metadata) for turn in turns for message in turn.messages]
+        return from_turns(turns)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages in order; none of them where one cannot be kept."""

@@ -1,6 +1,6 @@
 """Messages of LangChain as Ricordo keeps them, and back: one loses nothing on the way to the other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_core.messages import (
@@ -16,7 +16,7 @@ from langchain_core.messages import (
 
 from ricordo.integrations.calls import call_of, moment_of, openai_call
 from ricordo.integrations.history import Words
-from ricordo.records import Json, Message, Role
+from ricordo.records import Json, Message, Role, Turn
 
 NOTE = "langchain"  # our key in a message's metadata
 ROLES: Mapping[str, Role] = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
@@ -74,6 +74,20 @@ def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMes
     if message.name and "name" not in data:
         data["name"] = message.name
     return messages_from_dict([{"type": kind, "data": data}])[0]
+
+
+def from_turns(turns: Iterable[Turn]) -> list[BaseMessage]:
+    """All that turns say; words alone, which are nearly all of it, without a call for each."""
+    made: list[BaseMessage] = []
+    for turn in turns:
+        noted = turn.metadata
+        for message in turn.messages:
+            simple = _PLAIN_CLASSES.get(message.role)
+            if simple is None or noted or message.metadata or message.tool_calls or message.name:
+                made.append(from_message(message, noted))
+            else:
+                made.append(simple(message.content))
+    return made
 
 
 def from_context(message: Mapping[str, Any]) -> AnyMessage:

@@ -20,7 +20,7 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 from ricordo.errors import BudgetError
 from ricordo.integrations.calls import paired
 from ricordo.integrations.history import History, Words, sessions_of
-from ricordo.integrations.llamaindex_messages import from_context, from_message, to_words
+from ricordo.integrations.llamaindex_messages import from_context, from_message, from_messages, to_words
 from ricordo.limits import check_id
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.words import memory_words
@@ -121,7 +121,7 @@ class RicordoChatStore(AsyncDBChatStore):
         return [session.id for session in found]
 
     def _messages(self, key: str, status: MessageStatus | None, bounds: slice) -> list[ChatMessage]:
-        return list(map(from_message, self._read(key, status)[bounds]))
+        return from_messages(self._read(key, status)[bounds])
 
     def _read(self, key: str, status: MessageStatus | None) -> list[Message]:
         history = self.history(key)

@@ -1,6 +1,6 @@
 """Messages of LlamaIndex as Ricordo keeps them, and back: one loses nothing on the way to the other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
@@ -60,6 +60,16 @@ def from_message(message: Message) -> ChatMessage:
     if not note:
         blocks += [_block(call) for call in message.tool_calls]
     return ChatMessage(role=role, blocks=blocks, additional_kwargs=extra)
+
+
+def from_messages(messages: Iterable[Message]) -> list[ChatMessage]:
+    """The same for many; words alone, which are nearly all of them, without a call for each."""
+    return [
+        from_message(each)
+        if each.metadata or each.tool_calls or each.tool_call_id
+        else ChatMessage(each.content, role=each.role)
+        for each in messages
+    ]
 
 
 def _calls(message: ChatMessage, extra: dict[str, Any]) -> tuple[dict[str, Any], ...]:
