@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ricordo.background import Background, lasting_worker
 from ricordo.context import Remembered
@@ -32,8 +32,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("ricordo")
 
 Due = tuple[Owner, str]
+T = TypeVar("T")
 
 _slow_worker = lasting_worker()  # a model may take its time: topics and vectors do not wait for it
+
+# Sessions that wait for work beside the chat, less than 1 KB each. Beyond that those that wait longest are let go: the
+# next turn there calls for them again, and so does the queue of a server, which lies in the database.
+MOST_DUE = 50_000
+_NONE: frozenset[str] = frozenset()
 
 EMBEDDERS = ("auto", "bilingual", "arctic", "multilingual", "light", "deterministic")
 
@@ -58,6 +64,13 @@ def check_parts(settings: Settings) -> None:
         load_phrases(settings.safety.crisis_file)
 
 
+def _at_the_end(waiting: "OrderedDict[Due, T]", due: Due) -> None:
+    """Serve this one first, and let go of whoever would be one too many."""
+    waiting.move_to_end(due)
+    while len(waiting) > MOST_DUE:
+        waiting.popitem(last=False)
+
+
 class Beyond:
     """Understands, recalls and organises for one memory. Thread-safe."""
 
@@ -71,7 +84,7 @@ class Beyond:
         self._knowing: Knowing | None = None
         self._states: ClarificationStates | None = None
         # Who spoke last is served first; with the topics that could not count again when a turn was answered late.
-        self._due: OrderedDict[Due, set[str]] = OrderedDict()
+        self._due: OrderedDict[Due, frozenset[str]] = OrderedDict()
         self._due_lock = threading.Lock()
         self._states_lock = threading.Lock()
         self._loading = threading.Lock()
@@ -83,14 +96,17 @@ class Beyond:
         """Something was said: there is work beside the chat, and an answered question settles what was pending."""
         if kept and not kept.is_open and self._clarifies:
             self._settle(scope, kept.query)
-        late = {kept.topic_id} if kept and kept.topic_id and not self._recounted(scope, kept.topic_id) else set()
+        late = _NONE
+        if kept and kept.topic_id and not self._recounted(scope, kept.topic_id):
+            late = frozenset((kept.topic_id,))
         due = scope.owner, scope.session_id
         if self._wants_to_know:
             self._know_later(*due)
         if self._wanted or late:
             with self._due_lock:
-                self._due.setdefault(due, set()).update(late)
-                self._due.move_to_end(due)
+                known = self._due.get(due, _NONE)
+                self._due[due] = known | late if late else known
+                _at_the_end(self._due, due)
             self.background.call()
 
     def known(self, scope: Scope) -> Known:
@@ -286,7 +302,7 @@ class Beyond:
         more = True
         try:
             more = self.remembering().slice(*due, late)
-            late = set()
+            late = _NONE
         except Exception as error:
             self._log("background", "work beside the chat failed", *due, error)
             raise
@@ -302,7 +318,7 @@ class Beyond:
         """Have the slow worker look at a session next."""
         with self._due_lock:
             self._to_know[owner, session_id] = None
-            self._to_know.move_to_end((owner, session_id))
+            _at_the_end(self._to_know, (owner, session_id))
         self.slow.call()
 
     def _know(self) -> bool:

@@ -12,9 +12,6 @@ from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -23,6 +20,7 @@ from structlog.contextvars import bound_contextvars
 
 from ricordo.server.logging import failure_of
 from ricordo.server.problems import from_error, problem
+from ricordo.server.rates import Rates
 from ricordo.server.service import Service
 
 log = logging.getLogger("ricordo.server")
@@ -42,7 +40,7 @@ HEADERS = {
 }
 _UPLOADS = ("/documents", "/import")
 _FREE = ("/health", "/metrics", "/assets", "/favicon")
-_REFUSALS = RateLimitItemPerMinute(60)  # credentials of one address that may be refused before new ones have to wait
+_REFUSALS = 60  # credentials of one address that may be refused in a minute before new ones have to wait
 _DIGITS = 12
 MOST_WELCOME = 10_000
 _REQUEST_ID = re.compile(r"[\w.\-]{1,64}")
@@ -64,8 +62,8 @@ class Guard:
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
         self._service = service
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
-        self._rate = RateLimitItemPerMinute(service.options.requests_per_minute)
+        self._requests = Rates(service.options.requests_per_minute)
+        self._refused = Rates(_REFUSALS)
         self._welcome: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,9 +108,9 @@ class Guard:
         if path.startswith(_FREE):
             return None
         key = _credential(scope, headers)
-        if key not in self._welcome and not self._limiter.test(_REFUSALS, "refused", _address(scope)):
+        if key not in self._welcome and not self._refused.may(_address(scope)):
             return problem(429, "Too many requests", "too many credentials were refused; wait a minute")
-        if not self._limiter.hit(self._rate, key):
+        if not self._requests.count(key):
             most = self._service.options.requests_per_minute
             return problem(429, "Too many requests", f"at most {most} requests a minute; wait a little")
         return None
@@ -120,7 +118,7 @@ class Guard:
     def _learn(self, scope: Scope, headers: Headers, status: int) -> None:
         """Remember credentials that were good: whoever guesses from the same address must not shut them out."""
         if status == 401:
-            self._limiter.hit(_REFUSALS, "refused", _address(scope))
+            self._refused.count(_address(scope))
         elif status < 400 and "authorization" in headers:
             key = _credential(scope, headers)
             self._welcome[key] = None

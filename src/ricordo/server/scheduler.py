@@ -9,7 +9,7 @@ import threading
 from uuid import uuid4
 
 from ricordo.errors import RicordoError
-from ricordo.server.service import Service
+from ricordo.server.service import Service, now
 
 log = logging.getLogger("ricordo.server")
 
@@ -62,13 +62,12 @@ class Scheduler:
         if retention.turn_ttl is None and retention.session_idle is None:
             return
         for tenant in service.tenants():
-            memory = service.memory(tenant)
-            now = memory.clock.now()
+            moment = now()
             # The lease is not given back: while it lasts the next cleanup is not due. Each run holds it under a name
             # of its own, because whoever holds a lease may renew it at any time.
             name, holder = f"cleanup:{tenant}", f"{service.name}:{uuid4().hex}"
-            if service.store.lease(name, holder, now, now + retention.cleanup_interval):
-                result = memory.cleanup()
+            if service.store.lease(name, holder, moment, moment + retention.cleanup_interval):
+                result = service.memory(tenant).cleanup()
                 service.metrics.cleanups.inc()
                 service.metrics.cleaned_turns.inc(result.turns_deleted)
                 if result.errors:

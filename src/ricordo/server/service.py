@@ -37,6 +37,8 @@ CATCH_UP, END = "catch-up", "end"
 CATCH_UP_AFTER = timedelta(minutes=1)
 LEASE = timedelta(minutes=5)
 ATTEMPTS = 8
+MOST_TENANTS = 256  # memories in this process; the one that was asked longest ago goes, and is made anew when asked
+MOST_WISHED = 50_000  # sessions to be written into the queue, while it cannot be written to
 
 
 class Service:
@@ -57,6 +59,7 @@ class Service:
         self._llm = llm
         self._tokens = Tokens(options)
         self._tenants: OrderedDict[str, tuple[Memory, Library, Chat]] = OrderedDict()
+        self._served: dict[str, None] = {}
         self._wished: dict[tuple[Owner, str], datetime] = {}
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(options.concurrent_chats, thread_name_prefix="ricordo-chat")
@@ -94,11 +97,14 @@ class Service:
     def tenants(self) -> list[str]:
         """The tenants that were served since the start, and the one of the settings."""
         with self._lock:
-            return list(dict.fromkeys([self.settings.tenant_id, *self._tenants]))
+            return list(dict.fromkeys([self.settings.tenant_id, *self._served]))
 
     def _of(self, tenant_id: str) -> tuple[Memory, Library, Chat]:
         with self._lock:
             if tenant_id not in self._tenants:
+                self._served[tenant_id] = None
+                while len(self._tenants) >= MOST_TENANTS:
+                    self._tenants.popitem(last=False)  # whoever uses it goes on, and so does its work beside the chat
                 memory = Memory(self.store, replace(self.settings, tenant_id=tenant_id), llm=self._llm)
                 library = Library(memory, self.store)
                 self._tenants[tenant_id] = (memory, library, Chat(memory, passages=library))
@@ -133,6 +139,8 @@ class Service:
         """Something was said: look at the session later, should nobody in this process have done so by then."""
         with self._lock:
             self._wished[owner, session_id] = now()
+            while len(self._wished) > MOST_WISHED:
+                del self._wished[next(iter(self._wished))]
 
     def keep_wishes(self) -> None:
         """Write wishes into the queue: catch up soon, and end the session when it has been idle."""

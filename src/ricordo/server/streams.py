@@ -1,22 +1,22 @@
 """Answers under way: each is written by a thread of its own and read by whoever follows, from wherever they left off.
 
 A reader that goes away stops nothing: the answer is finished and kept. Events stay at hand for ten minutes after the
-end, so that a page that was reloaded takes up the stream where it was, and a request that is sent twice is answered
-once. What is forgotten by its owner is let go of here too.
+end, within a bound on their number and size, so that a page that was reloaded takes up the stream where it was, and a
+request that is sent twice is answered once. What is forgotten by its owner is let go of here too.
 """
 
 import asyncio
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from concurrent.futures import Executor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-from ricordo.chat.events import NAMES, Done, Event, as_json
+from ricordo.chat.events import NAMES, Delta, Done, Event, as_json
 from ricordo.errors import ConflictError, RicordoError
 from ricordo.records import Owner
 from ricordo.server.logging import failure_of
@@ -24,7 +24,10 @@ from ricordo.server.logging import failure_of
 log = logging.getLogger("ricordo.server")
 
 KEPT_SECONDS = 600.0
-MOST_KEPT = 2_000
+MOST_KEPT = 2_000  # finished answers,
+MOST_BYTES = 32 * 1024 * 1024  # and about so much memory for all of them
+_EACH = 64  # bytes that a value takes beside its characters
+_DELTA = NAMES[Delta]
 
 Work = Callable[[Callable[[], bool]], Generator[Event, None, None]]
 
@@ -45,11 +48,12 @@ class Sent:
 NOTHING = Sent(0, "", {})
 
 
-@dataclass
+@dataclass(slots=True)
 class Answer:
     """An answer under way or just given. Made on the loop that its readers run on; written by any thread.
 
-    `asked` tells whether another request for the same turn asks the same.
+    `asked` tells whether another request for the same turn asks the same. There are many more pieces of text than other
+    events, so they are kept as they are and become events when they are read. `size` is about what all of it takes.
     """
 
     owner: Owner
@@ -57,7 +61,8 @@ class Answer:
     asked: str = ""
     session_id: str = ""
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
-    events: list[Sent] = field(default_factory=list)
+    said: list[str | Sent] = field(default_factory=list)
+    size: int = 0
     finished: bool = False
     stopping: bool = False
     ended_at: float = 0.0
@@ -67,7 +72,15 @@ class Answer:
     def add(self, name: str, data: dict[str, Any]) -> None:
         """Add an event, from any thread, and wake those who follow."""
         self.session_id = str(data.get("session_id") or self.session_id)
-        self.events.append(Sent(len(self.events) + 1, name, data))
+        self._keep(Sent(len(self.said) + 1, name, data), _size(data))
+
+    def say(self, text: str) -> None:
+        """Add a piece of the answer's text."""
+        self._keep(text, _size(text))
+
+    def _keep(self, event: str | Sent, size: int) -> None:
+        self.said.append(event)
+        self.size += size
         if self.followers:  # whoever waits for the end alone is not woken for every word
             self._wake()
 
@@ -80,7 +93,11 @@ class Answer:
     @property
     def was_given(self) -> bool:
         """Whether it came to its proper end."""
-        return self.finished and bool(self.events) and self.events[-1].name == "done"
+        return self.finished and bool(self.said) and self._sent(len(self.said)).name == "done"
+
+    def _sent(self, number: int) -> Sent:
+        event = self.said[number - 1]
+        return Sent(number, _DELTA, {"text": event}) if isinstance(event, str) else event
 
     def _wake(self) -> None:
         try:
@@ -106,20 +123,20 @@ class Answer:
             self.news.clear()
             if not self.finished:
                 await self.news.wait()
-        return self.events[-1] if self.events else NOTHING
+        return self._sent(len(self.said)) if self.said else NOTHING
 
     async def _following(self, after: int, pulse: float | None) -> AsyncIterator[Sent]:
         while True:
             ended = self.finished  # read before the events: whatever came before the end is among them
-            while after < len(self.events):
+            while after < len(self.said):
                 after += 1
-                yield self.events[after - 1]
+                yield self._sent(after)
             if ended:
                 return
             # Nothing is awaited between forgetting old news and looking for new ones, so that none is missed; those
             # who wait already were woken by the news that is forgotten here.
             self.news.clear()
-            if after >= len(self.events) and not self.finished:
+            if after >= len(self.said) and not self.finished:
                 try:
                     await asyncio.wait_for(self.news.wait(), pulse)
                 except TimeoutError:
@@ -133,7 +150,9 @@ class Answers:
         self._executor = executor
         self._failed = failed
         self._most = most
-        self._answers: OrderedDict[tuple[Owner, str], Answer] = OrderedDict()
+        self._under_way: dict[tuple[Owner, str], Answer] = {}
+        self._given: OrderedDict[tuple[Owner, str], Answer] = OrderedDict()  # in the order in which they ended
+        self._size = 0  # of those that are given
         self._lock = threading.Lock()
         self.running = 0  # how many are under way
 
@@ -144,7 +163,7 @@ class Answers:
         """
         with self._lock:
             self._tidy()
-            known = self._answers.get((owner, turn_id))
+            known = self._known(owner, turn_id)
             if known is not None and (not known.finished or known.was_given):
                 if known.asked != asked:
                     raise ConflictError(f"turn {turn_id!r} was asked something else; give each question its own id")
@@ -152,7 +171,7 @@ class Answers:
             if self.running >= self._most:
                 raise Crowded("as many answers as allowed are under way; try again in a moment")
             answer = Answer(owner, turn_id, asked)
-            self._answers[owner, turn_id] = answer
+            self._under_way[owner, turn_id] = answer
         self.write(answer, work)
         return answer
 
@@ -170,7 +189,7 @@ class Answers:
         """The answer to a turn, if it is under way or was given in the last minutes."""
         with self._lock:
             self._tidy()
-            return self._answers.get((owner, turn_id))
+            return self._known(owner, turn_id)
 
     def stop(self, owner: Owner, turn_id: str) -> bool:
         """Ask an answer to end where it is; whether one was under way."""
@@ -183,20 +202,24 @@ class Answers:
     def under_way(self, owner: Owner, session_id: str) -> Answer | None:
         """The latest answer in a session that is not finished yet."""
         with self._lock:
-            found = [each for each in self._answers.values() if each.owner == owner and each.session_id == session_id]
-        return next((each for each in reversed(found) if not each.finished), None)
+            found = [each for each in self._under_way.values() if each.owner == owner and each.session_id == session_id]
+        return found[-1] if found else None
 
     def forget(self, owner: Owner, session_id: str | None = None) -> None:
         """Let go of the finished answers of an owner, or of one of their sessions, and end those under way."""
         with self._lock:
-            for key, answer in list(self._answers.items()):
+            for key, answer in [*self._given.items(), *self._under_way.items()]:
                 if answer.owner == owner and (session_id is None or answer.session_id == session_id):
                     answer.stopping = True
-                    del self._answers[key]
+                    self._under_way.pop(key, None)
+                    self._let_go(key)
 
     def _run(self, answer: Answer, work: Work) -> None:
         try:
             for event in work(lambda: answer.stopping):
+                if isinstance(event, Delta):
+                    answer.say(event.text)
+                    continue
                 answer.add(NAMES[type(event)], as_json(event))
                 if isinstance(event, Done):
                     break
@@ -209,15 +232,37 @@ class Answers:
             self._finish(answer)
 
     def _finish(self, answer: Answer) -> None:
+        key = answer.owner, answer.turn_id
         with self._lock:
             self.running -= 1
-        answer.finish()
+            answer.finish()
+            if self._under_way.get(key) is answer:  # nobody had it forgotten
+                del self._under_way[key]
+                self._let_go(key)  # an earlier try
+                self._given[key] = answer
+                self._size += answer.size
+
+    def _known(self, owner: Owner, turn_id: str) -> Answer | None:
+        return self._under_way.get((owner, turn_id)) or self._given.get((owner, turn_id))
+
+    def _let_go(self, key: tuple[Owner, str]) -> None:
+        gone = self._given.pop(key, None)
+        self._size -= gone.size if gone else 0
 
     def _tidy(self) -> None:
-        """Let go of the oldest answers, once they ended long ago or there are too many; the lock is held."""
+        """Let go of the answers that ended first, once that is long ago or there are too many; the lock is held."""
         before = monotonic() - KEPT_SECONDS
-        while self._answers:
-            key, oldest = next(iter(self._answers.items()))
-            if not oldest.finished or (oldest.ended_at > before and len(self._answers) <= MOST_KEPT):
+        while self._given:
+            key, oldest = next(iter(self._given.items()))
+            if oldest.ended_at > before and len(self._given) <= MOST_KEPT and self._size <= MOST_BYTES:
                 return
-            del self._answers[key]
+            self._let_go(key)
+
+
+def _size(value: object) -> int:
+    """About how many bytes a value of plain JSON takes."""
+    if isinstance(value, str):
+        return _EACH + len(value)
+    if isinstance(value, Mapping):
+        return _EACH + sum(_EACH + _size(inner) for inner in value.values())
+    return _EACH + (sum(map(_size, value)) if isinstance(value, (list, tuple)) else 0)
