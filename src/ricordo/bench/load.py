@@ -1,9 +1,10 @@
 """A server under load: many chats at once against a real process, and what became of every turn.
 
 In: how many talk, for how long, over which database. Out: answers, errors, how long everything but the answerer took,
-how the memory of the process grew; and afterwards every session is read back: each acknowledged turn must be there
-once, with its number. The answerer is a model that takes its time, as models do: a small endpoint in this process
-that streams words; or, with 0 seconds, the reader, whose own work then competes with everything else.
+how the memory of the process grew with its answers; and afterwards every session is read back: each acknowledged turn
+must be there once, with its number. The answerer is a model that takes its time, as models do: a small endpoint in this
+process that streams words; or, with 0 seconds, the reader, whose own work then competes with everything else. People
+may leave after some turns, and others come in their place: what a soak looks for shows then.
 """
 
 import argparse
@@ -51,16 +52,24 @@ class Outcome:
     p50_ms: float = 0.0
     p99_ms: float = 0.0
     wall_p99_ms: float = 0.0
+    people: int = 0
     rss_mb: list[float] = field(default_factory=list)
+    answers_by_then: list[int] = field(default_factory=list)
+    kb_an_answer: float = 0.0  # in the second half
     problems: list[str] = field(default_factory=list)
 
 
-def run(chats: int = 200, seconds: float = 60.0, url: str | None = None, answering: float = 4.0) -> Outcome:
-    """Start a server, talk to it, read everything back, stop it. A model's answer takes `answering` seconds."""
-    return asyncio.run(_run(chats, seconds, url, answering))
+def run(
+    chats: int = 200, seconds: float = 60.0, url: str | None = None, answering: float = 4.0, turns: int = 0
+) -> Outcome:
+    """Start a server, talk to it, read everything back, stop it. A model's answer takes `answering` seconds.
+
+    After so many turns somebody else takes the place of whoever talks; without a number everybody stays.
+    """
+    return asyncio.run(_run(chats, seconds, url, answering, turns))
 
 
-async def _run(chats: int, seconds: float, url: str | None, answering: float) -> Outcome:
+async def _run(chats: int, seconds: float, url: str | None, answering: float, turns: int) -> Outcome:
     model = await asyncio.start_server(lambda reader, writer: _answer(reader, writer, answering), "127.0.0.1", 0)
     with tempfile.TemporaryDirectory(prefix="ricordo-load-") as folder:
         place = url or str(Path(folder) / "load.db")
@@ -73,7 +82,7 @@ async def _run(chats: int, seconds: float, url: str | None, answering: float) ->
         )
         try:
             port = await asyncio.to_thread(_port, server)
-            return await _talk(server.pid, port, chats, seconds, answering)
+            return await _talk(server.pid, port, chats, seconds, answering, turns)
         finally:
             server.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -127,7 +136,7 @@ def _port(server: "subprocess.Popen[str]") -> int:
     raise RuntimeError("the server did not start; run `ricordo serve --no-auth` to see why")
 
 
-async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) -> Outcome:
+async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float, most: int) -> Outcome:
     outcome = Outcome(chats, seconds)
     from ricordo.sample import lessons
 
@@ -136,19 +145,24 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) ->
         document = {"title": lesson.title, "text": lesson.text, "kind": "markdown", "id": lesson.id}
         await first.send("POST", "/documents?shared=1", document)
     await first.send("POST", "/chat", {"query": _QUESTIONS[0], "user_id": "first"})
-    outcome.rss_mb.append(_rss(pid))
     beside: list[float] = []
     wall: list[float] = []
     talks: dict[str, tuple[str, list[tuple[str, int | None]]]] = {}
     until = time.monotonic() + seconds
     chance = random.Random(1)
 
-    async def one(number: int) -> None:
-        client, user, session = _Client(port), f"user-{number}", None
+    async def place() -> None:
+        await asyncio.sleep(chance.random() * pace)  # people do not begin all at the same moment
+        client = _Client(port)
+        while time.monotonic() < until:
+            outcome.people += 1
+            await one(client, f"user-{outcome.people}")
+
+    async def one(client: _Client, user: str) -> None:
+        session = None
         turns: list[tuple[str, int | None]] = []  # no number: it was not kept, and said so
         asked = 0
-        await asyncio.sleep(chance.random() * pace)  # people do not begin all at the same moment
-        while time.monotonic() < until:
+        while time.monotonic() < until and (not most or asked < most):
             body = {"query": _QUESTIONS[asked % len(_QUESTIONS)], "user_id": user, "session_id": session}
             asked += 1
             begun = time.perf_counter()
@@ -156,7 +170,7 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) ->
                 status, answer = await client.send("POST", "/chat", body)
             except (OSError, asyncio.IncompleteReadError, ValueError) as error:
                 status, answer = 0, {"detail": type(error).__name__}
-                client = _Client(port)
+                client.connect_anew()
             if status != 200:
                 outcome.errors += 1
                 outcome.problems.append(f"{status}: {answer.get('detail')}")
@@ -172,11 +186,12 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) ->
             talks[user] = (session, turns)
 
     async def watch() -> None:
-        for _ in range(SAMPLES):
-            await asyncio.sleep(seconds / SAMPLES)
+        for sample in range(SAMPLES + 1):
+            await asyncio.sleep(seconds / SAMPLES if sample else 0)
             outcome.rss_mb.append(_rss(pid))
+            outcome.answers_by_then.append(outcome.answers)
 
-    await asyncio.gather(watch(), *(one(number) for number in range(chats)))
+    await asyncio.gather(watch(), *(place() for _ in range(chats)))
     first = _Client(port)  # the other was idle for too long
     for user, (session, turns) in talks.items():
         stored = await _stored(first, user, session)
@@ -184,6 +199,8 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float) ->
         outcome.misnumbered += sorted(stored.values()) != list(range(1, len(stored) + 1)) or len(stored) != len(turns)
     outcome.p50_ms, outcome.p99_ms = _percentile(beside, 50), _percentile(beside, 99)
     outcome.wall_p99_ms = _percentile(wall, 99)
+    half, grown = outcome.answers_by_then[SAMPLES // 2], outcome.rss_mb[-1] - outcome.rss_mb[SAMPLES // 2]
+    outcome.kb_an_answer = round(grown * 1024 / max(outcome.answers_by_then[-1] - half, 1), 2)
     outcome.problems = sorted(set(outcome.problems))[:10]
     return outcome
 
@@ -207,6 +224,10 @@ class _Client:
     def __init__(self, port: int) -> None:
         self._port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    def connect_anew(self) -> None:
+        """The connection is of no use any more."""
+        self._streams = None
 
     async def send(self, method: str, path: str, body: Any) -> tuple[int, dict[str, Any]]:
         """A request, and what came back as JSON."""
@@ -244,10 +265,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--chats", type=int, default=200, help="how many talk at once")
     parser.add_argument("--seconds", type=float, default=60.0, help="for how long; 3600 is a soak")
     parser.add_argument("--answering", type=float, default=4.0, help="seconds that the model takes; 0: the reader")
+    parser.add_argument("--turns", type=int, default=0, help="after so many somebody else comes; 0: everybody stays")
     parser.add_argument("--url", help="a PostgreSQL; without it, a SQLite file of its own")
     parser.add_argument("--json", action="store_true", help="as JSON")
     options = parser.parse_args(argv)
-    outcome = run(options.chats, options.seconds, options.url, options.answering)
+    outcome = run(options.chats, options.seconds, options.url, options.answering, options.turns)
     if options.json:
         print(json.dumps(asdict(outcome)))
     else:
