@@ -340,7 +340,7 @@ def test_expired_history_is_not_recalled() -> None:
 
 def test_a_question_about_something_else_brings_nothing_back() -> None:
     """What lies nearest is not recalled for that: a talk about cats has nothing to say about France."""
-    with memory(embedder=LightEmbedder(), locale="it", max_turns=1) as kept:
+    with memory(embedder=LightEmbedder(), locale="it", max_turns=1, remember_person="off") as kept:
         other = kept.session("t", user_id="anna")
         other.add_turn("Qual è il cibo migliore per il mio gatto Ettore?", "Le crocchette, poche e buone.")
         other.add_turn("Domani ho il dentista alle nove", "Auguri per la visita!")

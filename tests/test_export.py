@@ -44,8 +44,10 @@ def sessions(draw: st.DrawFn) -> tuple[SessionInfo, list[Turn]]:
 
 
 def memory(tenant_id: str = "default") -> ricordo.Memory:
-    """An empty memory with a clock that stands still."""
-    return ricordo.Memory(MemoryStore(), ricordo.Settings(tenant_id=tenant_id), clock=FakeClock())
+    """An empty memory with a clock that stands still, and nobody at work beside it: what is compared stays the same."""
+    kept = ricordo.Memory(MemoryStore(), ricordo.Settings(tenant_id=tenant_id), clock=FakeClock())
+    kept.rest()
+    return kept
 
 
 @given(sessions())

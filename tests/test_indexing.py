@@ -83,6 +83,7 @@ def test_a_changed_turn_loses_its_vectors_and_gets_new_ones(tmp_path: Path) -> N
     with on_file(tmp_path / "r.db", embedder=CountingEmbedder()) as kept:
         asked = kept.session("s", user_id="anna").ask("domanda aperta")
         kept.search("domanda", user_id="anna")
+        kept.rest()  # nobody makes a new vector before the file is closed
         asked.answer("risposta tardiva")
     again = CountingEmbedder()
     with on_file(tmp_path / "r.db", embedder=again) as kept:

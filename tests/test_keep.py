@@ -20,8 +20,15 @@ from ricordo.tokens import content_tokens
 
 
 def memory(**settings: Any) -> ricordo.Memory:
-    """An empty memory with a clock that stands still."""
-    return ricordo.Memory(MemoryStore(), ricordo.Settings(**settings), clock=FakeClock())
+    """An empty memory with a clock that stands still, and nobody at work beside it: a turn stays as it was written."""
+    return with_clock(FakeClock(), **settings)
+
+
+def with_clock(clock: FakeClock, **settings: Any) -> ricordo.Memory:
+    """The same with a clock of one's own."""
+    kept = ricordo.Memory(MemoryStore(), ricordo.Settings(**settings), clock=clock)
+    kept.rest()
+    return kept
 
 
 MAYBE_WHEN, MAYBE_ID = st.none() | moments(), st.none() | ids()
@@ -102,7 +109,7 @@ def test_an_open_turn_is_answered_later(
 ) -> None:
     """The question is kept at once, the answer joins it, and the metadata of the answer is laid over the question's."""
     clock = FakeClock()
-    kept = ricordo.Memory(MemoryStore(), clock=clock)
+    kept = with_clock(clock)
     session = kept.session(user_id="anna")
     turn = session.ask(query, metadata=asked)
     assert (turn.turn_number, turn.query, turn.response) == (1, query, None)

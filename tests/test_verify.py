@@ -45,9 +45,10 @@ class Tampered:
 
 
 def written(count: int = 3) -> tuple[ricordo.Memory, Tampered]:
-    """A memory of one session, and the store in which it can be tampered with."""
+    """A memory of one session, and the store in which it can be tampered with while nobody is at work on it."""
     store = Tampered()
     kept = ricordo.Memory(store, clock=FakeClock())
+    kept.rest()
     session = kept.session("s", user_id="anna")
     for number in range(1, count + 1):
         session.context(f"Domanda {number}")
