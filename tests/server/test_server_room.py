@@ -1,6 +1,7 @@
 """What a server holds in memory has a bound, however many come and however long they stay."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from server_samples import service, settings
+from server_samples import ask, for_chat_alone, service, settings
+from server_samples import serving as serving_to
 
 from ricordo import beyond
 from ricordo.beyond import Beyond
@@ -22,6 +24,7 @@ from ricordo.server.rates import MINUTE, Rates
 from ricordo.server.scheduler import Scheduler
 from ricordo.server.streams import Answers
 from ricordo.stores.memory import MemoryStore
+from ricordo.testing.llm import ScriptedLLM
 from ricordo.verbs.tools import Scope, Tools
 
 ANNA = Owner("acme", "anna")
@@ -48,6 +51,18 @@ def test_answers_at_hand_have_a_bound_on_their_size(lengths: list[int]) -> None:
         assert at_hand == list(range(len(lengths)))[len(lengths) - len(at_hand) :]
         if lengths[-1] < 20_000:
             assert at_hand
+
+
+def test_memory_can_be_watched() -> None:
+    """The metrics tell what the process and the answers at hand take."""
+    with serving_to(llm=ScriptedLLM("word " * 500), chosen=for_chat_alone()) as client:
+        figures = [client.get("/metrics").text]
+        ask(client)
+        figures.append(client.get("/metrics").text)
+        before, after = (float(re.findall(r"^ricordo_answers_kept_bytes (\S+)$", each, re.M)[0]) for each in figures)
+        assert (before, after > 2_500) == (0.0, True)
+        if sys.platform.startswith("linux"):
+            assert float(re.findall(r"^process_resident_memory_bytes (\S+)$", figures[0], re.M)[0]) > 1e6
 
 
 def test_an_answer_that_takes_long_keeps_no_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 REMEMBERED = 1_000  # latest times of each kind, for the percentiles of the page
@@ -18,6 +18,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)  # memory, processor time, open files; on Linux
         self.requests = Counter(
             "ricordo_http_requests_total", "Requests by route and status", ("route", "status"), registry=self.registry
         )
@@ -46,6 +47,9 @@ class Metrics:
             "ricordo_cleaned_turns_total", "Turns that cleanups removed", registry=self.registry
         )
         self.running = Gauge("ricordo_answers_running", "Answers under way", registry=self.registry)
+        self.kept_bytes = Gauge(
+            "ricordo_answers_kept_bytes", "About what the answers at hand for readers take", registry=self.registry
+        )
         self.spool_depth = Gauge("ricordo_spool_depth", "Writes that wait on disk", registry=self.registry)
         self.degraded = Gauge("ricordo_degraded", "1 while the database is away", registry=self.registry)
         self.jobs = Gauge("ricordo_jobs", "Work beside the chat, by state", ("state",), registry=self.registry)

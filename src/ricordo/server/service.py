@@ -193,6 +193,7 @@ class Service:
         self.metrics.degraded.set(bool(state and state.degraded))
         self.metrics.spool_depth.set(state.depth if state else 0)
         self.metrics.running.set(self.answers.running)
+        self.metrics.kept_bytes.set(self.answers.size)
         with suppress(StoreError):
             waiting = [self.store.jobs_stats(tenant, now()) for tenant in self.tenants()]
             for name in ("pending", "leased", "failed"):

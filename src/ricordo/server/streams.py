@@ -152,7 +152,7 @@ class Answers:
         self._most = most
         self._under_way: dict[tuple[Owner, str], Answer] = {}
         self._given: OrderedDict[tuple[Owner, str], Answer] = OrderedDict()  # in the order in which they ended
-        self._size = 0  # of those that are given
+        self.size = 0  # of those that are given, in bytes
         self._lock = threading.Lock()
         self.running = 0  # how many are under way
 
@@ -240,21 +240,21 @@ class Answers:
                 del self._under_way[key]
                 self._let_go(key)  # an earlier try
                 self._given[key] = answer
-                self._size += answer.size
+                self.size += answer.size
 
     def _known(self, owner: Owner, turn_id: str) -> Answer | None:
         return self._under_way.get((owner, turn_id)) or self._given.get((owner, turn_id))
 
     def _let_go(self, key: tuple[Owner, str]) -> None:
         gone = self._given.pop(key, None)
-        self._size -= gone.size if gone else 0
+        self.size -= gone.size if gone else 0
 
     def _tidy(self) -> None:
         """Let go of the answers that ended first, once that is long ago or there are too many; the lock is held."""
         before = monotonic() - KEPT_SECONDS
         while self._given:
             key, oldest = next(iter(self._given.items()))
-            if oldest.ended_at > before and len(self._given) <= MOST_KEPT and self._size <= MOST_BYTES:
+            if oldest.ended_at > before and len(self._given) <= MOST_KEPT and self.size <= MOST_BYTES:
                 return
             self._let_go(key)
 
