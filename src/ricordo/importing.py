@@ -15,7 +15,6 @@ from typing import Any
 from ricordo.errors import RicordoError, ValidationError
 from ricordo.export import from_document, to_document
 from ricordo.imports import Imported, Problem, Reading, read
-from ricordo.imports.counting import counted
 from ricordo.imports.detecting import OWN
 from ricordo.imports.document import session_id_of
 from ricordo.limits import check_id
@@ -155,7 +154,7 @@ class _Bringing:
         if self._dry:
             self._rehearse(found.place, document)
             return
-        result = self._memory.import_documents([counted(document, self._memory.counter)], user_id=self._user)
+        result = self._memory.import_documents([document], user_id=self._user)
         self._sessions += result.sessions_added
         self._added += result.turns_added
         self._known += result.turns_known
@@ -259,7 +258,7 @@ class _Bringing:
         self._write(to_document(named, numbered))
 
     def _write(self, document: Mapping[str, Any]) -> None:
-        result = self._memory.import_documents([counted(document, self._memory.counter)], user_id=self._user)
+        result = self._memory.import_documents([document], user_id=self._user)
         if result.errors:
             raise ValidationError("session", result.errors[0].removeprefix("document 1: "))
         self._sessions += result.sessions_added

@@ -13,7 +13,7 @@ from ricordo.export import from_document, lost_turns, to_document, to_markdown
 from ricordo.ports import TokenCounter
 from ricordo.records import Owner, SessionInfo, Turn
 from ricordo.reports import ImportResult
-from ricordo.tokens import content_tokens
+from ricordo.tokens import recounted
 from ricordo.verbs.tools import Scope, Tools
 
 PAGE = 200
@@ -56,7 +56,7 @@ def import_documents(
                 raise ValidationError("document", f"cannot be read ({document})")
             session, turns = from_document(document, tenant_id, user_id, tools.settings.limits)
             new = tools.store.session(session.owner, session.id) is None
-            fresh, repeated = tools.store.load(session, [_believed(turn, tools.counter) for turn in turns])
+            fresh, repeated = tools.store.load(session, [_counted(turn, tools.counter) for turn in turns])
             if fresh and tools.beyond:
                 tools.beyond.note(Scope(session.owner, session.id, session.agent_id))
             errors += [f"document {done}: {lost}" for lost in lost_turns(document)]
@@ -70,17 +70,12 @@ def import_documents(
     return ImportResult(sessions, added, known, tuple(errors))
 
 
-def _believed(turn: Turn, counter: TokenCounter) -> Turn:
-    """The turn, its token counts believed only where this counter gives the same ones.
+def _counted(turn: Turn, counter: TokenCounter) -> Turn:
+    """The turn as this counter counts it.
 
-    Counts decide what fits a prompt, so a document must not be able to make a long text look short. A turn
-    without the name of a counter is counted again whenever it is read.
+    Counts decide what fits a prompt, so a document's are never believed: they could make a long text look short.
     """
-    right = turn.counter == counter.name and all(
-        content_tokens(message.content, message.tool_calls, counter, message.name) == message.tokens
-        for message in turn.messages
-    )
-    return turn if right else replace(turn, counter="")
+    return recounted(replace(turn, counter=""), counter)
 
 
 def found_session(tools: Tools, scope: Scope) -> SessionInfo:
