@@ -23,6 +23,7 @@ from ricordo.stores.memory import MemoryStore
 
 HOLD = "\0"  # a piece that waits until the test lets it go
 TENANT = "default"
+PATIENCE = 30_000.0  # milliseconds: on a busy machine a page takes its time
 BURNS = """# Ustioni
 
 ## Gradi
@@ -33,6 +34,8 @@ Le ustioni si dividono in tre gradi. Il primo grado arrossa la pelle. Il secondo
 
 Le cause sono il fuoco, i liquidi bollenti, la corrente elettrica e le sostanze chimiche.
 """
+
+expect.set_options(timeout=PATIENCE)
 
 _IGNORED = re.compile(r"Failed to load resource")  # a refused request is the page's to explain, and tests look at that
 
@@ -179,7 +182,7 @@ class Visitor:
             "if (location.protocol === 'http:' && !localStorage.getItem('ricordo'))"
             f" localStorage.setItem('ricordo', '{prefs}')"
         )
-        self.context.set_default_timeout(10_000)
+        self.context.set_default_timeout(PATIENCE)
 
     def open(self, place: str = "#/") -> Page:
         """A tab at a place of the page."""

@@ -114,7 +114,7 @@ def test_a_deletion_is_done_when_the_page_is_left(visitor: Visitor) -> None:
     act(page, "Da eliminare", "Elimina")
     expect(page.locator("li.session")).to_have_count(0)
     page.goto("about:blank")
-    for _ in range(100):
+    for _ in range(600):
         if visitor.at.service.store.session(owner, session_id) is None:
             break
         page.wait_for_timeout(50)

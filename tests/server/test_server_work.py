@@ -227,7 +227,7 @@ def test_a_lease_lasts_as_long_as_its_work() -> None:
     store = MemoryStore()
     store.append(a_turn(ANNA))
     store.enqueue(ANNA, "catch-up", "lesson", now() - timedelta(minutes=1))
-    lease = timedelta(seconds=3)
+    lease = timedelta(seconds=6)
     (job,) = store.take("one", now(), lease)
     with Holding(store, job, lease) as held:
         while held.job == job:

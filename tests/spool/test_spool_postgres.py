@@ -89,19 +89,17 @@ def test_a_database_that_goes_away_under_load(server: PostgresForTests, tmp_path
     writers = [Writer(store, f"s{n}", stop) for n in range(WRITERS)]
     for writer in writers:
         writer.start()
-    waited = 0
     for _ in range(2):
         sleep(0.4)
         strike(server)
         sleep(0.8)
-        waited = max(waited, store.state.depth)
+        assert store._spool.backlog.wait_for(lambda: store.state.depth > 0, 30)
         heal(server)
         assert store._spool.backlog.wait_for(lambda: store._line.breaker.passes, 30)
     stop.set()
     for writer in writers:
         writer.join()
     assert [writer.error for writer in writers if writer.error] == []
-    assert waited > 0
     assert store.settle(60)
     assert store.state.refused == 0
     store.close()
