@@ -18,7 +18,7 @@ from bench.systems import OURS
 from bench.systems.ours import ALONE, TODAY, USER
 from bench.worker import write_paced
 from ricordo import CleanupResult, Memory, Retention
-from ricordo.memory import store_for
+from ricordo.opening import store_for
 from ricordo.presets import settings_from
 
 PAUSE = 0.003

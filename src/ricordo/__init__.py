@@ -29,7 +29,8 @@ from ricordo.errors import (
     ValidationError,
 )
 from ricordo.locales import Locale
-from ricordo.memory import Memory, open
+from ricordo.memory import Memory
+from ricordo.opening import open
 from ricordo.receipt import Receipt, ReceiptItem
 from ricordo.records import Chunk, Message, SessionInfo, Turn
 from ricordo.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification

@@ -1,7 +1,6 @@
-"""The façade: opens a store, wires the parts, hands out sessions. The one place that names concrete parts."""
+"""The façade: wires the parts around a store, hands out sessions, and asks each verb of a whole memory."""
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -12,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 from ricordo.beyond import Beyond, check_parts
 from ricordo.clock import SystemClock
 from ricordo.counters import counter_for
-from ricordo.errors import NotFoundError, SettingsError, StoreError, ValidationError
+from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
 from ricordo.ports import Clock, Store, TokenCounter
-from ricordo.presets import settings_from
 from ricordo.records import Owner, SessionInfo
 from ricordo.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
 from ricordo.session import Session
@@ -34,39 +32,6 @@ if TYPE_CHECKING:
     from ricordo.verbs.recall import Hits
 
 DEFAULT_AGENT = "default"
-DEFAULT_PATH = "ricordo.db"
-
-
-def open(url_or_path: str | Path | None = None, **settings: Any) -> "Memory":
-    """Open a memory: a file path (SQLite), a `postgresql://` URL, or `memory:`.
-
-    Without an argument: RICORDO_URL, else `ricordo.db` in the current folder. Keywords are settings, over
-    RICORDO_* variables, over the preset.
-    """
-    place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
-    chosen = settings_from(settings, os.environ)
-    check_id("tenant_id", chosen.tenant_id)  # before a store is opened that nobody would close
-    check_parts(chosen)
-    return Memory(store_for(place), chosen)
-
-
-def store_for(place: str | Path) -> Store:
-    """The store behind a path or URL."""
-    text = str(place)
-    if text in ("memory:", ":memory:"):
-        from ricordo.stores.memory import MemoryStore
-
-        return MemoryStore()
-    if text.startswith(("postgresql://", "postgres://")):
-        from ricordo.stores.postgres import PostgresStore
-
-        return PostgresStore(text)
-    if "://" in text and not text.startswith("sqlite://"):
-        scheme = text.partition("://")[0]
-        raise SettingsError("url", f"scheme {scheme!r} is unknown; give a file path or a postgresql:// URL")
-    from ricordo.stores.sqlite import SqliteStore
-
-    return SqliteStore(Path(text.removeprefix("sqlite:///")))
 
 
 class Memory:

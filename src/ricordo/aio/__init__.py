@@ -8,7 +8,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import ricordo.memory
+import ricordo.opening
 from ricordo.aio.memory import AsyncMemory
 from ricordo.aio.session import AsyncOpenTurn, AsyncSession
 from ricordo.aio.topic import AsyncSessionTopic
@@ -18,4 +18,4 @@ __all__ = ["AsyncMemory", "AsyncOpenTurn", "AsyncSession", "AsyncSessionTopic", 
 
 async def open(url_or_path: str | Path | None = None, **settings: Any) -> AsyncMemory:  # noqa: A001
     """`async with await ricordo.aio.open("chat.db") as memory: ...`; arguments as in `ricordo.open`."""
-    return AsyncMemory(await asyncio.to_thread(ricordo.memory.open, url_or_path, **settings))
+    return AsyncMemory(await asyncio.to_thread(ricordo.opening.open, url_or_path, **settings))

@@ -24,7 +24,7 @@ from ricordo.cli.sample import SAMPLES
 from ricordo.cli.serving import add_address, check_free, ended_by_signal, has_page, run_server, url_of
 from ricordo.cli.terminal_story import BUDGET, tell
 from ricordo.errors import SettingsError, ValidationError
-from ricordo.memory import store_for
+from ricordo.opening import store_for
 from ricordo.presets import settings_from
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 import ricordo
 from ricordo.cli.output import Output
 from ricordo.errors import NotFoundError, SettingsError, ValidationError
-from ricordo.memory import DEFAULT_AGENT, DEFAULT_PATH, Memory
+from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.opening import DEFAULT_PATH
 from ricordo.presets import PRESETS
 
 # Each command is a process of its own: a question that one of them asks back is answered by the next.

@@ -14,7 +14,7 @@ from typing import cast
 import uvicorn
 
 from ricordo.errors import SettingsError
-from ricordo.memory import store_for
+from ricordo.opening import store_for
 from ricordo.ports import LLM, WholeStore
 from ricordo.server.app import create_app
 from ricordo.server.logging import configure, release
