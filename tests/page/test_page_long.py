@@ -3,7 +3,7 @@
 import json
 
 from page_samples import Visitor, site
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 TURNS = 2_000
 LONGEST_FRAME_MS = 100.0
@@ -38,9 +38,13 @@ def _scrolls(browser: Browser, visitor: Visitor) -> None:
     for _ in range(80):
         page.mouse.wheel(0, -1200)
         page.wait_for_timeout(16)
+    for _ in range(600):
+        if first_turn(page) < TURNS - 150:
+            break
+        page.wait_for_timeout(50)  # on a busy machine the page is behind the wheel
     trace = json.loads(browser.stop_tracing())
     assert page.locator("article").count() < 40
-    assert int(page.locator("article").first.get_attribute("data-turn") or 0) < TURNS - 150
+    assert first_turn(page) < TURNS - 150
     assert longest_task(trace) <= LONGEST_FRAME_MS
     page.goto(visitor.at.url + f"#/c/{session_id}/7")
     expect(page.locator("article[data-turn='7']")).to_be_in_viewport()
@@ -49,6 +53,11 @@ def _scrolls(browser: Browser, visitor: Visitor) -> None:
     expect(last).to_be_in_viewport()
     expect(last).to_contain_text(f"Domanda numero {TURNS}")
     visitor.close()
+
+
+def first_turn(page: Page) -> int:
+    """The number of the first turn that is in the page."""
+    return int(page.locator("article").first.get_attribute("data-turn") or 0)
 
 
 def longest_task(trace: dict) -> float:  # type: ignore[type-arg]
