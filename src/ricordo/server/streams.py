@@ -207,12 +207,15 @@ class Answers:
 
     def forget(self, owner: Owner, session_id: str | None = None) -> None:
         """Let go of the finished answers of an owner, or of one of their sessions, and end those under way."""
+
+        def is_meant(answer: Answer) -> bool:
+            return answer.owner == owner and (session_id is None or answer.session_id == session_id)
+
         with self._lock:
-            for key, answer in [*self._given.items(), *self._under_way.items()]:
-                if answer.owner == owner and (session_id is None or answer.session_id == session_id):
-                    answer.stopping = True
-                    self._under_way.pop(key, None)
-                    self._let_go(key)
+            for key in [key for key, answer in self._under_way.items() if is_meant(answer)]:
+                self._under_way.pop(key).stopping = True
+            for key in [key for key, answer in self._given.items() if is_meant(answer)]:
+                self._let_go(key)
 
     def _run(self, answer: Answer, work: Work) -> None:
         try:
