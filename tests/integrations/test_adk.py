@@ -396,6 +396,18 @@ def test_large_and_odd_events_are_taken_in(memory: Memory) -> None:
     assert turn.steps[0].tool_calls[0]["id"] == turn.steps[1].tool_call_id == "c"
 
 
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [("\x00", ["(no words)"]), ("\n\x00\t", ["(no words)"]), ("a\x00", ["a "]), (" \n", []), ("è", ["è"])],
+)
+def test_words_that_are_hardly_any_are_kept_as_far_as_they_can_be(words: str, kept: list[str]) -> None:
+    """An event of blanks says nothing; what cannot be kept is replaced; nothing of it stops a session."""
+    with Memory(MemoryStore()) as memory:
+        service = RicordoMemoryService(memory)
+        asyncio.run(service.add_events_to_memory(**WHO, events=[said(words)], session_id="s"))
+        assert [turn.query for turn in memory.session("app/s", user_id="ada").history()] == kept
+
+
 class Scripted(BaseLlm):
     """A model without a network: asks the memory for the first words it is told, then answers with what came."""
 

@@ -23,9 +23,12 @@ NOTE = "adk"
 def words_of(event: Event, custom: Json, limits: Limits) -> list[Words]:
     """What an event says: nothing, one message, or one for each response of a tool."""
     parts = (event.content.parts if event.content else None) or []
+    role = "user" if event.author == "user" else "assistant"
+    if len(parts) == 1 and not custom and (content := _text_alone(parts[0], limits)):  # nearly every event
+        note = {"event": event.id, "author": event.author}
+        return [Words(role, content, {NOTE: note}, (), None, None, datetime.fromtimestamp(event.timestamp, UTC))]
     said = [part.text for part in parts if part.text and part.text.strip() and not part.thought]
     calls = tuple(_call(part.function_call, limits) for part in parts if part.function_call)
-    role = "user" if event.author == "user" else "assistant"
     made: list[Words] = []
     if said or calls:
         content = _clean("\n".join(said), limits)
@@ -59,6 +62,14 @@ def content_of(message: Message) -> types.Content:
     return types.Content(role="user" if message.role == "user" else "model", parts=parts)
 
 
+def _text_alone(part: types.Part, limits: Limits) -> str:
+    """The words of a part that is nothing else; empty where it is more, or has none."""
+    if not part.text or part.thought or part.function_call or part.function_response:
+        return ""
+    content = _clean(part.text, limits)
+    return content if content.strip() else ""
+
+
 def _call(call: types.FunctionCall, limits: Limits) -> Json:
     """The call; without its arguments where they are too large."""
     whole = openai_call(call.name or "", call.args or {}, call.id)
@@ -75,8 +86,6 @@ def _words(
     note: dict[str, Any] = {"event": event.id, "author": event.author}
     note |= {"custom": dict(custom)} if custom else {}
     assert event.content is not None
-    if len(event.content.parts or ()) == 1 and not calls and role != "tool" and not custom:
-        return Words(role, content, {NOTE: note}, (), None, None, moment)  # nearly every event: nothing else to keep
     simple = len(event.content.parts or ()) == 1 and not calls and role != "tool"
     whole = {} if simple else {"content": event.content.model_dump(mode="json", exclude_none=True)}
     return Words(role, content, _fitting(note, whole, limits), calls, call, None, moment)
