@@ -393,10 +393,25 @@ def test_the_longest_unasked_make_room() -> None:
     assert list(indexes._shelves) == [owners[4].key, owners[2].key, owners[0].key]
     assert len(indexes.shelf(owners[0]).index) == 4
     assert len(embedder.passages) == 20
-    few = Indexes(store, Choice(embedder, "test"), messages=7)
+    few = Indexes(store, Choice(embedder, "test"), messages=8)
     for owner in owners:
         few.complete(owner, 10)
     assert list(few._shelves) == [owner.key for owner in owners[-2:]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), max_size=12))
+def test_indexes_that_grow_make_room(talk: list[tuple[int, int]]) -> None:
+    """However those who are known already go on talking, no more messages are held than allowed or than one has."""
+    store = MemoryStore()
+    kept = memory(store, recall_messages=0, organise="off")
+    indexes = Indexes(store, Choice(CountingEmbedder(), "test"), messages=10)
+    for number, turns in talk:
+        owner = Owner("default", f"user{number}")
+        fill(kept.session("s", user_id=owner.user_id), turns)
+        indexes.read(owner)
+        sizes = [len(shelf.index) for shelf in indexes._shelves.values()]
+        assert sum(sizes) <= max(10, sizes[-1])
+        assert len(indexes.shelf(owner).index) == 2 * store.marks(owner)["s"].turn_count
 
 
 def test_the_same_ids_of_two_users_are_two_messages() -> None:

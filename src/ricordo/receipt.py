@@ -110,41 +110,32 @@ _UNSAID: tuple[object, ...] = (None, "", (), [])
 def to_stored(receipt: Receipt, session_id: str, turn_number: int) -> StoredReceipt:
     """The receipt as JSON for the store, longer literals moved out to passages."""
     passages: dict[str, str] = {}
-
-    def moved(value: Any) -> Any:
-        if isinstance(value, str) and len(value) > INLINE_CHARACTERS:
-            key = hashlib.sha256(value.encode()).hexdigest()[:24]
-            passages[key] = value
-            return {"passage": key}
-        if isinstance(value, dict):
-            inside = {name: moved(inner) for name, inner in value.items()}
-            return {"literal": inside} if inside.keys() in ({"passage"}, {"literal"}) else inside
-        if isinstance(value, (list, tuple)):
-            return [moved(inner) for inner in value]
-        return value
-
     body = {key: value for key, value in asdict(receipt).items() if value not in _UNSAID}
     body["items"] = [astuple(item) for item in receipt.items]
-    body["recipe"] = moved(receipt.recipe)
-    body["question"] = moved(receipt.question)
+    body["recipe"] = _moved(receipt.recipe, passages)
+    body["question"] = _moved(receipt.question, passages)
     return StoredReceipt(session_id, turn_number, canonical(body), passages)
+
+
+def _moved(value: Any, passages: dict[str, str]) -> Any:
+    """A value with its longer texts put into `passages`."""
+    # A function of its own: one within another that calls itself is a cycle, and would keep the texts in memory.
+    if isinstance(value, str) and len(value) > INLINE_CHARACTERS:
+        key = hashlib.sha256(value.encode()).hexdigest()[:24]
+        passages[key] = value
+        return {"passage": key}
+    if isinstance(value, dict):
+        inside = {name: _moved(inner, passages) for name, inner in value.items()}
+        return {"literal": inside} if inside.keys() in ({"passage"}, {"literal"}) else inside
+    if isinstance(value, (list, tuple)):
+        return [_moved(inner, passages) for inner in value]
+    return value
 
 
 def from_stored(stored: StoredReceipt) -> Receipt:
     """The receipt behind its stored form."""
-
-    def back(value: Any) -> Any:
-        if isinstance(value, dict):
-            if value.keys() == {"passage"}:
-                return stored.passages[value["passage"]]
-            value = value["literal"] if value.keys() == {"literal"} else value
-            return {name: back(inner) for name, inner in value.items()}
-        if isinstance(value, list):
-            return [back(inner) for inner in value]
-        return value
-
     try:
-        body = back(json.loads(stored.body))
+        body = _back(json.loads(stored.body), stored.passages)
         items = tuple(ReceiptItem(*item) for item in body.pop("items"))
         receipt = Receipt(items=items, **body)
         return replace(receipt, degraded=tuple(receipt.degraded), turn_number=stored.turn_number)
@@ -153,6 +144,18 @@ def from_stored(stored: StoredReceipt) -> Receipt:
             f"the receipt of turn {stored.turn_number} in session {stored.session_id!r} cannot be read ({error}); "
             "run verify"
         ) from error
+
+
+def _back(value: Any, passages: Mapping[str, str]) -> Any:
+    """A value with its passages put back in."""
+    if isinstance(value, dict):
+        if value.keys() == {"passage"}:
+            return passages[value["passage"]]
+        value = value["literal"] if value.keys() == {"literal"} else value
+        return {name: _back(inner, passages) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_back(inner, passages) for inner in value]
+    return value
 
 
 def rebuild(receipt: Receipt, message_of: Callable[[str], Message | None]) -> tuple[tuple[ChatMessage, ...], str]:

@@ -23,7 +23,7 @@ from ricordo.verbs.owner_shelf import OwnerShelf, Progress, TurnKey, split_trace
 
 BATCH = 32  # messages embedded at once
 OWNERS = 1_024  # indexes kept in memory,
-MESSAGES = 500_000  # and messages in all of them together
+MESSAGES = 200_000  # and messages in all of them together, 1.7 KB each at 896 dimensions; one owner's index stays whole
 PAUSE = 30.0  # seconds that a chat does without an embedder that failed
 RECENT = 2_048  # turns whose vectors are at hand for topics
 
@@ -67,6 +67,7 @@ class Indexes:
         self._most_owners, self._most_messages = owners, messages
         self._shelves: OrderedDict[UUID, OwnerShelf] = OrderedDict()
         self._recent: OrderedDict[tuple[UUID, str], dict[str, bytes]] = OrderedDict()
+        self._held = 0  # messages in all indexes
         self._lock = RLock()
         self.pause = Pause()
 
@@ -92,8 +93,9 @@ class Indexes:
             shelf = self._shelves.get(owner.key)
             # An embedder may tell its dimensions late: what was read before that has words only, and is read again.
             if shelf is None or shelf.index.dimensions != self.embedder.dimensions:
-                self._shelves.pop(owner.key, None)
-                self._make_room()
+                self._let_go(owner.key)
+                while len(self._shelves) >= self._most_owners:
+                    self._let_go(next(iter(self._shelves)))
                 shelf = OwnerShelf(owner, self.embedder.name, OwnerIndex(self.embedder.dimensions))
                 self._shelves[owner.key] = shelf
             self._shelves.move_to_end(owner.key)
@@ -103,21 +105,26 @@ class Indexes:
         """Drop an owner's index, or everybody's; what is stored is not touched."""
         with self._lock:
             for key in [owner.key] if owner else list(self._shelves):
-                self._shelves.pop(key, None)
+                self._let_go(key)
             self._recent.clear()
 
     def read(self, owner: Owner, *, most: int | None = None) -> Progress:
         """Take new turns in, at most about `most` of them; all of them without a bound."""
         shelf = self.shelf(owner)
         with shelf.lock:
-            return shelf.read(self._store, self._store.marks(owner), most)
+            progress = shelf.read(self._store, self._store.marks(owner), most)
+        self._make_room(shelf)
+        return progress
 
     def catch_up(self, owner: Owner, marks: Mapping[str, SessionMark], *, most: int) -> Progress:
         """Take everything new in if it is at most `most` turns; of a longer backlog nothing."""
         shelf = self.shelf(owner)
         with shelf.lock:
             progress = shelf.progress(marks)
-            return shelf.read(self._store, marks) if progress.unread <= most else progress
+            if progress.unread <= most:
+                progress = shelf.read(self._store, marks)
+        self._make_room(shelf)
+        return progress
 
     def embed(self, owner: Owner, *, most: int = BATCH, unanswered: bool = False) -> int:
         """Embed about `most` messages that have no vector, and keep their traces; how many turns are left.
@@ -245,12 +252,20 @@ class Indexes:
             while len(self._recent) > RECENT:
                 self._recent.popitem(last=False)
 
-    def _make_room(self) -> None:
-        """Let go of those who were not asked about for longest, before another one comes."""
-        held = sum(len(shelf.index) for shelf in self._shelves.values())
-        while self._shelves and (len(self._shelves) >= self._most_owners or held > self._most_messages):
-            _, gone = self._shelves.popitem(last=False)
-            held -= len(gone.index)
+    def _make_room(self, grown: OwnerShelf) -> None:
+        """Count what an index holds by now, and let go of those who were not asked about for longest, if it is much."""
+        with self._lock:
+            if self._shelves.get(grown.owner.key) is not grown:
+                return  # somebody else made room
+            held = len(grown.index)
+            self._held += held - grown.counted
+            grown.counted = held
+            while self._held > self._most_messages and next(iter(self._shelves)) != grown.owner.key:
+                self._let_go(next(iter(self._shelves)))
+
+    def _let_go(self, key: UUID) -> None:
+        gone = self._shelves.pop(key, None)
+        self._held -= gone.counted if gone else 0
 
 
 def embed_again(
