@@ -64,8 +64,8 @@ def _processes(setup: Setup, entry: Entry, arrangement: str, folder: Any) -> lis
             children.append(child)
             if number == 0:  # the first one makes the store
                 child.ask("append", session="shared", start=0, count=1)
-        for child in children:
-            child.ask("about")
+        for number, child in enumerate(children):  # what is read with a first turn, such as a vocabulary, is no wait
+            child.ask("append", session=f"first-{number}", start=0, count=1)
         for number, child in enumerate(children):
             child.tell("writers", sessions=["shared"], start=1 + number * count, count=count)
         return [child.hear() for child in children]
