@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Memory
-from ricordo.errors import StoreUnavailable
+from ricordo.errors import StoreUnavailable, ValidationError
 from ricordo.integrations.history import History, Words
 from ricordo.presets import settings_from
 from ricordo.stores.memory import MemoryStore
@@ -120,12 +120,15 @@ def test_replacing_happens_in_one_moment(fails_at: str, expected: str) -> None:
         assert len(memory.session("s", user_id="ada").history()) == 1
 
 
-def test_a_batch_with_a_bad_message_is_not_written() -> None:
-    """Messages are checked before the first of them is written."""
+@pytest.mark.parametrize(("size", "bad"), [(size, bad) for size in (1, 2, 4, 6) for bad in range(size)])
+def test_a_batch_with_a_bad_message_is_not_written(size: int, bad: int) -> None:
+    """Messages are checked before the first of them is written, wherever in the batch the bad one is."""
+    batch = [_words(number, ("user", "assistant")[number % 2]) for number in range(size)]
+    batch[bad] = Words("assistant", "with \x00 inside", {})
     with _memory() as memory:
         history = History(memory, "s", user_id="ada")
-        with pytest.raises(Exception, match="content"):
-            history.append([_words(1, "user"), Words("assistant", "with \x00 inside", {})])
+        with pytest.raises(ValidationError, match="content"):
+            history.append(batch)
         assert history.read() == []
 
 

@@ -133,11 +133,15 @@ class History:
             self._add(messages[0])
             return
         with self._lock().lock:
+            if len(messages) <= FEW:
+                for each in messages[1:]:  # the first is checked as it is added, before the others are
+                    self._checked(each)
+                for each in messages:
+                    self._add(each)
+                return
             said = [self._checked(each) for each in messages]
             last = len(said) - 1
             first = next((n for n, each in enumerate(said) if each.role == "user"), last)
-            if last < FEW:
-                first = last
             for each in messages[:first]:  # they may belong to the turn that is open
                 self._add(each)
             self._load(said[first:last], 0)
