@@ -103,8 +103,10 @@ def test_a_larger_budget_keeps_a_superset(
     said: list[tuple[str, str, str]], question: str, limit: int, more: int
 ) -> None:
     """Through the façade too, no item is lost when the budget grows."""
-    session = memory().session(user_id="anna")
+    kept = memory()
+    session = kept.session(user_id="anna")
     talk(session, said)
+    assert kept.settle(20)  # both contexts are of the same memory
     chunks = [("a", "breve"), ("b", "parole " * 60), ("c", "fine")]
     small = session.context(question, chunks=chunks, budget=limit).receipt
     large = session.context(question, chunks=chunks, budget=limit + more).receipt

@@ -163,8 +163,10 @@ def test_a_session_takes_title_tags_documents_and_metadata(
     title: str, tags: list[str], given_metadata: dict[str, Any]
 ) -> None:
     """What is set is set, what is left out stays, and the history is untouched."""
-    session = memory().session(user_id="anna")
+    kept = memory()
+    session = kept.session(user_id="anna")
     session.add_turn("q", "r")
+    assert kept.settle(20)  # nobody but the test changes anything
     history = session.history()
     session.update(title=title)
     info = session.update(tags=tags, document_ids=tags, metadata=given_metadata)
