@@ -7,7 +7,7 @@ Each method is one read or one write operation; the rows are in `writing` and `f
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from time import monotonic, sleep
@@ -277,13 +277,3 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
         finally:
             connections.give_back(reader)
         return [row_to_turn(owner, row) for row in rows]
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        reader = self._connections.reader()
-        try:
-            yield reader
-        except (sqlite3.Error, UnicodeError) as error:
-            raise translated(error, self._path) from error
-        finally:
-            self._connections.give_back(reader)
