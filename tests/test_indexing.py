@@ -72,6 +72,7 @@ def test_removal_and_rebuilding_do_not_embed_again() -> None:
     for name in ("a", "b"):
         fill(kept.session(name, user_id="anna"), 5, name)
     kept.search("domanda", user_id="anna")
+    assert kept.settle(30)  # the topics have been found too
     embedder.passages.clear()
     kept.delete_session("a", user_id="anna")
     assert len(kept.search("domanda", user_id="anna", limit=50)) == 10
@@ -365,6 +366,7 @@ def test_a_failure_while_reading_loses_nothing() -> None:
     for stumbles in (1, 2, 3):
         store = Stumbling()
         kept = memory(store, recall_messages=0, organise="off")
+        kept.rest()  # only the search reads, and stumbles
         fill(kept.session("s", user_id="anna"), 300)
         store.stumbles = stumbles
         for _ in range(stumbles):
