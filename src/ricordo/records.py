@@ -193,8 +193,8 @@ def checksum(turn: Turn) -> str:
     if turn.metadata:
         parts.append(canonical(turn.metadata))
     # The lengths say where one part ends, whatever characters the parts are made of.
-    text = "\x1f".join([*parts, ",".join(map(str, map(len, parts)))])
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    parts.append(",".join([str(len(part)) for part in parts]))
+    return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=8).hexdigest()
 
 
 def canonical(value: object) -> str:

@@ -47,15 +47,18 @@ def moment(value: int) -> datetime:
 def turn_to_row(turn: Turn) -> tuple[Any, ...]:
     """Values for TURN_COLUMNS."""
     question, answer = turn.question, turn.answer
+    asked_at = answered_at = micros(turn.created_at)
+    if answer and answer.created_at is not turn.created_at:
+        answered_at = micros(answer.created_at)
     return (
         turn.session_id,
         turn.turn_number,
         turn.id,
         turn.agent_id,
-        micros(turn.created_at),
+        asked_at,
         question.content if question else None,
         question.tokens if question else 0,
-        micros(answer.created_at) if answer else None,
+        answered_at if answer else None,
         answer.content if answer else None,
         answer.tokens if answer else 0,
         canonical(answer.chunk_ids) if answer and answer.chunk_ids else None,
