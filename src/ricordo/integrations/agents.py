@@ -105,25 +105,21 @@ class RicordoSession:
 
     def _add(self, session: Session, items: Sequence[TResponseInputItem]) -> None:
         limits = self._memory.settings.limits
-        if len(items) == 1 and self._added(session, items[0]):
-            return
-        kept = [kept_as(item, limits) for item in items]
+        others = [kept_as(item, limits) for item in items[1:]]
         with self._lock:
-            for each in kept:
-                if each.spilled is None:
-                    session.add_message(**each.fields)
-                else:
-                    self._spill(session, each)
+            for item in items[:1]:  # checked as it is kept, when the others have been
+                try:
+                    session.add_message(**kept_as(item, limits, checked_later=True).fields)
+                except ValidationError:
+                    self._keep(session, kept_as(item, limits))
+            for each in others:
+                self._keep(session, each)
 
-    def _added(self, session: Session, item: TResponseInputItem) -> bool:
-        """Add one item that is checked as it is kept; False, and nothing is kept, where it does not fit."""
-        kept = kept_as(item, self._memory.settings.limits, checked_later=True)
-        try:
-            with self._lock:
-                session.add_message(**kept.fields)
-        except ValidationError:
-            return False
-        return True
+    def _keep(self, session: Session, kept: Kept) -> None:
+        if kept.spilled is None:
+            session.add_message(**kept.fields)
+        else:
+            self._spill(session, kept)
 
     def _spill(self, session: Session, kept: Kept) -> None:
         """Add an item that is too large: put on the shelf first, where it goes with its session and then its turn."""
