@@ -118,7 +118,6 @@ def _without_peers(rows: Rows, workload: str) -> str:
 def _flat(rows: Rows, workload: str) -> Verdict:
     ours = [row for row in rows.of(workload, OURS.name) if row.figures]
     medians = [row.figures["p50_ms"] for row in ours]
-    workload = workload.partition(" by ")[0]
     what = f"{workload}: flat from {ours[0].size} to {ours[-1].size} turns" if ours else f"{workload}: flat"
     if len(medians) < 2:
         return Verdict(what, None, "")

@@ -155,14 +155,7 @@ class RicordoMemoryService(BaseMemoryService):
             history.append([each for _, each in new])
             return
         for event, each in new:
-            kept = known.session.add_message(
-                each.role,
-                each.content,
-                created_at=each.created_at,
-                metadata=each.metadata,
-                tool_calls=each.tool_calls,
-                tool_call_id=each.tool_call_id,
-            )
+            kept = each.say_in(known.session)
             known.events.add(event)
             if standing is not None:  # as it stands now if nobody else wrote meanwhile; the next look tells
                 known.standing = standing = standing[0] + 1, turn_id_of(kept.id)

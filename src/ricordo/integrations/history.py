@@ -18,6 +18,7 @@ from ricordo.limits import check_id, check_metadata, check_text, check_time, che
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.placing import add_step, open_turn, place
 from ricordo.records import ROLES, Json, Message, Role, SessionChanges, SessionInfo, Turn, message_id
+from ricordo.session import Session
 from ricordo.tokens import content_tokens
 from ricordo.verbs.ids import new_id
 
@@ -38,6 +39,18 @@ class Words:
     tool_call_id: str | None = None
     name: str | None = None
     created_at: datetime | None = None
+
+    def say_in(self, session: Session) -> Message:
+        """Keep them as the next message of a session."""
+        return session.add_message(
+            self.role,
+            self.content,
+            created_at=self.created_at,
+            metadata=self.metadata or None,
+            tool_calls=self.tool_calls,
+            tool_call_id=self.tool_call_id,
+            name=self.name,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,22 +143,22 @@ class History:
         if not messages:
             return
         if len(messages) == 1:  # checked as it is added
-            self._add(messages[0])
+            messages[0].say_in(self._session)
             return
         with self._lock().lock:
             if len(messages) <= FEW:
                 for each in messages[1:]:  # the first is checked as it is added, before the others are
                     self._checked(each)
                 for each in messages:
-                    self._add(each)
+                    each.say_in(self._session)
                 return
             said = [self._checked(each) for each in messages]
             last = len(said) - 1
             first = next((n for n, each in enumerate(said) if each.role == "user"), last)
             for each in messages[:first]:  # they may belong to the turn that is open
-                self._add(each)
+                each.say_in(self._session)
             self._load(said[first:last], 0)
-            self._add(messages[last])  # not loaded but said, so that work beside the chat begins
+            messages[last].say_in(self._session)  # not loaded but said, so that work beside the chat begins
 
     def replace(self, messages: Sequence[Words], *, keep: int = 0, with_aside: bool = False) -> None:
         """Put these messages after the first `keep` active ones, in place of the others, in one moment.
@@ -239,17 +252,6 @@ class History:
             for position, message in enumerate(turn.messages)
         ]
         return placed if aside else [each for each in placed if not mark.sets_aside(each)]
-
-    def _add(self, words: Words) -> None:
-        self._session.add_message(
-            words.role,
-            words.content,
-            created_at=words.created_at,
-            metadata=words.metadata or None,
-            tool_calls=words.tool_calls,
-            tool_call_id=words.tool_call_id,
-            name=words.name,
-        )
 
     def _replace(self, said: Sequence[Message], keep: int, *, with_aside: bool = False) -> None:
         """Write the new turns, show them and hide the old ones, remove the old ones."""

@@ -59,10 +59,26 @@ def to_words(message: BaseMessage) -> Words:
 
 def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMessage:
     """A stored message as LangChain's, whoever wrote it; an agent's turn keeps what belongs to its messages."""
-    if not message.metadata and not turn_metadata and not message.tool_calls and not message.name:
-        simple = _PLAIN_CLASSES.get(message.role)
-        if simple:
-            return simple(message.content)
+    return _from_messages((message,), turn_metadata)[0]
+
+
+def from_turns(turns: Iterable[Turn]) -> list[BaseMessage]:
+    """All that turns say."""
+    return [made for turn in turns for made in _from_messages(turn.messages, turn.metadata)]
+
+
+def _from_messages(messages: Iterable[Message], noted: Json | None) -> list[BaseMessage]:
+    """Messages of one turn; words alone, which are nearly all of them, without a call for each."""
+    return [
+        _dressed(each, noted)
+        if noted or each.metadata or each.tool_calls or each.name or (simple := _PLAIN_CLASSES.get(each.role)) is None
+        else simple(each.content)
+        for each in messages
+    ]
+
+
+def _dressed(message: Message, turn_metadata: Json | None) -> BaseMessage:
+    """A message that is more than its words, or of a role that has fields of its own."""
     part = message.id.rpartition(":")[2]
     note: dict[str, Any] = dict(message.metadata.get(NOTE) or (turn_metadata or {}).get(NOTE, {}).get(part, {}))
     kind: str = note.pop("type", None) or next(each for each, role in ROLES.items() if role == message.role)
@@ -74,20 +90,6 @@ def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMes
     if message.name and "name" not in data:
         data["name"] = message.name
     return messages_from_dict([{"type": kind, "data": data}])[0]
-
-
-def from_turns(turns: Iterable[Turn]) -> list[BaseMessage]:
-    """All that turns say; words alone, which are nearly all of it, without a call for each."""
-    made: list[BaseMessage] = []
-    for turn in turns:
-        noted = turn.metadata
-        for message in turn.messages:
-            simple = _PLAIN_CLASSES.get(message.role)
-            if simple is None or noted or message.metadata or message.tool_calls or message.name:
-                made.append(from_message(message, noted))
-            else:
-                made.append(simple(message.content))
-    return made
 
 
 def from_context(message: Mapping[str, Any]) -> AnyMessage:

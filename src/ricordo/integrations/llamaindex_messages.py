@@ -49,8 +49,21 @@ def to_words(message: ChatMessage) -> Words:
 
 def from_message(message: Message) -> ChatMessage:
     """A stored message as LlamaIndex's, whoever wrote it."""
-    if not (message.metadata or message.tool_calls or message.tool_call_id):
-        return ChatMessage(message.content, role=message.role)
+    return from_messages((message,))[0]
+
+
+def from_messages(messages: Iterable[Message]) -> list[ChatMessage]:
+    """The same for many; words alone, which are nearly all of them, without a call for each."""
+    return [
+        _dressed(each)
+        if each.metadata or each.tool_calls or each.tool_call_id
+        else ChatMessage(each.content, role=each.role)
+        for each in messages
+    ]
+
+
+def _dressed(message: Message) -> ChatMessage:
+    """A message that is more than its words."""
     note = message.metadata.get(NOTE)
     extra: dict[str, Any] = dict(note.get("additional_kwargs", {})) if note else _extra(message)
     role = MessageRole((note or {}).get("role", message.role))
@@ -60,16 +73,6 @@ def from_message(message: Message) -> ChatMessage:
     if not note:
         blocks += [_block(call) for call in message.tool_calls]
     return ChatMessage(role=role, blocks=blocks, additional_kwargs=extra)
-
-
-def from_messages(messages: Iterable[Message]) -> list[ChatMessage]:
-    """The same for many; words alone, which are nearly all of them, without a call for each."""
-    return [
-        from_message(each)
-        if each.metadata or each.tool_calls or each.tool_call_id
-        else ChatMessage(each.content, role=each.role)
-        for each in messages
-    ]
 
 
 def _calls(message: ChatMessage, extra: dict[str, Any]) -> tuple[dict[str, Any], ...]:
