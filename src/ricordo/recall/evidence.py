@@ -73,31 +73,22 @@ def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Wo
     links = index.links
     lengths = links.window_lengths
     norm = _REPETITION * (1 - _LENGTH + _LENGTH * np.append(lengths, 1) / max(float(lengths.mean()), 1.0))
-    # One cell for each word and row. Only those that are touched are looked at, so that many rows cost nothing.
-    base = heard.words * width
-    own = base + heard.rows
-    near = [base + beside[heard.rows] for beside in (links.after, links.two_after, links.before)]
-    times = np.zeros(len(chosen) * width, dtype=np.float32)
-    times[own] = heard.times
+    times = np.zeros((len(chosen), width), dtype=np.float32)
+    cells, first = times.reshape(-1), heard.words * width
+    cells[first + heard.rows] = heard.times
+    said = times > 0
     lent = links.lending[heard.rows] * heard.times
-    for cells in near:
-        times[cells] += lent
-    touched = np.concatenate([own, *near])
-    order = np.arange(len(touched), dtype=np.int32)
-    last = np.empty(len(times), dtype=np.int32)
-    last[touched] = order
-    touched = touched[last[touched] == order]  # each cell once
-    words, rows = np.divmod(touched, width)
-    said = times[touched]
-    gain = _rarity(count, holders[chosen])[words] * (_REPETITION + 1) * said / (said + norm[rows])
-    total = np.bincount(rows, gain, minlength=width)[:count].astype(np.float32)
+    for beside in (links.after, links.two_after, links.before):
+        cells[first + beside[heard.rows]] += lent
+    gain = _rarity(count, holders[chosen]) * (_REPETITION + 1)
+    times /= times + norm.astype(np.float32)
+    times *= gain.astype(np.float32)[:, np.newaxis]
+    total = times.sum(axis=0)[:count]
     best = float(total.max(initial=0, where=allowed))
-    by_row = np.zeros(len(times), dtype=np.bool_)
-    by_row[own] = True
     return Words(
         np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
         tuple(asked[at][0] for at in chosen),
-        by_row.reshape(len(chosen), width),
+        said,
         worths,
         float(worths.sum() + (holders == 0).sum() * _rarity(count + _ELSEWHERE, np.zeros(1))[0]),
     )
