@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
@@ -23,14 +23,14 @@ RESERVED = "ricordo:"  # how the names of those begin who are no users: no user 
 _OWNERS = UUID("5f0d7b0e-6f3a-5a63-9f7e-2b1c6c1f0a11")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Owner:
     """Whose memory it is: one tenant's user. Every key of every store begins with `Owner.key`."""
 
     tenant_id: str
     user_id: str
 
-    @cached_property
+    @property
     def key(self) -> UUID:
         """One id for (tenant, user), derived and not looked up, so that a write needs no directory."""
         return _key_of(self.tenant_id, self.user_id)
