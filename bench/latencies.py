@@ -21,7 +21,7 @@ def measure(setup: Setup) -> Iterator[Row]:
     """Window, context and append, on one store of sessions per system; then the window up to the longest session.
 
     Appends begin when a write-ahead log has grown to its full length and is written over from its start, which is
-    the state it is in ever after, and twice as fast as growing.
+    the state it is in ever after, and twice as fast as growing. Growing is measured apart, in new files.
     """
     with _children(setup, setup.systems, setup.scale.sessions) as children:
         for size in setup.scale.window:
@@ -33,6 +33,9 @@ def measure(setup: Setup) -> Iterator[Row]:
         for size in setup.scale.append:
             yield from append(setup, children, size)
         yield from append_explained(setup, children)
+    with _children(setup, setup.systems, ()) as children:
+        for row in append(setup, children, 0):
+            yield replace(row, workload="append to a new file")
     with _children(setup, (OURS, PLAIN), setup.scale.lengths) as children:
         yield from window_by_length(setup, children)
     yield from as_shipped(setup)

@@ -34,7 +34,7 @@ def judge(rows: Rows) -> list[Verdict]:
 
 
 def _append(rows: Rows) -> Iterator[Verdict]:
-    for workload in ("append", "append as shipped"):
+    for workload in ("append", "append to a new file", "append as shipped"):
         yield _of_bare(rows, workload, MESSAGES, "a bare insert of question and answer")
         yield _of_bare(rows, workload, PLAIN, "the plainest insert, one row")
     yield _flat(rows, "append")
