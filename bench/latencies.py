@@ -14,31 +14,41 @@ from bench import stock, text
 from bench.child import Child, WorkerError
 from bench.rows import Row, latency
 from bench.scale import Setup
-from bench.systems import MESSAGES, OURS, PLAIN, SHIPPED, Entry
+from bench.systems import BY_HAND, MESSAGES, OURS, PEERS, PLAIN, SHIPPED, Entry
 
 
 def measure(setup: Setup) -> Iterator[Row]:
-    """Window, context and append, on one store of sessions per system; then the window up to the longest session.
-
-    Appends begin when a write-ahead log has grown to its full length and is written over from its start, which is
-    the state it is in ever after, and twice as fast as growing. Growing is measured apart, in new files.
-    """
+    """Window and context on one store of sessions per system; appends; then the window up to the longest session."""
     with _children(setup, setup.systems, setup.scale.sessions) as children:
         for size in setup.scale.window:
             yield from window(setup, children, size)
         for size in setup.scale.context:
             yield from context(setup, children, size)
-        for child in children:
-            child.ask("append", session="warm", start=0, count=setup.scale.warm_turns)
-        for size in setup.scale.append:
-            yield from append(setup, children, size)
-        yield from append_explained(setup, children)
-    with _children(setup, setup.systems, ()) as children:
-        for row in append(setup, children, 0):
-            yield replace(row, workload="append to a new file")
+    yield from appends(setup)
     with _children(setup, (OURS, PLAIN), setup.scale.lengths) as children:
         yield from window_by_length(setup, children)
     yield from as_shipped(setup)
+
+
+def appends(setup: Setup) -> Iterator[Row]:
+    """Appends beside hand-written SQL with nobody else in between, as in a program with one memory; then beside peers.
+
+    They begin when a write-ahead log has grown to its full length and is written over from its start, which is the
+    state it is in ever after, and twice as fast as growing. Growing is measured apart, in new files.
+    """
+    with _children(setup, (OURS, *BY_HAND), setup.scale.sessions) as children:
+        _grow_logs(setup, children)
+        for size in setup.scale.append:
+            yield from append(setup, children, size)
+        yield from append_explained(setup, children)
+    with _children(setup, (OURS, *BY_HAND), ()) as children:
+        yield from _called("append to a new file", append(setup, children, 0))
+    peers = tuple(entry for entry in setup.systems if entry in PEERS)
+    if peers:
+        with _children(setup, (OURS, *peers), setup.scale.sessions) as children:
+            _grow_logs(setup, children)
+            for size in setup.scale.append:
+                yield from _called("append beside peers", append(setup, children, size))
 
 
 def as_shipped(setup: Setup) -> Iterator[Row]:
@@ -56,10 +66,8 @@ def as_shipped(setup: Setup) -> Iterator[Row]:
                 ),
             )
             yield _row("context with recall", size, SHIPPED, samples, errors.get(SHIPPED.name, "ok"))
-        for child in children:
-            child.ask("append", session="warm", start=0, count=setup.scale.warm_turns)
-        for row in append(setup, children, setup.scale.recall[0]):
-            yield replace(row, workload="append as shipped")
+        _grow_logs(setup, children)
+        yield from _called("append as shipped", append(setup, children, setup.scale.recall[0]))
 
 
 def window(setup: Setup, children: list[Child], size: int) -> Iterator[Row]:
@@ -191,6 +199,16 @@ def _children(setup: Setup, systems: tuple[Entry, ...], sizes: tuple[int, ...]) 
             folder = stack.enter_context(stock.workplace(template))
             children.append(stack.enter_context(setup.start(entry, folder)))
         yield children
+
+
+def _grow_logs(setup: Setup, children: list[Child]) -> None:
+    for child in children:
+        child.ask("append", session="warm", start=0, count=setup.scale.warm_turns)
+
+
+def _called(workload: str, rows: Iterator[Row]) -> Iterator[Row]:
+    for row in rows:
+        yield replace(row, workload=workload)
 
 
 def _able(children: list[Child], size: int) -> list[Child]:

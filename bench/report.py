@@ -17,6 +17,7 @@ from bench.verdicts import Verdict
 TITLES = {
     "append": "Append one durable turn, by turns in the session",
     "append to a new file": "Append one durable turn to a file whose log still grows, every turn in a new session",
+    "append beside peers": "The same beside other libraries",
     "window": "The window (last 3 turns in 2,000 tokens), by turns in the session",
     "window by length": "The same window, the sizes taking turns, up to the longest session",
     "context": "A whole context (system prompt, history, 8 chunks, question), by turns in the session",

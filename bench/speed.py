@@ -18,7 +18,7 @@ from bench import cleaning, disk, latencies, opening, writers
 from bench.report import as_json, as_markdown, show
 from bench.rows import Row, Rows
 from bench.scale import FULL, QUICK, TINY, Setup
-from bench.systems import CAREFUL, MESSAGES, OURS, PEERS, PLAIN
+from bench.systems import BY_HAND, OURS, PEERS
 from bench.verdicts import judge
 
 MARK = "<!-- figures -->\n"
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console()
     machine = describe_machine()
     with console.status("") as status:
-        systems = (OURS, PLAIN, MESSAGES, CAREFUL, *(PEERS if arguments.peers else ()))
+        systems = (OURS, *BY_HAND, *(PEERS if arguments.peers else ()))
         setup = Setup(arguments.scale, systems, _teller(status))
         names = arguments.only or WORKLOADS
         rows = Rows(row for name in names for row in WORKLOADS[name](setup))

@@ -38,7 +38,7 @@ def _append(rows: Rows) -> Iterator[Verdict]:
         yield _of_bare(rows, workload, MESSAGES, "a bare insert of question and answer")
         yield _of_bare(rows, workload, PLAIN, "the plainest insert, one row")
     yield _flat(rows, "append")
-    yield _against_peers(rows, "append", "append: faster than every peer")
+    yield _against_peers(rows, "append beside peers", "append: faster than every peer")
 
 
 def _of_bare(rows: Rows, workload: str, bare: Entry, what: str) -> Verdict:
@@ -108,11 +108,11 @@ def _against_peers(rows: Rows, workload: str, what: str) -> Verdict:
         mine, best = ours.figures["p50_ms"], fastest.figures["p50_ms"]
         held.append(mine <= best)
         said.append(f"{mine:.3f} against {best:.3f} ms ({ALL[fastest.system].title}) at {ours.size}")
-    return Verdict(what, _all(iter(held)), "; ".join(said) or _without_peers(rows, workload))
+    return Verdict(what, _all(iter(held)), "; ".join(said) or _without_peers(rows))
 
 
-def _without_peers(rows: Rows, workload: str) -> str:
-    return "peers were not measured: add --peers" if rows.of(workload) else ""
+def _without_peers(rows: Rows) -> str:
+    return "peers were not measured: add --peers" if rows.of("window") else ""
 
 
 def _flat(rows: Rows, workload: str) -> Verdict:

@@ -126,9 +126,9 @@ def test_the_fastest_peer_counts() -> None:
     """Being faster than one peer is not being faster than every peer."""
     rows = Rows(
         [
-            Row("append", "0", "ours", {"p50_ms": 1.0}),
-            Row("append", "0", "langchain", {"p50_ms": 2.0}),
-            Row("append", "0", "openai_agents", {"p50_ms": 0.9}),
+            Row("append beside peers", "0", "ours", {"p50_ms": 1.0}),
+            Row("append beside peers", "0", "langchain", {"p50_ms": 2.0}),
+            Row("append beside peers", "0", "openai_agents", {"p50_ms": 0.9}),
         ]
     )
     (verdict,) = [each for each in judge(rows) if "peer" in each.what]

@@ -26,6 +26,7 @@ SHIPPED = Entry("shipped", "Ricordo with recall and topics", "WAL, FULL")
 PLAIN = Entry("plain", "bare sqlite3, one INSERT", "WAL, FULL")
 MESSAGES = Entry("messages", "bare sqlite3, a row for each message", "WAL, FULL")
 CAREFUL = Entry("careful", "bare sqlite3, counter + INSERT", "WAL, FULL")
+BY_HAND = (PLAIN, MESSAGES, CAREFUL)
 
 PEERS = (
     Entry(
@@ -53,4 +54,4 @@ PEERS = (
     ),
 )
 
-ALL = {entry.name: entry for entry in (OURS, SHIPPED, PLAIN, MESSAGES, CAREFUL, *PEERS)}
+ALL = {entry.name: entry for entry in (OURS, SHIPPED, *BY_HAND, *PEERS)}
