@@ -41,7 +41,7 @@ def texts_of(text: str, day: int = 0) -> list[str]:
 def heard(messages: Iterable[Said], people: People | None = None, known: Iterable[Said] = ()) -> People:
     """What is known after hearing messages one by one."""
     messages = list(messages)
-    times = {each.id: each.created_at for each in (*messages, *known)}
+    times = {each.id: each.when for each in (*messages, *known)}
     people = people or People()
     for each in messages:
         people = applied(people, merge(people, extract(each), HEARING, said_at=times.get))
@@ -60,6 +60,18 @@ def histories(max_size: int = 8) -> st.SearchStrategy[list[Said]]:
         st.tuples(day, st.sampled_from(SENTENCES)), min_size=1, max_size=max_size, unique_by=lambda line: line[0]
     )
     return lines.map(lambda found: [said(text, day) for day, text in sorted(found)])
+
+
+def moments(max_size: int = 8) -> st.SearchStrategy[tuple[list[Said], list[Said]]]:
+    """Messages twice, in the order of their turns: of one moment, with ids that tell nothing, and one a day."""
+    lines = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=max_size)
+    ids = st.permutations(range(max_size))
+
+    def both(found: list[str], names: list[int]) -> tuple[list[Said], list[Said]]:
+        day = [said(text, 7, id=f"m{names[n]}:query", turn_number=n + 1) for n, text in enumerate(found)]
+        return day, [said(text, n) for n, text in enumerate(found)]
+
+    return st.builds(both, lines, ids)
 
 
 def candidate(text: str, quote: str, message: str, **changes: object) -> Candidate:

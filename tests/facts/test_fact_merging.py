@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from fact_samples import HEARING, NOW, heard, histories, now_known, said
+from fact_samples import HEARING, NOW, heard, histories, moments, now_known, said
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ def knows(*lines: str) -> People:
 def test_hearing_the_same_again_changes_nothing(history: list[Said]) -> None:
     """The same candidates twice are the same as once: nothing is left to write."""
     people = heard(history)
-    times = {each.id: each.created_at for each in history}
+    times = {each.id: each.when for each in history}
     for each in history:
         assert merge(people, extract(each), HEARING, said_at=times.get) == FactChange(people.revision)
 
@@ -91,6 +91,28 @@ def test_what_is_superseded_names_what_holds_instead(history: list[Said]) -> Non
         assert (fact.valid_to is None) == (fact.superseded_by is None)
         if fact.superseded_by:
             assert facts[fact.superseded_by].valid_from <= (fact.valid_to or NOW)
+
+
+@given(moments(), st.randoms(use_true_random=False))
+def test_of_one_moment_the_later_turn_is_the_newer_word(
+    both: tuple[list[Said], list[Said]], rng: random.Random
+) -> None:
+    """Turns of one moment, as of an import by the day, count in their order, however they arrive."""
+    moment, days = both
+    shuffled = list(moment)
+    rng.shuffle(shuffled)
+    assert now_known(heard(moment)) == now_known(heard(days))
+    assert now_known(heard(shuffled)) == now_known(heard(days))
+
+
+@given(moments())
+def test_hearing_one_moment_again_changes_nothing(both: tuple[list[Said], list[Said]]) -> None:
+    """Turns of one moment are heard once, as all others are."""
+    moment, _ = both
+    people = heard(moment)
+    whens = {each.id: each.when for each in moment}
+    for each in moment:
+        assert merge(people, extract(each), HEARING, said_at=whens.get).put == ()
 
 
 @given(histories(), st.data())
@@ -158,7 +180,7 @@ def test_sources_are_the_first_and_the_newest() -> None:
     assert [len(fact.sources) for fact in people.facts] == [20, 20]
     assert (name.sources[0].message_id, name.sources[-1].message_id) == ("m0:query", "m29:query")
     assert name.valid_from == history[0].created_at
-    times = {each.id: each.created_at for each in history}
+    times = {each.id: each.when for each in history}
     assert all(merge(people, extract(each), HEARING, said_at=times.get).put == () for each in history)
 
 
@@ -218,6 +240,39 @@ def test_forgetting_does_not_bring_back_what_was_superseded() -> None:
     people = applied(people, forget(people, milan.id))
     assert now_known(people) == []
     assert now_known(heard([said("Vivo a Torino", 200)], people)) == ["Vive a Torino"]
+
+
+@pytest.mark.parametrize("ids", [("a", "b", "c"), ("c", "b", "a"), ("b", "c", "a")])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_moment_keeps_its_order_when_its_turns_are_gone(ids: tuple[str, ...], there: bool) -> None:
+    """Facts outlive their turns: those of one moment stay in the order they were first laid out in."""
+    lines = ("Vivo a Roma", "Vivo a Milano", "Vivo a Torino")
+    moment = [said(text, 7, id=f"{ids[n]}:query", turn_number=n + 1) for n, text in enumerate(lines)]
+    older, later = said("Vivo a Napoli", 1), said("Abito a Torino", 7, id="d:query", turn_number=4)
+    people = heard([older, later], heard(moment), known=moment if there else ())
+    assert now_known(people) == ["Vive a Torino"]
+    assert len(people.facts) == 4
+    assert len(next(fact for fact in people.facts if fact.text == "Vive a Torino").sources) == 2
+
+
+@pytest.mark.parametrize("ids", [("a", "b"), ("b", "a")])
+def test_what_was_forgotten_keeps_its_place_within_a_moment(ids: tuple[str, str]) -> None:
+    """Who forgets the last word of a moment does not get back what it had superseded, whatever else is heard."""
+    lines = ("Vivo a Roma", "Vivo a Milano")
+    moment = [said(text, 7, id=f"{ids[n]}:query", turn_number=n + 1) for n, text in enumerate(lines)]
+    people = heard(moment)
+    milan = next(fact for fact in people.facts if fact.text == "Vive a Milano")
+    people = applied(people, forget(people, milan.id))
+    people = heard([said("Vivo a Napoli", 1)], people, known=moment)
+    assert now_known(people) == []
+    newer = said("Vivo a Torino", 7, id="0:query", turn_number=3)
+    assert now_known(heard([newer], people, known=moment)) == ["Vive a Torino"]
+
+
+def test_sessions_of_one_moment_have_one_order() -> None:
+    """Which of two sessions is right about one moment does not depend on which was heard first."""
+    here, there = said("Vivo a Roma", 7, id="a:query"), said("Vivo a Milano", 7, id="b:query", session_id="s0")
+    assert now_known(heard([here, there])) == now_known(heard([there, here])) == ["Vive a Roma"]
 
 
 @pytest.mark.parametrize("quote", ["Mi chiamo Bruno", ""])

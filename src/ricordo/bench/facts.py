@@ -214,7 +214,7 @@ def supersession(order: str, talks: int, seed: int) -> Supersession:
         heard = list(said)
         if order != "in order":
             rng.shuffle(heard)
-        times = {each.id: each.created_at for each in said}
+        times = {each.id: each.when for each in said}
         people = People()
         for each in heard:
             change = merge(people, extract(each), Hearing("tutor", now), said_at=times.get)

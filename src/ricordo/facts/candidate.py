@@ -5,8 +5,20 @@ A candidate carries its message, so that whoever takes it in can check the quote
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from ricordo.person import FactKind, Source, Trust
+
+
+class When(NamedTuple):
+    """When a message was said: what was said first is less.
+
+    Of one moment, which a whole day may be in an import, the number of the turn decides; between sessions, their names.
+    """
+
+    moment: datetime
+    session_id: str = ""
+    turn_number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +30,12 @@ class Said:
     text: str
     created_at: datetime
     origin: Trust = "user_said"
+    turn_number: int = 0
+
+    @property
+    def when(self) -> When:
+        """When it was said; a turn has one message of its user, so that its number tells the rest."""
+        return When(self.created_at, self.session_id, self.turn_number)
 
 
 @dataclass(frozen=True, slots=True)

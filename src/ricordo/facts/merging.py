@@ -7,24 +7,19 @@ older turns never supersedes what was said later.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid5
 
 from ricordo.facts.admission import refusal
-from ricordo.facts.candidate import Candidate
+from ricordo.facts.candidate import Candidate, When
 from ricordo.facts.sameness import Similarity, digest_of, family, is_negative, same_thing, says_the_same
+from ricordo.facts.succession import SaidAt, in_order, nobody_knows
 from ricordo.facts.timeline import MOST_SOURCES, Mention, Run, laid_out, runs_of
 from ricordo.person import TRUST, Fact, FactChange, FactKind, People, Trust
 
-SaidAt = Callable[[str], datetime | None]
 _FACTS = UUID("a3b53c0e-7d0f-5a0e-8c39-5c2f1f0f6d11")
-
-
-def nobody_knows(message_id: str) -> datetime | None:
-    """When a message was said, for callers who cannot look it up."""
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +42,9 @@ def merge(
 ) -> FactChange:
     """What to write so that the candidates are known; the same candidates again change nothing.
 
-    `said_at` tells when the message of an older source was said; it is asked only for facts with several sources that
-    the candidates touch. A source that it does not know counts as said when its fact began.
+    `said_at` tells when the message of an older source was said; it is asked only for facts that the candidates touch,
+    if they have several sources or share a moment with others. A source that it does not know counts as said when its
+    fact began.
     """
     kept = dict.fromkeys(candidate for candidate in candidates if admitted(candidate, people, hearing))
     touched: dict[str, list[Candidate]] = defaultdict(list)
@@ -74,8 +70,8 @@ def admitted(candidate: Candidate, people: People, hearing: Hearing) -> bool:
     return not forgotten or _digest(candidate) not in forgotten
 
 
-def _order(candidate: Candidate) -> tuple[datetime, str, int, str]:
-    return candidate.said.created_at, candidate.said.id, candidate.said.text.find(candidate.quote), candidate.text
+def _order(candidate: Candidate) -> tuple[When, str, int, str]:
+    return candidate.said.when, candidate.said.id, candidate.said.text.find(candidate.quote), candidate.text
 
 
 def _digest(candidate: Candidate) -> str:
@@ -134,11 +130,10 @@ def _timeline(
     after = {fact.superseded_by for fact in own}
     own += [fact for fact in facts.values() if fact.forgotten and fact.id in after]
     known = {source.message_id for fact in own for source in fact.sources}
-    mentions = [mention for fact in own for mention in mentions_of(fact, said_at)]
-    for candidate in _one_per_message(heard):
-        # A message is heard once on a thing: what another reader makes of it later is no second statement.
-        if candidate.said.id not in known:
-            mentions.append(Mention(candidate.said.created_at, candidate.said.id, None, candidate))
+    # A message is heard once on a thing: what another reader makes of it later is no second statement.
+    fresh = [candidate for candidate in _one_per_message(heard) if candidate.said.id not in known]
+    new = [Mention(candidate.said.when, candidate.said.id, None, candidate) for candidate in fresh]
+    mentions = in_order(own, new, said_at)
 
     def same(one: Mention, other: Mention) -> bool:
         if one.digest(about) == other.digest(about):
@@ -175,17 +170,6 @@ def _beside_the_point(run: Run, mention: Mention) -> bool:
     ):
         return False
     return not mention.shares_words_with(last)
-
-
-def mentions_of(fact: Fact, said_at: SaidAt) -> list[Mention]:
-    """Every time a fact was said, oldest first."""
-    if len(fact.sources) < 2:
-        return [Mention(fact.valid_from, fact.sources[0].message_id if fact.sources else "", fact, None)]
-    times = [fact.valid_from, *(said_at(source.message_id) or fact.valid_from for source in fact.sources[1:])]
-    return [
-        Mention(max(moment, fact.valid_from), source.message_id, fact, None)
-        for moment, source in zip(times, fact.sources, strict=True)
-    ]
 
 
 def new_fact(candidate: Candidate, about: str, hearing: Hearing) -> Fact:

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 from uuid import UUID, uuid5
 
-from ricordo.facts.candidate import Candidate
+from ricordo.facts.candidate import Candidate, When
 from ricordo.facts.sameness import digest_of, essence
 from ricordo.person import Fact, FactKind, Source, Trust
 
@@ -22,7 +22,7 @@ _SPLIT = UUID("0d6c1f3e-51f5-5b0a-9f0d-4f4b8b2a7c55")
 class Mention:
     """One message that says something about the thing: known already (`fact`), or new (`candidate`)."""
 
-    moment: datetime
+    when: When
     message_id: str
     fact: Fact | None
     candidate: Candidate | None
@@ -69,7 +69,7 @@ class Run:
     @property
     def start(self) -> datetime:
         """When it was first said."""
-        return self.mentions[0].moment
+        return self.mentions[0].when.moment
 
     @property
     def fact(self) -> Fact | None:
@@ -95,10 +95,10 @@ def runs_of(
     same: Callable[[Mention, Mention], bool],
     beside_the_point: Callable[[Run, Mention], bool],
 ) -> Runs:
-    """The mentions in the order they were said, those that say the same together; facts are never joined."""
+    """Mentions, oldest first, those that say the same together; facts are never joined."""
     runs: list[Run] = []
     beside: list[Mention] = []
-    for mention in sorted(mentions, key=lambda each: (each.moment, each.message_id)):
+    for mention in mentions:
         if runs and beside_the_point(runs[-1], mention):
             beside.append(mention)
             continue

@@ -7,12 +7,12 @@ the agent knows, if nobody else has written meanwhile.
 
 import logging
 from dataclasses import dataclass
-from datetime import datetime
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from ricordo.errors import StoreUnavailable
 from ricordo.facts.asking import read_facts
-from ricordo.facts.candidate import Candidate, Said
+from ricordo.facts.candidate import Candidate, Said, When
 from ricordo.facts.knowing import forget
 from ricordo.facts.merging import Hearing, merge
 from ricordo.person import Fact
@@ -73,7 +73,7 @@ def _said(turn: Turn) -> list[Said]:
     if message is None or turn.metadata.get(COMPOSED) or message.metadata.get(COMPOSED) or turn.damage:
         return []
     origin = origin_of(message.role, turn.origin)
-    return [Said(message.id, turn.session_id, message.content, message.created_at, origin)]
+    return [Said(message.id, turn.session_id, message.content, message.created_at, origin, turn.turn_number)]
 
 
 def _merge(
@@ -87,9 +87,10 @@ def _merge(
 ) -> int:
     """Write what is new and note how far was read; how many facts changed."""
 
-    def said_at(message_id: str) -> datetime | None:
+    @cache
+    def said_at(message_id: str) -> When | None:
         turn = tools.store.turn(owner, turn_id_of(message_id))
-        return turn.question.created_at if turn and turn.question else None
+        return When(turn.question.created_at, turn.session_id, turn.turn_number) if turn and turn.question else None
 
     for _ in range(TRIES):
         people = tools.store.people(owner, session.agent_id)
