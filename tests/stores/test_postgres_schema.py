@@ -427,3 +427,17 @@ def test_integrity_reports_a_wall_that_was_taken_down(own_postgres_url: str) -> 
         assert [damage.where for damage in store.integrity()] == ["table turns"]
     finally:
         store.close()
+
+
+def test_a_user_under_a_key_of_other_names_is_damage(own_postgres_url: str) -> None:
+    """A changed name hides all that a user has, so it is reported although no row is missing."""
+    store = PostgresStore(own_postgres_url)
+    try:
+        store.append(a_turn(an_owner()))
+        with psycopg.connect(own_postgres_url) as connection:
+            connection.execute("UPDATE ricordo.owners SET user_id = 'somebody else'")
+        (damage,) = store.integrity()
+        assert "'somebody else'" in damage.where
+        assert "key of other names" in damage.problem
+    finally:
+        store.close()

@@ -207,6 +207,29 @@ def test_rows_that_belong_to_nothing_are_damage(store: SqliteStore, other: sqlit
     assert any("sessions" in damage.problem for damage in store.integrity())
 
 
+def test_rows_that_break_a_rule_of_their_table_are_damage(store: SqliteStore, other: sqlite3.Connection) -> None:
+    """A row written past the constraints is reported with its table, and looking leaves the file writable."""
+    owner = an_owner()
+    store.append(a_turn(owner))
+    store.append(a_turn(owner))
+    other.execute("PRAGMA ignore_check_constraints = ON")
+    other.execute("UPDATE turns SET query_tokens = -1")
+    assert [damage.problem for damage in store.integrity()] == ["CHECK constraint failed in turns (2 times)"]
+    assert store.append(a_turn(owner)).turn_number == 3
+
+
+@pytest.mark.parametrize("name", ["tenant_id", "user_id"])
+def test_a_user_under_a_key_of_other_names_is_damage(
+    store: SqliteStore, other: sqlite3.Connection, name: str
+) -> None:
+    """A changed name hides all that a user has, so it is reported although no row is missing."""
+    store.append(a_turn(an_owner()))
+    other.execute(f"UPDATE owners SET {name} = 'somebody else'")
+    (damage,) = store.integrity()
+    assert "'somebody else'" in damage.where
+    assert "key of other names" in damage.problem
+
+
 def test_a_backup_is_one_moment_while_writing_goes_on(store: SqliteStore, tmp_path: Path) -> None:
     """Turns written during the backup are not in it, and nothing is half copied."""
     owner = an_owner()
