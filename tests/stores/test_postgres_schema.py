@@ -23,6 +23,7 @@ from ricordo.stores.postgres import (
     statements,
 )
 from ricordo.stores.postgres.health import TABLES
+from ricordo.testing.examples import a_turn, an_owner
 from ricordo.testing.postgres import PostgresForTests
 
 pytest_plugins = ["ricordo.testing.postgres_fixtures"]

@@ -219,9 +219,7 @@ def test_rows_that_break_a_rule_of_their_table_are_damage(store: SqliteStore, ot
 
 
 @pytest.mark.parametrize("name", ["tenant_id", "user_id"])
-def test_a_user_under_a_key_of_other_names_is_damage(
-    store: SqliteStore, other: sqlite3.Connection, name: str
-) -> None:
+def test_a_user_under_a_key_of_other_names_is_damage(store: SqliteStore, other: sqlite3.Connection, name: str) -> None:
     """A changed name hides all that a user has, so it is reported although no row is missing."""
     store.append(a_turn(an_owner()))
     other.execute(f"UPDATE owners SET {name} = 'somebody else'")

@@ -14,6 +14,7 @@ from typing import Any
 from ricordo.archive.block import DamagedBlock
 from ricordo.errors import DamageError
 from ricordo.records import Message, Owner, SessionInfo, Turn, canonical, message_id
+from ricordo.reports import Damage
 from ricordo.stores.shelving import unpacked, with_words
 
 BlockBodies = Callable[[str, Sequence[str]], Mapping[str, bytes]]  # session id, block ids -> the blocks' bytes
@@ -32,6 +33,15 @@ ENDLESS = 2**63 - 1  # above every number and every time that a column can hold
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+
+def misnamed(owners: Iterable[tuple[bytes, str, str]]) -> list[Damage]:
+    """Those of some owners (key, tenant, user) whose key is not that of their names: nobody finds what is theirs."""
+    return [
+        Damage(f"user {user_id!r} of tenant {tenant_id!r}", "is kept under the key of other names; put the names right")
+        for key, tenant_id, user_id in owners
+        if Owner(tenant_id, user_id).key.bytes != key
+    ]
 
 
 def micros(moment: datetime) -> int:

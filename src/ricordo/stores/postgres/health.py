@@ -6,6 +6,7 @@ security was switched off is reported like a broken index.
 
 from ricordo.reports import Damage
 from ricordo.stores.postgres.transaction import Transaction
+from ricordo.stores.rows import misnamed
 
 TABLES = (
     "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
@@ -40,6 +41,14 @@ _OPEN_TABLES = """
         WHERE relnamespace = 'ricordo'::regnamespace AND relname = name
           AND relrowsecurity AND relforcerowsecurity)
 """
+
+
+_OWNERS = "SELECT owner, tenant_id, user_id FROM ricordo.owners"
+
+
+def wrong_keys(transaction: Transaction) -> tuple[Damage, ...]:
+    """Owners whose key is not that of their names; asked behind the wall around names."""
+    return tuple(misnamed((key.bytes, *names) for key, *names in transaction.send(_OWNERS, {})))
 
 
 def damages(transaction: Transaction) -> tuple[Damage, ...]:

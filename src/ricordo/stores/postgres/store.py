@@ -196,7 +196,8 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
         return StoreStats(users, sessions, turns, open_turns, receipts, size[0] if size else None, *known)
 
     def integrity(self) -> Sequence[Damage]:
-        return self._runner.run((), health.damages, repeatable=True, patience=LONG)
+        found = self._runner.run((), health.damages, repeatable=True, patience=LONG)
+        return found + self._runner.run(self._wall.around_names(), health.wrong_keys, repeatable=True, patience=LONG)
 
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
         from ricordo.stores.copying import copy_to_sqlite

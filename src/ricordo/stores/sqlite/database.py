@@ -117,6 +117,13 @@ def open_reader(path: Path, wait: float) -> sqlite3.Connection:
     return connection
 
 
+def open_examiner(path: Path, wait: float) -> sqlite3.Connection:
+    """A connection that writes nothing but could: SQLite loads no CHECK constraint where it can only read."""
+    connection = _connect(path, wait, "rw", sqlite3.Connection)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
 def migrate(connection: sqlite3.Connection, known: tuple[Migration, ...] | None = None) -> None:
     """Apply the migrations that the file does not have yet, all of them in one transaction.
 

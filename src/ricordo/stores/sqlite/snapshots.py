@@ -5,8 +5,9 @@ In: a reading connection. Out: records, damages, or a copy. A read transaction g
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ricordo.archive.codec import Unreadable
@@ -14,8 +15,9 @@ from ricordo.archive.receipts import unpack_receipt
 from ricordo.errors import ConflictError
 from ricordo.records import Owner, StoredReceipt
 from ricordo.reports import Damage
+from ricordo.stores.rows import misnamed
 from ricordo.stores.sqlite import statements as sql
-from ricordo.stores.sqlite.database import make_private, translating
+from ricordo.stores.sqlite.database import make_private, open_examiner, translating
 
 PAGES_AT_ONCE = 1000
 
@@ -58,16 +60,19 @@ def _unpacked(body: bytes) -> str:
         return ""
 
 
-def integrity(reader: sqlite3.Connection, path: Path) -> Sequence[Damage]:
-    """What SQLite finds wrong with pages, indexes, constraints and references."""
+def integrity(path: Path, wait: float) -> Sequence[Damage]:
+    """What SQLite finds wrong with pages, indexes, constraints and references, and owners under a wrong key."""
     try:
-        with one_view(reader):
-            found = [text for (text,) in reader.execute("PRAGMA integrity_check(1000)") if text != "ok"]
+        with closing(open_examiner(path, wait)) as reader, one_view(reader):
+            found = Counter(text for (text,) in reader.execute("PRAGMA integrity_check(1000)") if text != "ok")
             dangling = reader.execute("PRAGMA foreign_key_check").fetchall()
+            owners = misnamed(reader.execute("SELECT owner, tenant_id, user_id FROM owners"))
     except sqlite3.DatabaseError as error:
         return [Damage(str(path), f"cannot be read to the end ({error})")]
-    return [Damage(str(path), text) for text in found] + [
-        Damage(f"table {table}, row {row}", f"belongs to nothing in {parent}") for table, row, parent, _ in dangling
+    return [
+        *(Damage(str(path), text if times == 1 else f"{text} ({times} times)") for text, times in found.items()),
+        *(Damage(f"table {table}, row {row}", f"belongs to nothing in {parent}") for table, row, parent, _ in dangling),
+        *owners,
     ]
 
 

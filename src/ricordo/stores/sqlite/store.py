@@ -240,8 +240,8 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
         return StoreStats(users, sessions, turns, open_turns, receipts, size, *known)
 
     def integrity(self) -> Sequence[Damage]:
-        with self._reading() as reader:
-            return snapshots.integrity(reader, self._path)
+        with self._reading():  # a store that was closed says so
+            return snapshots.integrity(self._path, self._wait)
 
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
         with self._reading() as reader:
