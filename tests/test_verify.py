@@ -1,8 +1,11 @@
 """Verifying: whatever can be derived is derived again, and every difference is reported."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -171,3 +174,41 @@ def test_what_was_forgotten_is_not_damage() -> None:
     assert other.verify().ok
     session.clear()
     assert kept.verify().ok
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file with three sessions of one user."""
+    path = tmp_path / "memory.db"
+    with ricordo.open(path, organise="off", remember_person="off", embedder="deterministic") as kept:
+        for name in ("first", "second", "third"):
+            kept.session(name, user_id="anna").add_turn("Domanda", "Risposta.")
+    return path
+
+
+def tampered(path: Path, statement: str) -> list[str]:
+    """What verify says of a file after a statement that no constraint stopped."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA ignore_check_constraints = ON")
+        other.execute(statement)
+        other.commit()
+    with ricordo.open(path) as kept:
+        return [f"{damage.where}: {damage.problem}" for damage in kept.verify().damages]
+
+
+@pytest.mark.parametrize("field", ["tags", "metadata", "document_ids"])
+def test_a_session_that_cannot_be_read_does_not_hide_the_others(file: Path, field: str) -> None:
+    """Verify reports the session and goes on: damage in another one is found too."""
+    found = tampered(
+        file,
+        f"UPDATE sessions SET {field} = CASE session_id WHEN 'second' THEN 'no JSON' END, "
+        "turn_count = CASE session_id WHEN 'third' THEN 5 ELSE turn_count END",
+    )
+    assert any("session 'second': cannot be read" in each for each in found)
+    assert any("session 'third': holds 1 turns but counts 5" in each for each in found)
+
+
+def test_users_who_cannot_be_listed_are_damage(file: Path) -> None:
+    """Where the list of users is unreadable, verify says so instead of failing."""
+    found = tampered(file, "UPDATE owners SET user_id = CAST(x'ff' AS TEXT)")
+    assert any("users cannot be listed" in each for each in found)

@@ -28,10 +28,13 @@ def verify(
 ) -> Verification:
     """Check everything of a tenant; `pause` seconds before looking again at what somebody may be changing."""
     damages = list(tools.store.integrity())
-    owners = list(tools.store.owners(tenant_id))
+    owners = _owners(tools, tenant_id, damages)
     sessions = turns = 0
     for done, owner in enumerate(owners, start=1):
         for session in _sessions(tools, owner):
+            if isinstance(session, Damage):
+                damages.append(session)
+                continue
             sessions += 1
             counted, found = _check_again(tools, session, pause)
             turns += counted
@@ -42,11 +45,42 @@ def verify(
     return Verification(sessions, turns, tuple(damages))
 
 
-def _sessions(tools: Tools, owner: Owner) -> Iterator[SessionInfo]:
-    page = tools.store.sessions(owner, limit=PAGE)
-    while page:
-        yield from page
-        page = tools.store.sessions(owner, limit=PAGE, before=page[-1])
+def _owners(tools: Tools, tenant_id: str, damages: list[Damage]) -> list[Owner]:
+    try:
+        return list(tools.store.owners(tenant_id))
+    except DamageError as error:
+        damages.append(Damage(f"tenant {tenant_id!r}", f"its users cannot be listed: {error}"))
+        return []
+
+
+def _sessions(tools: Tools, owner: Owner) -> Iterator[SessionInfo | Damage]:
+    """Every session of an owner; an unreadable one comes as a Damage, and the others all the same."""
+    seen: set[str] = set()
+    try:
+        page = tools.store.sessions(owner, limit=PAGE)
+        while page:
+            seen.update(session.id for session in page)
+            yield from page
+            page = tools.store.sessions(owner, limit=PAGE, before=page[-1])
+    except DamageError:
+        yield from _one_by_one(tools, owner, seen)
+
+
+def _one_by_one(tools: Tools, owner: Owner, seen: set[str]) -> Iterator[SessionInfo | Damage]:
+    where = f"user {owner.user_id!r}"
+    try:
+        names = tools.store.marks(owner).keys() - seen
+    except DamageError as error:
+        yield Damage(where, f"the sessions cannot be listed: {error}")
+        return
+    for name in sorted(names):
+        try:
+            session = tools.store.session(owner, name)
+        except DamageError as error:
+            yield Damage(f"{where}, session {name!r}", f"cannot be read: {error}")
+        else:
+            if session is not None:  # else it was deleted meanwhile
+                yield session
 
 
 def _check_again(tools: Tools, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
