@@ -18,6 +18,7 @@ from ricordo.recall.index import OwnerIndex
 from ricordo.recall.rows import text_to_index
 from ricordo.recall.vectors import Vectors, vectors_from_blobs, vectors_to_blobs
 from ricordo.records import Owner, SessionMark, Trace, Turn
+from ricordo.verbs.at_hand import AtHand
 from ricordo.verbs.crises import Crises
 from ricordo.verbs.owner_shelf import OwnerShelf, Progress, TurnKey, split_trace
 
@@ -25,7 +26,7 @@ BATCH = 32  # messages embedded at once
 OWNERS = 1_024  # indexes kept in memory,
 MESSAGES = 200_000  # and messages in all of them together, 1.7 KB each at 896 dimensions; one owner's index stays whole
 PAUSE = 30.0  # seconds that a chat does without an embedder that failed
-RECENT = 2_048  # turns whose vectors are at hand for topics
+AHEAD = 256  # turns whose vectors are read with those of the turns before them: topics are found in their order
 
 
 @dataclass
@@ -66,7 +67,7 @@ class Indexes:
         self.choice = choice
         self._most_owners, self._most_messages = owners, messages
         self._shelves: OrderedDict[UUID, OwnerShelf] = OrderedDict()
-        self._recent: OrderedDict[tuple[UUID, str], dict[str, bytes]] = OrderedDict()
+        self._at_hand = AtHand()
         self._held = 0  # messages in all indexes
         self._lock = RLock()
         self.pause = Pause()
@@ -106,7 +107,7 @@ class Indexes:
         with self._lock:
             for key in [owner.key] if owner else list(self._shelves):
                 self._let_go(key)
-            self._recent.clear()
+            self._at_hand.forget(owner)
 
     def read(self, owner: Owner, *, most: int | None = None) -> Progress:
         """Take new turns in, at most about `most` of them; all of them without a bound."""
@@ -158,10 +159,11 @@ class Indexes:
             self.learn_dimensions()
         shelf = self.shelf(owner)
         with shelf.embedding:
-            found = self._at_hand(owner, turns)
-            # A turn that has a topic was embedded before, perhaps by another process or before a restart.
-            if any(turn.topic_id for turn in self._lacking(turns, found)):
-                found |= self._stored(owner, turns)
+            found = self._at_hand.of(owner, turns)
+            with shelf.lock:
+                may_be_kept = not all(shelf.has_no_trace(turn) for turn in self._lacking(turns, found))
+            if may_be_kept:
+                found |= self._stored(shelf, turns)
             lacking = self._lacking(turns, found)
             if lacking:
                 found |= self._embed(shelf, lacking)
@@ -194,7 +196,7 @@ class Indexes:
         if not turns:
             return {}
         index = shelf.index
-        blobs = self._at_hand(shelf.owner, turns)
+        blobs = self._at_hand.of(shelf.owner, turns)
         fresh = self._lacking(turns, blobs)
         if fresh:
             texts = [text for turn in fresh for text in self._texts(turn)]
@@ -208,7 +210,7 @@ class Indexes:
                     key: TurnKey = turn.session_id, turn.turn_number
                     if shelf.unembedded.get(key) == turn.checksum:
                         del shelf.unembedded[key]
-        self._remember(shelf.owner, fresh, blobs)
+        self._at_hand.keep(shelf.owner, fresh, blobs)
         return blobs
 
     def _texts(self, turn: Turn) -> list[str]:
@@ -221,36 +223,28 @@ class Indexes:
         body = b"".join(blobs[message.id] for message in turn.messages)
         return Trace(turn.session_id, turn.turn_number, self.embedder.name, turn.checksum, body)
 
-    def _stored(self, owner: Owner, turns: Sequence[Turn]) -> dict[str, bytes]:
-        """The vectors that traces hold of some turns of one session."""
-        wanted = {turn.turn_number: turn for turn in turns}
+    def _stored(self, shelf: OwnerShelf, turns: Sequence[Turn]) -> dict[str, bytes]:
+        """The vectors that traces hold of some turns of one session; those of the next turns are at hand then."""
+        session_id, last = turns[0].session_id, max(turn.turn_number for turn in turns)
+        found = self._store.traces(shelf.owner, self.embedder.name, session_id)
+        traces = {trace.turn_number: trace for trace in found}
+        following = [number for number in traces if number > last][:AHEAD]
+        reach = max(following, default=last) + 1
+        ahead = self._store.turns(shelf.owner, session_id, after=last, before=reach) if following else ()
         blobs: dict[str, bytes] = {}
-        for trace in self._store.traces(owner, self.embedder.name, turns[0].session_id):
-            if trace.turn_number in wanted:
-                blobs |= split_trace(trace, wanted[trace.turn_number], self.embedder.dimensions) or {}
-        self._remember(owner, self._covered(turns, blobs), blobs)
-        return blobs
+        for turn in (*turns, *ahead):
+            if trace := traces.get(turn.turn_number):
+                blobs |= split_trace(trace, turn, self.embedder.dimensions) or {}
+        self._at_hand.keep(shelf.owner, self._covered((*ahead, *turns), blobs), blobs)
+        with shelf.lock:
+            shelf.traced[session_id] = max(traces, default=0)
+        return {message.id: blobs[message.id] for turn in self._covered(turns, blobs) for message in turn.messages}
 
     def _lacking(self, turns: Iterable[Turn], found: Mapping[str, bytes]) -> list[Turn]:
         return [turn for turn in turns if any(message.id not in found for message in turn.messages)]
 
     def _covered(self, turns: Iterable[Turn], found: Mapping[str, bytes]) -> list[Turn]:
         return [turn for turn in turns if all(message.id in found for message in turn.messages)]
-
-    def _at_hand(self, owner: Owner, turns: Iterable[Turn]) -> dict[str, bytes]:
-        """Vectors made lately; by the checksum of the turn, because ids are the caller's and may come again."""
-        found: dict[str, bytes] = {}
-        with self._lock:
-            for turn in turns:
-                found |= self._recent.get((owner.key, turn.checksum), {})
-        return found
-
-    def _remember(self, owner: Owner, turns: Iterable[Turn], blobs: Mapping[str, bytes]) -> None:
-        with self._lock:
-            for turn in turns:
-                self._recent[owner.key, turn.checksum] = {message.id: blobs[message.id] for message in turn.messages}
-            while len(self._recent) > RECENT:
-                self._recent.popitem(last=False)
 
     def _make_room(self, grown: OwnerShelf) -> None:
         """Count what an index holds by now, and let go of those who were not asked about for longest, if it is much."""

@@ -78,8 +78,8 @@ class OwnerShelf:
     """An index and how far it has come.
 
     `unembedded` are turns without vectors, with the checksum they have in the index; `damaged` says which turns have no
-    words, and why. `lock` is held for moments; `embedding` while vectors are made, so that whoever must have them
-    waits for them and nobody else does.
+    words, and why; `traced` tells, of sessions that were looked through, the last turn with a trace. `lock` is held for
+    moments; `embedding` while vectors are made, so that whoever must have them waits for them and nobody else does.
     """
 
     owner: Owner
@@ -91,6 +91,7 @@ class OwnerShelf:
     unembedded: dict[TurnKey, str] = field(default_factory=dict)
     damaged: dict[TurnKey, str] = field(default_factory=dict)
     traces: dict[TurnKey, Trace] | None = None
+    traced: dict[str, int] = field(default_factory=dict)
     counted: int = 0  # messages that it was last known to hold
 
     def read(self, store: Store, marks: Mapping[str, SessionMark], most: int | None = None) -> Progress:
@@ -133,10 +134,19 @@ class OwnerShelf:
         known = seen.unsettled.get(key[1]) if seen and seen.through == key[1] else None
         return known is not None and known.is_open
 
+    def has_no_trace(self, turn: Turn) -> bool:
+        """Whether a turn is known not to be embedded; the store need not be asked for its vectors then."""
+        if turn.topic_id:  # it was embedded before, perhaps by another process
+            return False
+        seen = self.sessions.get(turn.session_id)
+        if seen and turn.turn_number <= seen.through:
+            return (turn.session_id, turn.turn_number) in self.unembedded
+        return turn.turn_number > self.traced.get(turn.session_id, turn.turn_number)
+
     def _renew(self) -> None:
         """Something was removed or changed under us: begin again, traces make it quick."""
         self.index = OwnerIndex(self.index.dimensions)
-        self.sessions, self.unembedded, self.damaged, self.traces = {}, {}, {}, None
+        self.sessions, self.unembedded, self.damaged, self.traces, self.traced = {}, {}, {}, None, {}
 
     def _read_session(
         self, store: Store, session_id: str, seen: Seen, mark: SessionMark, changed: list[Turn], most: int | None
