@@ -69,6 +69,10 @@ TAMPERING = {
     "a fact cannot be read": ("UPDATE facts SET sources = '[1]'", "cannot be read"),
     "a summary reaches too far": ("UPDATE summaries SET last_turn = 9", "summary 'summary' is of turns 1 to 9"),
     "a summary cannot be read": ("UPDATE summaries SET created_at = 9223372036854775807", "summaries cannot be read"),
+    "a summary is longer than it says": (
+        "UPDATE summaries SET counter = 'approximate-4', tokens = 4",
+        "summary 'summary' is said to have 4 tokens, but has 6",
+    ),
     "more was learned than said": ("UPDATE sessions SET learned_through = 2", "learned up to turn 2"),
 }
 

@@ -36,12 +36,15 @@ def bad_facts(tools: Tools, owner: Owner) -> Iterator[Damage]:
 
 
 def bad_summaries(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
-    """Summaries of turns that the session never had, and turns that it never had but was learned from."""
+    """Summaries of turns that the session never had or of another length, and more turns learned from than it had."""
     try:
         for summary in tools.store.summaries(session.owner, session_id=session.id, limit=EVERY):
             if not 1 <= summary.first_turn <= summary.last_turn <= session.last_turn:
                 reach = f"turns {summary.first_turn} to {summary.last_turn}"
                 yield Damage(where, f"summary {summary.id!r} is of {reach}, but the session has {session.last_turn}")
+            size = tools.counter.count(summary.text) if summary.counter == tools.counter.name else summary.tokens
+            if size != summary.tokens:  # a prompt makes room for what it says
+                yield Damage(where, f"summary {summary.id!r} is said to have {summary.tokens} tokens, but has {size}")
         learned = tools.store.learned_through(session.owner, session.id)
         if learned > session.last_turn:
             yield Damage(where, f"counts as learned up to turn {learned}, but has {session.last_turn}")
