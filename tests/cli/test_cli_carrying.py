@@ -50,6 +50,21 @@ def test_a_failed_export_leaves_nothing(cli: Cli, talk: str, tmp_path: Path) -> 
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+def test_an_export_into_a_missing_folder_names_it(cli: Cli, talk: str) -> None:
+    """The folder is named with the remedy, and not the file that would have been written first."""
+    ran = cli("export", "-u", "anna", "-o", "nowhere/anna.jsonl")
+    assert ran.code == 2
+    assert ran.err == "ricordo: output: the folder nowhere does not exist; make it first\n"
+
+
+def test_an_import_of_nothing_makes_no_database(bare: Cli, tmp_path: Path) -> None:
+    """A mistyped name is one line, and no empty database is left behind."""
+    ran = bare("import", "missing.jsonl", "--db", "new.db")
+    assert ran.code == 2
+    assert "there is no missing.jsonl" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_exports_are_private(cli: Cli, talk: str, tmp_path: Path) -> None:
     """Only their owner may read an exported file."""
     cli("export", "-u", "anna", "-o", "a.jsonl")

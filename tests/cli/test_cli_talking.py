@@ -79,6 +79,16 @@ def test_the_same_turn_id_is_written_once(cli: Cli) -> None:
     assert ran.err.startswith("ricordo: ")
 
 
+def test_a_turn_id_is_written_once_without_naming_the_session(cli: Cli) -> None:
+    """A command that made its session and is repeated finds its turn again, also behind a newer session."""
+    first = cli("add", "a", "b", "-u", "anna", "--turn-id", "t", "--json").document
+    cli("add", "c", "d", "-u", "anna")
+    for place in ((), ("--continue",)):
+        assert cli("add", "a", "b", "-u", "anna", "--turn-id", "t", *place, "--json").document == first
+    assert cli("add", "a", "other", "-u", "anna", "--turn-id", "t").code == 4
+    assert len(cli("sessions", "-u", "anna", "--json").out.splitlines()) == 2
+
+
 def test_ask_then_answer(cli: Cli, talk: str) -> None:
     """`ask` keeps the question with the receipt of its context, `answer` closes it."""
     asked = cli("ask", "And how often?", "-u", "anna", "--continue", "--json").document

@@ -38,6 +38,8 @@ def export(options: Options, output: Output) -> int:
 
 def import_(options: Options, output: Output) -> int:
     """Bring exported sessions in."""
+    if options.file != "-" and not Path(options.file).exists():  # before a database is made for nothing
+        raise ValidationError("file", f"there is no {options.file}; name what was exported")
     if options.file != "-" and (options.dry_run or options.format or _is_foreign(options.file)):
         return _bring_in(options, output)
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
@@ -173,6 +175,8 @@ def _target(options: Options) -> Iterator[TextIO]:
     path = Path(options.output)
     if path.exists() and not options.force:
         raise ConflictError(f"{path} exists already; name a new file or add --force")
+    if not path.parent.is_dir():
+        raise ValidationError("output", f"the folder {path.parent} does not exist; make it first")
     partial = path.with_name(f".{path.name}.partial")
     try:
         # Conversations are private: readable by their owner alone.

@@ -69,7 +69,8 @@ def erase(options: Options, output: Output) -> int:
         if not options.yes and not _confirmed(options.user_id, memory.store.location):
             output.aside("nothing was erased")
             return FAILED
-        receipt = memory.erase(options.user_id)
+        with output.progress("erasing"):  # a large file is written anew
+            receipt = memory.erase(options.user_id)
     output.document(as_json(receipt), *_erased(receipt))
     return OK
 

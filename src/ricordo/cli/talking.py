@@ -18,6 +18,7 @@ from ricordo.cli.output import Output
 from ricordo.cli.passages import add_budget, add_chunks, read_chunks
 from ricordo.cli.plain import context_json, message_json, turn_json
 from ricordo.errors import NotFoundError, ValidationError
+from ricordo.limits import check_id
 from ricordo.memory import Memory
 from ricordo.records import Owner, Turn
 from ricordo.session import Session
@@ -103,15 +104,26 @@ def read_text(given: str) -> str:
 
 
 def _session(memory: Memory, options: Options) -> Session:
-    """The session that was named, the most recent one with --continue, else a new one."""
+    """The session that was named, that of a turn id known already, the newest one with --continue, else a new one."""
     user_id = user_of(options)
     session_id = options.session
+    if session_id is None:
+        session_id = _session_of_turn(memory, user_id, getattr(options, "turn_id", None))
     if options.go_on and session_id is None:
         newest = memory.sessions(user_id=user_id, limit=1)
         if not newest:
             raise NotFoundError(f"user {user_id!r} has no session to continue; leave --continue out")
         session_id = newest[0].id
     return memory.session(session_id, user_id=user_id, agent_id=options.agent)
+
+
+def _session_of_turn(memory: Memory, user_id: str, turn_id: str | None) -> str | None:
+    """Where a turn id was written; a command that is repeated made a session of its own the first time."""
+    if turn_id is None:
+        return None
+    owner = Owner(memory.settings.tenant_id, check_id("user_id", user_id))
+    known = memory.store.turn(owner, check_id("turn_id", turn_id))
+    return None if known is None else known.session_id
 
 
 def _kept(turn: Turn) -> str:
