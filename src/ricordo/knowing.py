@@ -5,6 +5,7 @@ the chat: topics and vectors do not wait for it, and a write never does.
 """
 
 import logging
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -27,6 +28,7 @@ log = logging.getLogger("ricordo")
 
 TITLED_BY = 6  # turns that a title is made from
 REMEMBERED = 1_024  # sessions without a name that are kept in mind
+MOST_LEFT = 50_000  # sessions that wait to be ended beside the chat
 SOON = 64  # an idle session of at most so many turns is ended before the first context of the next
 
 
@@ -37,7 +39,9 @@ class Knowing:
         self._tools = tools
         self._llm = llm
         self._later = later
-        self._left: set[tuple[Owner, str]] = set()  # long sessions without a goodbye
+        # Long sessions without a goodbye. One that is let go is met again by the next context, or by a server's queue.
+        self._left: OrderedDict[tuple[Owner, str], None] = OrderedDict()
+        self._leaving = threading.Lock()
         # Sessions that nothing could name, and how many turns were looked at: a model is not asked again for the same.
         self._nameless: OrderedDict[tuple[Owner, str], int] = OrderedDict()
         self._writer = Writer(llm, self._fenced) if llm else None
@@ -59,7 +63,7 @@ class Knowing:
                 if idle.agent_id == scope.agent_id and idle.turn_count <= SOON:
                     end_session(self._tools, self.screen, scope.owner, idle)
                 elif self._later:
-                    self._left.add((scope.owner, idle.id))
+                    self._leave(scope.owner, idle.id)
                     self._later(scope.owner, idle.id)
         return profiling.known_to(self._tools, scope)
 
@@ -106,16 +110,27 @@ class Knowing:
         made = condensing.condense_if_due(self._tools, self.screen, self._sizes, owner, session_id, self._writer)
         if made is None and (owner, session_id) in self._left:
             self.end_if_idle(owner, session_id)
-            self._left.discard((owner, session_id))
+            with self._leaving:
+                self._left.pop((owner, session_id), None)
         return made is not None
 
     def forget(self, owner: Owner) -> None:
         """Drop what is in memory of an owner."""
         self._sizes.forget(owner)
-        for key in [key for key in (*self._nameless, *self._left) if key[0] == owner]:
+        for key in [key for key in self._nameless if key[0] == owner]:
             self._nameless.pop(key, None)
-            self._left.discard(key)
+        with self._leaving:
+            for key in [key for key in self._left if key[0] == owner]:
+                del self._left[key]
         self.screen.forget(owner)
+
+    def _leave(self, owner: Owner, session_id: str) -> None:
+        """Have a session ended beside the chat, unless too many wait for it by then."""
+        with self._leaving:
+            self._left[owner, session_id] = None
+            self._left.move_to_end((owner, session_id))
+            while len(self._left) > MOST_LEFT:
+                self._left.popitem(last=False)
 
     @property
     def _remembers(self) -> bool:

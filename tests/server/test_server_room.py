@@ -130,6 +130,19 @@ def test_memories_of_tenants_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     served.close()
 
 
+def test_names_of_tenants_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more tenants than are kept in mind those served last are known by name, and always the one of the settings."""
+    monkeypatch.setattr(serving, "MOST_TENANTS", 3)
+    monkeypatch.setattr(serving, "MOST_SERVED", 5)
+    served = service()
+    for number in range(20):
+        served.memory(f"t{number}")
+        served.memory("t0")
+    own = served.settings.tenant_id
+    assert served.tenants() == [own, "t16", "t17", "t18", "t19", "t0"]
+    served.close()
+
+
 def test_wishes_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """While nothing can be written into the queue, only the latest sessions are kept for it."""
     monkeypatch.setattr(serving, "MOST_WISHED", 4)

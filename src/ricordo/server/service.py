@@ -38,6 +38,7 @@ CATCH_UP_AFTER = timedelta(minutes=1)
 LEASE = timedelta(minutes=5)
 ATTEMPTS = 8
 MOST_TENANTS = 256  # memories in this process; the one that was asked longest ago goes, and is made anew when asked
+MOST_SERVED = 50_000  # tenants known by name; one that is let go is cleaned up again once it is served again
 MOST_WISHED = 50_000  # sessions to be written into the queue, while it cannot be written to
 
 
@@ -59,7 +60,7 @@ class Service:
         self._llm = llm
         self._tokens = Tokens(options)
         self._tenants: OrderedDict[str, tuple[Memory, Library, Chat]] = OrderedDict()
-        self._served: dict[str, None] = {}
+        self._served: OrderedDict[str, None] = OrderedDict()
         self._wished: dict[tuple[Owner, str], datetime] = {}
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(options.concurrent_chats, thread_name_prefix="ricordo-chat")
@@ -95,20 +96,23 @@ class Service:
         return self._of(tenant_id)[2]
 
     def tenants(self) -> list[str]:
-        """The tenants that were served since the start, and the one of the settings."""
+        """The tenants that were served since the start, if they are not too many, and the one of the settings."""
         with self._lock:
             return list(dict.fromkeys([self.settings.tenant_id, *self._served]))
 
     def _of(self, tenant_id: str) -> tuple[Memory, Library, Chat]:
         with self._lock:
             if tenant_id not in self._tenants:
-                self._served[tenant_id] = None
                 while len(self._tenants) >= MOST_TENANTS:
                     self._tenants.popitem(last=False)  # whoever uses it goes on, and so does its work beside the chat
                 memory = Memory(self.store, replace(self.settings, tenant_id=tenant_id), llm=self._llm)
                 library = Library(memory, self.store)
                 self._tenants[tenant_id] = (memory, library, Chat(memory, passages=library))
             self._tenants.move_to_end(tenant_id)
+            self._served[tenant_id] = None
+            self._served.move_to_end(tenant_id)
+            while len(self._served) > MOST_SERVED:
+                self._served.popitem(last=False)
             return self._tenants[tenant_id]
 
     def on_forget(self, listener: Callable[[Owner], None]) -> None:
