@@ -92,20 +92,31 @@ def settings_from(keywords: Mapping[str, Any], environment: Mapping[str, str]) -
         for name in setting_names()
         if f"RICORDO_{name.upper()}" in environment
     }
-    chosen = {"preset": "balanced", **_inherited(environment), **ours, **keywords}
+    over = {**ours, **keywords}
+    inherited = {name: found for name, found in _inherited(environment).items() if name not in over}
+    chosen = {"preset": "balanced", **{name: _hours_or_number(*found) for name, found in inherited.items()}, **over}
     preset = chosen["preset"]
     if not isinstance(preset, str) or preset not in PRESETS:
         raise SettingsError("preset", f"{preset!r} is unknown; use one of {', '.join(PRESETS)}")
-    return Settings().with_values({**PRESETS[preset], **chosen})
+    try:
+        return Settings().with_values({**PRESETS[preset], **chosen})
+    except SettingsError as error:
+        if error.key in inherited:  # by the name that the user wrote
+            raise SettingsError(inherited[error.key][0], error.problem) from None
+        raise
 
 
-def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    found = {}
-    for variable, (name, unit) in INHERITED_VARIABLES.items():
-        value = environment.get(variable, "").strip()
-        if value:
-            if re.fullmatch(r"\d+(?:\.\d+)?" if unit else r"\d+", value) is None:
-                expected = "a number of hours" if unit else "a whole number"
-                raise SettingsError(variable, f"expected {expected}, got {value!r}")
-            found[name] = value + unit
-    return found
+def _inherited(environment: Mapping[str, str]) -> dict[str, tuple[str, str, str]]:
+    """Setting to (variable, text, unit), of the variables that say something."""
+    return {
+        name: (variable, environment[variable].strip(), unit)
+        for variable, (name, unit) in INHERITED_VARIABLES.items()
+        if environment.get(variable, "").strip()
+    }
+
+
+def _hours_or_number(variable: str, text: str, unit: str) -> str:
+    if re.fullmatch(r"\d+(?:\.\d+)?" if unit else r"\d+", text) is None:
+        expected = "a number of hours" if unit else "a whole number"
+        raise SettingsError(variable, f"expected {expected}, got {text!r}")
+    return text + unit
