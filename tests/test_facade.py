@@ -299,6 +299,22 @@ def test_a_setting_that_is_wrong_opens_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("place", [5, b"a.db", "", "  ", "sqlite://a.db", "sqlite:///"])
+def test_a_place_that_is_none_is_refused(place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is neither a path nor a URL is refused with what would work, and no file is made of it."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match=r"'url'.*file path"):
+        ricordo.open(place)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [None, 5, "", b"a.db"])
+def test_a_backup_needs_a_path(path: Any) -> None:
+    """A path that is none is refused by name."""
+    with ricordo.open("memory:") as kept, pytest.raises(ValidationError, match="path"):
+        kept.backup(path)
+
+
 def test_an_unknown_scheme_is_refused() -> None:
     """A URL of another kind is refused with what would work."""
     with pytest.raises(SettingsError, match=r"'mysql'.*file path or a postgresql:// URL"):

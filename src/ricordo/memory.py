@@ -320,6 +320,8 @@ class Memory:
 
     def backup(self, path: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Copy everything to a new SQLite file while others read and write."""
+        if not isinstance(path, str | Path) or not str(path).strip():
+            raise ValidationError("path", f"expected the path of a new file, got {path!r}")
         self.store.backup(Path(path), progress)
 
     def rest(self) -> None:

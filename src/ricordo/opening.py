@@ -32,7 +32,13 @@ def open(url_or_path: str | Path | None = None, **settings: Any) -> Memory:
 
 def store_for(place: str | Path) -> Store:
     """The store behind a path or URL."""
+    if not isinstance(place, str | Path):
+        raise SettingsError("url", f"expected a file path or a URL, got {type(place).__name__}")
     text = str(place)
+    if not text.removeprefix("sqlite:///").strip():
+        raise SettingsError("url", "names nothing; give a file path, a postgresql:// URL or memory:")
+    if text.startswith("sqlite://") and not text.startswith("sqlite:///"):
+        raise SettingsError("url", f"expected a file path, or sqlite:/// before it, got {text!r}")
     if text in ("memory:", ":memory:"):
         from ricordo.stores.memory import MemoryStore
 
@@ -41,7 +47,7 @@ def store_for(place: str | Path) -> Store:
         from ricordo.stores.postgres import PostgresStore
 
         return PostgresStore(text)
-    if "://" in text and not text.startswith("sqlite://"):
+    if "://" in text and not text.startswith("sqlite:///"):
         scheme = text.partition("://")[0]
         raise SettingsError("url", f"scheme {scheme!r} is unknown; give a file path or a postgresql:// URL")
     from ricordo.stores.sqlite import SqliteStore
