@@ -222,6 +222,8 @@ REFUSALS: dict[str, tuple[str, Saying]] = {
     "call id": ("tool_call_id", lambda s: s.add_message("tool", "c", tool_call_id="")),
     "receipt": ("receipt", lambda s: s.add_turn("q", "r", receipt="r")),  # type: ignore[arg-type]
     "answer to nothing": ("turn", lambda s: s.answer(None, "r")),  # type: ignore[arg-type]
+    "answer to a NUL": ("turn", lambda s: s.answer("a\x00", "r")),
+    "answer to a lone surrogate": ("turn", lambda s: s.answer("a\ud800", "r")),
     "answer to a number": ("turn", lambda s: s.answer(1, "r")),  # type: ignore[arg-type]
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta, timezone
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from ricordo.errors import ValidationError
 from ricordo.limits import (
     ID_LENGTH,
     LARGEST,
+    LIST_BYTES,
     Limits,
     check_id,
     check_ids,
@@ -18,6 +20,7 @@ from ricordo.limits import (
     check_number,
     check_text,
     check_time,
+    check_tool_calls,
 )
 from ricordo.testing import strategies
 
@@ -50,6 +53,24 @@ def test_a_bad_id_in_a_list_is_named_with_its_place() -> None:
         check_ids("chunk_ids", ["good", ""])
     with pytest.raises(ValidationError, match="wrap it in a list"):
         check_ids("chunk_ids", "good")
+
+
+@pytest.mark.parametrize(("letter", "written"), [("a", 1), ("\x01", 6), ('"', 2), ("\U0001f600", 4)])
+def test_a_list_that_no_database_holds_is_refused_by_the_name_of_its_field(letter: str, written: int) -> None:
+    """Its size counts as it is written, escapes and all: as many ids as fit pass, one more is refused."""
+    most = (LIST_BYTES - 1) // (ID_LENGTH * written + 3)
+    fitting = [letter * ID_LENGTH] * most
+    assert check_ids("chunk_ids", fitting) == tuple(fitting)
+    with pytest.raises(ValidationError, match=rf"^chunk_ids: is larger than {LIST_BYTES} bytes"):
+        check_ids("chunk_ids", [*fitting, letter * ID_LENGTH])
+
+
+def test_tool_calls_together_are_no_larger_than_a_text() -> None:
+    """Each of many may be small enough: it is their sum that a message carries."""
+    call = {"name": "x" * 60_000}
+    assert len(check_tool_calls("tool_calls", [call] * 17, "assistant", Limits())) == 17
+    with pytest.raises(ValidationError, match=r"^tool_calls: is larger than 1048576 bytes"):
+        check_tool_calls("tool_calls", [call] * 18, "assistant", Limits())
 
 
 @given(value=strategies.texts())
@@ -107,6 +128,12 @@ def test_hostile_metadata_is_refused_by_the_name_of_its_field(value: object) -> 
     """Not JSON, not finite, NUL hidden in an escape, lone surrogate, not a mapping, too large."""
     with pytest.raises(ValidationError, match=r"^metadata: "):
         check_metadata("metadata", value, Limits())  # type: ignore[arg-type]
+
+
+def test_an_array_is_refused_as_metadata_like_anything_else() -> None:
+    """Nothing is asked of a value that only a mapping could answer, such as whether it is empty."""
+    with pytest.raises(ValidationError, match=r"^metadata: expected a mapping"):
+        check_metadata("metadata", np.array([1, 2]), Limits())  # type: ignore[arg-type]
 
 
 def test_metadata_that_contains_itself_is_refused() -> None:

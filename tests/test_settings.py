@@ -51,7 +51,7 @@ def values_of(kind: Any, name: str) -> st.SearchStrategy[Any]:
     if kind is float:
         return st.floats(0, 1)
     if kind is int:
-        return st.integers(2, 10**9)
+        return st.integers(2, 2**20 if name.endswith("_bytes") else 10**9)
     return st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 
 
@@ -148,6 +148,8 @@ def test_a_wrong_type_is_refused_by_key_and_expectation(name: str, wrong: object
         ("max_topics", "0", "1 or more"),
         ("recent_sessions", "0", "1 or more"),
         ("text_bytes", "0", "1 or more"),
+        ("text_bytes", "16777217", "at most 16777216"),
+        ("metadata_bytes", "1048577", "at most 1048576"),
     ],
 )
 def test_a_bad_value_is_refused_with_what_was_expected(name: str, text: str, expected: str) -> None:

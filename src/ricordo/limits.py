@@ -19,6 +19,9 @@ DEEPEST = 100  # levels of values inside values
 LARGEST = 2**53 - 1  # the largest whole number that JSON carries exactly everywhere
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
+# What the databases hold at most, as their constraints say.
+MOST_TEXT_BYTES = 16 * 1024 * 1024
+MOST_METADATA_BYTES = LIST_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,10 @@ def check_id(field: str, value: object) -> str:
 
 def check_ids(field: str, values: Iterable[str]) -> tuple[str, ...]:
     """A list of ids, such as cited chunks or tags."""
-    return tuple(check_id(f"{field}[{index}]", value) for index, value in enumerate(check_list(field, values)))
+    ids = tuple(check_id(f"{field}[{index}]", value) for index, value in enumerate(check_list(field, values)))
+    if sum(map(len, ids)) * 6 + len(ids) * 4 > LIST_BYTES:  # an escape takes six bytes; nearly all lists are short
+        _check_size(field, ids, LIST_BYTES)
+    return ids
 
 
 def check_list(field: str, values: object) -> tuple[Any, ...]:
@@ -67,10 +73,12 @@ def check_text(field: str, value: object, limits: Limits, *, may_be_blank: bool 
 
 def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) -> Json:
     """A JSON object that survives a round trip unchanged; a copy is returned."""
-    if value is None or value == {}:
+    if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise ValidationError(field, f"expected a mapping of JSON values, got {type(value).__name__}")
+    if not value:
+        return {}
     try:
         _check_inside(field, value)
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
@@ -91,6 +99,8 @@ def check_tool_calls(field: str, value: object, role: str, limits: Limits) -> tu
     for index, call in enumerate(calls):
         if not call:
             raise ValidationError(f"{field}[{index}]", "is empty; name the tool that is called")
+    if len(calls) * limits.metadata_bytes > limits.text_bytes:
+        _check_size(field, calls, limits.text_bytes)
     return calls
 
 
@@ -114,6 +124,11 @@ def check_time(field: str, value: object) -> datetime:
     if not EARLIEST <= value <= LATEST:
         raise ValidationError(field, "is outside the years 1 to 9999")
     return value.astimezone(UTC)
+
+
+def _check_size(field: str, values: tuple[Any, ...], most: int) -> None:
+    if len(json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()) > most:
+        raise ValidationError(field, f"is larger than {most} bytes as JSON; give fewer")
 
 
 def _check_characters(field: str, value: str) -> None:

@@ -124,7 +124,7 @@ class Session:
         """Answer an open turn, given by its record, its handle or its id."""
         record = turn.turn if isinstance(turn, OpenTurn) else turn
         if isinstance(record, str):
-            found = self._tools.store.turn(self._scope.owner, record)
+            found = self._tools.store.turn(self._scope.owner, check_id("turn", record))
             if found is None:
                 raise NotFoundError(f"turn {record!r} does not exist for user {self.user_id!r}; ask first")
             record = found

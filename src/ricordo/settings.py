@@ -15,7 +15,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from ricordo.errors import SettingsError
-from ricordo.limits import LARGEST, Limits
+from ricordo.limits import LARGEST, MOST_METADATA_BYTES, MOST_TEXT_BYTES, Limits
 from ricordo.locales import Locale, locale_for
 
 if TYPE_CHECKING:
@@ -210,8 +210,8 @@ class Settings:
         _check_types(self)
         _at_least("recent_sessions", self.recent_sessions, 1)
         _above_zero("clarification_timeout", self.clarification_timeout)
-        _at_least("text_bytes", self.limits.text_bytes, 1)
-        _at_least("metadata_bytes", self.limits.metadata_bytes, 2)
+        _at_least("text_bytes", self.limits.text_bytes, 1, MOST_TEXT_BYTES)
+        _at_least("metadata_bytes", self.limits.metadata_bytes, 2, MOST_METADATA_BYTES)
 
     def with_values(self, values: Mapping[str, Any]) -> "Settings":
         """A copy with flat settings changed, all at once; text is parsed to the type that the setting has."""
@@ -296,11 +296,11 @@ def _check_types(group: "DataclassInstance") -> None:
             raise SettingsError(each.name, f"expected {_noun(type(parsed))}, got {value!r}")
 
 
-def _at_least(key: str, value: int | None, least: int) -> None:
+def _at_least(key: str, value: int | None, least: int, most: int = LARGEST) -> None:
     if value is not None and value < least:
         raise SettingsError(key, f"expected {least} or more, got {value}")
-    if value is not None and value > LARGEST:
-        raise SettingsError(key, f"expected at most {LARGEST}")
+    if value is not None and value > most:
+        raise SettingsError(key, f"expected at most {most}")
 
 
 def _within(key: str, value: float, least: float, most: float) -> None:
