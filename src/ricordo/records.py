@@ -68,7 +68,7 @@ class Message:
 
     def says_the_same(self, other: "Message | None") -> bool:
         """Equal in everything but identity, time and token count: what makes a retry a retry."""
-        return other is not None and _said(self) == _said(other)
+        return other is not None and _said(self) == _said(other) and same_json(_said(self)[2:], _said(other)[2:])
 
 
 def _said(message: Message) -> tuple[object, ...]:
@@ -166,8 +166,12 @@ class Turn:
 
     def _brings_no_other_metadata(self, stored: "Turn") -> bool:
         if self.answer and stored.answer:
-            return self.metadata == stored.metadata
-        return all(stored.metadata.get(key) == value for key, value in self.metadata.items())
+            return same_json(self.metadata, stored.metadata)
+        return stored.carries(self.metadata)
+
+    def carries(self, metadata: Json) -> bool:
+        """Whether each of these values is in the turn's metadata already."""
+        return all(key in self.metadata and same_json(self.metadata[key], value) for key, value in metadata.items())
 
 
 def message_id(turn_id: str, part: str | int) -> str:
@@ -200,6 +204,11 @@ def checksum(turn: Turn) -> str:
 def canonical(value: object) -> str:
     """JSON with one spelling per value."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def same_json(one: object, other: object) -> bool:
+    """Equal as JSON too, where 1, 1.0 and true are three things."""
+    return one == other and canonical(one) == canonical(other)
 
 
 @dataclass(frozen=True, slots=True)

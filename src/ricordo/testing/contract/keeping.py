@@ -146,6 +146,8 @@ class KeepingContract(Contract):
             replace(kept, question=replace(kept.question, content="What is a canon?")),
             replace(kept, answer=replace(kept.answer, content="I do not know.")),
             replace(kept, metadata={"a": 2}),
+            replace(kept, metadata={"a": True}),
+            replace(kept, metadata={"a": 1.0}),
             replace(kept, session_id="another"),
         ]
         for other in others:
@@ -177,6 +179,8 @@ class KeepingContract(Contract):
         assert store.answer(asked.owner, asked.id, an_answer("first"), {}, None) == answered
         with pytest.raises(ConflictError):
             store.answer(asked.owner, asked.id, an_answer("second"), {}, None)
+        with pytest.raises(ConflictError):
+            store.answer(asked.owner, asked.id, an_answer("first"), {"new": None}, None)
         with pytest.raises(NotFoundError):
             store.answer(asked.owner, "no such turn", an_answer("first"), {}, None)
         assert store.turn(asked.owner, asked.id) == answered
