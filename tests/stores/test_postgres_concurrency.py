@@ -216,6 +216,14 @@ def test_writing_while_forgetting(postgres_store: PostgresStore, postgres_url: s
         assert connection.execute(orphans).fetchone() == (0,)
 
 
+def test_a_repetition_is_no_news_for_the_log(postgres_store: PostgresStore, caplog: pytest.LogCaptureFixture) -> None:
+    """The same turn again is an everyday thing: neither we nor the driver warn of it."""
+    turn = a_turn(answer="hi")
+    kept = postgres_store.append(turn)
+    assert all(postgres_store.append(turn) == kept for _ in range(30))
+    assert caplog.messages == []
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_has_connections_of_its_own(postgres_store: PostgresStore) -> None:
     """A store that was opened before a fork works on both sides of it."""

@@ -119,9 +119,14 @@ def transact(connection: Connection, wall: Statements, work: Callable[[Transacti
         with connection.pipeline() as pipeline:
             transaction = Transaction(connection, pipeline)
             transaction.within(("BEGIN", *wall))
-            result = work(transaction)
-            connection.committing = not transaction.abandoned
-            connection.execute("ROLLBACK" if transaction.abandoned else "COMMIT")
+            try:
+                result = work(transaction)
+                connection.committing = not transaction.abandoned
+                connection.execute("ROLLBACK" if transaction.abandoned else "COMMIT")
+            except psycopg.Error:
+                with suppress(psycopg.Error):
+                    pipeline.sync()  # what was queued behind the failure fails too: unread, the driver would log it
+                raise
         return result
     except BaseException:
         with suppress(psycopg.Error):
