@@ -181,7 +181,30 @@ def test_erasing_tells_what_is_left_to_the_operator(postgres_store: PostgresStor
     with psycopg.connect(postgres_url) as connection:
         for table in TABLES:
             assert connection.execute(f"SELECT count(*) FROM ricordo.{table}").fetchone() == (0,)
-    assert "VACUUM" in " ".join(postgres_store.erase_notes)
+    assert "VACUUM FULL" in " ".join(postgres_store.erase_notes)
+
+
+def test_what_the_notes_tell_the_operator_to_do_leaves_no_byte_in_the_tables(own_postgres_url: str) -> None:
+    """After VACUUM FULL no table of the database has the words of an erased user; a plain VACUUM leaves some."""
+    owner, store = an_owner(), PostgresStore(own_postgres_url)
+    try:
+        for _ in range(20):
+            store.append(a_turn(owner, "zebrafinch " * 20))
+            store.append(a_turn(an_owner()))  # what stays on the same pages keeps them from being cut off
+        store.erase(owner)
+    finally:
+        store.close()
+    with psycopg.connect(own_postgres_url, autocommit=True) as connection:
+        connection.execute("VACUUM FULL")
+        connection.execute("CHECKPOINT")
+        (folder,) = connection.execute("SHOW data_directory").fetchone() or ("",)
+        base = "SELECT oid::text FROM pg_database WHERE datname = current_database()"
+        (number,) = connection.execute(base).fetchone() or ("",)
+    if not Path(folder).is_dir():
+        pytest.skip("the server's files are on another machine")
+    files = [file for file in (Path(folder) / "base" / number).iterdir() if file.is_file()]
+    assert files
+    assert not [file for file in files if b"zebrafinch" in file.read_bytes()]
 
 
 def test_stats_count_over_many_users(postgres_store: PostgresStore) -> None:

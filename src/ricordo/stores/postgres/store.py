@@ -45,8 +45,9 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
     """
 
     erase_notes: tuple[str, ...] = (
-        "the rows are deleted; PostgreSQL frees their bytes when it vacuums and recycles its log (run VACUUM), "
-        "and copies in replicas, base backups and archived logs follow the operator's retention",
+        "the rows are deleted; PostgreSQL keeps their bytes in its files until the tables are written anew (run "
+        "VACUUM FULL; VACUUM alone only frees them) and in its log until that is recycled, and copies in replicas, "
+        "base backups and archived logs follow the operator's retention",
     )
 
     def __init__(
