@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ricordo import knowing
-from ricordo.errors import LLMError, SettingsError
+from ricordo.errors import LLMError, SettingsError, StoreError
 from ricordo.memory import Memory
-from ricordo.person import Flag
+from ricordo.person import FactChange, Flag
 from ricordo.presets import settings_from
 from ricordo.records import Owner
 from ricordo.stores.memory import MemoryStore
@@ -188,6 +188,33 @@ def test_a_table_of_crises_that_cannot_be_read_is_refused_at_once(tmp_path: Path
     chosen = settings_from({"crisis_file": str(tmp_path / "none.toml")}, {})
     with pytest.raises(SettingsError, match="cannot be read"):
         Memory(MemoryStore(), chosen)
+
+
+class ReadOnly(MemoryStore):
+    """A store on a full disk: it reads, and keeps nothing more that is derived."""
+
+    full = False
+
+    def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
+        if self.full:
+            raise StoreError("the disk is full")
+        return super().put_facts(owner, agent_id, change)
+
+
+def test_yesterday_that_cannot_be_ended_leaves_what_is_known() -> None:
+    """Where the end of an older session cannot be written, the profile is told all the same; the receipt says so."""
+    store, clock = ReadOnly(), FakeClock()
+    memory = Memory(store, settings_from({"preset": "maestro", "embedder": "light"}, {}), clock=clock)
+    memory.session("first", **STUDENT).add_turn("Mi chiamo Anna.", "Ciao!")
+    memory.session("first", **STUDENT).end()
+    clock.advance(timedelta(days=1))
+    store.full = True
+    memory.session("second", **STUDENT).add_turn("Vivo a Roma.", "Bene.")
+    clock.advance(timedelta(days=1))
+    context = memory.session("third", **STUDENT).context("Ricominciamo?")
+    assert "Si chiama Anna" in context.messages[0]["content"]
+    assert context.receipt.degraded == ("session 'second' is not ended yet: the disk is full",)
+    memory.rest()
 
 
 def test_sessions_without_a_goodbye_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,11 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 
 from ricordo.condensation.ask import Writer
 from ricordo.condensation.title import title
-from ricordo.errors import NotFoundError
+from ricordo.errors import NotFoundError, StoreError
 from ricordo.person import Profile, Summary
 from ricordo.ports import LLM
 from ricordo.records import Message, Owner, SessionChanges, Turn
@@ -56,16 +57,22 @@ class Knowing:
         """What goes into a context before its question is read.
 
         A session that was left without a goodbye is ended before the first context of the next one, so that yesterday
-        is known today; by rules alone, which takes milliseconds. A long one is ended beside the chat.
+        is known today; by rules alone, which takes milliseconds. A long one is ended beside the chat, and so is one
+        whose end cannot be written now: what is known without it is told all the same.
         """
+        notes: list[str] = []
         if self._remembers and not self._begun(scope):
             for idle in idle_sessions(self._tools, scope.owner, most=4):
-                if idle.agent_id == scope.agent_id and idle.turn_count <= SOON:
-                    end_session(self._tools, self.screen, scope.owner, idle)
-                elif self._later:
-                    self._leave(scope.owner, idle.id)
-                    self._later(scope.owner, idle.id)
-        return profiling.known_to(self._tools, scope)
+                # What cannot be written is not tried again for the next one: that would only keep the chat waiting.
+                if idle.agent_id == scope.agent_id and idle.turn_count <= SOON and not notes:
+                    try:
+                        end_session(self._tools, self.screen, scope.owner, idle)
+                        continue
+                    except StoreError as error:
+                        notes.append(f"session {idle.id!r} is not ended yet: {error}")
+                self._leave(scope.owner, idle.id)
+        known = profiling.known_to(self._tools, scope)
+        return replace(known, degraded=(*known.degraded, *notes)) if notes else known
 
     def profile(self, owner: Owner, agent_id: str) -> Profile:
         """What an agent knows of a user."""
@@ -126,11 +133,14 @@ class Knowing:
 
     def _leave(self, owner: Owner, session_id: str) -> None:
         """Have a session ended beside the chat, unless too many wait for it by then."""
+        if self._later is None:
+            return
         with self._leaving:
             self._left[owner, session_id] = None
             self._left.move_to_end((owner, session_id))
             while len(self._left) > MOST_LEFT:
                 self._left.popitem(last=False)
+        self._later(owner, session_id)
 
     @property
     def _remembers(self) -> bool:
