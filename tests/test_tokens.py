@@ -11,9 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from splintr import Tokenizer
 
-from ricordo.counters import FAMILIES, counter_for, family_of
+from ricordo.counters import FAMILIES, ExactCounter, counter_for, family_of
+from ricordo.memory import Memory
 from ricordo.ports import TokenCounter
 from ricordo.records import Message, Owner, Turn
+from ricordo.stores.memory import MemoryStore
 from ricordo.testing.strategies import texts
 from ricordo.tokens import CUT_MARK, ApproximateCounter, content_tokens, cut, message_cost, recounted, turn_cost
 
@@ -129,6 +131,29 @@ def test_a_tokenizer_that_cannot_load_gives_way(monkeypatch: pytest.MonkeyPatch)
     assert (counter.name, counter.exact) == ("approximate-3", False)
     assert isinstance(counter, ApproximateCounter)
     assert "o200k" in counter.reason
+
+
+def test_a_vocabulary_that_fails_with_the_first_count_costs_no_question(caplog: pytest.LogCaptureFixture) -> None:
+    """It is read as late as that: what is said is kept, labelled as approximate from the first message on."""
+
+    def broken() -> Any:
+        raise RuntimeError("no vocabulary")
+
+    for say in (
+        lambda session: session.ask("Quali sono le fasi?"),
+        lambda session: session.add_message("user", "Ciao"),
+    ):
+        memory = Memory(MemoryStore(), counter=ExactCounter("o200k", broken))
+        session = memory.session(user_id="anna")
+        say(session)
+        (turn,) = session.history()
+        assert (turn.counter, turn.tokens > 0) == ("approximate-3", True)
+        assert not session.context("E poi?").receipt.counter_exact
+        stats = memory.stats()
+        assert (stats.counter, stats.counter_exact) == ("approximate-3", False)
+        assert "o200k" in stats.degraded[0]
+        memory.close()
+    assert [record.name for record in caplog.records] == ["ricordo", "ricordo"]
 
 
 # Messages

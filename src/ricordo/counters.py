@@ -5,6 +5,7 @@ text: a user who types a special marker does not smuggle one in. Without splintr
 the approximate counter takes over and says so.
 """
 
+import logging
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
@@ -12,6 +13,8 @@ from typing import Any
 
 from ricordo.ports import TokenCounter
 from ricordo.tokens import ApproximateCounter
+
+log = logging.getLogger("ricordo")
 
 # Family name to vocabulary. The OpenAI families are exact to the message; for the others the
 # vocabulary is exact and the per-message overhead is that of the common chat templates.
@@ -52,9 +55,10 @@ MODEL_PREFIXES = {
 
 
 class ExactCounter:
-    """Counts with the vocabulary of one family."""
+    """Counts with the vocabulary of one family; where that cannot be read, approximately, and `reason` says why."""
 
     exact = True
+    reason = ""
     message_overhead = 4  # three marks around the message, and its role
 
     def __init__(self, name: str, load: Callable[[], Any]) -> None:
@@ -71,7 +75,13 @@ class ExactCounter:
 
     def _first(self, text: str) -> int:
         """The vocabulary is read with the first count: opening a store should not wait for it."""
-        self._count = _counting(self._load())
+        try:
+            self._count = _counting(self._load())
+        except Exception as error:  # whatever it is: what is being said has to be kept
+            self.reason = f"the tokenizer of {self._name} cannot be loaded: {error}"
+            log.warning("%s; tokens are approximate", self.reason, extra={"operation": "count"})
+            instead = approximate_for("it", self.reason)  # of the two rules the one that counts more
+            self._name, self.exact, self._count = instead.name, False, instead.count
         return self._count(text)
 
 

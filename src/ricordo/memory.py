@@ -18,7 +18,6 @@ from ricordo.records import Owner, SessionInfo
 from ricordo.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
 from ricordo.session import Session
 from ricordo.settings import Retention, Settings
-from ricordo.tokens import ApproximateCounter
 from ricordo.verbs import forget, transfer
 from ricordo.verbs.ids import new_id
 from ricordo.verbs.tools import Scope, Tools
@@ -299,7 +298,7 @@ class Memory:
     def stats(self) -> Stats:
         """How much is kept, where, and with which parts."""
         counter = self.counter
-        notes = (counter.reason,) if isinstance(counter, ApproximateCounter) and counter.reason else ()
+        reason = getattr(counter, "reason", "")  # why it does not count exactly
         return Stats(
             store=self.store.location,
             tenant_id=self.settings.tenant_id,
@@ -309,7 +308,7 @@ class Memory:
             embedder=self._embedder(),
             llm=self.llm.name if self.llm else "none",
             holds=self.store.stats(self.settings.tenant_id),
-            degraded=notes,
+            degraded=(reason,) if reason else (),
         )
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:

@@ -4,6 +4,7 @@ Nothing reaches the store unchecked, and nothing is acknowledged before the stor
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -99,6 +100,8 @@ def keep_message(tools: Tools, scope: Scope, said: Said) -> Message:
     """Write one message of a history that is not question and answer; returns it with its id."""
     turn = _blank_turn(tools, scope, said.created_at)
     message = _message(tools, "content", "", said, turn.created_at)
+    if turn.counter != tools.counter.name:  # it has found out with this message that it cannot count exactly
+        turn = replace(turn, counter=tools.counter.name)
     kept = tools.store.add_message(open_turn(turn, message))
     _note(tools, scope, kept)
     return next(each for each in reversed(kept.messages) if each.says_the_same(message))
