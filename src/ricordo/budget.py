@@ -41,14 +41,13 @@ def allot(room: int, demands: Mapping[Section, int], settings: BudgetSettings) -
     safety = demands.get(Section.SAFETY, 0)
     check_safety(safety, max(room, 0))
     room = max(room, 0) - safety
-    wanted_first = sum(demands.get(section, 0) for section in FIRST)
-    wanted_rest = sum(demands.get(section, 0) for section in REST)
-    first = min(wanted_first, room - min(wanted_rest, room // KEPT_FOR_REST))
+    wanted_first, wanted_rest = ({section: demands.get(section, 0) for section in each} for each in (FIRST, REST))
+    first = min(sum(wanted_first.values()), room - min(sum(wanted_rest.values()), room // KEPT_FOR_REST))
     weights = {section: getattr(settings, f"{section}_share") for section in (*FIRST, *REST)}
     return {
         Section.SAFETY: safety,
-        **share_out(first, {section: demands.get(section, 0) for section in FIRST}, weights),
-        **share_out(room - first, {section: demands.get(section, 0) for section in REST}, weights),
+        **share_out(first, wanted_first, weights),
+        **share_out(room - first, wanted_rest, weights),
     }
 
 

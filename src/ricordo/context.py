@@ -208,11 +208,12 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
     """The sections that look alike in both forms."""
 
     def one(section: Section, reason: Reason, text: str) -> Candidates:
-        if not text.strip():
-            return Candidates(section, ())
-        return headed(section, (text_part(section, section.value, reason, text, counter),))
+        parts = (text_part(section, section.value, reason, text, counter),) if text.strip() else ()
+        return headed(section, parts)
 
     def headed(section: Section, parts: tuple[Part, ...]) -> Candidates:
+        if not parts:
+            return Candidates(section, ())
         above = heading(section, locale)
         return Candidates(section, parts, _frame(f"{above}{SEPARATOR}" if above else "", counter))
 

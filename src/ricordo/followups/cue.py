@@ -116,9 +116,9 @@ def comparison(line: Line, language: Language, places: tuple[Reference, ...]) ->
             return None  # "Which of the two World Wars…": they have a name of their own.
         count = max((p.pick.count for p in places if p.pick is not None), default=0)
         return Reference("comparison", 0.8, start, end, line.original[start:end], pick=Pick(every=True, count=count))
-    cue = language.patterns["comparison"].search(line.text)
     picks = [place.pick for place in places if place.pick is not None]
-    if cue is None or not picks:
+    cue = language.patterns["comparison"].search(line.text) if picks else None
+    if cue is None:
         return None
     start, end = line.match_span(cue)
     everything = next((pick for pick in picks if pick.every), None)

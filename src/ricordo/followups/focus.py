@@ -72,9 +72,10 @@ def follow(history: Sequence[PastTurn], language: Language) -> Focus:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What one question says by itself: its phrases, and whether it refers back, introduces a topic, asks who."""
+    """What one question says by itself: topics (names first), what it asks, whether it refers back, who it asks for."""
 
-    found: tuple[Phrase, ...]
+    topical: tuple[Phrase, ...]
+    asked: tuple[Phrase, ...]
     refers: bool
     introduces: bool
     asks_who: bool
@@ -88,8 +89,11 @@ def _asked(query: str, language: Language) -> _Asked:
     # What introduces a topic ("let's talk about") is no part of it.
     introduction = language.patterns["introduction"].match(line.text)
     begins = line.match_span(introduction)[1] if introduction is not None else 0
-    found = tuple(phrase for phrase in phrases(line, language) if phrase.end > begins)
-    return _Asked(found, bool(references), introduction is not None, bool(language.person_words & set(line.words)))
+    found = [phrase for phrase in phrases(line, language) if phrase.end > begins]
+    topical = sorted((phrase for phrase in found if phrase.topical), key=lambda phrase: not phrase.proper)
+    asked = tuple(phrase for phrase in found if not phrase.topical)
+    asks_who = not language.person_words.isdisjoint(line.words)
+    return _Asked(tuple(topical), asked, bool(references), introduction is not None, asks_who)
 
 
 @lru_cache(maxsize=_AT_HAND)
@@ -99,10 +103,7 @@ def _names(response: str, language: Language) -> tuple[Phrase, ...]:
 
 def _after_question(focus: Focus, turn: PastTurn, language: Language) -> Focus:
     said = _asked(turn.query[:LONGEST_FOLLOW_UP], language)
-    mentions = [Mention(phrase, turn.turn_number, "question") for phrase in said.found]
-    topical = [mention for mention in mentions if mention.phrase.topical]
-    asked = tuple(mention for mention in mentions if not mention.phrase.topical)
-    topical.sort(key=lambda mention: not mention.phrase.proper)
+    topical = [Mention(phrase, turn.turn_number, "question") for phrase in said.topical]
     if not topical:
         centre = focus.centre
     elif not focus.centre or (not said.refers and _opens_topic(topical, said.introduces)):
@@ -110,10 +111,9 @@ def _after_question(focus: Focus, turn: PastTurn, language: Language) -> Focus:
     else:
         centre = (*focus.centre[:1], *topical)
     person = next((m for m in topical if m.phrase.proper), focus.person) if not said.refers else focus.person
-    return replace(
-        focus,
+    return Focus(
         centre=centre,
-        asked=asked,
+        asked=tuple(Mention(phrase, turn.turn_number, "question") for phrase in said.asked),
         person=person,
         opening=focus.opening or (topical[0] if topical else None),
         seen=(*focus.seen, *topical),
@@ -128,12 +128,11 @@ def _opens_topic(topical: Sequence[Mention], introduced: bool) -> bool:
 
 def _after_answer(focus: Focus, turn: PastTurn, language: Language) -> Focus:
     """A question that asks who makes the name in its answer the person in question."""
-    if not turn.response:
-        return focus
     found = _names(turn.response[:LONGEST_FOLLOW_UP], language)
-    named = [Mention(phrase, turn.turn_number, "answer") for phrase in found]
+    if not found:
+        return focus
     known = {word for mention in focus.seen for word in mention.phrase.words}
-    new = [mention for mention in named if not known & set(mention.phrase.words)]
+    new = [Mention(phrase, turn.turn_number, "answer") for phrase in found if known.isdisjoint(phrase.words)]
     asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language).asks_who
     person = new[0] if asks_who and new and len(new[0].phrase.words) > 1 else focus.person
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))

@@ -154,6 +154,11 @@ class Language:
         return self.list_nouns.union(self.ordinals, self.neighbours, self.none, self.both, self.every, self.cardinals)
 
     @cached_property
+    def pointing_words(self) -> Words:
+        """Words that may stand for something outside the question; so may a verb with a pronoun at its end."""
+        return self.demonstrative.union(self.personal, self.possessive, self.place, self.ones, self.clitics)
+
+    @cached_property
     def patterns(self) -> Mapping[str, re.Pattern[str]]:
         """Every pattern of the table, compiled once."""
         whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}

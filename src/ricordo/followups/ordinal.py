@@ -23,7 +23,8 @@ _LARGEST = 99
 def places(line: Line, language: Language, nouns: Words = frozenset()) -> Iterator[Reference]:
     """Every place of a list that the line names, in the order of the words; "the rest" is all but the others."""
     found = tuple(_named(line, language, nouns))
-    rest = next((_rest(line, language, at) for at in range(len(line.tokens)) if _rest(line, language, at)), None)
+    rests = (at for at, token in enumerate(line.tokens) if token.word in language.rests)
+    rest = next(filter(None, (_rest(line, language, at) for at in rests)), None)
     if rest is None:
         yield from found
         return
@@ -36,7 +37,7 @@ def places(line: Line, language: Language, nouns: Words = frozenset()) -> Iterat
 
 def _rest(line: Line, language: Language, index: int) -> tuple[int, int, int] | None:
     """ "the rest", "gli altri due": where it stands, and how many when that is said."""
-    if line.word(index) not in language.rests or line.word(index - 1) not in language.articles:
+    if line.word(index - 1) not in language.articles:
         return None
     at = index + 1
     count = language.cardinals.get(line.word(at)) or _digits(line.word(at)) or 0

@@ -16,10 +16,11 @@ _MARKS = frozenset(",;:.!?")
 
 def pronouns(line: Line, language: Language) -> Iterator[Reference]:
     """Every pronoun of the line whose antecedent must be sought in the talk."""
-    empty = [line.match_span(match) for match in language.patterns["pleonastic"].finditer(line.text)]
-    for index, token in enumerate(line.tokens):
-        if not token.is_word:
-            continue
+    pointing = [at for at, token in enumerate(line.tokens) if token.is_word and _may_point(token.word, language)]
+    matches = language.patterns["pleonastic"].finditer(line.text) if pointing else ()
+    empty = [line.match_span(match) for match in matches]
+    for index in pointing:
+        token = line.tokens[index]
         noun_at = _pointing(line, language, index)
         if noun_at is None or any(start <= token.start < end for start, end in empty):
             continue
@@ -78,6 +79,11 @@ def _described(line: Line, language: Language, at: int) -> bool:
     return line.is_word(at) and (
         language.is_content(word) or word in language.prepositions or word in language.clause_words
     )
+
+
+def _may_point(word: str, language: Language) -> bool:
+    """Whether a word can point at the talk at all: most are spared every further look."""
+    return word in language.pointing_words or language.patterns["enclitic"].fullmatch(word) is not None
 
 
 def _pointing(line: Line, language: Language, index: int) -> int | None:
@@ -164,21 +170,23 @@ def _answered_within(line: Line, language: Language, index: int) -> bool:
 
 def _answered_after(line: Line, language: Language, index: int) -> bool:
     """Whether the noun comes later: "Chi lo ha scritto il Nome della rosa?", "Who painted it, the Mona Lisa?"."""
+    announced = language.announced.get(line.word(index), "").split()
     end = max(at for at, token in enumerate(line.tokens) if token.is_word)
     for at in range(index + 1, end):
-        tail = range(at, end + 1)
-        named = _content_at(line, language, at + 1) and any(_names(line, language, i) for i in tail)
-        if not named or line.word(at) in language.prepositions:
+        article, tail = line.word(at), range(at, end + 1)
+        apart = line.word(at - 1) == "," and article in language.articles
+        if not (apart or article in announced) or article in language.prepositions:
+            continue
+        if not _content_at(line, language, at + 1) or not any(_names(line, language, i) for i in tail):
             continue
         if any(not line.is_word(i) or line.word(i) in language.auxiliaries for i in tail):
             continue
-        if line.word(at - 1) == "," and line.word(at) in language.articles:
+        if apart:
             return True
         if any(line.word(i) in _MARKS or line.word(i) in language.clause_words for i in range(index, at)):
             continue
         asks_who = any(line.word(i) in language.person_words for i in range(index))
-        subject = asks_who or language.patterns["own_subject"].fullmatch(line.word(index + 1)) is not None
-        if subject and line.word(at) in language.announced.get(line.word(index), "").split():
+        if asks_who or language.patterns["own_subject"].fullmatch(line.word(index + 1)) is not None:
             return True
     return False
 

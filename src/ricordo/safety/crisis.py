@@ -42,7 +42,8 @@ def crisis(
     tables = shipped_phrases(language) if phrases is None else phrases
     for window in _windows(text):
         plain = fold(window)
-        found += [(rule, known) for known in tables for rule in _signs(_expanded(plain, known), known)]
+        words = _WORD.findall(plain)
+        found += [(rule, known) for known in tables for rule in _signs(_expanded(plain, words, known), known)]
     if not found:
         return None
     rule, known = max(found, key=lambda each: each[0].tier)
@@ -86,10 +87,12 @@ _ENDS = ".!?;\n"
 _WORD = re.compile(r"[a-z0-9+]+")
 
 
-def _expanded(plain: str, known: CrisisPhrases) -> str:
-    """The text with what is written short written out."""
+def _expanded(plain: str, words: Sequence[str], known: CrisisPhrases) -> str:
+    """The text with those of its words written out that are written short."""
     expand = known.expand
-    return _WORD.sub(lambda word: expand.get(word[0], word[0]), plain) if expand else plain
+    if expand.keys().isdisjoint(words):
+        return plain
+    return _WORD.sub(lambda word: expand.get(word[0], word[0]), plain)
 
 
 def _signs(text: str, known: CrisisPhrases) -> list[CrisisRule]:
