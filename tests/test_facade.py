@@ -1,6 +1,7 @@
 """The façade: sessions with ids of their own, that continue, start anew, and never mix."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -306,6 +307,22 @@ def test_a_place_that_is_none_is_refused(place: Any, tmp_path: Path, monkeypatch
     with pytest.raises(SettingsError, match=r"'url'.*file path"):
         ricordo.open(place)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda kept: kept.delete_session("nope", user_id="anna"),
+        lambda kept: kept.session("nope", user_id="anna").clear(),
+        lambda kept: kept.session("nope", user_id="anna").export(),
+        lambda kept: kept.session("nope", user_id="anna").end(),
+        lambda kept: kept.session("nope", user_id="anna").info(),
+    ],
+)
+def test_a_session_that_is_not_there_is_named_with_the_remedy(wanted: Callable[[ricordo.Memory], object]) -> None:
+    """Management calls say which session of whom is unknown, and how to find those that are."""
+    with ricordo.open("memory:") as kept, pytest.raises(NotFoundError, match=r"'nope'.*'anna'; list the sessions"):
+        wanted(kept)
 
 
 @pytest.mark.parametrize("path", [None, 5, "", b"a.db"])

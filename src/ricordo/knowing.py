@@ -90,7 +90,7 @@ class Knowing:
         """End a session: its summary, facts and topics."""
         session = self._tools.store.session(owner, session_id)
         if session is None:
-            raise NotFoundError(f"session {session_id!r} does not exist for user {owner.user_id!r}")
+            raise NotFoundError(f"session {session_id!r} does not exist for user {owner.user_id!r}; list the sessions")
         return end_session(self._tools, self.screen, owner, session, model=self._llm, writer=self._writer)
 
     def end_if_idle(self, owner: Owner, session_id: str) -> bool:

@@ -133,7 +133,7 @@ class Memory:
         owner = self._owner(user_id)
         gone = self.store.delete_session(owner, session_id) if _readable(session_id) else None
         if gone is None:
-            raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}")
+            raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}; list the sessions")
         self._beyond.emptied(owner, session_id)
         self._beyond.removed(owner)
         for forget_too in self.on_forget:

@@ -65,6 +65,14 @@ def test_an_import_of_nothing_makes_no_database(bare: Cli, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_makes_no_database(cli: Cli, bare: Cli, talk: str, tmp_path: Path) -> None:
+    """What would come is told, also where there is no database yet, and nothing is written."""
+    cli("export", "-u", "anna", "-o", "anna.jsonl")
+    told = bare("import", "anna.jsonl", "--dry-run", "--db", "new.db", "--json")
+    assert told.document["turns_added"] == 2
+    assert not [file for file in tmp_path.iterdir() if "new" in file.name]
+
+
 def test_exports_are_private(cli: Cli, talk: str, tmp_path: Path) -> None:
     """Only their owner may read an exported file."""
     cli("export", "-u", "anna", "-o", "a.jsonl")

@@ -140,7 +140,7 @@ def test_a_conversation_through_processes(tmp_path: Path) -> None:
     assert "Basta." in shown.stdout
     failed = start("show", "-u", "zoe", "--db", db)
     assert (failed.returncode, failed.stdout) == (3, "")
-    assert failed.stderr == "ricordo: user 'zoe' has no sessions\n"
+    assert failed.stderr == "ricordo: user 'zoe' has no sessions; begin one with `ricordo add`\n"
 
 
 @pytest.mark.parametrize("command", ["export", "show"])

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from rich.text import Text
 
 from ricordo.cli.exits import FAILED, OK
-from ricordo.cli.options import Command, Options, add_agent, add_user, open_memory, user_of
+from ricordo.cli.options import Command, Options, add_agent, add_user, has_database, open_memory, user_of
 from ricordo.cli.output import Output, shown
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.memory import Memory
@@ -62,6 +62,8 @@ def _bring_in(options: Options, output: Output) -> int:
 
     own = (options.format or detected(options.file)) == OWN
     user_id = options.user if own else _user_for(options)
+    if options.dry_run and not has_database(options):
+        options.db = "memory:"  # a look makes no file
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
         report = bring_in(
             memory,

@@ -147,10 +147,16 @@ def own_defaults(environment: Mapping[str, str]) -> dict[str, Any]:
 def open_memory(options: Options, *, create: bool = False) -> Memory:
     """The memory behind --db. Commands that only look do not leave an empty file where a name was mistyped."""
     place = place_of(options)
-    file = _file_of(place)
-    if file is not None and not create and not file.exists():
-        raise NotFoundError(f"there is no database at {file}; name one with --db, or begin with `ricordo add`")
+    if not create and not has_database(options):
+        where = _file_of(place)
+        raise NotFoundError(f"there is no database at {where}; name one with --db, or begin with `ricordo add`")
     return ricordo.open(place, **{**own_defaults(os.environ), **keywords_of(options)})
+
+
+def has_database(options: Options) -> bool:
+    """Whether the file behind --db is there; a server's database is taken at its word."""
+    file = _file_of(place_of(options))
+    return file is None or file.exists()
 
 
 def place_of(options: Options) -> str:

@@ -77,7 +77,7 @@ def session_of(memory: Memory, options: Options) -> Session:
     if options.session is None:
         newest = memory.sessions(user_id=user_id, limit=1)
         if not newest:
-            raise NotFoundError(f"user {user_id!r} has no sessions")
+            raise NotFoundError(f"user {user_id!r} has no sessions; begin one with `ricordo add`")
         return memory.session(newest[0].id, user_id=user_id, agent_id=newest[0].agent_id)
     session = memory.session(options.session, user_id=user_id)
     return memory.session(options.session, user_id=user_id, agent_id=session.info().agent_id)

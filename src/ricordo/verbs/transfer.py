@@ -82,5 +82,7 @@ def found_session(tools: Tools, scope: Scope) -> SessionInfo:
     """The session's fields, or NotFoundError."""
     session = tools.store.session(scope.owner, scope.session_id)
     if session is None:
-        raise NotFoundError(f"session {scope.session_id!r} does not exist for user {scope.owner.user_id!r}")
+        raise NotFoundError(
+            f"session {scope.session_id!r} does not exist for user {scope.owner.user_id!r}; list the sessions"
+        )
     return session
