@@ -1,6 +1,8 @@
 """Cleanup finds what is too old without an index by age, whatever dates turns were given."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -110,3 +112,20 @@ def test_a_number_that_is_out_of_date_is_not_used(tmp_path: Path) -> None:
     assert [store.append(a_turn(owner)).turn_number for store in (one, two, one)] == [1, 2, 3]
     one.close()
     two.close()
+
+
+def test_a_session_that_is_wrongly_in_order_is_damage(tmp_path: Path) -> None:
+    """Cleanup trusts what a session says of its order, so integrity looks whether it is true."""
+    store = SqliteStore(tmp_path / "memory.db")
+    try:
+        owner = an_owner()
+        store.append(a_turn(owner, created_at=START))
+        store.append(a_turn(owner, created_at=START - timedelta(days=9)))
+        assert list(store.integrity()) == []
+        with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
+            other.execute("UPDATE sessions SET in_order = 1")
+        (damage,) = store.integrity()
+        assert "session 'lesson'" in damage.where
+        assert "order of its dates" in damage.problem
+    finally:
+        store.close()

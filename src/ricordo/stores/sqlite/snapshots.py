@@ -20,6 +20,7 @@ from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.database import make_private, open_examiner, translating
 
 PAGES_AT_ONCE = 1000
+UNORDERED = "is said to be in the order of its dates, but is not, so that what is past its time may stay"
 
 
 @contextmanager
@@ -61,18 +62,20 @@ def _unpacked(body: bytes) -> str:
 
 
 def integrity(path: Path, wait: float) -> Sequence[Damage]:
-    """What SQLite finds wrong with pages, indexes, constraints and references, and owners under a wrong key."""
+    """What SQLite finds wrong with pages, indexes, constraints and references, and what only this store keeps."""
     try:
         with closing(open_examiner(path, wait)) as reader, one_view(reader):
             found = Counter(text for (text,) in reader.execute("PRAGMA integrity_check(1000)") if text != "ok")
             dangling = reader.execute("PRAGMA foreign_key_check").fetchall()
             owners = misnamed(reader.execute("SELECT owner, tenant_id, user_id FROM owners"))
+            mixed = reader.execute(sql.WRONGLY_IN_ORDER).fetchall()
     except sqlite3.DatabaseError as error:
         return [Damage(str(path), f"cannot be read to the end ({error})")]
     return [
         *(Damage(str(path), text if times == 1 else f"{text} ({times} times)") for text, times in found.items()),
         *(Damage(f"table {table}, row {row}", f"belongs to nothing in {parent}") for table, row, parent, _ in dangling),
         *owners,
+        *(Damage(f"user {user!r}, session {session!r}", UNORDERED) for user, session in mixed),
     ]
 
 

@@ -136,6 +136,14 @@ UPDATE sessions SET in_order = NOT EXISTS (
 WHERE owner = :owner AND session_id = :session_id
 """
 
+WRONGLY_IN_ORDER = """
+SELECT DISTINCT user_id, session_id FROM (
+    SELECT owner, session_id, created_at < lag(created_at) OVER (PARTITION BY owner, session_id ORDER BY turn_number)
+    AS earlier FROM turns
+) JOIN sessions USING (owner, session_id) JOIN owners USING (owner)
+WHERE earlier AND in_order
+"""
+
 KEEP_RECEIPT = """
 INSERT INTO receipts (owner, session_id, turn_number, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (owner, session_id, turn_number) DO UPDATE SET body = excluded.body
