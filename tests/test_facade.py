@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
+from enum import Enum
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.errors import NotFoundError, SettingsError, ValidationError
+from ricordo.records import Owner
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.strategies import ids, metadata, refused_texts, texts
 
@@ -99,6 +101,31 @@ def test_an_unknown_or_invalid_session_id_starts_anew_without_error(session_id: 
     assert kept.sessions(user_id="anna") == []
     assert session.window().turns == ()
     assert session.add_turn("Domanda?", "Risposta.").turn_number == 1
+
+
+class Named(str, Enum):  # noqa: UP042 - the kind that writes itself as something else
+    """Ids as programs keep them: equal to their text, written as something else."""
+
+    ANNA = "anna"
+    LESSON = "lesson"
+    SCHOOL = "school"
+
+
+@pytest.mark.parametrize("enum_first", [True, False])
+def test_an_id_of_an_enumeration_is_the_id_it_is_equal_to(enum_first: bool) -> None:
+    """Tenant, user and session are found by their plain text whoever came first, so also after a restart."""
+    store = MemoryStore()
+    kinds = [(Named.SCHOOL, Named.ANNA, Named.LESSON), ("school", "anna", "lesson")]
+    for tenant_id, user_id, session_id in kinds if enum_first else kinds[::-1]:
+        kept = ricordo.Memory(store, ricordo.Settings(tenant_id=tenant_id))
+        kept.session(session_id, user_id=user_id).add_turn("q", "r", turn_id=Named.LESSON)
+        assert kept.resume(session_id, user_id=user_id).id == "lesson"
+        (turn,) = kept.session("lesson", user_id="anna").history()
+        assert (f"{turn.id}", [message.id for message in turn.messages]) == (
+            "lesson",
+            ["lesson:query", "lesson:response"],
+        )
+    assert Owner(Named.SCHOOL, "bruno").key == Owner("school", "bruno").key
 
 
 def test_another_users_session_id_starts_anew() -> None:

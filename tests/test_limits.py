@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from enum import Enum
 
 import numpy as np
 import pytest
@@ -71,6 +72,22 @@ def test_tool_calls_together_are_no_larger_than_a_text() -> None:
     assert len(check_tool_calls("tool_calls", [call] * 17, "assistant", Limits())) == 17
     with pytest.raises(ValidationError, match=r"^tool_calls: is larger than 1048576 bytes"):
         check_tool_calls("tool_calls", [call] * 18, "assistant", Limits())
+
+
+class Speaker(str, Enum):  # noqa: UP042 - the kind that does so
+    """Text that writes itself as something else."""
+
+    ANNA = "anna"
+
+
+def test_what_passes_is_plain_text() -> None:
+    """A text of a type of its own passes as what it is equal to: no key and no address is made of its other face."""
+    plain = [
+        check_id("user_id", Speaker.ANNA),
+        *check_ids("tags", [Speaker.ANNA]),
+        check_text("q", Speaker.ANNA, SMALL),
+    ]
+    assert [(type(each), f"{each}") for each in plain] == [(str, "anna")] * 3
 
 
 @given(value=strategies.texts())

@@ -41,7 +41,7 @@ def check_id(field: str, value: object) -> str:
     if not value.strip():
         raise ValidationError(field, "is blank; give at least one visible character")
     _check_characters(field, value)
-    return value
+    return _plain(value)
 
 
 def check_ids(field: str, values: Iterable[str]) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def check_text(field: str, value: object, limits: Limits, *, may_be_blank: bool 
     _check_characters(field, value)
     if len(value) * 4 > limits.text_bytes and len(value.encode()) > limits.text_bytes:
         raise ValidationError(field, f"is larger than {limits.text_bytes} bytes; shorten or split it")
-    return value
+    return _plain(value)
 
 
 def check_metadata(field: str, value: Mapping[str, Any] | None, limits: Limits) -> Json:
@@ -124,6 +124,11 @@ def check_time(field: str, value: object) -> datetime:
     if not EARLIEST <= value <= LATEST:
         raise ValidationError(field, "is outside the years 1 to 9999")
     return value.astimezone(UTC)
+
+
+def _plain(value: str) -> str:
+    """The text itself: a member of an enumeration, say, is equal to its text and writes itself as another."""
+    return value if type(value) is str else str.__str__(value)
 
 
 def _check_size(field: str, values: tuple[Any, ...], most: int) -> None:

@@ -110,8 +110,9 @@ class Memory:
         Whether it is new is told by comparing ids: `session.id != session_id`. While the store is away nobody
         can tell, and the id is taken at its word, so that a talk is not split in two.
         """
-        known = isinstance(session_id, str) and _readable(session_id) and self._has(self._owner(user_id), session_id)
-        return self.session(str(session_id) if known else None, user_id=user_id, agent_id=agent_id)
+        name = session_id if isinstance(session_id, str) and _readable(session_id) else None
+        known = name is not None and self._has(self._owner(user_id), name)
+        return self.session(name if known else None, user_id=user_id, agent_id=agent_id)
 
     def sessions(
         self,

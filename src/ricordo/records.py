@@ -43,7 +43,7 @@ class Owner:
 
 @lru_cache(maxsize=4_096)
 def _key_of(tenant_id: str, user_id: str) -> UUID:
-    return uuid5(_OWNERS, f"{len(tenant_id)}:{tenant_id}{user_id}")
+    return uuid5(_OWNERS, f"{len(tenant_id)}:" + tenant_id + user_id)  # what they are, however they write themselves
 
 
 def library_of(tenant_id: str) -> Owner:
