@@ -43,7 +43,7 @@ def allot(room: int, demands: Mapping[Section, int], settings: BudgetSettings) -
     room = max(room, 0) - safety
     wanted_first, wanted_rest = ({section: demands.get(section, 0) for section in each} for each in (FIRST, REST))
     first = min(sum(wanted_first.values()), room - min(sum(wanted_rest.values()), room // KEPT_FOR_REST))
-    weights = {section: getattr(settings, f"{section}_share") for section in (*FIRST, *REST)}
+    weights = {section: getattr(settings, f"{section}_share") for section in (*FIRST, *REST) if demands.get(section)}
     return {
         Section.SAFETY: safety,
         **share_out(first, wanted_first, weights),

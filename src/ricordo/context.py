@@ -17,6 +17,7 @@ from ricordo.receipt import ChatMessage, Receipt, ReceiptItem, digest, text_reci
 from ricordo.records import Chunk, Turn
 from ricordo.rendering import (
     NO_HISTORY,
+    SECTIONS,
     STANDALONE,
     SYSTEM_SECTIONS,
     USER_SECTIONS,
@@ -149,7 +150,7 @@ def assemble(
         around += counter.message_overhead
     fences = [cost_of_fences(sections, plain, look, counter) for sections in (SYSTEM_SECTIONS, USER_SECTIONS)]
     chat = _fit(as_chat, limit, around + sum(fences), budget, counter, cost_of_chat)
-    around = cost_of_fences(tuple(Section), as_prompt, look, counter)
+    around = cost_of_fences(SECTIONS, as_prompt, look, counter)
     prompt = _fit(as_prompt, limit, around, budget, counter, cost_of_prompt)
 
     system, user = chat.texts
@@ -277,13 +278,13 @@ def _items(
 ) -> tuple[ReceiptItem, ...]:
     """Every candidate with its fate, section by section, best first: what is kept is always the first ones."""
     items: list[ReceiptItem] = []
-    for section in Section:
-        parts = candidates[section].parts
+    for section in SECTIONS:
+        name, parts = section.value, candidates[section].parts
         in_prompt = len(prompt.kept[section])
         for rank, (part, fate) in enumerate(zip_longest(parts, chat.kept[section])):
             items.append(
                 ReceiptItem(
-                    section=section.value,
+                    section=name,
                     id=part.id,
                     tokens=(fate or part).tokens,
                     kept=fate is not None,
@@ -295,7 +296,7 @@ def _items(
         if section is Section.CHUNKS:
             most = len(material.chunks)
             items += [
-                ReceiptItem(section.value, chunk.id, 0, kept=False, reason=f"over the limit of {most} chunks")
+                ReceiptItem(name, chunk.id, 0, kept=False, reason=f"over the limit of {most} chunks")
                 for chunk in material.chunks_left_out
             ]
     return tuple(items)

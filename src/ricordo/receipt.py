@@ -92,16 +92,13 @@ def chat_message(message: Message) -> ChatMessage:
 
 def text_recipe(segments: Sequence[Segment]) -> list[Any]:
     """Segments of a text: literals stay, what stands in stored messages becomes an address."""
-    return [_address(segment) for segment in segments]
+    return [segment if isinstance(segment, str) else _address(segment) for segment in segments]
 
 
-def _address(segment: Segment) -> Any:
-    match segment:
-        case Line(message, label, characters, suffix):
-            return {"line": [message.id, label, characters, suffix]}
-        case Excerpt(message, label, start, end):
-            return {"excerpt": [message.id, label, start, end]}
-    return segment
+def _address(segment: Line | Excerpt) -> dict[str, Any]:
+    if isinstance(segment, Line):
+        return {"line": [segment.message.id, segment.label, segment.characters, segment.suffix]}
+    return {"excerpt": [segment.message.id, segment.label, segment.start, segment.end]}
 
 
 _UNSAID: tuple[object, ...] = (None, "", (), [])

@@ -20,6 +20,7 @@ from ricordo.sections import SEPARATOR, Candidates, Excerpt, Part, Segment, piec
 
 BREAK = "\n\n"
 
+SECTIONS = tuple(Section)
 SYSTEM_SECTIONS = (Section.SAFETY, Section.SYSTEM, Section.PROFILE, Section.SUMMARY)
 USER_SECTIONS = (Section.RECALLED, Section.CHUNKS, Section.QUESTION, Section.FORMAT)
 DATA_SECTIONS = (Section.SUMMARY, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
@@ -70,7 +71,7 @@ def heading(section: Section, locale: Locale) -> str:
 
 def look_for(candidates: Mapping[Section, Candidates], locale: Locale) -> Look:
     """The look of this request: the marker of its fence is made of what it fences and occurs nowhere in it."""
-    texts = [piece_text(part.piece) for section in Section for part in candidates[section].parts]
+    texts = [piece_text(part.piece) for section in SECTIONS for part in candidates[section].parts]
     word = marker(texts)
     return Look(locale, memory_words(locale), open_fence(word, locale.code), close_fence(word, locale.code))
 
@@ -91,7 +92,7 @@ def cost_of_fences(
 
 def one_text(kept: Kept, look: Look) -> Text:
     """Every section in one text."""
-    return _text(_blocks(tuple(Section), kept, look))
+    return _text(_blocks(SECTIONS, kept, look))
 
 
 def around_history(kept: Kept, look: Look) -> tuple[Text, Text]:

@@ -19,8 +19,9 @@ def antecedents(references: Sequence[Reference], focus: Focus, language: Languag
         if reference.person and focus.person is not None:
             found.append(focus.person)
         elif reference.noun:
-            same = [m for m in reversed(focus.seen) if stem(reference.noun) in m.phrase.stems]
-            found.extend(same[:1] or focus.centre[:1])
+            noun = stem(reference.noun)
+            same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])
+            found.extend(same)
         else:
             found.extend(_agreeing(reference, focus, language) or focus.centre[:1])
     # A topic that slipped in along the way is still about what the talk opened with.

@@ -74,7 +74,7 @@ def fold(text: str) -> str:
     plain = _CONTRACTED.sub("", plain.casefold())
     if _DRAWN_OUT.search(plain):
         plain = _DRAWN_OUT.sub(r"\1\1", _DRAWN_OUT_END.sub(r"\1", plain))
-    return _OTHER.sub(" ", plain).strip()
+    return _OTHER.sub(" ", plain.replace("_", " ")).strip()
 
 
 _QUOTES = str.maketrans("’‘`´“”«»„", "''''" + '"' * 5)
@@ -82,7 +82,7 @@ _UNSEEN = re.compile(rf"[\u0300-\u036f]|{HIDDEN}")
 _CONTRACTED = re.compile(r"'(?=(?:t|m|s|re|ve|d|ll)\b)")
 _DRAWN_OUT_END = re.compile(r"([a-z])\1{2,}\b")
 _DRAWN_OUT = re.compile(r"([a-z])\1{2,}")
-_OTHER = re.compile(r'(?:[^\w\s.!?;"+]|_|[^\S\n])+')
+_OTHER = re.compile(r'[^\w.!?;"+\n]+')
 _ENDS = ".!?;\n"
 _WORD = re.compile(r"[a-z0-9+]+")
 

@@ -246,10 +246,10 @@ def as_chunks(given: object, limits: Limits) -> tuple[Chunk, ...]:
                 pass
             case str():
                 chunk_id, text = own_id, each
-            case Mapping():
-                chunk_id, text = each.get("id", own_id), each.get("text", each.get("content"))
             case (chunk_id, text):
                 pass
+            case Mapping():
+                chunk_id, text = each.get("id", own_id), each.get("text", each.get("content"))
             case _:
                 raise ValidationError(
                     field, "expected a Chunk, a text, a pair (id, text) or a mapping with id and text"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from ricordo.followups.clarify import ClarificationKey, ClarificationStates, Option, Pending, answer, ask
 from ricordo.followups.focus import PastTurn
+from ricordo.followups.items import derive_items
+from ricordo.followups.parse import LONGEST_FOLLOW_UP
 from ricordo.followups.resolution import Resolved
 from ricordo.followups.resolve import resolve
 from ricordo.followups.standalone import Rewriter
@@ -57,6 +59,8 @@ def understand(
         if outcome.pending is not None:  # a name that two options share: asked again, and the time starts anew
             states.put(key_of(scope), outcome.pending)
             return Understanding(clarification=outcome.pending)
+    if len(question) > LONGEST_FOLLOW_UP:
+        return Understanding()
     turns = [
         turn
         for turn in tools.store.turns(scope.owner, scope.session_id, last=LOOKBACK + 1)
@@ -98,7 +102,8 @@ def key_of(scope: Scope) -> ClarificationKey:
 
 def past_turn(turn: Turn) -> PastTurn:
     """A stored turn as the rules read it."""
-    return PastTurn(turn.turn_number, turn.query, turn.response or "", turn.chunk_ids)
+    response, chunk_ids = turn.response or "", turn.chunk_ids
+    return PastTurn(turn.turn_number, turn.query, response, chunk_ids, derive_items(response, chunk_ids))
 
 
 def _chosen(option: Option) -> Resolved:
