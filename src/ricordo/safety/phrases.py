@@ -75,7 +75,7 @@ def load_phrases(path: str | Path) -> CrisisPhrases:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        raise SettingsError("crisis_phrases", f"{path} cannot be read: {error}") from error
+        raise SettingsError("crisis_file", f"{path} cannot be read: {error}") from error
     phrases = read_phrases(text, str(path))
     check_patterns(phrases, str(path))
     return phrases
@@ -94,7 +94,7 @@ def _check(pattern: str, where: str) -> None:
     try:
         compiled(pattern)
     except re.error as error:
-        raise SettingsError("crisis_phrases", f"{where}: {error}; mend the regular expression") from error
+        raise SettingsError("crisis_file", f"{where}: {error}; mend the regular expression") from error
 
 
 @cache
@@ -121,7 +121,7 @@ def read_phrases(text: str, name: str) -> CrisisPhrases:
             triggers=rf"\b(?:{'|'.join(sorted({re.escape(need) for rule in rules for need in rule.needs}))})\w*",
         )
     except (tomllib.TOMLDecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise SettingsError("crisis_phrases", f"{name}: {error}; see the shipped files for the form") from error
+        raise SettingsError("crisis_file", f"{name}: {error}; see the shipped files for the form") from error
 
 
 def _rule(data: Mapping[str, Any], words: Mapping[str, str]) -> CrisisRule:
