@@ -82,6 +82,13 @@ def test_window_is_what_a_prompt_takes(cli: Cli, talk: str) -> None:
     assert [turn["turn_number"] for turn in small["turns"]] == [2]
 
 
+def test_a_message_stays_on_its_line_in_a_pipe(cli: Cli) -> None:
+    """A compact message is one line, however long: nothing is broken where no terminal has a width."""
+    question = "why does dough rise " * 6
+    cli("add", question, "Yeast.", "-u", "anna")
+    assert any(question.strip() in line for line in cli("window", "-u", "anna").out.splitlines())
+
+
 def test_looking_leaves_no_file_behind(bare: Cli, tmp_path: Path) -> None:
     """A mistyped database name is not found, and no empty database appears there."""
     for command in (("stats",), ("sessions", "-u", "a"), ("verify",), ("cleanup",), ("erase", "a", "--yes")):

@@ -46,9 +46,12 @@ class Output:
             self.show(*shown_as)
 
     def show(self, *parts: RenderableType) -> None:
-        """Rich parts, one under the other; strings are plain text, never markup."""
+        """Rich parts, one under the other; strings are plain text, never markup, and keep their lines in a pipe."""
         for part in parts:
-            self._console.print(Text(part) if isinstance(part, str) else part)
+            if isinstance(part, str):
+                self._console.print(Text(part), soft_wrap=not self._console.is_terminal)
+            else:
+                self._console.print(part)
 
     def raw(self, text: str) -> None:
         """Text for a pipe, to the byte; on a terminal its control characters are made visible."""
