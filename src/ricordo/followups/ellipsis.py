@@ -31,8 +31,8 @@ def ellipsis(line: Line, language: Language) -> Reference | None:
         return _whole(line, 0.7)
     if _waits_for_topic(line, language):
         return _whole(line, 0.7)
-    headless = language.patterns["headless"].search(clause)
-    if headless is not None and count <= _HEADLESS_WORDS:
+    headless = language.patterns["headless"].search(clause) if count <= _HEADLESS_WORDS else None
+    if headless is not None:
         start, end = line.match_span(headless)
         return Reference("ellipsis", 0.65, start, end, line.original[start:end])
     unsorted = _unsorted(line, language)

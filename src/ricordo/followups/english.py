@@ -286,7 +286,7 @@ ENGLISH = Language(
         r"|said about)\b"
         r"|\b(?:going|go|coming|come|get|getting|getting|turning|jump|return|returning) back to\b"
         r"|\breturn(?:ing)? to\b"
-        r"|^(?:ok |so )?back to\b"
+        r"|\b^(?:ok |so )?back to\b"  # every way begins with a word, so that one look passes over other places
         r"|\bwe (?:just |were |have |ve |had |previously |already ){0,2}(?:talked|talking|discussed|spoke"
         r"|spoken|discussing|covered)"
         r"(?: about)?\b|\bmentioned (?:above|earlier|before)\b|\babove mentioned\b"

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-_APOSTROPHES = frozenset("'’‘`´ʼ")
+_TOKEN = re.compile(r"\w+|[^\w\s'’‘`´ʼ]")
 
 
 class Token(NamedTuple):
@@ -63,19 +62,21 @@ class Line:
 def read(text: str) -> Line:
     """Split a text into tokens; an apostrophe only separates words ("l'ultimo" is "l", "ultimo")."""
     tokens: list[Token] = []
-    for match in _TOKEN.finditer(text):
-        piece = match.group()
-        if piece in _APOSTROPHES:
-            continue
-        is_word = piece[0].isalnum() or piece[0] == "_"
-        tokens.append(Token(piece.lower(), match.start(), match.end(), piece[0].isupper(), is_word))
+    pieces: list[str] = []
     starts: list[int] = []
+    words: list[str] = []
     position = 0
-    for token in tokens:
+    for match in _TOKEN.finditer(text):
+        piece = match[0]
+        word, first = piece.lower(), piece[0]
+        is_word = first.isalnum() or first == "_"
+        tokens.append(Token(word, *match.span(), first.isupper(), is_word))
+        pieces.append(word)
         starts.append(position)
-        position += len(token.word) + 1
-    words = tuple(token.word for token in tokens if token.is_word)
-    return Line(text, tuple(tokens), " ".join(token.word for token in tokens), tuple(starts), words)
+        position += len(word) + 1
+        if is_word:
+            words.append(word)
+    return Line(text, tuple(tokens), " ".join(pieces), tuple(starts), tuple(words))
 
 
 def stem(word: str) -> str:

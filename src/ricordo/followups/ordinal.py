@@ -8,7 +8,7 @@ of exercises) are passed in as stems.
 from collections.abc import Iterator
 
 from ricordo.followups.language import Language, Words
-from ricordo.followups.line import Line, stem
+from ricordo.followups.line import Line, Token, stem
 from ricordo.followups.reference import Pick, Reference
 
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
@@ -51,7 +51,7 @@ def _rest(line: Line, language: Language, index: int) -> tuple[int, int, int] | 
 def _named(line: Line, language: Language, nouns: Words) -> Iterator[Reference]:
     taken = -1
     for index, token in enumerate(line.tokens):
-        if index <= taken or not _may_begin(token.word, language, nouns):
+        if index <= taken or not _may_begin(token, language, nouns):
             continue
         found = (
             _labelled(line, language, nouns, index)
@@ -68,8 +68,11 @@ def _named(line: Line, language: Language, nouns: Words) -> Iterator[Reference]:
             yield Reference("ordinal", confidence, start, end, line.original[start:end], pick=pick, noun=noun)
 
 
-def _may_begin(word: str, language: Language, nouns: Words) -> bool:
-    """Whether a place can begin here at all: most words are spared every further look."""
+def _may_begin(token: Token, language: Language, nouns: Words) -> bool:
+    """Whether a place can begin here at all: most words, and all marks but one, are spared every further look."""
+    word = token.word
+    if not token.is_word:
+        return word == "("
     return len(word) == 1 or word in language.place_words or word.isdecimal() or (bool(nouns) and stem(word) in nouns)
 
 
