@@ -1,6 +1,7 @@
 """Follow-ups through the whole memory: the use cases they were made for, and asking which one is meant."""
 
 import multiprocessing
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.followups.clarify import ClarificationKey
+from ricordo.followups.parse import LONGEST_FOLLOW_UP
+from ricordo.records import Owner, Turn
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.verbs.understand import LOOKBACK
 from talks import ThemedEmbedder, fill, memory, on_file
 
 KEY = ClarificationKey("default", "anna", "s")
@@ -132,6 +136,33 @@ def test_a_question_that_says_it_all_is_left_alone(language: str) -> None:
     context = session.context(question)
     assert (context.question, context.references, context.clarification) == (question, (), None)
     assert context.receipt.standalone == ""
+
+
+class ReadStore(MemoryStore):
+    """A store that tells how many turns were asked of it at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[int | None] = []
+
+    def turns(self, owner: Owner, session_id: str, *, last: int | None = None, **bounds: Any) -> Sequence[Turn]:
+        self.asked.append(last)
+        return super().turns(owner, session_id, last=last, **bounds)
+
+
+@LANGUAGES
+@pytest.mark.parametrize("longer", [False, True])
+def test_a_long_text_is_no_follow_up(language: str, longer: bool) -> None:
+    """A text too long to be a follow-up is taken as it stands, and only the window's turns are read for it."""
+    first, answer, question, *_ = POINT_TWO[language]
+    store = ReadStore()
+    session = memory(store, locale=language, recall_messages=0).session(user_id="anna")
+    session.add_turn(first, answer)
+    store.asked.clear()
+    text = question.ljust(LONGEST_FOLLOW_UP + longer, ".")
+    context = session.context(text)
+    assert (context.question == text, context.references == ()) == (longer, longer)
+    assert (LOOKBACK + 1 in store.asked) is not longer
 
 
 # Asking which one
