@@ -10,7 +10,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.errors import BudgetError, NotFoundError, ReceiptError, StoreError, StoreUnavailable, ValidationError
+from ricordo.errors import (
+    BudgetError,
+    DamageError,
+    NotFoundError,
+    ReceiptError,
+    StoreError,
+    StoreUnavailable,
+    ValidationError,
+)
 from ricordo.locales import ITALIAN
 from ricordo.records import canonical
 from ricordo.settings import BudgetSettings, Settings, WindowSettings
@@ -305,6 +313,21 @@ def test_the_chat_goes_on_without_its_database(said: list[tuple[str, str, str]],
     assert "materiale" in context.messages[-1]["content"]
     store.away = False
     assert session.context(question) == before
+
+
+def test_damage_to_what_is_known_of_a_person_leaves_the_history() -> None:
+    """Facts that cannot be read cost the profile, and the context says so; the recent turns are there."""
+
+    class Damaged(MemoryStore):
+        def people(self, *_: Any, **__: Any) -> Any:
+            raise DamageError("the fact f1 cannot be read back")
+
+    session = memory(store=Damaged()).session("s", user_id="anna")
+    session.add_turn("Che cos'è il lievito?", "Un fungo.")
+    context = session.context("E il sale?")
+    assert "Un fungo." in context.prompt
+    (note,) = context.receipt.degraded
+    assert note == "profile and summary are unavailable: the fact f1 cannot be read back"
 
 
 def test_what_fails_is_logged_with_its_place_and_without_the_words(caplog: pytest.LogCaptureFixture) -> None:

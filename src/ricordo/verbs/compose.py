@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from ricordo.context import Asked, Context, Material, Remembered, assemble
-from ricordo.errors import NotFoundError, RicordoError, StoreError, ValidationError
+from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.receipt import Receipt, from_stored, rebuild
 from ricordo.records import Chunk, Message, Turn, turn_id_of
@@ -140,7 +140,7 @@ def _known_and_window(tools: Tools, scope: Scope, question: str) -> tuple[Known,
     known = Known()
     try:
         known = tools.beyond.known(scope) if tools.beyond else known
-    except StoreError as error:
+    except StoreUnavailable as error:
         return known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     except Exception as error:
         known = Known(degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),))
