@@ -362,7 +362,7 @@ def test_tags_importance_and_feedback() -> None:
             call()
         assert refused.value.field == field
     for call in (lambda: session.topic("none"), lambda: one.merge("none")):
-        with pytest.raises(ricordo.NotFoundError):
+        with pytest.raises(ricordo.NotFoundError, match=r"topic 'none' does not exist in session 's'.*list the topics"):
             call()
     kept.close()
 
@@ -514,6 +514,27 @@ def test_topics_of_another_embedder_go_on(tmp_path: Path) -> None:
             assert {topic.embedder for topic in topics} == {f"deterministic-{dimensions}@1"}
             assert {dimensions_of(topic.centre) for topic in topics} == {dimensions}
             assert [topic.title for topic in topics] == ["gatto pelo fusa 1"]
+            assert kept.verify().damages == ()
+
+
+def test_topics_go_on_when_the_model_behind_a_name_changes_size(tmp_path: Path) -> None:
+    """A remote model may come back with other dimensions under the same name: centres are made anew, nothing raises."""
+
+    class Renamed(CountingEmbedder):
+        @property
+        def name(self) -> str:
+            return "remote:small@http://localhost/v1"
+
+    for dimensions, numbers in ((32, (1, 2, 3)), (96, (4, 5)), (32, (6,))):
+        with on_file(tmp_path / "r.db", embedder=Renamed(dimensions), locale="it") as kept:
+            session = kept.session("s", user_id="anna")
+            say(session, CATS, *numbers)
+            session.add_turn("continua", "certo")
+            topics = session.topics()
+            assert topics.degraded == ()
+            assert {dimensions_of(topic.centre) for topic in topics} == {dimensions}
+            assert [topic.title for topic in topics] == ["gatto pelo fusa 1"]
+            assert kept.search("gatto", user_id="anna").degraded == ()
             assert kept.verify().damages == ()
 
 

@@ -103,7 +103,8 @@ class SessionTopic:
     def _on(self, shelf: TopicShelf, topic_id: str) -> Topic:
         topic = shelf.topic(topic_id)
         if topic is None:
-            raise NotFoundError(f"topic {topic_id!r} does not exist in session {self._scope.session_id!r}")
+            session_id = self._scope.session_id
+            raise NotFoundError(f"topic {topic_id!r} does not exist in session {session_id!r}; list the topics")
         return topic
 
     def _change(self, change: Callable[[Topic], Topic]) -> Topic:

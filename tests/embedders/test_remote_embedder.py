@@ -79,8 +79,9 @@ def test_dimensions_are_learned_once_and_then_held(server: Server) -> None:
     remote.embed_query("hello")
     assert remote.dimensions == 4
     server.dimensions = 5
-    with pytest.raises(EmbedderError, match="5 dimensions where 4 were expected"):
+    with pytest.raises(EmbedderError, match=r"5 dimensions where 4 were expected.*start the program again"):
         remote.embed_query("hello")
+    assert embedder(server).embed_query("hello").shape == (5,)
 
 
 def test_passing_troubles_are_tried_again(server: Server) -> None:
@@ -105,6 +106,17 @@ def test_nonsense_is_an_error_with_the_address(server: Server, body: bytes) -> N
     server.body = body
     with pytest.raises(EmbedderError, match="embeddings endpoint"):
         embedder(server).embed_query("hello")
+
+
+@pytest.mark.parametrize("vector", ["[null, 1.0]", "[NaN, 1.0]", "[1e99, 1.0]", "[]"])
+def test_a_vector_without_numbers_is_refused(server: Server, vector: str) -> None:
+    """What cannot be compared is an error that names the endpoint, instead of a message that no meaning ever finds."""
+    server.body = b'{"data": [{"index": 0, "embedding": %s}]}' % vector.encode()
+    remote = embedder(server)
+    with pytest.raises(EmbedderError, match=r"embeddings endpoint .* not finite numbers.*check the model"):
+        remote.embed_query("hello")
+    server.body = None
+    assert remote.embed_query("hello").shape == (4,)
 
 
 def test_an_absent_server_is_an_error_that_names_the_remedy() -> None:

@@ -84,17 +84,20 @@ class RemoteEmbedder:
         answer = self._post(body, endpoint or self._endpoint)
         try:
             items = sorted(answer["data"], key=lambda item: int(item["index"]))
-            rows = np.asarray([item["embedding"] for item in items], dtype=np.float32)
+            with np.errstate(over="ignore"):  # what is too large is infinite then, and refused
+                rows = np.asarray([item["embedding"] for item in items], dtype=np.float32)
         except (KeyError, TypeError, ValueError) as cause:
             raise EmbedderError(f"{self._where()} did not answer with embeddings ({cause!r})") from cause
         if rows.ndim != 2 or len(rows) != len(texts):
             raise EmbedderError(f"{self._where()} gave {len(rows)} vectors for {len(texts)} texts")
+        if not rows.size or not np.isfinite(rows).all():  # a null is read as not-a-number
+            raise EmbedderError(f"{self._where()} gave vectors that are not finite numbers: check the model there")
         if self._dimensions is None:
             self._dimensions = int(rows.shape[1])
         if rows.shape[1] != self._dimensions:
             raise EmbedderError(
                 f"{self._where()} gave {rows.shape[1]} dimensions where {self._dimensions} were expected: "
-                "the model behind it changed; choose the embedder anew so that everything is embedded again"
+                "the model behind it changed; start the program again, and everything is embedded anew"
             )
         return unit_rows(rows)
 

@@ -27,6 +27,7 @@ from ricordo.topics.joining import (
 from ricordo.topics.shelf import TopicChange, TopicShelf
 from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, scale_for
 from ricordo.topics.topic import Topic
+from ricordo.topics.vectors import dimensions_of
 from ricordo.verbs.compaction import (
     bring_back,
     change_topic,
@@ -145,8 +146,12 @@ def _begin(
 
 
 def _recentre(walk: _Pass, indexes: Indexes) -> None:
-    """Topics whose centre another embedder made get one in this embedder's space, from what is noted of them."""
-    strangers = [topic for topic in walk.topics.values() if topic.embedder != walk.embedder]
+    """Topics whose centre another embedder made get one in this embedder's space, from what is noted of them.
+
+    The model behind a remote one may have changed under its name: that shows in the size.
+    """
+    here = walk.embedder, indexes.embedder.dimensions
+    strangers = [topic for topic in walk.topics.values() if (topic.embedder, dimensions_of(topic.centre)) != here]
     if not strangers:
         return
     centres = indexes.embedder.embed_passages([f"{topic.title} {topic.summary or ''}".strip() for topic in strangers])
