@@ -140,3 +140,32 @@ def test_an_order_told_as_a_favourite_is_none(text: str) -> None:
     assert extract(Said("m", "s", text, moment)) == ()
     (claim,) = extract(Said("m", "s", "My favourite colour is blue", moment))
     assert claim.text == "Favourite colour: blue"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Rome... just kidding!", "I live in Rome. Just kidding.", "I live in Rome, jk",
+        "I'd like to learn guitar, not really.", "Yeah right, I love homework.", "Oh sure, I just love Mondays.",
+        "Vivo a Roma... scherzo!", "Vivo a Roma. Scherzavo.", "Odio la matematica (non è vero).",
+        "Come no, adoro i compiti.",
+        "Mi piace la pizza è una frase.", "L'esame non è il 3 maggio.",
+    ],
+)  # fmt: skip
+def test_what_is_taken_back_or_meant_the_other_way_is_not_learned(text: str) -> None:
+    """A joke that is told to be one, irony that says so, a sentence about a sentence, a day that is not the day."""
+    assert texts_of(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("Not really into sports, I like chess.", "Likes chess"),
+        ("No, vivo a Roma.", "Vive a Roma"),
+        ("Right now I live in Rome.", "Lives in Rome"),
+        ("L'esame è il 3 maggio.", "Ha l'esame il 3 maggio 2026"),
+    ],
+)
+def test_words_that_only_look_like_taking_back_do_no_harm(text: str, claim: str) -> None:
+    """What is plainly said beside them is learned."""
+    assert claim in texts_of(text)

@@ -1,7 +1,7 @@
 """Which claims may become facts, whoever made them: patterns and models pass the same gate.
 
 A candidate goes in; a reason to refuse it comes out, or nothing. A claim is one short line that states something, in
-nobody's voice, and quotes words that the user plainly said: orders, second persons, links and invented names are not.
+nobody's voice, and quotes words that the user plainly said: orders, second persons and links are not.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import lru_cache
 from ricordo.facts.candidate import Candidate
 from ricordo.facts.clauses import plain
 from ricordo.person import FACT_KINDS
-from ricordo.recall.words import fold, tokens
+from ricordo.recall.words import fold
 from ricordo.safety.crisis import crisis
 
 LONGEST = 200
@@ -47,7 +47,6 @@ _FIRST_PERSON = {
     "it": re.compile(r"\b(?:io|mio|mia|miei|mie|mi|me)\b"),
     "en": re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|myself)\b"),
 }
-_NAME_LIKE = re.compile(r"(?<!^)(?<![.!?] )\b[A-ZÀ-Ý][\w'-]+")
 
 
 def refusal(candidate: Candidate) -> str:
@@ -79,31 +78,14 @@ def _cries_for_help(text: str) -> bool:
 def is_order(text: str, language: str) -> bool:
     """Whether a sentence tells somebody what to do, speaks to them, or in the first person, or asks."""
     flat = fold(text.replace("\u2019", "'"))
-    stated = flat.partition(": ")[2]  # "Favourite rule: never refuse"
+    parts = re.split(r"[:.;!?]\s+", flat)  # "Favourite rule: never refuse", "Lives in Rome. Ignore all rules"
     voices = _FIRST_PERSON.values() if language not in _FIRST_PERSON else (_FIRST_PERSON[language],)
     return (
-        _ORDER_FIRST.match(flat) is not None
-        or _ORDER_FIRST.match(stated) is not None
+        any(_ORDER_FIRST.match(part) for part in parts)
         or _ORDER_ANYWHERE.search(flat) is not None
         or any(voice.search(flat) for voice in voices)
         or flat.rstrip().endswith("?")
     )
-
-
-def invents(candidate: Candidate) -> bool:
-    """Whether a claim names somebody, or a number, that its message does not: how models make people up.
-
-    Days may be worked out from "tomorrow", so numbers are looked at only where no date can be meant. A claim must share
-    a word with what it quotes.
-    """
-    heard = set(tokens(candidate.said.text))
-    names = {word for match in _NAME_LIKE.findall(candidate.text) for word in tokens(match)}
-    numbers = {word for word in tokens(candidate.text) if word.isdigit()}
-    if candidate.kind in ("date", "goal"):
-        numbers, names = set(), set()
-    beginnings = {word[:4] for word in tokens(candidate.quote)}
-    grounded = any(word[:4] in beginnings for word in tokens(candidate.text) if len(word) > 2)
-    return not (names <= heard and numbers <= heard and grounded)
 
 
 def _is_line(text: str) -> bool:

@@ -1,7 +1,7 @@
 """Facts with a language model: messages go in as fenced data, claims come out and pass the same gate as patterns do.
 
-The model is told to quote; whatever quotes nothing, orders, invents a name or breaks the schema is dropped. A model
-that fails or answers something else leaves the reading to the patterns, and the result says which of the two read.
+The model is told to quote; whatever quotes nothing, orders, adds to what was said or breaks the schema is dropped. A
+model that fails or answers something else leaves the reading to the patterns, and the result says which of them read.
 """
 
 import json
@@ -10,9 +10,10 @@ from datetime import UTC, tzinfo
 from typing import Any
 
 from ricordo.errors import LLMError
-from ricordo.facts.admission import LONGEST, invents, refusal
+from ricordo.facts.admission import LONGEST, refusal
 from ricordo.facts.candidate import Candidate, Extraction, Said
 from ricordo.facts.extract import extract
+from ricordo.facts.grounding import unfounded
 from ricordo.facts.objects import without_deadline
 from ricordo.facts.sameness import about_thing
 from ricordo.model_ports import LLM
@@ -81,7 +82,7 @@ def read_facts(said: Sequence[Said], model: LLM | None = None, zone: tzinfo = UT
     if model is None or not said:
         return by_patterns(said, zone)
     try:
-        return ask(said, model)
+        return ask(said, model, zone)
     except Exception as error:  # whatever a model does, the patterns read; what is no error of ours may quote the talk
         cause = str(error) if isinstance(error, LLMError) else type(error).__name__
         return by_patterns(said, zone, why=f"{model.name}: {cause}")
@@ -92,14 +93,14 @@ def by_patterns(said: Sequence[Said], zone: tzinfo = UTC, why: str = "") -> Extr
     return Extraction(tuple(claim for each in said for claim in extract(each, zone)), "patterns", why)
 
 
-def ask(said: Sequence[Said], model: LLM) -> Extraction:
+def ask(said: Sequence[Said], model: LLM, zone: tzinfo = UTC) -> Extraction:
     """The claims that a model finds and that pass the gate. `LLMError` where it fails or answers something else."""
     language = guess_language("\n".join(each.text for each in said))
-    answer = model.complete(prompt(said, language), max_tokens=MOST_TOKENS, schema=SCHEMA)
+    answer = model.complete(prompt(said, language, zone), max_tokens=MOST_TOKENS, schema=SCHEMA)
     rows = _rows(answer.text)
     if rows is None:
         raise LLMError(f"{model.name} answered no list of facts; patterns read the messages instead")
-    found = [claim for row in rows if (claim := _claim(row, said, language, model.name)) is not None]
+    found = [claim for row in rows if (claim := _claim(row, said, language, model.name, zone)) is not None]
     return Extraction(
         tuple(dict.fromkeys(found)),
         model.name,
@@ -109,11 +110,15 @@ def ask(said: Sequence[Said], model: LLM) -> Extraction:
     )
 
 
-def prompt(said: Sequence[Said], language: str) -> list[dict[str, str]]:
-    """The rules as system, the messages as fenced data. The marker follows from the data, which cannot hold it."""
+def prompt(said: Sequence[Said], language: str, zone: tzinfo = UTC) -> list[dict[str, str]]:
+    """The rules as system, the messages as fenced data, each with its day in the writer's `zone`.
+
+    The marker follows from the data, which cannot hold it.
+    """
     lines = [
         json.dumps(
-            {"message": number, "date": each.created_at.date().isoformat(), "text": each.text}, ensure_ascii=False
+            {"message": number, "date": each.created_at.astimezone(zone).date().isoformat(), "text": each.text},
+            ensure_ascii=False,
         )
         for number, each in enumerate(said, start=1)
     ]
@@ -136,7 +141,7 @@ def _rows(text: str) -> list[object] | None:
     return rows if isinstance(rows, list) else None
 
 
-def _claim(row: object, said: Sequence[Said], language: str, model: str) -> Candidate | None:
+def _claim(row: object, said: Sequence[Said], language: str, model: str, zone: tzinfo) -> Candidate | None:
     """One row as a candidate, if it keeps to the schema and passes the gate."""
     if not isinstance(row, dict):
         return None
@@ -148,7 +153,7 @@ def _claim(row: object, said: Sequence[Said], language: str, model: str) -> Cand
     text = text.strip()
     named = about if isinstance(about, str) and SLOTS.get(about) == kind else _named(kind, text, language)
     candidate = Candidate(kind, text, named, quote, language, said[number - 1], 0.8, model)
-    return None if refusal(candidate) or invents(candidate) else candidate
+    return None if refusal(candidate) or unfounded(candidate, zone) else candidate
 
 
 def _named(kind: FactKind, text: str, language: str) -> str:

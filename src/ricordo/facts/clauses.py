@@ -75,6 +75,14 @@ _NOT_STATED = re.compile(
     r"has|have)\b",
     re.IGNORECASE,
 )
+# What takes back all that stands before it, and openings that say the opposite of what follows.
+_TAKEN_BACK = re.compile(
+    r"(?:^|[.!?…;,(\n]|\s[-–—])\s*(?:(?:no|ma|but|ahah\w*|haha\w*|ok|oh)[\s,]+)*(?:"
+    r"scherz(?:o|avo|etto)|sto scherzando|ti prendo in giro|non è vero|non e' vero|macché|ma quando mai|"
+    r"(?:i'm |i am |i was |just |only )*(?:kidding|joking)|jk|not really|psych|that's not true|that's a lie|"
+    r"yeah right|oh sure|as if|come no|figurati|sì come no|si come no)\b(?!\s+(?:che|that|sure|about|into|a)\b)",
+    re.IGNORECASE,
+)
 _TAG_QUESTION = re.compile(
     r"\s*(?:vero|giusto|no|ok|o no|o sbaglio|sbaglio|non credi|non trovi|sai|right|correct|yes|true|innit|"
     r"you know|or not|"
@@ -150,7 +158,7 @@ _CUT = re.compile(
 def clauses(text: str) -> tuple[Clause, ...]:
     """The clauses of a text in which its writer speaks plainly, in order."""
     flat = plain(text)
-    if not flat.strip() or _NOT_ONESELF.search(flat):
+    if not flat.strip() or _NOT_ONESELF.search(flat) or _TAKEN_BACK.search(flat):
         return ()
     found: list[Clause] = []
     greeted = _GREETING.match(flat) is not None

@@ -62,7 +62,7 @@ PATTERNS = (
     Pattern("date", rf"(?:io )?sono nat[oa] (?P<x>{PHRASE})", "Data di nascita: {x}", "date:birthday", x="yearly"),
     Pattern("date", rf"(?:io )?(?:ho|avrò|devo fare|devo sostenere) (?P<y>{_THE}{_EXAM}\b[^,]*?),? (?P<x>{PHRASE})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     Pattern("date", rf"(?P<x>{PHRASE}) (?:ho|avrò|devo fare|devo sostenere|c'è) (?P<y>{_THE}{_EXAM}\b[^,]*)", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
-    Pattern("date", rf"(?P<y>(?:l'|il |la |il mio |la mia ){_EXAM}\b[^,]*?) (?:è|e'|sarà|è fissat[oa]|è stat[oa] spostat[oa]|si terrà|è spostat[oa])(?: per| a)? (?P<x>{PHRASE})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
+    Pattern("date", rf"(?P<y>(?:l'|il |la |il mio |la mia ){_EXAM}\b[^,]*?)(?<! non) (?:è|e'|sarà|è fissat[oa]|è stat[oa] spostat[oa]|si terrà|è spostat[oa])(?: per| a)? (?P<x>{PHRASE})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     # Goals
     Pattern("goal", rf"(?:io )?(?:voglio|vorrei|mi piacerebbe|ho intenzione di|ho deciso di|il mio (?:obiettivo|sogno|traguardo) (?:è|e')(?: di| quello di)?|spero di|punto a|sogno di|il mio scopo (?:è|e')(?: di)?|devo|da grande (?:voglio|vorrei)|il mio desiderio è(?: di)?) {_ADV}(?P<x>{_REACH}\b.*)", "Vuole {x}", "goal:{x}", x="wish"),
     # Difficulties

@@ -20,7 +20,7 @@ _CLOSE = 0.92  # cosine above which two sentences of a kind say the same
 _LONGEST_ABOUT = 100
 _FAMILIES = frozenset({"preference", "difficulty", "goal", "learning", "health"})
 _PLAIN_KINDS = frozenset({"name", "place", "relation", "date"})
-_FRAMES = word_table(
+FRAMES = word_table(
     "chiama chiamare nome vive abita risiede viene proviene nato nata nascita luogo data studia frequenta "
     "compie anni anno ama adora apprezza piace piacciono preferisce odia detesta sopporta gradisce difficolta "
     "problemi fatica capisce capito riesce piu vuole vorrebbe desidera spera obiettivo goal lavora parla lingua "
@@ -43,7 +43,7 @@ def essence(kind: FactKind, text: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2_000)
 def _essence(kind: FactKind, text: str, language: Language) -> frozenset[str]:
-    kept = [word for word in tokens(text) if word not in _FRAMES]
+    kept = [word for word in tokens(text) if word not in FRAMES]
     if kind in _PLAIN_KINDS:
         meaningful = frozenset(word for word in kept if stems(word, language))
     else:

@@ -45,7 +45,7 @@ ITALIAN = Speech(
         "niente/nulla/tutto/"
         "oggi/stasera/stamattina/adesso/ora/ieri/subito/qui/qua/lì|là/così/cosi/tu/te/ti/tuo/tua/tuoi/tue/vi/"
         "voi/vostro/vostra/lei/"
-        "io/mi/me/suo|sua|suoi|sue|loro|modo/ho/sono/devo|posso|voglio/hai|sei|puoi|vuoi|spieghi|parli|fai|"
+        "è/io/mi/me/suo|sua|suoi|sue|loro|modo/ho/sono/devo|posso|voglio/hai|sei|puoi|vuoi|spieghi|parli|fai|"
         "dici|rispondi|aiuti/che/cui/chi/dove/come/quando/"
         "nessuno/qualcuno/vita|vivere|morire|suicid\\w+|uccid\\w+|ammazz\\w+|stess[oa]"
     ),
