@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -173,3 +174,69 @@ def test_what_is_no_message_is_told(tmp_path: Path, form: str) -> None:
         (problem,) = report.problems
         assert problem.kind == "damaged"
         assert "message" in problem.place
+
+
+@pytest.mark.parametrize("packed", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_part_of_an_archive_that_does_not_unpack_is_told(tmp_path: Path, packed: int) -> None:
+    """However an archive is packed, a part that was damaged on its way is a problem and the next part goes in."""
+    file = tmp_path / "export.zip"
+    with zipfile.ZipFile(file, "w", packed) as archive:
+        archive.writestr("conversations-000.json", json.dumps([chatgpt_talk(f"c{n}") for n in range(50)]))
+        archive.writestr("conversations-001.json", json.dumps([chatgpt_talk("sound")]))
+    whole = bytearray(file.read_bytes())
+    whole[100:106] = bytes(byte ^ 0xFF for byte in whole[100:106])
+    file.write_bytes(whole)
+    with memory() as found:
+        report = bring(found, file)
+    assert report.turns_added == 2
+    assert [problem.place for problem in report.problems] == ["conversations-000.json"]
+
+
+def test_a_part_whose_name_is_no_text_is_told(tmp_path: Path) -> None:
+    """A name in an archive that is not the text it claims to be is a problem of that part."""
+    file = tmp_path / "export.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("conversations-é.json", json.dumps([chatgpt_talk()]))
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace("é".encode(), b"\xff\xff", 1))  # beside its content; the list at the end is sound
+    with memory() as found:
+        report = bring(found, file)
+    assert (report.turns_added, report.problem_count) == (0, {"damaged": 1})
+
+
+def test_a_session_whose_name_is_no_text_comes_like_the_others(tmp_path: Path) -> None:
+    """Bytes that are no text in the name of a session are mended there and do not stop what follows."""
+    file = agents_database(tmp_path / "agents.db")
+    with memory() as found:
+        sound = bring(found, file, dry_run=True)
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute(
+                "INSERT INTO agent_messages (session_id, message_data) VALUES (CAST(x'00ff' AS TEXT), ?)",
+                (json.dumps({"role": "user", "content": "Ciao"}),),
+            )
+        report = bring(found, file)
+    assert report.sessions_added == sound.sessions_added + 1
+    assert "damaged" not in report.problem_count
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps([chatgpt_talk("c\ud800"), chatgpt_talk("sound")]).encode(),
+        json.dumps(
+            {"store": {name: [{"role": "user", "content": "Ciao"}] for name in ("Andrè", "Bruno")}}, ensure_ascii=False
+        ).encode("latin-1"),
+        json.dumps([{"memory": "Sails.", "user_id": name, "id": name} for name in ("\udcff", "bruno")]).encode(),
+    ],
+    ids=["chatgpt", "llamaindex", "mem0"],
+)
+def test_an_id_that_is_no_text_names_a_session_all_the_same(tmp_path: Path, content: bytes) -> None:
+    """An id over there may hold bytes of another encoding: its talk comes in, once, and so does the next."""
+    file = tmp_path / "export.json"
+    file.write_bytes(content)
+    with memory() as found:
+        report, again = bring(found, file), bring(found, file)
+    assert report.sessions_added == 2
+    assert "mended" in report.problem_count
+    assert "damaged" not in report.problem_count
+    assert (again.turns_added, again.turns_known) == (0, report.turns_added)

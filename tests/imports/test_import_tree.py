@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.imports.tree import branches, nearest, without
+from ricordo.imports.tree import MOST_SHARED, branches, nearest, without
 
 NODES = st.integers(0, 12).map(str)
 ANY_GRAPH = st.dictionaries(NODES, st.none() | NODES, max_size=12)
@@ -67,3 +67,15 @@ def test_hidden_messages_leave_the_others_in_their_order(parents: dict[str, str 
     assert set(left) == set(parents) - hidden
     for node, above in left.items():
         assert above == nearest(parents, parents[node], lambda each: each in hidden)
+
+
+@given(st.integers(1, 400), st.booleans())
+def test_branches_of_one_endless_turn_grow_with_the_tree(length: int, current: bool) -> None:
+    """However many branches leave one turn, all paths together are a few times the tree and not its square."""
+    parents: dict[str, str | None] = {}
+    for n in range(length):
+        parents[f"step {n}"] = f"step {n - 1}" if n else None
+        parents[f"leaf {n}"] = f"step {n}"
+    paths = branches(parents, f"step {length - 1}" if current else None, lambda node: False)
+    assert {node for path in paths for node in path} == set(parents)
+    assert sum(map(len, paths)) <= (1 + MOST_SHARED) * len(parents)

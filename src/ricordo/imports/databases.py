@@ -145,10 +145,17 @@ def _sessions(
             elif found:
                 left = f"the conversation ends after {MOST_MESSAGES} messages; this one is left out"
                 yield Problem(f"{place}, row {number}", left, "left out")
-        dates = database.execute(_DATES, (session,)).fetchone() if dated else None
-        first, last = dates or (None, None)
+        first, last = _dates(database, session) if dated else (None, None)
         key = identifier(session) or f"{name}#unnamed"
         yield Conversation(key, place, (tuple(path),), None, moment(first), moment(last), metadata={"key": key})
+
+
+def _dates(database: sqlite3.Connection, session: Any) -> tuple[Any, Any]:
+    """When a session began and was last used over there; one whose name is no text cannot be asked for."""
+    try:
+        return database.execute(_DATES, (session,)).fetchone() or (None, None)
+    except UnicodeEncodeError:
+        return None, None
 
 
 def _count(database: sqlite3.Connection, query: str) -> int:

@@ -37,12 +37,17 @@ class Terms:
 
 def session_id_of(form: str, conversation_id: str, *branch: str) -> str:
     """The id of the session that a conversation becomes, or one of its branches."""
-    return str(uuid5(_IDS, canonical(["session", form, conversation_id, *branch])))
+    return _derived("session", form, conversation_id, *branch)
 
 
 def turn_id_of(form: str, conversation_id: str, *parts: str) -> str:
     """The id of the turn that some messages make."""
-    return str(uuid5(_IDS, canonical(["turn", form, conversation_id, *parts])))
+    return _derived("turn", form, conversation_id, *parts)
+
+
+def _derived(*parts: str) -> str:
+    """One id for the same names; what is no character in them has to be named too."""
+    return str(uuid5(_IDS, canonical(parts).encode(errors="backslashreplace").decode()))
 
 
 def documents(conversation: Conversation, terms: Terms) -> Iterator[Imported | Problem]:

@@ -145,8 +145,8 @@ def _member(path: Path, member: zipfile.ZipInfo) -> Part:
     return Part(_base(member), member.file_size, opened)
 
 
-# What reading a part may meet: a disk that fails, an archive that lies, bytes that do not unpack.
-FAILURES = (OSError, zipfile.BadZipFile, zlib.error, EOFError, Swollen, NotImplementedError, RuntimeError)
+# What reading a part may meet: a disk that fails, an archive that lies, bytes that do not unpack, a name that is none.
+FAILURES = (OSError, zipfile.BadZipFile, zlib.error, EOFError, Swollen, NotImplementedError, RuntimeError, UnicodeError)
 
 
 class _Bounded(io.RawIOBase):
@@ -159,7 +159,10 @@ class _Bounded(io.RawIOBase):
         return True
 
     def readinto(self, target: "bytearray | memoryview[int]") -> int:  # type: ignore[override]
-        read = self._packed.read(len(target))
+        try:
+            read = self._packed.read(len(target))
+        except Exception as error:  # each way of packing has errors of its own, and not every Python has every way
+            raise zipfile.BadZipFile(f"it does not unpack: {error}") from error
         self._left -= len(read)
         if self._left < 0:
             raise Swollen("unpacks to far more than such a file should hold; it is not read")

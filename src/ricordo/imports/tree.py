@@ -8,6 +8,7 @@ circle.
 from collections.abc import Callable, Iterable, Mapping
 
 Parents = Mapping[str, str | None]
+MOST_SHARED = 4  # times the messages of a tree, that its branches take along of each other; people's trees take less
 
 
 def branches(parents: Parents, current: str | None, opens_turn: Callable[[str], bool]) -> list[list[str]]:
@@ -20,10 +21,12 @@ def branches(parents: Parents, current: str | None, opens_turn: Callable[[str], 
     ends = [*([current] if current in parents else []), *reversed(leaves)]
     taken: set[str] = set()
     paths = []
+    left = MOST_SHARED * len(parents)  # or a turn without end, left at every step, would be its own square
     # After the leaves come nodes that none of them leads to: those of a circle.
     for end in _each(ends, reversed(list(parents))):
         if end is not None and end not in taken:
-            path = _climb(end, parents, taken, opens_turn)
+            path = _climb(end, parents, taken, opens_turn, left)
+            left -= sum(node in taken for node in path)
             taken.update(path)
             paths.append(path)
     return paths
@@ -60,14 +63,19 @@ def nearest(parents: Parents, node: str | None, hidden: Callable[[str], bool]) -
     return None
 
 
-def _climb(end: str, parents: Parents, taken: set[str], opens_turn: Callable[[str], bool]) -> list[str]:
+def _climb(
+    end: str, parents: Parents, taken: set[str], opens_turn: Callable[[str], bool], most_shared: int
+) -> list[str]:
     """From an end up to the root, or into what is taken as far as the turn reaches; returned from the top down."""
     path: list[str] = []
+    shared = 0
     passed: set[str] = set()
     node: str | None = end
     while node is not None and node in parents and node not in passed:
-        if node in taken and opens_turn(path[-1]):
-            break
+        if node in taken:
+            if opens_turn(path[-1]) or shared == most_shared:
+                break
+            shared += 1
         passed.add(node)
         path.append(node)
         node = parents[node]
