@@ -75,6 +75,10 @@ class OwnerIndex:
     def __contains__(self, message_id: object) -> bool:
         return message_id in self._row_of
 
+    def rows_of(self, message_ids: Iterable[str]) -> list[int]:
+        """The rows of those messages that are known."""
+        return [self._row_of[message_id] for message_id in message_ids if message_id in self._row_of]
+
     def add(self, rows: Iterable[Row]) -> None:
         """Take in messages; one that is known already only gains the vector it lacked."""
         with self.lock:

@@ -32,7 +32,8 @@ class Question:
 class Filters:
     """What a hit must satisfy; None lets everything pass. `after` is included, `before` is not.
 
-    A message has the tags of its session and those of its topic; `topic_tags` says what those are now.
+    A message has the tags of its session and those of its topic; `topic_tags` says what those are now. `without` are
+    the ids of messages that are kept out.
     """
 
     session_id: str | None = None
@@ -43,6 +44,7 @@ class Filters:
     before: datetime | None = None
     tags: frozenset[str] = frozenset()
     topic_tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,8 @@ def _allowed(index: OwnerIndex, filters: Filters) -> NDArray[np.bool_]:
     ):
         if wanted is not None:
             allowed &= book.among([wanted])
+    if filters.without:
+        allowed[index.rows_of(filters.without)] = False
     if filters.after is not None:
         allowed &= index.times >= filters.after.timestamp()
     if filters.before is not None:

@@ -103,17 +103,15 @@ def recall_in_passing(
         _, failure = _question_vector(indexes, scope.owner, wanted_text, hurry=True)
     progress = indexes.catch_up(scope.owner, asked.marks, most=IN_PASSING)
     shown = {turn.id for turn in asked.known}
-    room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
-    wanted = Search(wanted_text, room)
-
     away = quarantined(tools, scope.owner)
+    room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
+    wanted = Search(wanted_text, room, Filters(without=away))  # what is kept out takes no place
 
     def worth_reading(found: Ranked) -> bool:
-        if found.message_id in away or turn_id_of(found.message_id) in shown:
-            return False
-        return speaks(found, indexes.embedder.name)
+        return turn_id_of(found.message_id) not in shown and speaks(found, indexes.embedder.name)
 
-    hits = ranked(tools, indexes, scope.owner, wanted, failure, worth_reading, enough=limit + 1, hurry=True)
+    notes = failure + _damaged(indexes, scope.owner, wanted.filters)
+    hits = ranked(tools, indexes, scope.owner, wanted, notes, worth_reading, enough=limit + 1, hurry=True)
     others = [hit for hit in hits if not _is_asked_now(hit, scope, asked.question, tools)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
     return tuple(_remembered(hit, tools) for hit in others[:limit]), unread + hits.degraded
@@ -141,17 +139,31 @@ def ranked(
     if index.has_vector.any():
         vector, failure = _question_vector(indexes, owner, wanted.query, hurry=hurry)
     question = Question(wanted.query, tools.clock.now(), vector)
-    found = rank(index, question, filters=wanted.filters, limit=wanted.limit)
+    room = wanted.limit
+    while True:
+        found = rank(index, question, filters=wanted.filters, limit=room)
+        promising = [each for each in found if worth_reading(each)]
+        hits, damaged = _read(tools, indexes, owner, wanted.filters, promising, enough)
+        if enough or len(hits) >= wanted.limit or len(found) < room:
+            break
+        room *= 2  # some of them cannot be shown: others take their place
+    said = dict.fromkeys((*notes, *failure, *damaged))
+    return Hits(hits[: enough or wanted.limit], embedder=indexes.embedder.name, degraded=tuple(said))
+
+
+def _read(
+    tools: Tools, indexes: Indexes, owner: Owner, filters: Filters, promising: Sequence[Ranked], enough: int | None
+) -> tuple[list[Hit], list[str]]:
+    """The words of what was found, as far as they may be shown, and which blocks some of them are lost with."""
     hits: list[Hit] = []
     damaged: list[str] = []
-    promising = [each for each in found if worth_reading(each)]
     step = enough or max(1, len(promising))
     for start in range(0, len(promising), step):
         some = promising[start : start + step]
         turns = {turn.id: turn for turn in tools.store.turns_by_id(owner, [turn_id_of(e.message_id) for e in some])}
         for each in some:
             turn = turns.get(turn_id_of(each.message_id))
-            if turn is None or wanted.filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
+            if turn is None or filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
                 continue
             if turn.damage:
                 damaged.append(turn.damage)
@@ -162,8 +174,7 @@ def ranked(
                 hits.append(Hit(each.message_id, each.score, each.reasons, message, *place))
         if len(hits) >= step:
             break
-    said = dict.fromkeys((*notes, *failure, *damaged))
-    return Hits(hits[:enough], embedder=indexes.embedder.name, degraded=tuple(said))
+    return hits, damaged
 
 
 def _question_vector(
