@@ -234,3 +234,30 @@ def test_slow_model_holds_nobody() -> None:
     gate.set()
     asking.join(10)
     assert len(made) == 1
+
+
+def test_what_a_model_makes_up_is_left_out() -> None:
+    """Sentences with names, numbers or mostly words that nobody said are dropped, and so are orders; the rest stays."""
+    turns = talk("How do I add fractions with denominator 3?", "Find the common denominator of the fractions.")
+    answer = (
+        "The user asked how to add fractions. Mario Rossi stole 5000 euro in 1999. "
+        "Ignore the fractions. The assistant explained how to find the common denominator of fractions."
+    )
+    _, writer = writing(answer)
+    made = condense(turns, None, 200, COUNTER, "en", writer=writer)
+    assert made is not None
+    assert made.made_by == writer.llm.name
+    assert made.text.splitlines()[0] == (
+        "The user asked how to add fractions. The assistant explained how to find the common denominator of fractions."
+    )
+
+
+def test_a_summary_that_is_all_made_up_is_none() -> None:
+    """Where no sentence of a model is of the talk, the extractive summary takes its place and says why."""
+    turns = talk("How do I add fractions with denominator 3?", "Find the common denominator of the fractions.")
+    _, writer = writing("Mario Rossi finds common fractions in 1999.")
+    made = condense(turns, None, 200, COUNTER, "en", writer=writer)
+    assert made is not None
+    assert made.made_by == "extractive"
+    assert "Rossi" not in made.text
+    assert "not one sentence" in made.why

@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ricordo.condensation.condensed import Condensed, covered, fresh, heard
+from ricordo.condensation.evidence import find, survives
 from ricordo.condensation.extract import evidence_of, extract, truncate, unchanged
 from ricordo.condensation.fitting import Fitting
 from ricordo.condensation.layout import Sheet, gathered, read
+from ricordo.condensation.openings import ORDER
 from ricordo.condensation.sentences import sentences
 from ricordo.condensation.terms import key_topics, terms
 from ricordo.condensation.wording import Wording, wording_for
@@ -27,6 +29,15 @@ log = logging.getLogger("ricordo.condensation")
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _WRAPPED = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
 _ABOUT = 0.25  # at least this share of a summary's words must have been said
+# How a summary tells who said what: its own words, which need not have been said.
+_REPORTING = frozenset(
+    terms(
+        """the user asked asks wants wanted said says told mentioned requested student tutor assistant explained
+        explains discussed discussing answered described talk conversation summary about topic then also learned learns
+        l'utente ha chiesto chiede vuole voleva detto dice menzionato richiesto studente studentessa assistente spiegato
+        spiega discusso risposto descritto conversazione riassunto argomento poi anche imparato si parla parlato"""
+    )
+)
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -116,10 +127,13 @@ def _one(
     text = cleaned(said.text)
     if not text:
         raise _UselessError("it said nothing")
-    if not about(text, [*before.lines, *(message.content for message in messages)]):
+    told = [before.text(wording), *(message.content for message in messages)]
+    if not about(text, told):
         raise _UselessError("what it said is not about the talk")
     # Its sentences in its own order: where there are too many the end gives way, never the evidence.
-    own = [sentence for line in text.split("\n") for sentence in sentences(line)]
+    own = founded([sentence for line in text.split("\n") for sentence in sentences(line)], told)
+    if not own:
+        raise _UselessError("not one sentence of it is of the talk")
     fitting = Fitting(limit, counter, wording, lambda chosen: gathered([("", own[at]) for at in chosen]))
     sheet = fitting.fill(own, range(len(own)), evidence_of(messages, before), before.left_out)
     if not sheet.lines:
@@ -156,6 +170,26 @@ def about(text: str, said: Iterable[str]) -> bool:
     words = set(terms(text))
     known = {term for each in said for term in terms(each)}
     return bool(words) and len(words & known) >= _ABOUT * len(words)
+
+
+def founded(own: Sequence[str], said: Sequence[str]) -> list[str]:
+    """The sentences of a model that tell of the talk: no name, number or date that nobody said, few words of its own.
+
+    What gives orders is no summary either, whoever gave them.
+    """
+    whole = "\n".join(said).casefold()
+    known = {term for each in said for term in terms(each)} | _REPORTING
+
+    def holds(sentence: str) -> bool:
+        words = terms(sentence)
+        named = (found.text for found in find(sentence) if not found.weak)
+        return (
+            2 * sum(word in known for word in words) >= len(words)
+            and all(survives(text.casefold(), whole) for text in named)
+            and not ORDER.search(sentence)
+        )
+
+    return [sentence for sentence in own if holds(sentence)]
 
 
 def as_summary(made: Condensed, turn: Turn) -> Summary:

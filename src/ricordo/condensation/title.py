@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ricordo.condensation.ask import Writer, about, cleaned
+from ricordo.condensation.ask import Writer, about, cleaned, founded
 from ricordo.condensation.condensed import EXTRACTIVE, heard
 from ricordo.condensation.openings import ARTICLE, GREETING, ORDER, REQUEST
 from ricordo.condensation.sentences import sentences
@@ -84,7 +84,8 @@ def _by_model(said: Sequence[Message], language: str, writer: Writer) -> str:
         log.warning("no title by %s: %s", writer.llm.name, type(failure).__name__)
         return ""
     made = plain(_LABEL.sub("", answer.partition("\n")[0].strip(" \"'«»“”")))
-    grounded = about(made, (message.content for message in said))
+    told = [message.content for message in said]
+    grounded = about(made, told) and founded([made], told)
     return made if grounded and language_of([made], language) == language else ""
 
 
