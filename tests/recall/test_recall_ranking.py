@@ -167,6 +167,17 @@ def test_a_date_in_the_question_counts() -> None:
         assert any(reason.startswith("time: ") for reason in best.reasons)
 
 
+@pytest.mark.parametrize("question", ["what did we say about the walk yesterday", "che cosa dicevo ieri del walk"])
+@pytest.mark.parametrize("today", [4, 40])
+def test_yesterday_is_found_from_the_middle_of_a_long_talk(question: str, today: int) -> None:
+    """However much was said today, yesterday is the day that is asked for."""
+    days = [NOW - timedelta(days=n) for n in (3, 2, 1)] + [NOW - timedelta(minutes=n) for n in range(today)]
+    index = index_of(*(message(n, "We talked about the walk", session=str(n), at=day) for n, day in enumerate(days)))
+    best = ask(index, question, limit=1)[0]
+    assert best.message_id == "2"
+    assert any(reason.startswith("time: ") for reason in best.reasons)
+
+
 def test_a_month_without_a_year_is_the_latest_one_with_messages() -> None:
     """Asked years later, "in May" still finds the May that was talked about."""
     talks = [

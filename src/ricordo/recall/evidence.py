@@ -169,14 +169,16 @@ def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
 
 
 def _told_in(times: NDArray[np.float64], period: Period) -> tuple[float, float, int]:
-    """Beginning and end of a period and how many messages are from then or the day after.
+    """Beginning and end of a period and how many messages are from then or, where there are none, from the day after.
 
-    One that recurs every year is looked for in earlier years until there are messages.
+    The day after does not count otherwise: after yesterday comes today, and that may be all the talk there is. One that
+    recurs every year is looked for in earlier years until there are messages.
     """
     start, end = period.start.timestamp(), period.end.timestamp()
     for years in range(_YEARS_BACK if period.recurs else 1):
         first, last = start - years * _YEAR, end - years * _YEAR
-        inside = int(((times >= first) & (times < last + _DAY)).sum())
+        since = times[times >= first]
+        inside = int((since < last).sum()) or int((since < last + _DAY).sum())
         if inside:
             return first, last, inside
     return start, end, 0
