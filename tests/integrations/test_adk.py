@@ -235,6 +235,23 @@ def test_memories_are_of_one_user_and_one_app(memory: Memory) -> None:
     asyncio.run(run())
 
 
+def test_apps_and_sessions_with_slashes_are_kept_apart(memory: Memory) -> None:
+    """An app `a` with the session `b/c` is not the app `a/b` with the session `c`."""
+
+    async def run() -> None:
+        sessions, memories = RicordoSessionService(memory), RicordoMemoryService(memory)
+        for app, name in (("a/b", "c"), ("a", "b/c"), ("a%2Fb", "c")):
+            session = await sessions.create_session(app_name=app, user_id="ada", session_id=name)
+            await sessions.append_event(session, said(f"sailing of {app}"))
+            await memories.add_session_to_memory(session)
+        for app, name in (("a/b", "c"), ("a", "b/c"), ("a%2Fb", "c")):
+            (found,) = (await memories.search_memory(app_name=app, user_id="ada", query="sailing")).memories
+            assert found.content.parts[0].text == f"sailing of {app}"
+            assert found.custom_metadata["session_id"] == name
+
+    asyncio.run(run())
+
+
 def test_a_deleted_memory_does_not_come_back(memory: Memory) -> None:
     """Deleting by the id that was found removes the words, and taking the session in again does not restore them."""
 

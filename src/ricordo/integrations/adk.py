@@ -117,7 +117,7 @@ class RicordoMemoryService(BaseMemoryService):
         )
         entries = []
         for hit in hits:
-            told = {"session_id": hit.session_id.removeprefix(f"{app_name}/"), "score": hit.score}
+            told = {"session_id": hit.session_id.removeprefix(_place(app_name)), "score": hit.score}
             entries.append(_entry(hit.message, told | {"reasons": list(hit.reasons)}))
         return SearchMemoryResponse(memories=entries)
 
@@ -130,7 +130,7 @@ class RicordoMemoryService(BaseMemoryService):
     def _add(self, app: str, user_id: str, session_id: str, said: Mapping[str, Sequence[Words]]) -> None:
         owner = owner_of(self._memory, user_id)
         if any(said.values()):
-            known, deleted = self._known(owner, app, f"{app}/{session_id}"), path("deleted", app)
+            known, deleted = self._known(owner, app, _place(app) + session_id), path("deleted", app)
             self._shelf.alone(owner, SHELF, lambda desk: self._take_in(desk, owner, known, deleted, said))
 
     def _take_in(
@@ -203,6 +203,11 @@ class RicordoMemoryService(BaseMemoryService):
     @property
     def _shelf(self) -> Shelf:
         return self._given_shelf or Shelf.beside(self._memory)
+
+
+def _place(app: str) -> str:
+    """How the ids of an app's sessions begin: never like those of another app, whatever slashes their names hold."""
+    return app.replace("%", "%25").replace("/", "%2F") + "/"
 
 
 def _entry(message: Message, told: dict[str, Any]) -> MemoryEntry:

@@ -78,6 +78,8 @@ class Files:
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """One text for another, where it stands once."""
         where, old = _where(command.path), command.old_str
+        if not isinstance(old, str) or not isinstance(command.new_str or "", str):
+            raise ToolError("`old_str` and `new_str` have to be text")
 
         def write(desk: Desk) -> str:
             text = self._text(desk, where, command.path)
@@ -106,11 +108,13 @@ class Files:
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Lines after a line, or before the first."""
         where, at = _where(command.path), command.insert_line
+        if not isinstance(command.insert_text, str):
+            raise ToolError("`insert_text` is missing: give the lines to insert")
 
         def write(desk: Desk) -> None:
             text = self._text(desk, where, command.path)
             lines = text.removesuffix("\n").split("\n") if text else []
-            if not 0 <= at <= len(lines):
+            if not isinstance(at, int) or not 0 <= at <= len(lines):
                 raise ToolError(
                     f"Invalid `insert_line` parameter: {at}. It should be within the range [0, {len(lines)}]."
                 )
@@ -305,6 +309,8 @@ class AsyncRicordoMemoryTool(BetaAsyncAbstractMemoryTool):
 
 def _where(given: str) -> Where:
     """A path as the names on the way; refused where it does not begin at the root or would leave it."""
+    if not isinstance(given, str):  # the library hands on what the model wrote
+        raise ToolError(f"A path is missing: give one that starts with {ROOT}")
     if given != ROOT and not given.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {given}")
     names = tuple(name for name in given[len(ROOT) :].split("/") if name)
@@ -330,7 +336,9 @@ def _places(text: str, wanted: str) -> list[int]:
 def _numbered(name: str, text: str, view_range: list[int] | None) -> str:
     lines = text.split("\n")
     first, end = 0, len(lines)
-    if view_range and len(view_range) == 2:
+    if view_range:
+        if len(view_range) != 2 or not all(isinstance(each, int) for each in view_range):
+            raise ToolError(f"Invalid `view_range` parameter: {view_range}. Give the first line and the last, or -1.")
         first = max(1, view_range[0]) - 1
         end = len(lines) if view_range[1] == -1 else view_range[1]
     return f"Here's the content of {name} with line numbers:\n" + "\n".join(_lines(lines, first, end))
