@@ -115,6 +115,13 @@ def check_number(field: str, value: object, *, least: int = 1) -> int:
     return value
 
 
+def check_within(field: str, value: object, least: int, most: int) -> float:
+    """A number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise ValidationError(field, f"expected a number from {least} to {most}, got {value!r}")
+    return float(value)
+
+
 def check_time(field: str, value: object) -> datetime:
     """A moment with a time zone, returned in UTC to the microsecond."""
     if not isinstance(value, datetime):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from ricordo.archive.export import export_messages
 from ricordo.errors import DamageError, NotFoundError, StoreUnavailable, ValidationError
-from ricordo.limits import check_id, check_ids
+from ricordo.limits import check_id, check_ids, check_within
 from ricordo.records import Turn
 from ricordo.topics.merging import learned, merged, near_topics
 from ricordo.topics.shelf import TopicChange, TopicShelf
@@ -56,15 +56,13 @@ class SessionTopic:
 
     def weigh(self, importance: float) -> Topic:
         """Set its importance by hand, from 0 to 1."""
-        if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
-            raise ValidationError("importance", f"expected a number from 0 to 1, got {importance!r}")
-        return self._change(lambda topic: topic.weighed(float(importance)))
+        wanted = check_within("importance", importance, 0, 1)
+        return self._change(lambda topic: topic.weighed(wanted))
 
     def feedback(self, value: float) -> Topic:
         """Learn its importance from a word of feedback, from -1 (useless) to 1 (precious)."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
-            raise ValidationError("feedback", f"expected a number from -1 to 1, got {value!r}")
-        return self._change(lambda topic: topic.weighed(learned(topic.importance, float(value))))
+        given = check_within("feedback", value, -1, 1)
+        return self._change(lambda topic: topic.weighed(learned(topic.importance, given)))
 
     def near(self) -> list[tuple[str, float]]:
         """Topics of this session that may be the same, with how similar they are."""

@@ -87,3 +87,17 @@ def test_bad_topics_are_one_line(
     ran = cli(*(subjects[0] if each == "FIRST" else each for each in arguments), "-u", "anna")
     assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1)
     assert names in ran.err
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--weigh", "2"), ("--feedback", "-7"), ("--merge", "no-such-topic"), ("--merge", "FIRST")]
+)
+def test_a_wrong_change_among_others_changes_nothing(cli: Cli, subjects: list[str], wrong: tuple[str, ...]) -> None:
+    """Several changes of one command are all made or none."""
+    arguments = ("topic", subjects[0], "-u", "anna")
+    given = [subjects[0] if each == "FIRST" else each for each in wrong]
+    before = cli(*arguments, "--json").document
+    assert cli(*arguments, "--tag", "exam", *(("--weigh", "0.5") if "--weigh" not in wrong else ()), *given).code != 0
+    after = cli(*arguments, "--json").document
+    told = ("tags", "importance_score", "total_messages")
+    assert [after[name] for name in told] == [before[name] for name in told]

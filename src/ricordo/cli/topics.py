@@ -15,6 +15,7 @@ from ricordo.cli.output import Output, one_line, shown, table
 from ricordo.cli.plain import topic_json, turn_json
 from ricordo.cli.reading import heading, session_of, turn_view
 from ricordo.errors import NotFoundError, ValidationError
+from ricordo.limits import check_ids, check_within
 from ricordo.session import Session
 
 if TYPE_CHECKING:
@@ -121,14 +122,20 @@ def _figure(value: Any) -> str:
 
 
 def _change(session: Session, handle: "SessionTopic", options: Options) -> None:
-    if options.tag is not None:
-        handle.tag(*filter(None, options.tag))
+    """Make the changes that are asked for, all or none: what can be refused is looked at before anything is done."""
+    tags = None if options.tag is None else check_ids("tags", filter(None, options.tag))
+    if options.weigh is not None:
+        check_within("importance", options.weigh, 0, 1)
+    if options.feedback is not None:
+        check_within("feedback", options.feedback, -1, 1)
+    if options.merge is not None:
+        handle.merge(find_topic(session, options.merge).id)
+    if tags is not None:
+        handle.tag(*tags)
     if options.weigh is not None:
         handle.weigh(options.weigh)
     if options.feedback is not None:
         handle.feedback(options.feedback)
-    if options.merge is not None:
-        handle.merge(find_topic(session, options.merge).id)
 
 
 def _topics_arguments(parser: argparse.ArgumentParser) -> None:
