@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ricordo.bench.facts import applied
 from ricordo.facts.candidate import Said
 from ricordo.facts.extract import extract
-from ricordo.facts.knowing import forget
+from ricordo.facts.knowing import forget, key_facts
 from ricordo.facts.merging import Hearing, merge
 from ricordo.person import FactChange, People
 
@@ -285,3 +285,27 @@ def test_a_claim_without_its_quote_is_refused(quote: str) -> None:
 def test_how_far_facts_were_looked_for_travels_with_the_change() -> None:
     """The caller's marks are written in the same transaction."""
     assert merge(People(revision=4), (), HEARING, learned=(("s1", 7),)) == FactChange(4, (), (("s1", 7),))
+
+
+@pytest.mark.parametrize(
+    ("lines", "known"),
+    [
+        (("I want to become a doctor", "I no longer want to become a doctor"), "No longer wants to become a doctor"),
+        (("I want to win the race", "I don't want to win the race anymore"), "No longer wants to win the race"),
+        (("Voglio diventare medico", "Non voglio più diventare medico"), "Non vuole più diventare medico"),
+        (("I'm vegan", "I'm not vegan anymore"), "Is no longer vegan"),
+        (("I am a vegetarian", "I'm no longer vegetarian"), "Is no longer vegetarian"),
+        (("Sono vegetariana", "Non sono più vegetariana"), "Non più: Segue una dieta vegetariana"),
+        (("Voglio diventare medico", "Non voglio più diventare medico", "Voglio diventare medico"),
+         "Vuole diventare medico"),
+    ],
+)  # fmt: skip
+def test_goals_and_habits_can_be_given_up(lines: tuple[str, ...], known: str) -> None:
+    """Who says that they no longer want, or are, something is believed, and so is who comes back to it."""
+    assert now_known(knows(*lines)) == [known]
+
+
+def test_a_goal_that_was_given_up_is_no_key_fact() -> None:
+    """It is known, and a profile has better things to tell."""
+    people = knows("Voglio diventare medico", "Non voglio più diventare medico", "Mi chiamo Anna")
+    assert [fact.text for fact in key_facts(people.facts, NOW)] == ["Si chiama Anna"]

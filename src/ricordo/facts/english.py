@@ -54,6 +54,8 @@ PATTERNS = (
     Pattern("date", rf"(?:i have|i've got|i've|i got|i'm taking|i am taking|i'm having|i have to take) (?P<y>(?:an? |my |the )?(?:[\w-]+ ){{0,3}}{_EXAM}) (?P<x>{PHRASE})", "Has {y} on {x}", "date:{y}", x="day", y="thing"),
     Pattern("date", rf"(?P<y>(?:my |the )(?:[\w-]+ ){{0,3}}{_EXAM})(?: is| will be| takes place| has been moved to| was moved to| got moved to| is scheduled for|'s) ?(?P<x>{PHRASE})", "Has {y} on {x}", "date:{y}", x="day", y="thing"),
     # Goals
+    Pattern("goal", rf"i no longer (?:want|plan|intend) to (?P<x>{_REACH}\b.*)", "No longer wants to {x}", "goal:{x}", x="wish"),
+    Pattern("goal", rf"i (?:don't|do not) (?:want|plan|intend) to (?P<x>{_REACH}\b.*?) any ?more", "No longer wants to {x}", "goal:{x}", x="wish"),
     Pattern("goal", rf"(?:{_I} (?:want|hope|plan|aim|wish|intend|need|dream)|{_IM} (?:hoping|planning|trying|aiming|going|determined)|i'd (?:love|like)|i would like|my (?:\w+ )?(?:goal|dream|aim|plan|objective) is|i've decided|i dream of one day|when i grow up i want) to (?:one day |finally |eventually |really )?(?P<x>{_REACH}\b.*)", "Wants to {x}", "goal:{x}", x="wish"),
     # Difficulties
     Pattern("difficulty", rf"(?:{_I} no longer (?:struggle|have (?:trouble|problems|difficulty)) with|i don't (?:struggle|have trouble) with) (?P<x>.+?)(?: any ?more)", "No longer has difficulty with {x}", "difficulty:{x}", x="subject"),
@@ -89,6 +91,7 @@ PATTERNS = (
     Pattern("other", rf"(?:my (?:native|first|mother) (?:language|tongue) is|{_IM} a native speaker of) (?P<x>{_LANGUAGE})", "Native language: {x}", "language:native", x="tongues"),
     Pattern("other", rf"(?:{_IM} allergic to|i have an allergy to) (?P<x>.+)", "Is allergic to {x}", "health:{x}"),
     Pattern("other", rf"{_IM} (?P<x>(?:lactose|gluten|fructose)[ -]intolerant)", "Is {x}", "health:{x}", x="folded"),
+    Pattern("other", r"(?:i'm|i am|im) (?:no longer(?! .* any ?more)|not(?= .* any ?more))(?: an?)? (?P<x>vegetarian|vegan|pescatarian)(?: any ?more)?", "Is no longer {x}", "health:{x}", x="folded"),
     Pattern("other", rf"(?:{_IM}|i've become|i became|i've gone)(?: an?)? (?P<x>vegetarian|vegan|coeliac|celiac|left-handed|colou?r ?blind|pescatarian)", "Is {x}", "health:{x}", x="folded"),
     Pattern("other", rf"{_I} play (?P<x>the [a-z ]+?|soccer|football|basketball|tennis|chess|volleyball|hockey|rugby|baseball|cricket|golf|guitar|piano|violin|drums)(?: (?:in|for|since|on|every|at|with) .+)?", "Plays {x}", "", x="thing"),
 )  # fmt: skip

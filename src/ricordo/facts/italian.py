@@ -64,6 +64,7 @@ PATTERNS = (
     Pattern("date", rf"(?P<x>{PHRASE}) (?:ho|avrò|devo fare|devo sostenere|c'è) (?P<y>{_THE}{_EXAM}\b[^,]*)", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     Pattern("date", rf"(?P<y>(?:l'|il |la |il mio |la mia ){_EXAM}\b[^,]*?)(?<! non) (?:è|e'|sarà|è fissat[oa]|è stat[oa] spostat[oa]|si terrà|è spostat[oa])(?: per| a)? (?P<x>{PHRASE})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     # Goals
+    Pattern("goal", rf"(?:io )?non (?:voglio|vorrei|ho) più (?:intenzione di )?(?P<x>{_REACH}\b.*)", "Non vuole più {x}", "goal:{x}", x="wish"),
     Pattern("goal", rf"(?:io )?(?:voglio|vorrei|mi piacerebbe|ho intenzione di|ho deciso di|il mio (?:obiettivo|sogno|traguardo) (?:è|e')(?: di| quello di)?|spero di|punto a|sogno di|il mio scopo (?:è|e')(?: di)?|devo|da grande (?:voglio|vorrei)|il mio desiderio è(?: di)?) {_ADV}(?P<x>{_REACH}\b.*)", "Vuole {x}", "goal:{x}", x="wish"),
     # Difficulties
     Pattern("difficulty", r"(?:io )?non ho più (?:difficoltà|problemi|dubbi) (?:con|su|in|nel|nella|nelle|nei|sulle|sui|sul|sulla) ?(?P<x>.+)", "Non ha più difficoltà con {x}", "difficulty:{x}", x="subject"),
@@ -100,6 +101,7 @@ PATTERNS = (
     Pattern("other", rf"(?:la mia (?:lingua madre|madrelingua|prima lingua) è|sono (?:di )?madrelingua) (?:l'|il |lo )?(?P<x>{_LANGUAGE})", "La sua lingua madre è {x}", "language:native", x="folded"),
     Pattern("other", r"(?:io )?sono (?P<y>allergic[oa]|intollerante) (?P<x>(?:a|al|allo|alla|ai|agli|alle|all') ?.+)", "{y} {x}", "health:{x}", x="allergy", y="allergy"),
     Pattern("other", r"(?:io )?(?:soffro di|ho) (?P<x>(?:un'allergia|allergia|un'intolleranza|l'intolleranza) (?:a|al|allo|alla|ai|agli|alle|all') ?.+)", "Ha {x}", "health:{x}", x="thing"),
+    Pattern("other", r"(?:io )?non sono più (?P<x>vegetarian|vegan)[oae]", "Non più: {x}", "health:{x}", x="trait"),
     Pattern("other", r"(?:io )?sono (?:diventat[oa] )?(?P<x>vegetarian|vegan|celiac|astemi|mancin|miope|daltonic)[oae]?", "{x}", "health:{x}", x="trait"),
     Pattern("other", r"(?:io )?suono (?P<x>(?:il |la |l'|lo )[a-zà-ú ]+?)(?: da .+)?", "Suona {x}", "", x="thing"),
     Pattern("other", r"(?:io )?(?:gioco a|pratico|faccio) (?P<x>calcio|basket|pallavolo|tennis|rugby|scacchi|nuoto|danza|atletica|karate|judo|ginnastica|equitazione|scherma|pallacanestro|hockey|padel)(?: (?:da|in|ogni|nel|nella|con) .+)?", "Pratica {x}", "", x="folded"),

@@ -4,6 +4,7 @@ Facts go in; facts, or a change, come out. The same facts always come out in the
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from ricordo.facts.dates import day_named
 from ricordo.facts.sameness import is_negative
 from ricordo.person import Fact, FactChange, FactKind, People
 
+_GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
 _FADES = timedelta(days=30)
 # What a tutor must not get wrong first, then what they work on, then the rest.
 _TIERS: dict[FactKind, int] = {
@@ -42,12 +44,14 @@ def by_weight(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
 
 
 def is_over(fact: Fact, now: datetime) -> bool:
-    """Whether a fact no longer matters: the exam is past, the deadline gone by, the difficulty overcome.
+    """Whether a fact no longer matters: the exam is past, the difficulty overcome, the goal missed or given up.
 
     `now` is told in the user's time zone: the day of an exam is over when it is over for them.
     """
     if fact.kind == "difficulty":
         return is_negative(fact.kind, fact.text)
+    if fact.kind == "goal" and _GIVEN_UP.match(fact.text):
+        return True
     if fact.kind not in ("date", "goal") or fact.about == "date:birthday":
         return False
     day = day_named(fact.text)
