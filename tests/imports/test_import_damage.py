@@ -16,6 +16,7 @@ from foreign_exports import (
     claude_message,
     claude_talk,
     langchain_database,
+    libre_message,
     libre_talk,
     llama_store,
     mem0_database,
@@ -240,3 +241,30 @@ def test_an_id_that_is_no_text_names_a_session_all_the_same(tmp_path: Path, cont
     assert "mended" in report.problem_count
     assert "damaged" not in report.problem_count
     assert (again.turns_added, again.turns_known) == (0, report.turns_added)
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        claude_talk([claude_message("m", "human", f"words {n}", f"2025-03-01T09:0{n}:00Z") for n in range(4)]),
+        claude_talk([claude_message("m", "human", f"words {n}", f"2025-03-01T09:0{n}:00Z", "") for n in range(4)]),
+        {"conversationId": "l", "messages": [
+            libre_message("m", None, f"words {n}", f"2025-03-01T09:0{n}:00Z", user=True) for n in range(4)
+        ]},
+        {"id": "w", "chat": {"messages": [{"id": "m", "role": "user", "content": f"words {n}"} for n in range(4)]}},
+    ],
+    ids=["claude", "claude-tree", "librechat", "open-webui"],
+)  # fmt: skip
+def test_messages_that_share_an_id_are_all_kept(tmp_path: Path, talk: dict[str, Any]) -> None:
+    """An id that was given to several messages over there hides none of them, and twice is once all the same."""
+    file = write(tmp_path / "export.json", talk)
+    with memory() as found:
+        bring(found, file)
+        again = bring(found, file)
+        spoken = {
+            turn.query
+            for session in found.sessions(user_id="anna")
+            for turn in found.session(session.id, user_id="anna").history()
+        }
+    assert spoken == {f"words {n}" for n in range(4)}
+    assert again.turns_added == 0

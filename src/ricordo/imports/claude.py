@@ -7,7 +7,7 @@ order of the talk. Thinking is kept beside the message, tools as calls and resul
 from collections.abc import Iterator
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said, unread
+from ricordo.imports.conversation import Conversation, Problem, Said, own_name, unread
 from ricordo.imports.tree import branches
 from ricordo.imports.values import call, content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
 from ricordo.records import Json
@@ -21,7 +21,10 @@ def claude(value: Any, place: str, fallback: str) -> Conversation | Problem | No
     fields = mapping(value)
     if not isinstance(fields.get("chat_messages"), list):
         return Problem(place, "is not a conversation: expected an object with 'chat_messages'")
-    messages = {_id(each, n): mapping(each) for n, each in enumerate(fields["chat_messages"]) if mapping(each)}
+    messages: dict[str, Json] = {}
+    for n, each in enumerate(fields["chat_messages"]):
+        if mapping(each):
+            messages[own_name(_id(each, n), each, messages)] = each
     if not messages:
         return None
     return Conversation(

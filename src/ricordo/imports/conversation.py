@@ -78,3 +78,11 @@ def unread(place: str, messages: Iterable[tuple[int | str, Any]]) -> tuple[Probl
     """A problem for each of the numbered or named things that should be a message and is no object."""
     found = [name for name, message in messages if not isinstance(message, Mapping)]
     return tuple(Problem(f"{place}, message {name!r}", "is not a message: expected an object") for name in found)
+
+
+def own_name(name: str, message: Json, named: Mapping[str, Json]) -> str:
+    """What to call a message among those of its talk: its id, or one more where another message has that id already."""
+    own, number = name, len(named)
+    while own in named and named[own] != message:
+        own, number = f"{name}#{number}", number + 1
+    return own

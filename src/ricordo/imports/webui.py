@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ricordo.imports.chatapi import said_in_api
-from ricordo.imports.conversation import Conversation, Problem, Said, unread
+from ricordo.imports.conversation import Conversation, Problem, Said, own_name, unread
 from ricordo.imports.tree import branches
 from ricordo.imports.values import content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
 from ricordo.records import Json
@@ -33,7 +33,9 @@ def open_webui(value: Any, place: str, fallback: str) -> Conversation | Problem 
     parents = {name: identifier(each.get("parentId")) or None for name, each in messages.items()}
     if not messages:  # older chats are one line
         lines = [mapping(each) for each in listed(chat.get("messages"))]
-        messages = {identifier(each.get("id")) or f"#{n}": each for n, each in enumerate(lines) if each}
+        for n, each in enumerate(lines):
+            if each:
+                messages[own_name(identifier(each.get("id")) or f"#{n}", each, messages)] = each
         names = list(messages)
         parents = {name: names[n - 1] if n else None for n, name in enumerate(names)}
     paths = branches(parents, identifier(history.get("currentId")), lambda name: messages[name].get("role") == "user")
@@ -69,7 +71,7 @@ def librechat(value: Any, place: str, fallback: str) -> Conversation | Problem |
     found: dict[str, Json] = {}
     parents: dict[str, str | None] = {}
     for n, (message, above) in enumerate(_flat(fields)):
-        name = identifier(message.get("messageId")) or f"#{n}"
+        name = own_name(identifier(message.get("messageId")) or f"#{n}", message, found)
         found[name] = message
         named = identifier(message.get("parentMessageId"))
         parents[name] = (named if named and named != _NO_PARENT else None) or above
