@@ -41,7 +41,8 @@ def asked(path: str = "/chat", **body: object) -> bytes:
     """A request to stream an answer, as bytes on a wire."""
     query = body or {"query": QUESTION, "user_id": "anna", "turn_id": "t1", "stream": True}
     sent = json.dumps(query).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(sent)}\r\n\r\n"
     return head.encode() + sent
 
 
@@ -151,12 +152,12 @@ def test_hostile_bytes_never_break_the_server() -> None:
     with live(service(port=0, body_bytes=1024)) as port:
         for text in (
             b"\0\0\0\0\r\n\r\n",
-            b"GET /sessions/%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-            b"GET /sessions/%ff%fe?user_id=%ff HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-            b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-            b"GET /me HTTP/1.1\r\nHost: x\r\nX-Ricordo-User: \xff\xfe\r\nConnection: close\r\n\r\n",
-            b"POST /chat HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\nConnection: close\r\n\r\n{}",
-            b"POST /chat HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+            b"GET /sessions/%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            b"GET /sessions/%ff%fe?user_id=%ff HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            b"GET /me HTTP/1.1\r\nHost: localhost\r\nX-Ricordo-User: \xff\xfe\r\nConnection: close\r\n\r\n",
+            b"POST /chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\nConnection: close\r\n\r\n{}",
+            b"POST /chat HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
             b"fff\r\n" + b"x" * 0xFFF + b"\r\n0\r\n\r\n",
         ):
             with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:

@@ -43,6 +43,7 @@ _REFUSALS = {
     405: "Not this method",
     409: "In conflict with what is there",
     413: "Too large",
+    421: "Not by this name, where everybody on this machine is let in",
     422: "The input was refused",
     429: "Too many requests",
     500: "Something failed that should not",

@@ -63,7 +63,7 @@ class Person:
         ] = None,
         x_ricordo_user: Annotated[str | None, Header(include_in_schema=False)] = None,
     ) -> None:
-        caller.must(needed(request.method, request.url.path))
+        caller.must(needed(request.method, request.scope["path"]))  # the URL holds the Host, which callers choose
         self._state = request.scope["state"]
         self.caller = caller
         self.service = service

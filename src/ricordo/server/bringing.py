@@ -57,7 +57,7 @@ class Bringing:
             user_id=self.user_id,
             format=self.format,
             dry_run=self.dry_run,
-            name=self.name or None,
+            name=self.name or "the file",
             progress=lambda done, total: progress({"documents": 0, "bytes": done, "total_bytes": total}),
         )
         if result.format == "unknown":

@@ -8,17 +8,21 @@ import hashlib
 import logging
 import re
 from collections import OrderedDict
+from math import ceil
 from time import perf_counter
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
 from ricordo.server.logging import failure_of
+from ricordo.server.options import is_loopback
 from ricordo.server.problems import from_error, problem
 from ricordo.server.rates import Rates
 from ricordo.server.service import Service
@@ -42,6 +46,7 @@ _UPLOADS = ("/documents", "/import")
 _FREE = ("/health", "/metrics", "/assets", "/favicon")
 _REFUSALS = 60  # credentials of one address that may be refused in a minute before new ones have to wait
 _DIGITS = 12
+_GONE = 499  # in the log: the caller went away before it had said everything
 MOST_WELCOME = 10_000
 _REQUEST_ID = re.compile(r"[\w.\-]{1,64}")
 
@@ -82,7 +87,9 @@ class Guard:
             if message["type"] == "http.response.start":
                 status, began = message["status"], True
                 self._learn(scope, headers, status)
-                self._add_headers(MutableHeaders(scope=message), request_id, scope["path"])
+                added = MutableHeaders(scope=message)
+                self._add_headers(added, request_id, scope["path"])
+                self._let_read(added, headers.get("origin"))
             await send(message)
 
         with bound_contextvars(request_id=request_id):
@@ -91,29 +98,55 @@ class Guard:
                 answer = refusal or self._app
                 await answer(scope, self._bounded(scope, receive), sending)
             except HTTPException as error:
-                await problem(error.status_code, "Too large", error.detail)(scope, receive, sending)
+                await problem(error.status_code, "Too large", error.detail, Request(scope))(scope, receive, sending)
+            except ClientDisconnect:
+                status = _GONE
             except Exception as error:
                 log.error("a request failed", extra={"operation": scope["method"], **failure_of(error)})
                 if began:
                     raise  # half an answer cannot become a problem; the connection is closed
-                await from_error(error)(scope, receive, sending)
+                await from_error(error, Request(scope))(scope, receive, sending)
             finally:
                 self._note(scope, request_id, status, perf_counter() - begun)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
-        path = scope["path"]
+        path, request = scope["path"], Request(scope)
         length = headers.get("content-length", "0")
         if len(length) > _DIGITS or (length.isdigit() and int(length) > self._most(path)):
-            return problem(413, "Too large", f"at most {self._most(path)} bytes are taken here")
+            return problem(413, "Too large", f"at most {self._most(path)} bytes are taken here", request)
+        if not self._service.options.auth and (refused := self._from_elsewhere(scope, headers)):
+            why = "without authentication only this machine and its pages are let in; name other sites in cors_origins"
+            return problem(refused, "Not allowed", why, request)
         if path.startswith(_FREE):
             return None
         key = _credential(scope, headers)
         if key not in self._welcome and not self._refused.may(_address(scope)):
-            return problem(429, "Too many requests", "too many credentials were refused; wait a minute")
+            wait = self._refused.wait(_address(scope))
+            return _later("too many credentials were refused; wait a minute", wait, request)
         if not self._requests.count(key):
             most = self._service.options.requests_per_minute
-            return problem(429, "Too many requests", f"at most {most} requests a minute; wait a little")
+            return _later(f"at most {most} requests a minute; wait a little", self._requests.wait(key), request)
         return None
+
+    def _from_elsewhere(self, scope: Scope, headers: Headers) -> int | None:
+        """The status for a browser that a page sends here, by a name of its own that leads here or from its own site.
+
+        Where no credential is asked for, nothing else keeps such a page from reading what is remembered.
+        """
+        origins, origin = self._service.options.cors_origins, headers.get("origin")
+        names = {str((scope.get("server") or ("",))[0]), *(_name(each) for each in origins)}
+        for status, called in ((421, "//" + headers["host"] if "host" in headers else None), (403, origin)):
+            name = None if called is None else _name(called)
+            if called is not None and called not in origins and name not in names and not is_loopback(name or ""):
+                return status
+        return None
+
+    def _let_read(self, headers: MutableHeaders, origin: str | None) -> None:
+        """Have pages of named sites read also what is refused here, before anything else is asked."""
+        if origin in self._service.options.cors_origins:
+            headers.setdefault("Access-Control-Allow-Origin", origin or "")
+            headers.setdefault("Access-Control-Expose-Headers", "Retry-After, X-Request-Id")
+            headers.add_vary_header("Origin")
 
     def _learn(self, scope: Scope, headers: Headers, status: int) -> None:
         """Remember credentials that were good: whoever guesses from the same address must not shut them out."""
@@ -168,6 +201,20 @@ class Guard:
             "session_id": str(scope.get("path_params", {}).get("session_id", ""))[:255] or None,
         }
         log.info("request", extra=details)
+
+
+def _name(address: str) -> str | None:
+    """The host that an address names."""
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
+def _later(why: str, seconds: float, request: Request) -> Response:
+    refused = problem(429, "Too many requests", why, request)
+    refused.headers["Retry-After"] = str(max(1, ceil(seconds)))
+    return refused
 
 
 class TooLarge(HTTPException):

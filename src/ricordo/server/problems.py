@@ -6,6 +6,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Mount
 
 from ricordo.errors import (
     BudgetError,
@@ -23,6 +24,11 @@ from ricordo.server.caller import NotAllowed
 from ricordo.server.streams import Crowded
 
 MEDIA_TYPE = "application/problem+json"
+_ROUTED = {  # what is said of requests that reach no route
+    400: "the body cannot be read; send JSON as UTF-8 text, not too deeply nested",
+    404: "there is nothing at this address",
+    405: "this address takes other methods",
+}
 
 # The first class that fits decides.
 STATUSES: tuple[tuple[type[RicordoError], int, str], ...] = (
@@ -111,15 +117,29 @@ def add_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def unreadable(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0] if error.errors() else {}
-        field = ".".join(str(part) for part in first.get("loc", ())[1:]) or "body"
-        return problem(422, "The input was refused", f"{field}: {first.get('msg', 'not valid')}", request, field=field)
+        unread = first.get("type") == "json_invalid"  # then the place is a number of characters
+        field = ("" if unread else ".".join(str(part) for part in first.get("loc", ())[1:])) or "body"
+        why = "is not JSON; send a JSON object" if unread else first.get("msg", "not valid")
+        return problem(422, "The input was refused", f"{field}: {why}", request, field=field)
 
     @app.exception_handler(HTTPException)
     def routed(request: Request, error: HTTPException) -> Response:
-        detail = "there is nothing at this address" if error.status_code == 404 else str(error.detail)
+        detail = _ROUTED.get(error.status_code, str(error.detail))
+        headers = dict(error.headers or {})
+        if error.status_code == 405:  # the framework names those of one route, and each of ours has one method
+            headers["Allow"] = ", ".join(sorted(_methods(request)))
+            detail = f"{detail}: {headers['Allow']}"
         response = problem(error.status_code, str(error.detail), detail, request)
-        response.headers.update(error.headers or {})
+        response.headers.update(headers)
         return response
+
+
+def _methods(request: Request) -> set[str]:
+    """The methods that an address takes."""
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]  # files answer for themselves
+    asked = {method: {**request.scope, "method": method} for method in ("GET", "POST", "PATCH", "DELETE")}
+    found = {name for name, scope in asked.items() if any(each.matches(scope)[0] is Match.FULL for each in routes)}
+    return (found | {"HEAD"} if "GET" in found else found) or {"GET", "HEAD"}
 
 
 def _readable(text: str) -> str:

@@ -44,6 +44,11 @@ class Rates:
             self._times.popitem(last=False)
         return True
 
+    def wait(self, name: str) -> float:
+        """Seconds until the first of the last minute's times is out of it."""
+        times = self._times.get(name)
+        return max(0.0, times[0] + MINUTE - self._clock()) if times else 0.0
+
     def _came(self, name: str, since: float) -> bool:
         times = self._times[name]
         return bool(times) and times[-1] > since

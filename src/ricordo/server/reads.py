@@ -37,7 +37,7 @@ class Tagged:
                 tag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
                 headers = MutableHeaders(scope=start)
                 headers["ETag"] = tag
-                if tag in {each.strip().removeprefix("W/") for each in known.split(",")}:
+                if known.strip() == "*" or tag in {each.strip().removeprefix("W/") for each in known.split(",")}:
                     start["status"] = 304
                     body = b""
                     del headers["content-length"]

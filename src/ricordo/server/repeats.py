@@ -15,6 +15,8 @@ from uuid import UUID, uuid5
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, QueryParams
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ricordo.errors import RicordoError
@@ -71,9 +73,7 @@ class Repeats:
             await self._app(scope, receive, send)
             return
         if len(key) > LONGEST_KEY:
-            await problem(422, "The input was refused", f"Idempotency-Key: at most {LONGEST_KEY} characters")(
-                scope, receive, send
-            )
+            await _refused(scope, f"at most {LONGEST_KEY} characters")(scope, receive, send)
             return
         who = await self._who(scope, headers)
         if who is None:  # the routes say why
@@ -85,8 +85,8 @@ class Repeats:
         while (kept := self._known(name)) is not None:
             await kept.done.wait()
             if kept.digest != digest:
-                refused = "Idempotency-Key: was used for another request; give each request its own"
-                await problem(422, "The input was refused", refused, field="Idempotency-Key")(scope, receive, send)
+                refused = _refused(scope, "was used for another request; give each request its own")
+                await refused(scope, receive, send)
                 return
             if kept.messages:
                 for message in kept.messages:
@@ -164,6 +164,11 @@ class Repeats:
                 self._drop(name)
 
 
+def _refused(scope: Scope, why: str) -> Response:
+    detail = f"Idempotency-Key: {why}"
+    return problem(422, "The input was refused", detail, Request(scope), field="Idempotency-Key")
+
+
 def _copy(message: Message) -> Message:
     """A message that others may change."""
     return {**message, "headers": list(message["headers"])} if "headers" in message else {**message}
@@ -175,9 +180,12 @@ def _digest(scope: Scope, body: bytes) -> str:
 
 
 async def _whole(receive: Receive) -> bytes:
+    """The body; ClientDisconnect where its sender went away before the end, for half of it is another request."""
     parts: list[bytes] = []
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
         parts.append(message.get("body", b""))
         if not message.get("more_body"):
             return b"".join(parts)
