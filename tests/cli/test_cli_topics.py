@@ -70,6 +70,16 @@ def test_a_topic_is_exported(cli: Cli, subjects: list[str]) -> None:
     assert cli("topic", subjects[1], "-u", "anna", "--export", "--json").document["export"] == ran.out.strip()
 
 
+def test_topics_that_cannot_be_made_are_not_taken_for_silence(cli: Cli) -> None:
+    """Where the embedder is away, the list says why there is nothing on it, and never that nothing was said."""
+    cli("add", HELLO, "In the fridge, in a closed jar.", "-u", "anna", "-s", "talk", "--set", "organise=off")
+    away = ("--set", "embedder=http://127.0.0.1:9/v1#small")
+    words = " ".join(cli("topics", "-u", "anna", *away).out.split())
+    assert "nothing was said" not in words
+    assert "! topics are not up to date" in words
+    assert "check the URL" in words
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "names"),
     [

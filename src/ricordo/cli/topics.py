@@ -30,10 +30,11 @@ def topics(options: Options, output: Output) -> int:
     """What a session has been about."""
     with open_memory(options) as memory, output.progress("organising"):
         session = session_of(memory, options)
-        handles = [session.topic(topic.id) for topic in session.topics()]
-        plain = [topic_json(handle) for handle in handles]
+        found = session.topics()
+        plain = [topic_json(session.topic(topic.id)) for topic in found]
     drawn = stats_table(plain) if options.stats else topics_table(plain)
-    output.lines(plain, heading(session), "", drawn if plain else "nothing was said yet")
+    notes = [Text(f"! {shown(note)}", "yellow") for note in found.degraded]
+    output.lines(plain, heading(session), "", drawn if plain else "no topics yet", *notes)
     return 0
 
 
