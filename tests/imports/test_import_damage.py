@@ -268,3 +268,15 @@ def test_messages_that_share_an_id_are_all_kept(tmp_path: Path, talk: dict[str, 
         }
     assert spoken == {f"words {n}" for n in range(4)}
     assert again.turns_added == 0
+
+
+def test_a_talk_that_is_nested_too_deeply_is_told_so(tmp_path: Path) -> None:
+    """Answers inside answers without end are not called an unknown format: what is wrong with the file is said."""
+    message = '{"messageId": "m", "isCreatedByUser": true, "text": "x", "children": ['
+    file = tmp_path / "deep.json"
+    file.write_text(
+        '{"conversationId": "l", "messagesTree": [' + message * 50_000 + "]}" * 50_000 + "]}", encoding="utf-8"
+    )
+    with memory() as found:
+        (problem,) = bring(found, file).problems
+    assert "nested too deeply" in problem.problem

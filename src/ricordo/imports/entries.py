@@ -155,7 +155,9 @@ class _Text:
                     raise Unreadable(f"is larger than {self._largest} characters; split it") from None
                 if not self._more():
                     raise Unreadable(f"is cut off at {self.where(len(self._buffer))}") from None
-            except (RecursionError, ValueError) as error:
+            except RecursionError:
+                raise Unreadable(f"is nested too deeply to be read, from {self.where()} on; export it flat") from None
+            except ValueError as error:
                 raise Unreadable(f"cannot be read ({type(error).__name__}) at {self.where()}") from None
             else:
                 # A number at the very end of the buffer may go on in what is not read yet.

@@ -92,7 +92,7 @@ def read(
             now = how.now or datetime.fromtimestamp(path.stat().st_mtime, UTC)
             yield from _read_part(part, shape, Terms(shape.format, how.agent_id, how.limits, now), meter)
         else:
-            yield shape or Problem(part.name, _UNKNOWN)
+            yield shape or Problem(part.name, _UNKNOWN + _why(part))
         before += part.size
 
 
@@ -106,6 +106,16 @@ def _looked_at(part: Part) -> Shape | Problem | None:
             return shape_of(Metered(stream, lambda done: None))
     except FAILURES as error:
         return Problem(part.name, f"cannot be read ({error})")
+
+
+def _why(part: Part) -> str:
+    """What is wrong with the first value of a text whose format is not known, if anything is."""
+    try:
+        with part.open() as stream:
+            first = next(entries(Metered(stream, lambda done: None)), None)
+    except FAILURES:
+        return ""
+    return f" (it {first.problem})" if isinstance(first, Problem) else ""
 
 
 def _read_part(part: Part, shape: Shape, terms: Terms, meter: "_Meter") -> Iterator[Imported | Problem]:
