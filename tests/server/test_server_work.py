@@ -153,6 +153,32 @@ def test_health_is_down_only_where_nothing_can_be_kept() -> None:
         assert client.get("/health/live").status_code == 200
 
 
+class Full(Switched):
+    """A store on a disk that can be full: it is read as ever, and takes nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return super().__getattr__(name) if name in ("append", "answer", "add_message") else getattr(self.store, name)
+
+
+def test_a_database_that_takes_nothing_is_seen_from_outside() -> None:
+    """Where it can still be read, health, stats and metrics say that nothing is kept, until something is again."""
+    inner: Any = Full(MemoryStore())
+    with serving(inner) as client:
+        session = ask(client)["session_id"]
+        inner.up = False
+        assert ask(client, session_id=session)["metadata"]["turn_number"] is None
+        health = client.get("/health")
+        assert (health.status_code, health.json()["status"]) == (200, "degraded")
+        assert health.json()["since"]
+        assert "ricordo_degraded 1.0" in client.get("/metrics").text
+        assert any("not kept" in note for note in client.get("/stats").json()["degraded"])
+        inner.up = True
+        assert ask(client, session_id=session)["metadata"]["turn_number"] == 2
+        assert client.get("/health").json() == {"status": "ok", "store": "memory", "spool": None}
+        assert "ricordo_degraded 0.0" in client.get("/metrics").text
+        assert client.get("/stats").json()["degraded"] == []
+
+
 def test_cleanup_runs_once_in_a_cluster() -> None:
     """Whoever has the lease cleans up; the others, and the same one before its time, do not."""
     store = MemoryStore()

@@ -5,9 +5,10 @@ beside the chat, so that nothing is written without being counted.
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from ricordo.errors import StoreError
+from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.person import Summary
 from ricordo.ports import WholeStore
 from ricordo.records import Message, Owner, StoredReceipt, Turn
@@ -17,10 +18,11 @@ T = TypeVar("T")
 
 
 class Counted:
-    """The writes that are counted; everything else is the store's own."""
+    """The writes that are counted; everything else is the store's own. `failing_since` tells from when none was."""
 
     def __init__(self, store: WholeStore, metrics: Metrics) -> None:
         self._store, self._metrics = store, metrics
+        self.failing_since: datetime | None = None
 
     def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
         kept = self._done("append", lambda: self._store.append(turn, expected=expected, receipt=receipt))
@@ -51,10 +53,14 @@ class Counted:
 
     def _done(self, operation: str, write: Callable[[], T]) -> T:
         try:
-            return write()
-        except StoreError:
+            done = write()
+        except StoreError as error:
             self._metrics.failures.labels(operation).inc()
+            if isinstance(error, StoreUnavailable):
+                self.failing_since = self.failing_since or datetime.now(UTC)
             raise
+        self.failing_since = None
+        return done
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

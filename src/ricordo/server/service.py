@@ -54,7 +54,8 @@ class Service:
         llm: LLM | None = None,
     ) -> None:
         self.metrics = Metrics()
-        self.store = store = cast(WholeStore, Counted(store, self.metrics))  # what it does not count it passes on
+        self._counted = Counted(store, self.metrics)
+        self.store = store = cast(WholeStore, self._counted)  # what it does not count it passes on
         self.settings = settings
         self.options = options
         self._llm = llm
@@ -194,7 +195,7 @@ class Service:
     def measure(self) -> None:
         """Bring the gauges up to date."""
         state = getattr(self.store, "state", None)
-        self.metrics.degraded.set(bool(state and state.degraded))
+        self.metrics.degraded.set(bool(self.not_kept_since or (state and state.degraded)))
         self.metrics.spool_depth.set(state.depth if state else 0)
         self.metrics.running.set(self.answers.running)
         self.metrics.kept_bytes.set(self.answers.size)
@@ -212,6 +213,11 @@ class Service:
             if state and state.degraded
             else ()
         )
+
+    @property
+    def not_kept_since(self) -> datetime | None:
+        """Since when nothing that is said could be written, not even on a disk of its own; None while it can."""
+        return self._counted.failing_since
 
     def close(self) -> None:
         """Finish the answers at hand, then the work beside the chat, and let go of the store."""

@@ -42,7 +42,7 @@ def stats(service: Serving, caller: Calling) -> dict[str, Any]:
         "jobs": as_json(jobs),
         "spool": _spool(service),
         "latency_ms": service.metrics.latency(),
-        "degraded": [*figures.degraded, *service.degraded],
+        "degraded": [*figures.degraded, *service.degraded, *_not_kept(service)],
         "build": {"version": ricordo.__version__},
     }
 
@@ -65,7 +65,7 @@ _DOWN: Any = {503: {"model": HealthOut, "description": "Chats cannot be answered
 @router.get("/health", response_model=HealthOut, responses=_DOWN)
 @router.get("/health/ready", response_model=HealthOut, responses=_DOWN)
 def ready(service: Serving) -> Response:
-    """Whether chats are answered: 200 also while the database is away and writes wait on disk, which is said."""
+    """Whether chats are answered: 200 also while writes wait on disk, or nothing can be written, which is said."""
     spool = _spool(service)
     if spool:
         del spool["last_error"]  # for those who may read the figures
@@ -76,6 +76,8 @@ def ready(service: Serving) -> Response:
         service.store.session(Owner(service.settings.tenant_id, "health"), "health")
     except StoreError:
         return JSONResponse({"status": "down"} | told, 503)
+    if since := service.not_kept_since:  # a full disk can still be read
+        return JSONResponse({"status": "degraded", "since": since.isoformat()} | told)
     return JSONResponse({"status": "ok"} | told)
 
 
@@ -84,6 +86,12 @@ def metrics(service: Serving) -> Response:
     """Figures for Prometheus."""
     service.measure()
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _not_kept(service: Service) -> list[str]:
+    since = service.not_kept_since
+    why = f"nothing can be written since {since}: answers are given and not kept; the log has the cause"
+    return [why] if since else []
 
 
 def _spool(service: Service) -> dict[str, Any] | None:
