@@ -83,6 +83,8 @@ def test_language_of_the_request(language: str, word: str) -> None:
         ("I'm sorry, but I cannot assist with that request.", "not about"),
         ("PWNED PWNED PWNED", "not about"),
         ("...", "not about"),
+        ('{"summary": "Marco studia biologia"}', "data"),
+        ("\x00\ud800", "nothing"),
         (LLMError("away, said «segreto»"), "LLMError"),
         (ValueError("«segreto»"), "ValueError"),
         (TimeoutError(), "TimeoutError"),
@@ -108,6 +110,15 @@ def test_wrapped_answer() -> None:
     made = condense(TALK, None, 200, COUNTER, "it", writer=writer)
     assert made is not None
     assert made.text.startswith(GOOD)
+
+
+def test_what_no_store_takes_is_taken_off() -> None:
+    """Control characters and half characters in an answer do not keep a session from being ended."""
+    _, writer = writing(GOOD.replace(" ", " \x00\ud83d\x1b ", 1))
+    made = condense(TALK, None, 200, COUNTER, "it", writer=writer)
+    assert made is not None
+    assert made.made_by == "small"
+    assert " ".join(made.text.split("\n")[0].split()) == GOOD
 
 
 def test_too_long_an_answer() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ricordo.errors import LLMError
 from ricordo.facts.admission import is_order, refusal
-from ricordo.facts.asking import SCHEMA, ask, prompt, read_facts
+from ricordo.facts.asking import MOST_FACTS, SCHEMA, ask, prompt, read_facts
 from ricordo.facts.candidate import Said
 from ricordo.facts.extract import extract
 from ricordo.facts.merging import merge
@@ -179,3 +179,16 @@ def test_a_model_and_patterns_agree_on_one_fact() -> None:
     change = merge(People(), (*by_model, *extract(message)), HEARING)
     assert [len(fact.sources) for fact in change.put] == [1]
     assert change.put[0].recorded_at == NOW
+
+
+def test_an_answer_without_end_is_not_read_to_its_end() -> None:
+    """A model that sends more facts than it was asked for is heard up to the bound; the rest counts as dropped."""
+    result = ask([MESSAGE], telling(*(row(text="Ha un cane") for _ in range(MOST_FACTS)), row()))
+    assert (result.candidates, result.dropped) == ((), MOST_FACTS + 1)
+
+
+def test_patterns_read_where_nothing_that_a_model_claims_was_said() -> None:
+    """A model that only makes things up is heard no more than one that fails, and the result says so."""
+    result = read_facts([MESSAGE], telling(row(text="Ha un cane"), {"message": "one"}))
+    assert [candidate.text for candidate in result.candidates] == ["Vive a Pisa"]
+    assert (result.made_by, result.why) == ("patterns", "scripted: nothing of what it claimed was said")

@@ -27,6 +27,7 @@ from ricordo.records import Message, Turn
 log = logging.getLogger("ricordo.condensation")
 
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _WRAPPED = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
 _ABOUT = 0.25  # at least this share of a summary's words must have been said
 # How a summary tells who said what: its own words, which need not have been said.
@@ -127,6 +128,8 @@ def _one(
     text = cleaned(said.text)
     if not text:
         raise _UselessError("it said nothing")
+    if text[0] in "{[":
+        raise _UselessError("it answered with data, not with a text")
     told = [before.text(wording), *(message.content for message in messages)]
     if not about(text, told):
         raise _UselessError("what it said is not about the talk")
@@ -159,8 +162,8 @@ def request(
 
 
 def cleaned(text: str) -> str:
-    """What a model said without its thinking aloud and without the code block it may have put around it."""
-    plain = _THOUGHT.sub("", text).strip()
+    """What a model said without its thinking aloud, a code block around it, and characters that no store takes."""
+    plain = _THOUGHT.sub("", _UNWRITABLE.sub(" ", text)).strip()
     wrapped = _WRAPPED.match(plain)
     return (wrapped[1] if wrapped else plain).strip()
 

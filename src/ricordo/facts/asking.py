@@ -22,6 +22,7 @@ from ricordo.recall.words import guess_language
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 MOST_TOKENS = 800
+MOST_FACTS = 20  # of one answer; what a model says without end is not read to its end
 # What a claim may decide, so that a newer one supersedes it; the rest is named by its own words.
 SLOTS: Mapping[str, FactKind] = {
     "name": "name", "place:home": "place", "place:origin": "place", "place:birth": "place", "place:school": "place",
@@ -35,7 +36,7 @@ SCHEMA: Mapping[str, Any] = {
     "properties": {
         "facts": {
             "type": "array",
-            "maxItems": 20,
+            "maxItems": MOST_FACTS,
             "items": {
                 "type": "object",
                 "additionalProperties": False,
@@ -82,10 +83,13 @@ def read_facts(said: Sequence[Said], model: LLM | None = None, zone: tzinfo = UT
     if model is None or not said:
         return by_patterns(said, zone)
     try:
-        return ask(said, model, zone)
+        found = ask(said, model, zone)
     except Exception as error:  # whatever a model does, the patterns read; what is no error of ours may quote the talk
         cause = str(error) if isinstance(error, LLMError) else type(error).__name__
         return by_patterns(said, zone, why=f"{model.name}: {cause}")
+    if found.dropped and not found.candidates:
+        return by_patterns(said, zone, why=f"{model.name}: nothing of what it claimed was said")
+    return found
 
 
 def by_patterns(said: Sequence[Said], zone: tzinfo = UTC, why: str = "") -> Extraction:
@@ -100,7 +104,7 @@ def ask(said: Sequence[Said], model: LLM, zone: tzinfo = UTC) -> Extraction:
     rows = _rows(answer.text)
     if rows is None:
         raise LLMError(f"{model.name} answered no list of facts; patterns read the messages instead")
-    found = [claim for row in rows if (claim := _claim(row, said, language, model.name, zone)) is not None]
+    found = [claim for row in rows[:MOST_FACTS] if (claim := _claim(row, said, language, model.name, zone)) is not None]
     return Extraction(
         tuple(dict.fromkeys(found)),
         model.name,

@@ -155,6 +155,7 @@ _CUT = re.compile(
 )
 
 
+@lru_cache(maxsize=32)
 def clauses(text: str) -> tuple[Clause, ...]:
     """The clauses of a text in which its writer speaks plainly, in order."""
     flat = plain(text)
