@@ -27,10 +27,13 @@ class Bounds:
     crumb: int = 40  # so few words are not left alone: they go with what stands beside them
     characters: int = 5_000_000
     pages: int = 2_000
+    seconds: float = 120  # of the processor, to read a PDF: a few kilobytes can hold pages that take hours
 
     def __post_init__(self) -> None:
         if not 1 <= self.crumb <= self.least <= self.most:
             raise ValidationError("bounds", "needs 1 <= crumb <= least <= most")
+        if self.seconds < 0:
+            raise ValidationError("bounds", "the seconds to read a document cannot be fewer than none")
         if self.characters < 1 or self.pages < 1:
             raise ValidationError("bounds", "a document must be allowed at least one character and one page")
 

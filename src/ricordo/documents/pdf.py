@@ -8,6 +8,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
+from time import thread_time
 from typing import Any
 
 from ricordo.documents.chunking import PAGE_BREAK, Bounds
@@ -67,8 +68,19 @@ def _unlock(reader: Any, name: str, password: str | None) -> None:
 def _extracted(reader: Any, name: str, bounds: Bounds) -> list[list[str]]:
     pages: list[list[str]] = []
     size = 0
+    end = thread_time() + bounds.seconds
+
+    def look_at_the_clock(*_: object) -> None:
+        if thread_time() >= end:
+            raise _refusal(name, f"takes more than {bounds.seconds:g} seconds to read: split it")
+
     for page in reader.pages:
-        text = (page.extract_text() or "").replace(PAGE_BREAK, "\n").replace("\x00", "")
+        look_at_the_clock()
+        text = (
+            (page.extract_text(visitor_operand_before=look_at_the_clock) or "")
+            .replace(PAGE_BREAK, "\n")
+            .replace("\x00", "")
+        )
         # Half a pair is no character and could not be stored.
         text = text.encode("utf-8", "replace").decode("utf-8")
         size += len(text)
