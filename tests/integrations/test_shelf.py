@@ -144,6 +144,16 @@ def test_a_shelf_is_taken_along(memory: Memory, tmp_path: Path) -> None:
         assert "held" not in everything(other)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("minutes", float("nan")), ("minutes", 1e300), ("place", "\ud800"), ("key", "\udfff")]
+)
+def test_an_item_that_no_database_takes_is_refused_by_its_field(field: str, value: object) -> None:
+    """Numbers beyond time and what is no character are refused by name, in every kind of database alike."""
+    sound = {"format": "ricordo-item", "version": 1, "shelf": "s", "place": "p", "key": "k", "tag": "", "body": "aGk="}
+    with Memory(MemoryStore()) as memory, pytest.raises(ValidationError, match=field):
+        import_items(memory, [{**sound, field: value}], user_id="ada")
+
+
 @given(st.dictionaries(st.sampled_from(["shelf", "place", "key", "tag", "body", "vector", "minutes", "created_at",
                                         "expires_at", "session_id", "turn_id"]),
                        st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just([])))  # fmt: skip

@@ -115,6 +115,16 @@ def test_nobody_opens_a_session_of_another(place: Path) -> None:
     assert not any(each.key.startswith("ricordo_open_") for each in app.sidebar.button)
 
 
+@pytest.mark.parametrize(("words", "problem"), [("x" * 2_000_000, "larger than"), ("a\x00b", "NUL")])
+def test_a_question_that_cannot_be_kept_is_told_on_the_page(place: Path, words: str, problem: str) -> None:
+    """What is too long, or holds what no store takes, is a sentence on the page, and the next question is answered."""
+    app = ask(opened(), words)
+    assert problem in app.error[0].value
+    ask(app, "How deep is the sea?")
+    assert not app.error
+    assert [who for who, _ in said(app)] == ["user", "assistant"]
+
+
 def test_an_answer_that_fails_does_not_lose_the_question(place: Path) -> None:
     """When the model fails, the page says so, keeps the question, and tries again when asked to."""
 

@@ -19,6 +19,7 @@ from ricordo.memory import Memory
 
 FORMAT, VERSION = "ricordo-item", 1
 PAGE = 200
+MOST_MINUTES = 100_000_000  # almost two hundred years
 
 _TEXTS = ("place", "key", "tag")
 _TIMES = ("created_at", "updated_at", "expires_at")
@@ -81,6 +82,8 @@ def _from_document(document: Mapping[str, Any]) -> tuple[str, Item]:
     minutes = document.get("minutes")
     if minutes is not None and (isinstance(minutes, bool) or not isinstance(minutes, int | float)):
         raise ValidationError("minutes", f"expected a number, got {type(minutes).__name__}")
+    if minutes is not None and not abs(minutes) <= MOST_MINUTES:
+        raise ValidationError("minutes", f"expected at most {MOST_MINUTES}, got {minutes}")
     place, key, tag = (_text(document, name) for name in _TEXTS)
     created, updated, expires = (_time(document, name) for name in _TIMES)
     session_id, turn_id = (None if document.get(name) is None else _text(document, name) for name in _HELD)
@@ -95,6 +98,8 @@ def _text(document: Mapping[str, Any], name: str) -> str:
     value = document.get(name)
     if not isinstance(value, str) or "\x00" in value:
         raise ValidationError(name, f"expected text without NUL, got {type(value).__name__}")
+    if any("\ud800" <= each <= "\udfff" for each in value):
+        raise ValidationError(name, "contains a lone surrogate; give valid Unicode text")
     return value
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 import streamlit as st
 
 from ricordo.context import Context
-from ricordo.errors import ConflictError
+from ricordo.errors import ConflictError, ValidationError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records import SessionInfo, Turn
 from ricordo.safety.crisis import reply
@@ -48,7 +48,11 @@ def chat(
     held = waiting is not None and st.session_state.get(FAILED) == waiting.id
     asked = st.chat_input(words.ask, disabled=waiting is not None and not held)
     if asked and asked.strip():
-        session.ask(asked)
+        try:
+            session.ask(asked)
+        except ValidationError as error:  # too long, or characters that no store takes: said to the one who asked
+            st.error(str(error))
+            return session
         st.rerun()
     if waiting is not None:
         _answer(session, waiting, answer, words, held=held)
