@@ -169,3 +169,31 @@ def test_what_is_taken_back_or_meant_the_other_way_is_not_learned(text: str) -> 
 def test_words_that_only_look_like_taking_back_do_no_harm(text: str, claim: str) -> None:
     """What is plainly said beside them is learned."""
     assert claim in texts_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lavoro da casa", "Lavoro da tre anni", "Lavoro come un mulo", "Devo fare la spesa",
+        "Devo passare dal punto A al punto B", "Suono il campanello", "Mi sono trasferita in camera",
+        "I play the fool", "I moved to Chapter 3",
+    ],
+)  # fmt: skip
+def test_openings_that_lead_elsewhere_are_not_learned(text: str) -> None:
+    """From home is no job, like a mule neither; errands are no goals, doorbells no instruments, rooms no homes."""
+    assert texts_of(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("Lavoro come infermiera", "Lavora come infermiera"),
+        ("Lavoro da cuoco", "Lavora come cuoco"),
+        ("Devo superare l'esame di fisica", "Vuole superare l'esame di fisica"),
+        ("I moved to Rome from Milan", "Lives in Rome"),
+        ("I play the piano", "Plays the piano"),
+    ],
+)
+def test_the_same_openings_that_tell_something_are(text: str, claim: str) -> None:
+    """Jobs, goals, homes and instruments are still heard."""
+    assert texts_of(text) == [claim]

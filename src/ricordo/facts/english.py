@@ -93,7 +93,7 @@ PATTERNS = (
     Pattern("other", rf"{_IM} (?P<x>(?:lactose|gluten|fructose)[ -]intolerant)", "Is {x}", "health:{x}", x="folded"),
     Pattern("other", r"(?:i'm|i am|im) (?:no longer(?! .* any ?more)|not(?= .* any ?more))(?: an?)? (?P<x>vegetarian|vegan|pescatarian)(?: any ?more)?", "Is no longer {x}", "health:{x}", x="folded"),
     Pattern("other", rf"(?:{_IM}|i've become|i became|i've gone)(?: an?)? (?P<x>vegetarian|vegan|coeliac|celiac|left-handed|colou?r ?blind|pescatarian)", "Is {x}", "health:{x}", x="folded"),
-    Pattern("other", rf"{_I} play (?P<x>the [a-z ]+?|soccer|football|basketball|tennis|chess|volleyball|hockey|rugby|baseball|cricket|golf|guitar|piano|violin|drums)(?: (?:in|for|since|on|every|at|with) .+)?", "Plays {x}", "", x="thing"),
+    Pattern("other", rf"{_I} play (?P<x>the (?!fool|role|part|game|victim|devil|hero|villain|field|odds)[a-z ]+?|soccer|football|basketball|tennis|chess|volleyball|hockey|rugby|baseball|cricket|golf|guitar|piano|violin|drums)(?: (?:in|for|since|on|every|at|with) .+)?", "Plays {x}", "", x="thing"),
 )  # fmt: skip
 
 TONGUE = Tongue(

@@ -65,7 +65,7 @@ PATTERNS = (
     Pattern("date", rf"(?P<y>(?:l'|il |la |il mio |la mia ){_EXAM}\b[^,]*?)(?<! non) (?:è|e'|sarà|è fissat[oa]|è stat[oa] spostat[oa]|si terrà|è spostat[oa])(?: per| a)? (?P<x>{PHRASE})", "Ha {y} il {x}", "date:{y}", x="day", y="thing"),
     # Goals
     Pattern("goal", rf"(?:io )?non (?:voglio|vorrei|ho) più (?:intenzione di )?(?P<x>{_REACH}\b.*)", "Non vuole più {x}", "goal:{x}", x="wish"),
-    Pattern("goal", rf"(?:io )?(?:voglio|vorrei|mi piacerebbe|ho intenzione di|ho deciso di|il mio (?:obiettivo|sogno|traguardo) (?:è|e')(?: di| quello di)?|spero di|punto a|sogno di|il mio scopo (?:è|e')(?: di)?|devo|da grande (?:voglio|vorrei)|il mio desiderio è(?: di)?) {_ADV}(?P<x>{_REACH}\b.*)", "Vuole {x}", "goal:{x}", x="wish"),
+    Pattern("goal", rf"(?:io )?(?:voglio|vorrei|mi piacerebbe|ho intenzione di|ho deciso di|il mio (?:obiettivo|sogno|traguardo) (?:è|e')(?: di| quello di)?|spero di|punto a|sogno di|il mio scopo (?:è|e')(?: di)?|devo(?! (?:fare|passare (?:da|dal|dalla|per|a|al))\b)|da grande (?:voglio|vorrei)|il mio desiderio è(?: di)?) {_ADV}(?P<x>{_REACH}\b.*)", "Vuole {x}", "goal:{x}", x="wish"),
     # Difficulties
     Pattern("difficulty", r"(?:io )?non ho più (?:difficoltà|problemi|dubbi) (?:con|su|in|nel|nella|nelle|nei|sulle|sui|sul|sulla) ?(?P<x>.+)", "Non ha più difficoltà con {x}", "difficulty:{x}", x="subject"),
     Pattern("difficulty", r"(?:(?:ora|adesso|finalmente|ormai) )+(?:capisco|ho capito|mi sono chiare) (?P<x>(?:il|lo|la|i|gli|le|l').+)", "Non ha più difficoltà con {x}", "difficulty:{x}", x="subject"),
@@ -94,7 +94,8 @@ PATTERNS = (
     # The rest
     Pattern("other", r"(?:io )?ho (?P<x>[1-9]\d?) anni", "Ha {x} anni", "age", x="age", confidence=0.97),
     Pattern("other", r"(?:io )?(?:faccio|frequento|sono in|vado in|sto in|sono al|frequento il|faccio il|sono alla) (?:la |il )?(?P<x>(?:prima|seconda|terza|quarta|quinta)(?: (?:media|elementare|superiore|liceo(?: (?:classico|scientifico|linguistico|artistico))?|classe|ginnasio))?|(?:primo|secondo|terzo|quarto|quinto|sesto) anno(?: (?:di|del|della|dell')[a-zà-ú' ]+)?)", "Classe: {x}", "class", x="counted"),
-    Pattern("other", r"(?:io )?lavoro (?:come|da) (?P<x>[^,]+)", "Lavora come {x}", "job", x="thing"),
+    Pattern("other", r"(?:io )?lavoro (?:come (?!un[ao']?\b)(?P<x>[^,]+))", "Lavora come {x}", "job", x="thing"),
+    Pattern("other", rf"(?:io )?lavoro (?:come|da) (?:un |una |un')?(?P<x>{_JOB}\b(?: [a-zà-ú']+){{0,4}})", "Lavora come {x}", "job", x="thing"),
     Pattern("other", rf"(?:(?:io )?(?:faccio (?:il |la |l'|lo )|sono (?:un |una |un')?|di (?:lavoro|mestiere|professione) (?:faccio |sono )(?:il |la |l'|lo |un |una |un')?))(?P<x>{_JOB}\b(?: [a-zà-ú']+){{0,4}})", "Lavora come {x}", "job", x="thing"),
     Pattern("other", r"(?:io )?sono (?:uno studente|una studentessa|studente|studentessa) (?:di|del corso di) (?P<x>.+)", "Studia {x}", "study", x="subject"),
     Pattern("other", rf"(?:io )?parlo (?:bene |anche |solo |correntemente |fluentemente )*(?:l'|il |lo )?(?P<x>{_LANGUAGE}(?: e (?:l'|il )?{_LANGUAGE})?)(?: (?:bene|correntemente|fluentemente|molto bene|a casa))?", "Parla {x}", "", x="folded"),
@@ -103,7 +104,7 @@ PATTERNS = (
     Pattern("other", r"(?:io )?(?:soffro di|ho) (?P<x>(?:un'allergia|allergia|un'intolleranza|l'intolleranza) (?:a|al|allo|alla|ai|agli|alle|all') ?.+)", "Ha {x}", "health:{x}", x="thing"),
     Pattern("other", r"(?:io )?non sono più (?P<x>vegetarian|vegan)[oae]", "Non più: {x}", "health:{x}", x="trait"),
     Pattern("other", r"(?:io )?sono (?:diventat[oa] )?(?P<x>vegetarian|vegan|celiac|astemi|mancin|miope|daltonic)[oae]?", "{x}", "health:{x}", x="trait"),
-    Pattern("other", r"(?:io )?suono (?P<x>(?:il |la |l'|lo )[a-zà-ú ]+?)(?: da .+)?", "Suona {x}", "", x="thing"),
+    Pattern("other", r"(?:io )?suono (?P<x>(?!(?:il |la |l'|lo )(?:campan\w+|clacson|citofono|allarme))(?:il |la |l'|lo )[a-zà-ú ]+?)(?: da .+)?", "Suona {x}", "", x="thing"),
     Pattern("other", r"(?:io )?(?:gioco a|pratico|faccio) (?P<x>calcio|basket|pallavolo|tennis|rugby|scacchi|nuoto|danza|atletica|karate|judo|ginnastica|equitazione|scherma|pallacanestro|hockey|padel)(?: (?:da|in|ogni|nel|nella|con) .+)?", "Pratica {x}", "", x="folded"),
 )  # fmt: skip
 

@@ -21,7 +21,7 @@ _NAME = re.compile(
 )
 _PLACE_END = re.compile(
     r"\s+(?:da|dal|dalla|dall'|con|per|ora|adesso|insieme|ormai|già|attualmente|anche|oggi|circa|e studio|"
-    r"with|since|for|now|right|currently|at the moment|these|atm|too|though|and study|and work)\b.*",
+    r"with|since|for|from|now|right|currently|at the moment|these|atm|too|though|and study|and work)\b.*",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"(?:(?:il|lo|la|i|gli|le|un|uno|una|the|a|an)\s+|l'|un')", re.IGNORECASE)

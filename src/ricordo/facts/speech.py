@@ -75,7 +75,7 @@ ITALIAN = Speech(
         "casa fatica lungo pieno meta stento fondo volte mille due destra sinistra scuola pranzo cena letto "
         "parte te me pezzi caso modo pace colori piano memoria lezione classe aula attesa ansia crisi bilico "
         "ritardo sogni contatto solo sola natale pasqua estate inverno giugno luglio agosto settembre maggio "
-        "qui la li "
+        "qui la li camera cucina salotto stanza bagno ufficio albergo hotel tenda capitolo pagina "
     ),
     passing=words(
         "tono domanda domande esercizio esercizi risposta problema compito consegna frase punto parola parole "
@@ -125,7 +125,7 @@ ENGLISH = Speech(
     never_places=words(
         "fear peace pain hope denial doubt hell general love debt person time bed front charge case the a an my "
         "your this that harmony silence poverty here there home town school work college summer winter spring "
-        "autumn two three hand hiding chaos misery "
+        "autumn two three hand hiding chaos misery chapter page step section level question part unit version "
     ),
     passing=words(
         "tone question questions exercise answer problem assignment sentence point word words step explanation "
