@@ -1,7 +1,7 @@
 """Searching the past: found the moment it is said, within one user, by sound filters, archived or not."""
 
 import sqlite3
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -224,6 +224,23 @@ def test_a_damaged_block_is_named_and_the_rest_is_served(tmp_path: Path) -> None
         receipt = reader.session("new", user_id="anna").context(lost_words).receipt
         assert [note for note in receipt.degraded if lost.block_id in note] == [note]
         reader.close()
+
+
+def test_yesterday_is_the_users_own() -> None:
+    """Which day was yesterday is told by the clock of the user's time zone, in a search and in a context."""
+    clock = FakeClock(datetime(2026, 3, 10, 22, 30, tzinfo=UTC))  # half past eleven in Rome, half an hour to midnight
+    for zone, expected in (("UTC", "first"), ("Europe/Rome", "first"), ("Asia/Tokyo", "second")):
+        with memory(clock=clock, time_zone=zone, recall_messages=1) as kept:
+            for hour, said in ((-8, "a swim"), (9, "the first walk in the park"), (33, "the second walk in the park")):
+                said_at = datetime(2026, 3, 9, tzinfo=UTC) + timedelta(hours=hour)
+                kept.session(said, user_id="anna").add_turn(said, "nice", created_at=said_at)
+            hits = kept.search("where was the walk in the park yesterday", user_id="anna", limit=1)
+            assert texts(hits) == [f"the {expected} walk in the park"]
+            assert kept.settle(30)
+            new = kept.session("new", user_id="anna")
+            assert f"the {expected} walk" in new.context("where did I walk in the park yesterday?").prompt
+            day = "09" if zone == "Asia/Tokyo" else "08"  # one in the morning there
+            assert f"[2026-03-{day}] STUDENT: a swim" in new.context("a swim?").prompt
 
 
 def test_what_is_kept_out_takes_no_place(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ricordo.prompt.shares import MemoryShares
 from ricordo.prompt.words import memory_words
 from ricordo.records import Owner
 from ricordo.verbs.condensing import newest_summary
-from ricordo.verbs.tools import Known, Scope, Tools, quarantined
+from ricordo.verbs.tools import Known, Scope, Tools, on_their_calendar, quarantined
 
 SUMMARIES = 24  # looked at: several may be of one session
 
@@ -76,7 +76,7 @@ def when(tools: Tools, profile: Profile) -> str:
 
 def _local_now(tools: Tools) -> datetime:
     """Now, on the user's calendar: whether an exam is over is decided by their day."""
-    return tools.clock.now().astimezone(ZoneInfo(tools.settings.profile.time_zone))
+    return on_their_calendar(tools, tools.clock.now())
 
 
 def shares_of(tools: Tools) -> MemoryShares:

@@ -23,7 +23,7 @@ from ricordo.records import Message, Owner, SessionMark, Turn, turn_id_of
 from ricordo.sections import Excerpt
 from ricordo.verbs.indexing import Indexes
 from ricordo.verbs.owner_shelf import Progress
-from ricordo.verbs.tools import Scope, Tools, quarantined
+from ricordo.verbs.tools import Scope, Tools, on_their_calendar, quarantined
 
 log = logging.getLogger("ricordo")
 
@@ -138,7 +138,7 @@ def ranked(
     failure: tuple[str, ...] = ()
     if index.has_vector.any():
         vector, failure = _question_vector(indexes, owner, wanted.query, hurry=hurry)
-    question = Question(wanted.query, tools.clock.now(), vector)
+    question = Question(wanted.query, on_their_calendar(tools, tools.clock.now()), vector)
     room = wanted.limit
     while True:
         found = rank(index, question, filters=wanted.filters, limit=room)
@@ -268,7 +268,7 @@ def _is_asked_now(hit: Hit, scope: Scope, question: str, tools: Tools) -> bool:
 def _remembered(hit: Hit, tools: Tools) -> Remembered:
     """A found message as a line of the prompt: when, who, what."""
     who = hit.message.name or tools.settings.locale.label(hit.message.role).rstrip(": ")
-    excerpt = Excerpt(hit.message, f"[{_day(hit.message.created_at)}] {who}: ")
+    excerpt = Excerpt(hit.message, f"[{_day(on_their_calendar(tools, hit.message.created_at))}] {who}: ")
     return Remembered(hit.message_id, excerpt.text, excerpt=excerpt)
 
 

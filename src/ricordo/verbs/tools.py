@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from ricordo.context import Remembered
@@ -80,3 +81,16 @@ def quarantined(tools: Tools, owner: Owner) -> frozenset[str]:
     """The ids of everything that is kept away from prompts: all of it, or a flood of flags would let the first out."""
     flags = tools.store.flags(owner, state="quarantined", limit=EVERY_FLAG)
     return frozenset(flag.subject_id for flag in flags)
+
+
+def on_their_calendar(tools: Tools, moment: datetime) -> datetime:
+    """A moment by the clock of the user's time zone: which day is yesterday is theirs to say."""
+    zone = tools.settings.profile.time_zone
+    if zone == "UTC":
+        return moment
+    from zoneinfo import ZoneInfo  # most never need it
+
+    try:
+        return moment.astimezone(ZoneInfo(zone))
+    except OverflowError:  # at either end of the calendar
+        return moment
