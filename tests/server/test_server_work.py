@@ -153,6 +153,23 @@ def test_health_is_down_only_where_nothing_can_be_kept() -> None:
         assert client.get("/health/live").status_code == 200
 
 
+def test_no_answer_tells_where_the_database_is(tmp_path: Path) -> None:
+    """What a chat goes without is said, with and without a spool; hosts and causes are for the log."""
+    for spooled in (False, True):
+        inner: Any = Switched(MemoryStore())
+        spool: Any = SpooledStore(lambda kept=inner: kept, tmp_path, scratch=MemoryStore(), pace=QUICK)
+        with serving(spool if spooled else inner) as client:
+            session = ask(client)["session_id"]
+            inner.up = False
+            asked = {"query": SPOKEN, "user_id": "anna", "session_id": session}
+            for stream in (False, True):
+                told = client.post("/chat", json={**asked, "stream": stream}).text
+                assert spooled or "unavailable: the database is away" in told
+                assert "db.internal" not in told
+            inner.up = True
+            assert not spooled or spool.settle(20)
+
+
 class Full(Switched):
     """A store on a disk that can be full: it is read as ever, and takes nothing."""
 

@@ -280,7 +280,8 @@ def _without_memory(scope: Scope, operation: str, problem: str, error: Exception
             "session_id": scope.session_id,
         },
     )
-    return f"{problem}: {cause}"
+    # Notes reach whoever asked; where a database is and what its driver said is for the log.
+    return f"{problem}: {'the database is away' if isinstance(error, StoreUnavailable) else cause}"
 
 
 def _newest_first(tools: Tools, scope: Scope, asking: str | None, after: int = 0) -> Iterator[Turn]:
