@@ -20,6 +20,7 @@ from foreign_exports import (
     libre_talk,
     llama_store,
     mem0_database,
+    node,
     webui_talk,
     write,
 )
@@ -280,3 +281,21 @@ def test_a_talk_that_is_nested_too_deeply_is_told_so(tmp_path: Path) -> None:
     with memory() as found:
         (problem,) = bring(found, file).problems
     assert "nested too deeply" in problem.problem
+
+
+def test_nodes_that_share_a_message_id_are_all_kept(tmp_path: Path) -> None:
+    """Branches of a ChatGPT tree whose messages were given one id are branches all the same."""
+    talk = chatgpt_talk("c", turns=1)
+    talk["mapping"]["again"] = node("a0", "q0", "assistant", "another answer")
+    talk["mapping"]["on"] = node("a0", "again", "user", "and then?")
+    file = write(tmp_path / "export.json", [talk])
+    with memory() as found:
+        report, again = bring(found, file), bring(found, file)
+        said = {
+            message.content
+            for session in found.sessions(user_id="anna")
+            for turn in found.session(session.id, user_id="anna").history()
+            for message in turn.messages
+        }
+    assert {"answer 0 of c", "another answer", "and then?"} <= said
+    assert (again.turns_added, again.turns_known) == (0, report.turns_added)

@@ -48,7 +48,7 @@ def chatgpt(value: Any, place: str, fallback: str) -> Conversation | Problem | N
         return None
     if fields.get("is_do_not_remember") is True:
         return Problem(place, "is marked as not to be remembered; left out", "left out")
-    said = {name: _said(name, node, nodes) for name, node in nodes.items()}
+    said = _named_apart({name: _said(name, node, nodes) for name, node in nodes.items()})
     parents = {name: _parent(node) for name, node in nodes.items()}
 
     def hidden(name: str) -> bool:
@@ -71,6 +71,15 @@ def chatgpt(value: Any, place: str, fallback: str) -> Conversation | Problem | N
         raw=rest(fields, *_KNOWN, "default_model_slug"),
         unread=unread(place, nodes.items()),
     )
+
+
+def _named_apart(said: dict[str, Said | None]) -> dict[str, Said | None]:
+    """The messages of the nodes; one whose id another node's has already goes by the name of its node."""
+    first: dict[str, str] = {}
+    for name, each in said.items():
+        if each is not None and first.setdefault(each.id, name) != name:
+            said[name] = replace(each, id=name)
+    return said
 
 
 def _parent(node: Any) -> str | None:
