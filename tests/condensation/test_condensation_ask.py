@@ -272,3 +272,14 @@ def test_a_summary_that_is_all_made_up_is_none() -> None:
     assert made.made_by == "extractive"
     assert "Rossi" not in made.text
     assert "not one sentence" in made.why
+
+
+def test_an_answer_without_end_is_read_as_far_as_it_could_fit() -> None:
+    """A model that does not stop is read up to what a summary of that size could hold."""
+    endless = f"{GOOD} " * 40 + "Marco studia biologia a Torino."
+    _, writer = writing(endless)
+    made = condense(TALK, None, 120, COUNTER, "it", writer=writer)
+    assert made is not None
+    assert made.made_by == "small"
+    assert COUNTER.count(made.text) <= 120
+    assert "Marco studia biologia a Torino." not in made.text

@@ -39,6 +39,7 @@ _REPORTING = frozenset(
         spiega discusso risposto descritto conversazione riassunto argomento poi anche imparato si parla parlato"""
     )
 )
+_CHARACTERS_PER_TOKEN = 16
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -125,7 +126,7 @@ def _one(
     messages = heard(turns, leave_out)
     before = read(previous.text) if previous else Sheet()
     said = writer.llm.complete(request(messages, before, limit, wording, writer.fence), max_tokens=2 * limit)
-    text = cleaned(said.text)
+    text = cleaned(said.text)[: limit * _CHARACTERS_PER_TOKEN]  # no more is read than could fit
     if not text:
         raise _UselessError("it said nothing")
     if text[0] in "{[":
@@ -134,7 +135,7 @@ def _one(
     if not about(text, told):
         raise _UselessError("what it said is not about the talk")
     # Its sentences in its own order: where there are too many the end gives way, never the evidence.
-    own = founded([sentence for line in text.split("\n") for sentence in sentences(line)], told)
+    own = founded([sentence for line in text.split("\n") for sentence in sentences(line)][:limit], told)
     if not own:
         raise _UselessError("not one sentence of it is of the talk")
     fitting = Fitting(limit, counter, wording, lambda chosen: gathered([("", own[at]) for at in chosen]))
