@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from server_samples import SPOKEN, a_key, a_problem, ask, bearer, service, service_of, serving, settings
 
-from ricordo.errors import SettingsError, StoreUnavailable
+from ricordo.errors import LLMError, SettingsError, StoreUnavailable
 from ricordo.records import Owner
 from ricordo.server import logging as lines
 from ricordo.server.holding import Holding
@@ -23,6 +23,7 @@ from ricordo.spool import Pace, SpooledStore
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.examples import a_turn
+from ricordo.testing.llm import ScriptedLLM
 
 ANNA = Owner("default", "anna")
 QUICK = Pace(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
@@ -168,6 +169,16 @@ def test_no_answer_tells_where_the_database_is(tmp_path: Path) -> None:
                 assert "db.internal" not in told
             inner.up = True
             assert not spooled or spool.settle(20)
+
+
+def test_no_answer_tells_where_the_model_is(caplog: pytest.LogCaptureFixture) -> None:
+    """That a model failed is said; its address is in the log, whatever becomes of the answer."""
+    with serving(llm=ScriptedLLM(LLMError("model 'x' on http://gpu.internal/v1 is away"))) as client:
+        for stream in (False, True):
+            told = client.post("/chat", json={"query": SPOKEN, "user_id": "anna", "stream": stream}).text
+            assert "the model failed; the log has the cause" in told
+            assert "gpu.internal" not in told
+    assert any("gpu.internal" in record.getMessage() for record in caplog.records if record.levelname == "WARNING")
 
 
 class Full(Switched):

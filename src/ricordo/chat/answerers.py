@@ -4,6 +4,7 @@ In: a task with everything that was composed. Out: the answer piece by piece, an
 material supports it and what it cost. Citations are checked as the words go by, whoever answers.
 """
 
+import logging
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -17,7 +18,10 @@ from ricordo.errors import LLMError
 from ricordo.ports import LLM, Completion
 from ricordo.records import Chunk
 
+log = logging.getLogger("ricordo")
+
 READER = "reader"
+MODEL_FAILED = "the model failed"  # a note begins so, and goes on with the cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,8 @@ class Model:
                     said.append(piece)
                     yield piece
         except LLMError as error:
-            notes = (f"the model failed: {error}",)
+            log.warning("%s: %s", MODEL_FAILED, error, extra={"operation": "answer"})
+            notes = (f"{MODEL_FAILED}: {error}",)
         finally:
             pieces.close()
         if rest := check.close():

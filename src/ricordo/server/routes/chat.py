@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
+from ricordo.chat.answerers import MODEL_FAILED
 from ricordo.chat.events import Done, Event
 from ricordo.chat.request import ChatRequest
 from ricordo.chat.response import stored_response
@@ -85,6 +86,7 @@ def begin(person: Person, asked: ChatRequest, digest: str) -> Answer:
         for event in chat.respond(replace(asked, stop=stop)):
             if isinstance(event, Done):
                 _count(person, event)
+                event = _told(event)
             yield event
 
     return person.service.answers.begin(person.owner, asked.turn_id or "", work, digest)
@@ -121,6 +123,16 @@ def _count(person: Person, done: Done) -> None:
     if "timings_ms" in known:
         kept = known.get("turn_number") is not None
         person.service.metrics.answered(known["timings_ms"], known["tokens"]["prompt"], kept=kept)
+
+
+def _told(done: Done) -> Done:
+    """The end of an answer without where the model is: that is for the log."""
+    known = done.response.metadata
+    notes = [
+        f"{MODEL_FAILED}; the log has the cause" if note.startswith(MODEL_FAILED) else note
+        for note in known.get("degraded", ())
+    ]
+    return replace(done, response=replace(done.response, metadata={**known, "degraded": notes}))
 
 
 def _kept(person: Person, turn_id: str) -> str:
