@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -365,6 +366,27 @@ def test_tags_importance_and_feedback() -> None:
         with pytest.raises(ricordo.NotFoundError, match=r"topic 'none' does not exist in session 's'.*list the topics"):
             call()
     kept.close()
+
+
+@pytest.mark.parametrize("call", ["feedback", "merge"])
+def test_a_change_waits_for_a_moment_while_others_write(call: str) -> None:
+    """A topic that others change without pause for a moment is changed as soon as they let go, instead of refused."""
+
+    class Busy(MemoryStore):
+        until = 0.0
+
+        def put_topics(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
+            return monotonic() >= self.until and super().put_topics(owner, session_id, change)
+
+    store = Busy()
+    with memory(store) as kept:
+        session = kept.session("s", user_id="anna")
+        say(session, CATS, 1)
+        say(session, CARS, 1)
+        one, two = (session.topic(topic.id) for topic in session.topics())
+        assert kept.settle(30)
+        store.until = monotonic() + 0.05
+        assert one.merge(two.id).message_count == 4 if call == "merge" else one.feedback(-1).importance < 1
 
 
 @ON_BOTH

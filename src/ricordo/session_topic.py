@@ -10,7 +10,7 @@ from ricordo.topics.merging import learned, merged, near_topics
 from ricordo.topics.shelf import TopicChange, TopicShelf
 from ricordo.topics.thresholds import scale_for
 from ricordo.topics.topic import Topic, TopicStats
-from ricordo.verbs.compaction import TRIES, change_topic, fading_of, turns_numbered
+from ricordo.verbs.compaction import change_topic, fading_of, tries, turns_numbered
 from ricordo.verbs.tools import Scope, Tools
 
 
@@ -77,7 +77,7 @@ class SessionTopic:
         owner, session_id = self._scope.owner, self._scope.session_id
         if check_id("other_id", other_id) == self.id:
             raise ValidationError("other_id", "a topic cannot be merged with itself")
-        for _ in range(TRIES):
+        for _ in tries():
             shelf = self._tools.store.topics(owner, session_id)
             keep, other = (self._on(shelf, topic_id) for topic_id in (self.id, other_id))
             try:

@@ -4,8 +4,10 @@ A turn is packed once in its life: after it came back, letting it go again costs
 are taken from the turns themselves, so that a pass that was cut short is made good by the next.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from random import random
+from time import sleep
 from uuid import uuid4
 
 from ricordo.archive import pack
@@ -22,6 +24,7 @@ from ricordo.verbs.tools import Tools
 
 BLOCK_MESSAGES = 20
 TRIES = 20
+PAUSE = 0.001  # seconds
 
 
 def compact(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
@@ -82,11 +85,19 @@ def recount(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
         tools.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
 
 
+def tries() -> Iterator[int]:
+    """So many attempts at a change, each after a longer pause: whoever writes in between has time to finish."""
+    for attempt in range(TRIES):
+        if attempt:
+            sleep(PAUSE * attempt * (0.5 + random() / 2))
+        yield attempt
+
+
 def change_topic(
     tools: Tools, owner: Owner, session_id: str, topic_id: str, change: Callable[[Topic], Topic]
 ) -> Topic | None:
     """Change one topic on the shelf as it is now; None if it is gone."""
-    for _ in range(TRIES):
+    for _ in tries():
         shelf = tools.store.topics(owner, session_id)
         topic = shelf.topic(topic_id)
         if topic is None:
