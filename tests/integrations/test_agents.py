@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("agents", reason="openai-agents is not installed: scripts/test-integrations")
 
-from agents import Agent, ModelResponse, RunConfig, Runner, Usage, function_tool
+from agents import Agent, ModelResponse, RunConfig, RunContextWrapper, Runner, Usage, function_tool
 from agents.memory import Session, SessionSettings
 from agents.models.interface import Model
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
@@ -318,6 +318,26 @@ def test_many_writers_at_once_lose_nothing(tmp_path: Path) -> None:
         assert {each["content"] for each in found} == {f"{n}-{m}" for n in range(4) for m in range(5)}
         for each in opened:
             each.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("whose", ["ada", lambda context: context])
+def test_items_given_together_stay_together(memory: Memory, whose: Any) -> None:
+    """Requests that each make an object for the same session do not mix a question, its call and its output."""
+
+    def items(n: int) -> list[Any]:
+        call = {"type": "function_call", "call_id": f"c{n}", "name": "f", "arguments": "{}"}
+        output = {"type": "function_call_output", "call_id": f"c{n}", "output": "o"}
+        return [{"role": "user", "content": f"q{n}"}, call, output, {"role": "assistant", "content": f"a{n}"}]
+
+    async def run() -> None:
+        made = [RicordoSession("s", memory, user_id=whose) for _ in range(12)]
+        asked = {} if whose == "ada" else {"wrapper": RunContextWrapper("ada")}
+        await asyncio.gather(*[each.add_items(items(n), **asked) for n, each in enumerate(made)])
+        found = await made[0].get_items(**asked)
+        together = [found[at : at + 4] for at in range(0, len(found), 4)]
+        assert sorted(together, key=str) == sorted((items(n) for n in range(12)), key=str)
 
     asyncio.run(run())
 

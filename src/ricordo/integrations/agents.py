@@ -10,7 +10,6 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -20,6 +19,7 @@ from agents.memory.session_settings import coerce_session_settings, resolve_sess
 
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.integrations.agents_items import Kept, items_of, kept_as
+from ricordo.integrations.history import HistoryLock, lock_of
 from ricordo.integrations.shelf import Desk, Item, Shelf, path
 from ricordo.integrations.whose import Whose, check_whose, owner_of, user_of
 from ricordo.limits import check_id
@@ -64,10 +64,11 @@ class RicordoSession:
         self._whose = user_id
         self._agent = agent_id
         self._given_shelf = shelf
-        self._lock = Lock()
         self._only: Session | None = None
+        self._held: HistoryLock | None = None
         if not callable(user_id):
             self._only = memory.session(session_id, user_id=user_id, agent_id=agent_id)
+            self._held = self._lock(self._only)
 
     async def get_items(self, limit: int | None = None, *, wrapper: Wrapper | None = None) -> list[TResponseInputItem]:
         """The latest items in the order they were said. No output comes without the call that it answers."""
@@ -106,7 +107,8 @@ class RicordoSession:
     def _add(self, session: Session, items: Sequence[TResponseInputItem]) -> None:
         limits = self._memory.settings.limits
         others = [kept_as(item, limits) for item in items[1:]]
-        with self._lock:
+        held = self._lock(session)
+        with held.lock:
             for item in items[:1]:  # checked as it is kept, when the others have been
                 try:
                     session.add_message(**kept_as(item, limits, checked_later=True).fields)
@@ -131,7 +133,8 @@ class RicordoSession:
         self._shelf.write(owner, SHELF, lambda desk: desk.hang(place, key, turn_id_of(message.id)))
 
     def _pop(self, session: Session) -> TResponseInputItem | None:
-        with self._lock:
+        held = self._lock(session)
+        with held.lock:
             for left in reversed(range(ATTEMPTS)):
                 turns = session.history(2)
                 shown = _shown(turns)
@@ -168,7 +171,8 @@ class RicordoSession:
         store.delete_turns(owner, session.id, [turn.turn_number, *stale])
 
     def _clear(self, session: Session) -> None:
-        with self._lock:
+        held = self._lock(session)
+        with held.lock:
             try:
                 session.clear()
             except NotFoundError:
@@ -178,6 +182,10 @@ class RicordoSession:
     @property
     def _shelf(self) -> Shelf:
         return self._given_shelf or Shelf.beside(self._memory)
+
+    def _lock(self, session: Session) -> HistoryLock:
+        """Items that are given together stay together, whichever object of this process they are given to."""
+        return self._held or lock_of(self._owner(session), session.id)
 
     def _owner(self, session: Session) -> Owner:
         return owner_of(self._memory, session.user_id)

@@ -17,7 +17,7 @@ from ricordo.integrations.whose import owner_of
 from ricordo.limits import check_id, check_metadata, check_text, check_time, check_tool_calls
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.placing import add_step, open_turn, place
-from ricordo.records import ROLES, Json, Message, Role, SessionChanges, SessionInfo, Turn, message_id
+from ricordo.records import ROLES, Json, Message, Owner, Role, SessionChanges, SessionInfo, Turn, message_id
 from ricordo.session import Session
 from ricordo.tokens import content_tokens
 from ricordo.verbs.ids import new_id
@@ -104,7 +104,7 @@ class History:
         self._memory = memory
         self._session = memory.session(session_id, user_id=user_id, agent_id=agent_id)
         self._owner = owner_of(memory, user_id)
-        self._held: _Lock | None = None
+        self._held: HistoryLock | None = None
 
     # Reading
 
@@ -233,10 +233,10 @@ class History:
 
     # Inside
 
-    def _lock(self) -> "_Lock":
+    def _lock(self) -> "HistoryLock":
         """Whoever changes what is there already does it one at a time; adding one message needs no lock."""
         if self._held is None:
-            self._held = _locks.setdefault((self._owner, self._session.id), _Lock())
+            self._held = lock_of(self._owner, self._session.id)
         return self._held
 
     def _info(self) -> SessionInfo | None:
@@ -361,14 +361,19 @@ class History:
         )
 
 
-class _Lock:
+class HistoryLock:
     """One at a time in this process; other processes are told apart by the numbers of turns."""
 
     def __init__(self) -> None:
         self.lock = RLock()
 
 
-_locks: "WeakValueDictionary[tuple[Any, str], _Lock]" = WeakValueDictionary()
+_locks: "WeakValueDictionary[tuple[Any, str], HistoryLock]" = WeakValueDictionary()
+
+
+def lock_of(owner: Owner, session_id: str) -> HistoryLock:
+    """The one of a session, for all objects that stand for it; it is there as long as somebody holds it."""
+    return _locks.setdefault((owner, session_id), HistoryLock())
 
 
 def _seam(placed: Sequence[Placed], cut: int) -> tuple[int, Sequence[Placed]]:
