@@ -125,6 +125,22 @@ def test_tool_calls_pass_through_and_are_kept() -> None:
     assert any(message.get("tool_call_id") == "c1" for message in model.asked[1])
 
 
+def test_a_tool_call_brings_no_deleted_session_back() -> None:
+    """A session that was deleted while the model thought stays deleted, whatever the model then wants to call."""
+    store = MemoryStore()
+
+    class Slow(ScriptedLLM):
+        def complete(self, *messages: Any, **more: Any) -> Completion:
+            for session in store.sessions(ANNA, limit=10):
+                store.delete_session(ANNA, session.id)
+            return super().complete(*messages, **more)
+
+    model = Slow(Completion("", "scripted", 5, 3, tool_calls=(CALL,), finish_reason="tool_calls"))
+    with talking(model, store) as client, pytest.raises(openai.NotFoundError, match="deleted meanwhile"):
+        client.chat.completions.create(model="any", messages=ASKED, user="anna", tools=TOOLS)  # type: ignore[call-overload]
+    assert not store.sessions(ANNA, limit=10)
+
+
 def test_streamed_tool_calls_come_in_the_clients_shape() -> None:
     """A streamed call has its index, its name and its arguments."""
     first = Completion("", "scripted", 5, 3, tool_calls=(CALL,), finish_reason="tool_calls")

@@ -17,7 +17,7 @@ from ricordo.chat.events import ChatResponse, Delta, Done, Event
 from ricordo.chat.pipeline import Chat
 from ricordo.chat.request import ChatRequest
 from ricordo.context import Asked, Context
-from ricordo.errors import ValidationError
+from ricordo.errors import NotFoundError, ValidationError
 from ricordo.followups.languages import language_of
 from ricordo.memory import Memory
 from ricordo.records import Chunk, Turn
@@ -139,6 +139,8 @@ class Completing:
         completion = answered.completion
         calls = completion.tool_calls if completion else ()
         if calls:
+            if self._memory.store.turn(prepared.turn.owner, prepared.turn_id) is None:  # a message would begin it anew
+                raise NotFoundError("the session was deleted meanwhile: this answer is not kept")
             prepared.session.add_message("assistant", answered.text, tool_calls=calls)
         else:
             prepared.session.answer(
