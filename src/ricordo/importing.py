@@ -146,11 +146,7 @@ class _Bringing:
 
     def _take_own(self, found: Imported) -> None:
         """Our own document, as it is; where it is not to be trusted, it is an import like any other."""
-        document = dict(found.document)
-        if not self._trusted and isinstance(document.get("turns"), list):
-            document["turns"] = [
-                {**turn, "origin": "import"} if isinstance(turn, Mapping) else turn for turn in document["turns"]
-            ]
+        document = dict(found.document) if self._trusted else as_import(found.document)
         if self._dry:
             self._rehearse(found.place, document)
             return
@@ -330,3 +326,12 @@ def _said(message: Message) -> tuple[Any, ...]:
 
 def _words(turn: Turn) -> tuple[Any, ...]:
     return turn.created_at, *((message.role, message.content) for message in turn.messages)
+
+
+def as_import(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Our own document as an import like any other: where its turns come from is not for the file to say."""
+    turns = document.get("turns")
+    if not isinstance(turns, list):
+        return dict(document)
+    imported = [{**turn, "origin": "import"} if isinstance(turn, Mapping) else turn for turn in turns]
+    return {**document, "turns": imported}

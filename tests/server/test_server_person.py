@@ -111,6 +111,16 @@ def test_what_is_exported_can_be_brought_in_once(client: TestClient) -> None:
     assert theirs == {session["id"] for session in client.get("/sessions?user_id=anna").json()["items"]}
 
 
+def test_what_somebody_sends_is_an_import_whatever_it_claims(client: TestClient) -> None:
+    """A document of our own form that says it was said here, in the operator's name, is taken as an import."""
+    ask(client)
+    exported = client.get("/users/anna/export").text
+    assert '"origin": "chat"' in exported or '"origin":"chat"' in exported
+    client.post("/import?user_id=bruno", content=exported.encode())
+    (line,) = client.get("/users/bruno/export").text.splitlines()
+    assert {turn["origin"] for turn in json.loads(line)["turns"]} == {"import"}
+
+
 def test_an_import_tells_its_progress(client: TestClient) -> None:
     """As a stream, each document is one event, and the last says what came of it; uploaded files work too."""
     ask(client)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ricordo.errors import RicordoError, ValidationError
-from ricordo.importing import bring_in
+from ricordo.importing import as_import, bring_in
 from ricordo.memory import Memory
 from ricordo.records import Turn
 from ricordo.reports import ImportResult
@@ -39,7 +39,9 @@ class Bringing:
         return self._others(memory, progress)
 
     def _own(self, memory: Memory, progress: Progress) -> dict[str, Any]:
-        documents = own_documents(self.path)
+        documents: Documents = own_documents(self.path)
+        if self.user_id is not None:  # what somebody sends for themselves may claim anything
+            documents = (each if isinstance(each, Exception) else as_import(each) for each in documents)
 
         def step(done: int) -> None:
             progress({"documents": done})
