@@ -223,10 +223,10 @@ class Memory:
 
     def forget_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         """Forget one fact: no word of it stays and it is not learned again. NotFoundError if there is none."""
-        from ricordo.verbs.learning import forget_fact
+        from ricordo.verbs.unlearning import forget_fact
 
-        agent = check_id("agent_id", agent_id)
-        forget_fact(self._tools, self._owner(user_id), agent, check_id("fact_id", fact_id))
+        agent, fact = check_id("agent_id", agent_id), check_id("fact_id", fact_id)
+        forget_fact(self._tools, self._beyond.knowing().screen, self._owner(user_id), agent, fact)
 
     def flags(self, user_id: str, *, state: "FlagState | None" = None, limit: int = 1_000) -> "list[Flag]":
         """What was flagged of a user's memories, newest first; never with the text."""

@@ -289,6 +289,10 @@ class PersonStore(Protocol):
         """
         ...
 
+    def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
+        """Remove single summaries, with the flags on them; how many went. Another may take their place."""
+        ...
+
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         """What was flagged, newest first, ties by id."""
         ...

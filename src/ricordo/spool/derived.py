@@ -125,6 +125,11 @@ class Derived:
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
         return self._ask(lambda store: store.put_summary(owner, summary))
 
+    def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
+        gone = self._ask(lambda store: store.drop_summaries(owner, summary_ids))
+        self._told.forget(owner)
+        return gone
+
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         # What is at hand of somebody must not be shown without knowing what is kept away from prompts.
         nothing = None if self._told.knows(owner) else ()

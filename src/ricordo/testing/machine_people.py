@@ -20,7 +20,7 @@ subjects = st.sampled_from(["message", "fact", "summary"])
 
 
 class PeopleRules(Agreement):
-    """put_facts, put_summary, put_flag, set_flag, forget_derived."""
+    """put_facts, put_summary, drop_summaries, put_flag, set_flag, forget_derived."""
 
     @rule(
         person=people, agent_id=agents, put=st.dictionaries(fact_ids, st.none() | fact_ids, max_size=3),
@@ -55,6 +55,11 @@ class PeopleRules(Agreement):
         """Often of turns that are not there, or for the second time."""
         summary = a_summary(session_id, last, id=f"{name} {session_id} {kind}", kind=kind, created_at=at)
         self.agree(lambda store: store.put_summary(self.owner(person), summary))
+
+    @rule(person=people, session_id=sessions, kind=kinds, name=fact_ids)
+    def drop_summaries(self, person: str, session_id: str, kind: str, name: str) -> None:
+        """One that may be there."""
+        self.agree(lambda store: store.drop_summaries(self.owner(person), [f"{name} {session_id} {kind}"]))
 
     @rule(person=people, session_id=sessions, subject=subjects, name=fact_ids, state=states, at=moments)
     def put_flag(self, person: str, session_id: str, subject: str, name: str, state: str, at: Any) -> None:

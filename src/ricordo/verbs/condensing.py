@@ -6,6 +6,7 @@ turn; only when it is due are its turns read and summarised.
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ricordo.condensation.ask import Writer, condense
@@ -17,9 +18,10 @@ from ricordo.safety.trust import lowest, origin_of
 from ricordo.settings import CondensationSettings
 from ricordo.verbs.ids import new_id
 from ricordo.verbs.screening import Screen
-from ricordo.verbs.tools import Tools
+from ricordo.verbs.tools import Tools, quarantined
 
 PAGE = 256
+EVERY = 1_000_000_000
 REMEMBERED = 1_024  # sessions whose size is kept in mind
 SMALLEST, LARGEST = 200, 4_000  # tokens of a summary
 
@@ -113,10 +115,34 @@ def condense_now(
         made_by=made.made_by,
         origin=lowest([*_origins(going), *([already.origin] if already else [])]),
     )
-    if not still_there(tools, owner, going[-1]) or not tools.store.put_summary(owner, summary):
+    if not keep_summary(tools, owner, summary, going, unfit, already):
         return None
     screen.summary(tools, owner, summary)
     return summary
+
+
+def keep_summary(
+    tools: Tools,
+    owner: Owner,
+    summary: Summary,
+    turns: Sequence[Turn],
+    unfit: frozenset[str],
+    already: Summary | None = None,
+) -> bool:
+    """Keep a summary of turns, unless something it was made of was cleared or forgotten while it was written.
+
+    Who forgets puts messages away first and drops summaries then: looked at after writing, none slips through.
+    """
+    if not still_there(tools, owner, turns[-1]) or not tools.store.put_summary(owner, summary):
+        return False
+    said = {message.id for turn in turns for message in turn.messages}
+    sound = not said & (quarantined(tools, owner) - unfit)
+    if sound and already:
+        every = tools.store.summaries(owner, session_id=summary.session_id, kind=already.kind, limit=EVERY)
+        sound = any(each.id == already.id for each in every)
+    if not sound:
+        tools.store.drop_summaries(owner, [summary.id])
+    return sound
 
 
 def still_there(tools: Tools, owner: Owner, turn: Turn) -> bool:

@@ -10,7 +10,7 @@ from ricordo.person import Fact, Summary
 from ricordo.ports import LLM
 from ricordo.records import Owner, SessionChanges, SessionInfo, Turn
 from ricordo.safety.trust import lowest, origin_of
-from ricordo.verbs.condensing import still_there
+from ricordo.verbs.condensing import keep_summary
 from ricordo.verbs.ids import new_id
 from ricordo.verbs.learning import learn
 from ricordo.verbs.screening import Screen, cleaned
@@ -52,7 +52,7 @@ def end_session(
     """Learn what is left to learn, write the summary if the session has moved on since the last, and close it."""
     while learn(tools, screen, owner, session.id, model).more:
         pass
-    summary = _summary(tools, screen, owner, session, writer)
+    summary = sum_up(tools, screen, owner, session, writer)
     ended = session
     if session.ended_at is None:
         ended = tools.store.update_session(owner, session.id, SessionChanges(ended_at=tools.clock.now())) or session
@@ -76,7 +76,10 @@ def is_idle(tools: Tools, session: SessionInfo) -> bool:
     return session.ended_at is None and session.turn_count > 0 and session.last_active_at <= before
 
 
-def _summary(tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, writer: Writer | None) -> Summary | None:
+def sum_up(
+    tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, writer: Writer | None = None
+) -> Summary | None:
+    """The summary of a session, made if it has moved on since the last."""
     known = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
     if known and known[0].last_turn >= session.last_turn:
         return known[0]
@@ -105,7 +108,7 @@ def _summary(tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, w
         made_by=made.made_by,
         origin=lowest(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
     )
-    if not still_there(tools, owner, turns[-1]) or not tools.store.put_summary(owner, summary):
+    if not keep_summary(tools, owner, summary, turns, unfit):
         again = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
     screen.summary(tools, owner, summary)

@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 from ricordo.errors import StoreUnavailable
 from ricordo.facts.asking import read_facts
 from ricordo.facts.candidate import Candidate, Said, When
-from ricordo.facts.knowing import forget
 from ricordo.facts.merging import Hearing, merge
 from ricordo.person import Fact
 from ricordo.ports import LLM
@@ -56,15 +55,6 @@ def learn(tools: Tools, screen: Screen, owner: Owner, session_id: str, model: LL
     claims = [clean for each in found.candidates if (clean := cleaned_claim(each, tools.settings.safety))]
     written = _merge(tools, screen, owner, session, claims, unfit, through)
     return Learned(through < session.last_turn, found.made_by, found.why, written)
-
-
-def forget_fact(tools: Tools, owner: Owner, agent_id: str, fact_id: str) -> None:
-    """Forget one fact, so that no word of it stays and it is not learned again."""
-    for _ in range(TRIES):
-        people = tools.store.people(owner, agent_id)
-        if tools.store.put_facts(owner, agent_id, forget(people, fact_id)):
-            return
-    raise StoreUnavailable(f"fact {fact_id!r} could not be forgotten: others keep writing; try again")
 
 
 def _said(turn: Turn) -> list[Said]:

@@ -22,9 +22,10 @@ from ricordo.safety.trust import decide, origin_of
 from ricordo.settings import SafetySettings
 from ricordo.verbs.crises import crises_by
 from ricordo.verbs.ids import new_id
-from ricordo.verbs.tools import Tools, quarantined
+from ricordo.verbs.tools import EVERY_FLAG, Tools, quarantined
 
 CRISIS = "crisis:"
+FORGOTTEN = "forgotten"  # the rule of a message that a forgotten fact came from
 REMEMBERED = 4_096  # messages whose screening is kept in mind
 _MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
 
@@ -63,6 +64,14 @@ class Screen:
         """Flag a summary that looks like an order; who said what in it are words of our own."""
         rules = signals(unlabelled(summary.text))
         self._flag(tools, owner, "summary", summary.id, summary.session_id, rules, summary.origin)
+
+    def put_away(self, tools: Tools, owner: Owner, message_id: str, session_id: str) -> None:
+        """Keep a message that a forgotten fact came from away from prompts and from what is derived."""
+        if self._keep(tools, owner, "message", message_id, session_id, (FORGOTTEN,), "user_said"):
+            return
+        for flag in tools.store.flags(owner, limit=EVERY_FLAG):
+            if (flag.subject, flag.subject_id) == ("message", message_id) and flag.state != "quarantined":
+                tools.store.set_flag(owner, flag.id, "quarantined")
 
     def forget(self, owner: Owner) -> None:
         """Drop what is in mind of an owner."""

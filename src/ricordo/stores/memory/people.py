@@ -73,6 +73,11 @@ class MemoryPeople(Homes):
             session.summaries.append(summary)
             return True
 
+    def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
+        with self._lock:
+            home, doomed = self._home(owner), set(summary_ids)
+            return sum(_drop_summaries(home, session, doomed) for session in home.sessions.values())
+
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         with self._lock:
             found = [flag for flag in self._home(owner).flags.values() if state in (None, flag.state)]
@@ -124,8 +129,10 @@ def _people(facts: dict[str, Fact], revision: int) -> People:
     return People(tuple(sorted(facts.values(), key=lambda fact: (fact.recorded_at, fact.id))), revision)
 
 
-def _drop_summaries(home: Home, session: MemorySession) -> int:
-    gone, session.summaries = session.summaries, []
+def _drop_summaries(home: Home, session: MemorySession, doomed: set[str] | None = None) -> int:
+    """All of a session, or those that are `doomed`."""
+    gone = [each for each in session.summaries if doomed is None or each.id in doomed]
+    session.summaries = [each for each in session.summaries if each not in gone]
     for summary in gone:
         home.flags.pop(("summary", summary.id), None)
     return len(gone)

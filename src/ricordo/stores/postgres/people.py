@@ -45,6 +45,9 @@ class PostgresPeople(Walled):
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
         return self._run(owner, lambda tx: person.put_summary(tx, owner, summary))
 
+    def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
+        return self._run(owner, lambda tx: person.drop_summaries(tx, owner, summary_ids))
+
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         rows = self._read(owner, sql.FLAGS, state=state, limit=max(0, min(limit, ENDLESS)))
         return [row_to_flag(row) for row in rows]

@@ -80,6 +80,13 @@ def put_summary(transaction: Transaction, owner: Owner, summary: Summary) -> boo
     return transaction.count(transaction.send(sql.ADD_SUMMARY, values)) == 1
 
 
+def drop_summaries(transaction: Transaction, owner: Owner, summary_ids: Sequence[str]) -> int:
+    """Remove summaries by id, with the flags on them."""
+    values = {"owner": owner.key, "summary_ids": sorted(summary_ids)}
+    transaction.send(sql.REMOVE_FLAGS_ON_SUMMARIES, values)
+    return transaction.count(transaction.send(sql.REMOVE_SUMMARIES, values))
+
+
 def put_flag(transaction: Transaction, owner: Owner, flag: Flag) -> bool:
     """Keep a flag of a session that is there."""
     if _last_turn(transaction, owner, flag.session_id) is None:

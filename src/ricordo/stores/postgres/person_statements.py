@@ -80,6 +80,10 @@ DELETE_SUMMARIES = """
     DELETE FROM ricordo.summaries WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
 """
 
+REMOVE_SUMMARIES = """
+    DELETE FROM ricordo.summaries WHERE owner = %(owner)s AND summary_id = ANY(%(summary_ids)s::text[])
+"""
+
 # -- flags -------------------------------------------------------------------------------------------------------
 
 FLAGS = f"""
@@ -101,6 +105,11 @@ SET_FLAG = f"""
 DELETE_FLAGS_ON_FACTS = """
     DELETE FROM ricordo.flags
     WHERE owner = %(owner)s AND subject = 'fact' AND subject_id = ANY(%(fact_ids)s::text[])
+"""
+
+REMOVE_FLAGS_ON_SUMMARIES = """
+    DELETE FROM ricordo.flags
+    WHERE owner = %(owner)s AND subject = 'summary' AND subject_id = ANY(%(summary_ids)s::text[])
 """
 
 DELETE_FLAGS_ON_SUMMARIES = """

@@ -44,6 +44,9 @@ class SqlitePeople(Lending):
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
         return self._connections.write(lambda writer: person.put_summary(writer, owner, summary))
 
+    def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
+        return self._connections.write(lambda writer: person.drop_summaries(writer, owner, summary_ids))
+
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         with self._reading() as reader:
             return person.flags(reader, owner, state, min(limit, ENDLESS))

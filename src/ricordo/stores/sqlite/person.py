@@ -98,6 +98,13 @@ def put_summary(writer: sqlite3.Connection, owner: Owner, summary: Summary) -> b
     return writer.execute(sql.ADD_SUMMARY, (owner.key.bytes, *summary_to_row(summary))).rowcount == 1
 
 
+def drop_summaries(writer: sqlite3.Connection, owner: Owner, summary_ids: Sequence[str]) -> int:
+    """Remove summaries by id, with the flags on them."""
+    key = owner.key.bytes
+    writer.executemany(sql.DROP_FLAG, [(key, "summary", each) for each in summary_ids])
+    return sum(writer.execute(sql.DROP_SUMMARY, (key, each)).rowcount for each in summary_ids)
+
+
 def flags(reader: sqlite3.Connection, owner: Owner, state: FlagState | None, limit: int) -> list[Flag]:
     """Flags, newest first."""
     values = {"owner": owner.key.bytes, "state": state, "limit": max(0, limit)}

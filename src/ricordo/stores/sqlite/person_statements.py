@@ -52,6 +52,8 @@ ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT :limit
 
 ADD_SUMMARY = f"INSERT INTO summaries (owner, {SUMMARY_COLUMNS}) VALUES (?{', ?' * 13}) ON CONFLICT DO NOTHING"
 
+DROP_SUMMARY = "DELETE FROM summaries WHERE owner = ? AND summary_id = ?"
+
 DROP_SUMMARIES = "DELETE FROM summaries WHERE owner = ? AND session_id = ?"
 
 # ── flags ────────────────────────────────────────────────────────────────────────────────────────────

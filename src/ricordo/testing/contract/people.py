@@ -31,7 +31,7 @@ def _place(summary: Summary) -> tuple[str, str, int]:
 
 
 class PeopleContract(Contract):
-    """agents, people, put_facts, learned_through, summaries, put_summary, flags, put_flag, set_flag."""
+    """agents, people, put_facts, learned_through, summaries, put_summary, drop_summaries, flags, put_flag, set_flag."""
 
     @law
     @given(data=st.data(), agent_id=strategies.ids())
@@ -234,6 +234,23 @@ class PeopleContract(Contract):
         assert store.put_summary(owner, a_summary())
         assert not store.put_summary(Owner(owner.tenant_id, "bruno"), a_summary())
         assert [each.last_turn for each in store.summaries(owner)] == [1]
+
+    def test_single_summaries_go_with_their_flags(self, store: Store) -> None:
+        """Only those that are named, only of their owner; another may be kept in their place."""
+        owner = an_owner()
+        for _ in range(2):
+            store.append(a_turn(owner))
+        first, second = a_summary(last_turn=1, id="first"), a_summary(last_turn=2, id="second")
+        for summary in (first, second):
+            assert store.put_summary(owner, summary)
+            assert store.put_flag(owner, a_flag(summary.id, id=f"of {summary.id}", subject="summary"))
+        assert store.drop_summaries(Owner(owner.tenant_id, "bruno"), ["first"]) == 0
+        assert store.drop_summaries(owner, []) == 0
+        assert store.drop_summaries(owner, ["first", "nothing"]) == 1
+        assert list(store.summaries(owner)) == [second]
+        assert [flag.subject_id for flag in store.flags(owner)] == ["second"]
+        assert store.put_summary(owner, first)
+        assert_sound(store, owner.tenant_id)
 
     @law
     @given(data=st.data())
