@@ -34,15 +34,20 @@ def pytest_sessionfinish() -> None:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """The empty store under `opened`; a file may have more kinds."""
+    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "people.db")
+
+
+@pytest.fixture
+def opened(home: Any) -> Iterator[Any]:
     """Makes memories over one store, with a clock that is moved by hand."""
-    store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "people.db")
     clock = FakeClock()
     made: list[Memory] = []
 
     def make(llm: Any = None, **settings: Any) -> tuple[Memory, FakeClock]:
         chosen = settings_from({"preset": "maestro", "embedder": "light", **settings}, {})
-        made.append(Memory(store, chosen, clock=clock, llm=llm))
+        made.append(Memory(home, chosen, clock=clock, llm=llm))
         return made[-1], clock
 
     yield make

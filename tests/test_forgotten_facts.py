@@ -1,6 +1,5 @@
 """Forgetting a fact reaches the summaries that told it, in every store, through the face that programs use."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,11 +8,9 @@ from typing import Any
 import pytest
 
 from ricordo.memory import Memory
-from ricordo.presets import settings_from
 from ricordo.session import Session
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.clock import FakeClock
 from ricordo.testing.llm import ScriptedLLM
 
 STUDENT = {"user_id": "anna", "agent_id": "euclide"}
@@ -40,28 +37,11 @@ TALKS = [
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """An empty store of each kind."""
     if request.param == "memory":
         return MemoryStore()
     return SqliteStore(tmp_path / "f.db") if request.param == "sqlite" else request.getfixturevalue("postgres_store")
-
-
-@pytest.fixture
-def opened(store: Any) -> Iterator[Any]:
-    """Makes memories over one store, with a clock that is moved by hand."""
-    made: list[Memory] = []
-    clock = FakeClock()
-
-    def make(**settings: Any) -> tuple[Memory, FakeClock]:
-        llm = settings.pop("llm", None)
-        chosen = settings_from({"preset": "maestro", "embedder": "light", **settings}, {})
-        made.append(Memory(store, chosen, clock=clock, llm=llm))
-        return made[-1], clock
-
-    yield make
-    for memory in made:
-        memory.close()
 
 
 def spoken(memory: Memory, talk: Talk, turns: int = 3) -> Session:

@@ -18,10 +18,9 @@ from ricordo.safety.trust import lowest, origin_of
 from ricordo.settings import CondensationSettings
 from ricordo.verbs.ids import new_id
 from ricordo.verbs.screening import Screen
-from ricordo.verbs.tools import Tools, quarantined
+from ricordo.verbs.tools import EVERY, Tools, quarantined
 
 PAGE = 256
-EVERY = 1_000_000_000
 REMEMBERED = 1_024  # sessions whose size is kept in mind
 SMALLEST, LARGEST = 200, 4_000  # tokens of a summary
 

@@ -22,7 +22,7 @@ from ricordo.safety.trust import decide, origin_of
 from ricordo.settings import SafetySettings
 from ricordo.verbs.crises import crises_by
 from ricordo.verbs.ids import new_id
-from ricordo.verbs.tools import EVERY_FLAG, Tools, quarantined
+from ricordo.verbs.tools import EVERY, Tools, quarantined
 
 CRISIS = "crisis:"
 FORGOTTEN = "forgotten"  # the rule of a message that a forgotten fact came from
@@ -69,7 +69,7 @@ class Screen:
         """Keep a message that a forgotten fact came from away from prompts and from what is derived."""
         if self._keep(tools, owner, "message", message_id, session_id, (FORGOTTEN,), "user_said"):
             return
-        for flag in tools.store.flags(owner, limit=EVERY_FLAG):
+        for flag in tools.store.flags(owner, limit=EVERY):
             if (flag.subject, flag.subject_id) == ("message", message_id) and flag.state != "quarantined":
                 tools.store.set_flag(owner, flag.id, "quarantined")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ricordo.verbs.understand import Understanding
 
 
-EVERY_FLAG = 1_000_000_000
+EVERY = 1_000_000_000  # of what one owner has: no limit that anybody reaches
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Scope:
 
 def quarantined(tools: Tools, owner: Owner) -> frozenset[str]:
     """The ids of everything that is kept away from prompts: all of it, or a flood of flags would let the first out."""
-    flags = tools.store.flags(owner, state="quarantined", limit=EVERY_FLAG)
+    flags = tools.store.flags(owner, state="quarantined", limit=EVERY)
     return frozenset(flag.subject_id for flag in flags)
 
 

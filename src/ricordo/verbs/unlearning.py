@@ -8,11 +8,11 @@ from ricordo.errors import StoreUnavailable
 from ricordo.facts.knowing import forget
 from ricordo.person import Source, Summary
 from ricordo.records import Owner, turn_id_of
-from ricordo.verbs.condensing import EVERY, condense_now
+from ricordo.verbs.condensing import condense_now
 from ricordo.verbs.ending import sum_up
 from ricordo.verbs.learning import TRIES
 from ricordo.verbs.screening import Screen
-from ricordo.verbs.tools import Tools
+from ricordo.verbs.tools import EVERY, Tools
 
 
 def forget_fact(tools: Tools, screen: Screen, owner: Owner, agent_id: str, fact_id: str) -> None:
