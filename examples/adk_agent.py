@@ -14,7 +14,7 @@ from google.adk.tools import load_memory
 from google.genai import types
 
 import ricordo
-from ricordo.integrations.adk import RicordoMemoryService, RicordoSessionService
+from ricordo.contrib.adk import RicordoMemoryService, RicordoSessionService
 
 
 class Rules(BaseLlm):

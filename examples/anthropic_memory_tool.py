@@ -6,7 +6,7 @@ from pathlib import Path
 from anthropic.lib.tools import ToolError
 
 import ricordo
-from ricordo.integrations.anthropic_memory import RicordoMemoryTool
+from ricordo.contrib.anthropic_memory import RicordoMemoryTool
 
 COMMANDS = [
     {"command": "create", "path": "/memories/tea.md", "file_text": "Ada likes green tea.\n"},

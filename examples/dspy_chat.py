@@ -7,7 +7,7 @@ import dspy
 from dspy.utils import DummyLM
 
 import ricordo
-from ricordo.integrations.dspy import Remembering, StandaloneQuestion, history_of
+from ricordo.contrib.dspy import Remembering, StandaloneQuestion, history_of
 
 
 def main(place: str) -> None:

@@ -15,8 +15,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 
 import ricordo
-from ricordo.integrations.langchain import RicordoMiddleware
-from ricordo.integrations.langgraph_checkpoint import RicordoSaver
+from ricordo.contrib.langchain import RicordoMiddleware
+from ricordo.contrib.langgraph_checkpoint import RicordoSaver
 
 
 class ScriptedModel(BaseChatModel):

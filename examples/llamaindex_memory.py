@@ -12,7 +12,7 @@ from llama_index.core.llms import ChatMessage, MockLLM
 from llama_index.core.memory import Memory
 
 import ricordo
-from ricordo.integrations.llamaindex import RicordoChatStore, RicordoMemory, RicordoMemoryBlock
+from ricordo.contrib.llamaindex import RicordoChatStore, RicordoMemory, RicordoMemoryBlock
 
 
 async def with_their_memory(memory: ricordo.Memory, day: str, question: str) -> list[ChatMessage]:

@@ -12,7 +12,7 @@ from agents.models.interface import Model
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 import ricordo
-from ricordo.integrations.agents import RicordoSession, instructions
+from ricordo.contrib.agents import RicordoSession, instructions
 
 
 @dataclass

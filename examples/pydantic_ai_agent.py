@@ -9,7 +9,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import ricordo
-from ricordo.integrations.pydantic_ai import RicordoConversations, RicordoMemory
+from ricordo.contrib.pydantic_ai import RicordoConversations, RicordoMemory
 
 
 def rules(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:

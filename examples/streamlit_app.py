@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import streamlit as st
 
 import ricordo
-from ricordo.context import Context
-from ricordo.integrations.streamlit_chat import chat
+from ricordo.contrib.streamlit_chat import chat
+from ricordo.prompt.context import Context
 
 
 @st.cache_resource

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from ricordo import remembering
-from ricordo.embedders import choose
+from ricordo.engine import remembering
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
+from ricordo.recall.embedders import choose
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.clock import FakeClock
+from ricordo.testing.fakes import FakeClock
 
 hypothesis_settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, database=None)
 hypothesis_settings.register_profile("explore", max_examples=1000, deadline=None)
@@ -25,7 +25,7 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 os.environ.setdefault("RICORDO_EMBEDDER", "light")
 remembering._choices["auto"] = choose("light")
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 
 def pytest_sessionfinish() -> None:

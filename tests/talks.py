@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import ricordo
-from ricordo.embedders.deterministic import DeterministicEmbedder
 from ricordo.presets import settings_from
-from ricordo.recall.vectors import Vectors
+from ricordo.recall.embedders.light import DeterministicEmbedder
+from ricordo.recall.quantization import Vectors
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 

@@ -12,7 +12,7 @@ import ricordo
 from ricordo import aio
 from ricordo.memory import Memory
 from ricordo.session import OpenTurn, Session
-from ricordo.session_topic import SessionTopic
+from ricordo.topics.session_topic import SessionTopic
 
 PAIRS = [
     (Memory, aio.AsyncMemory),

@@ -4,8 +4,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from ricordo.bench import archive, recall, topics
+from bench import archive, recall, topics
 
 
 @pytest.mark.parametrize("bench", [archive, recall, topics], ids=lambda each: each.__name__)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.embedders import LightEmbedder
+from ricordo.recall.embedders import LightEmbedder
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 from talks import CountingEmbedder, FailingEmbedder, GatedEmbedder, ThemedEmbedder, fill, memory, on_file
@@ -233,7 +233,7 @@ def test_the_chat_goes_on_when_understanding_fails(monkeypatch: pytest.MonkeyPat
     def breaking(*_: object, **__: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("ricordo.verbs.understand.resolve", breaking)
+    monkeypatch.setattr("ricordo.followups.understand.resolve", breaking)
     kept = memory()
     session = kept.session("s", user_id="anna")
     session.add_turn("Parliamo di lombalgia", LIST_ANSWER)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.compact import compact_line, compact_text, history_text, said
 from ricordo.errors import SettingsError
-from ricordo.locales import ENGLISH, ITALIAN, Locale, locale_for
-from ricordo.records import Message, Owner, Turn
+from ricordo.languages.locales import ENGLISH, ITALIAN, Locale, locale_for
+from ricordo.prompt.window import compact_line, compact_text, history_text, said
+from ricordo.records.turns import Message, Owner, Turn
 from ricordo.testing.strategies import ids, texts
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)

@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import ricordo
+from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import (
     BudgetError,
     DamageError,
@@ -19,12 +20,11 @@ from ricordo.errors import (
     StoreUnavailable,
     ValidationError,
 )
-from ricordo.locales import ITALIAN
-from ricordo.records import canonical
+from ricordo.languages.locales import ITALIAN
+from ricordo.records.turns import canonical
 from ricordo.settings import BudgetSettings, Settings, WindowSettings
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.strategies import texts
-from ricordo.tokens import ApproximateCounter
 
 SAYING = texts(40) | st.integers(1, 80).map(lambda n: "parole " * n)
 TALKS = st.lists(st.tuples(st.sampled_from(["turn", "ask", "tools", "Bob"]), SAYING, SAYING), max_size=5)

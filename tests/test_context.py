@@ -9,17 +9,17 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from ricordo.context import Context, Material, Remembered, assemble
-from ricordo.counters import counter_for
+from ricordo.engine.protocols import TokenCounter
+from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import ApproximateCounter, recounted
 from ricordo.errors import BudgetError, ReceiptError
-from ricordo.locales import ENGLISH, ITALIAN
-from ricordo.ports import TokenCounter
-from ricordo.receipt import from_stored, rebuild, to_stored
-from ricordo.records import Chunk, Message, Owner, Turn, canonical, message_id
+from ricordo.languages.locales import ENGLISH, ITALIAN
+from ricordo.prompt.context import Context, Material, Remembered, assemble
+from ricordo.prompt.receipt import from_stored, rebuild, to_stored
+from ricordo.records.turns import Chunk, Message, Owner, Turn, canonical, message_id
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings
 from ricordo.testing.strategies import ids, texts
-from ricordo.tokens import ApproximateCounter, recounted
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 EXACT = counter_for("o200k")

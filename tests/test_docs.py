@@ -20,7 +20,7 @@ from ricordo.cli.commands import COMMANDS
 from ricordo.presets import PRESETS
 from ricordo.settings import setting_names
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]

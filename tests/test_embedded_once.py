@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from ricordo.records import Owner
+from ricordo.recall import indexes
+from ricordo.recall.indexes import AtHand
+from ricordo.records.turns import Owner
 from ricordo.testing.examples import a_turn
-from ricordo.verbs import at_hand, indexing
-from ricordo.verbs.at_hand import AtHand
 from talks import CountingEmbedder, fill, memory, on_file
 
 TURNS = 40  # more than are organised in one pass
@@ -65,8 +65,8 @@ def test_topics_after_a_restart_take_the_vectors_that_are_kept(tmp_path: Path) -
 @pytest.mark.parametrize("ahead", [1, 7, 256])
 def test_more_turns_than_are_at_hand_are_embedded_once(monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
     """A long import that was searched finds its topics from the vectors that are kept, however few stay at hand."""
-    monkeypatch.setattr(at_hand, "RECENT", 4)
-    monkeypatch.setattr(indexing, "AHEAD", ahead)
+    monkeypatch.setattr(indexes, "RECENT", 4)
+    monkeypatch.setattr(indexes, "AHEAD", ahead)
     embedder = CountingEmbedder()
     with searched(embedder) as kept:
         kept.session("s", user_id="anna").topics()

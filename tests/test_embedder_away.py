@@ -6,14 +6,14 @@ from time import monotonic
 import pytest
 
 import ricordo
-from ricordo import remembering
-from ricordo.beyond import EMBEDDERS
-from ricordo.embedders import EmbedderUnavailable, Endpoint, LightEmbedder, RemoteEmbedder, choose
+from ricordo.engine import remembering
+from ricordo.engine.beyond import EMBEDDERS
 from ricordo.errors import SettingsError
-from ricordo.recall.embedder import Choice
-from ricordo.recall.vectors import Vectors
+from ricordo.recall import indexes
+from ricordo.recall.embedders import EmbedderUnavailable, Endpoint, LightEmbedder, RemoteEmbedder, choose
+from ricordo.recall.embedders.protocol import Choice
+from ricordo.recall.quantization import Vectors
 from ricordo.testing import MemoryStore
-from ricordo.verbs import indexing
 from talks import CountingEmbedder, fill, memory, texts
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -98,7 +98,7 @@ def test_a_chat_tries_once_and_then_leaves_the_embedder_alone(monkeypatch: pytes
         assert away.attempts == [1.0]
         away.down = False
         now = monotonic()
-        monkeypatch.setattr(indexing, "monotonic", lambda: now + indexing.PAUSE + 1)
+        monkeypatch.setattr(indexes, "monotonic", lambda: now + indexes.PAUSE + 1)
         assert session.context("gatto domanda 2").receipt.degraded == ()
         assert away.attempts == [1.0, 1.0]
 

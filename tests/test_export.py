@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.errors import ValidationError
-from ricordo.export import from_document, to_document, to_markdown
+from ricordo.languages.locales import ITALIAN
 from ricordo.limits import Limits
-from ricordo.locales import ITALIAN
-from ricordo.records import Owner, SessionInfo, Turn
+from ricordo.records.turns import Owner, SessionInfo, Turn
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.strategies import ids, metadata, moments, texts, turns
+from ricordo.turns.export import from_document, to_document, to_markdown
 
 ANNA = Owner("acme", "anna")
 

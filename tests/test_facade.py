@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.errors import NotFoundError, SettingsError, ValidationError
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.strategies import ids, metadata, refused_texts, texts
 

@@ -11,7 +11,7 @@ import ricordo
 from ricordo.errors import NotFoundError, StoreUnavailable, ValidationError
 from ricordo.presets import settings_from
 from ricordo.testing import FakeClock, MemoryStore
-from ricordo.testing.clock import START
+from ricordo.testing.fakes import START
 
 HOUR = timedelta(hours=1)
 AGES = st.lists(st.lists(st.integers(0, 60), min_size=1, max_size=5), max_size=5)

@@ -11,7 +11,7 @@ from ricordo.memory import Memory
 from ricordo.session import Session
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM
 
 STUDENT = {"user_id": "anna", "agent_id": "euclide"}
 

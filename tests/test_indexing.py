@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.recall.embedder import Choice
-from ricordo.records import Owner, SessionMark
+from ricordo.recall.embedders.protocol import Choice
+from ricordo.recall.indexes import Indexes
+from ricordo.records.turns import Owner, SessionMark
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
-from ricordo.verbs.indexing import Indexes
 from talks import CountingEmbedder, FailingEmbedder, GatedEmbedder, fill, memory, on_file, texts
 
 ANNA = Owner("default", "anna")

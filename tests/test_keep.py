@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
+from ricordo.engine.tokens import content_tokens
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.limits import Limits
-from ricordo.placing import place
-from ricordo.records import ROLES
+from ricordo.records.turns import ROLES, place
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.strategies import ids, metadata, moments, refused_texts, texts
-from ricordo.tokens import content_tokens
 
 
 def memory(**settings: Any) -> ricordo.Memory:

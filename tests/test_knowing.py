@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import ricordo
-from ricordo.answering.phrases import phrases_for
 from ricordo.errors import LLMError, NotFoundError, ValidationError
+from ricordo.languages.summaries import phrases_for
 from ricordo.memory import Memory
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM
 
 STUDENT = {"user_id": "anna", "agent_id": "euclide"}
 

@@ -13,14 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.archive import pack
-from ricordo.archive.export import import_messages
-from ricordo.records import Owner
+from ricordo.records.topics import Topic, TopicChange, TopicStats
+from ricordo.records.turns import Owner
+from ricordo.stores.archive import pack
+from ricordo.stores.archive.export import import_messages
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
-from ricordo.topics.shelf import TopicChange
-from ricordo.topics.topic import Topic, TopicStats
-from ricordo.topics.vectors import dimensions_of
+from ricordo.topics.centres import dimensions_of
 from talks import CountingEmbedder, ThemedEmbedder, fill, on_file
 from talks import memory as any_memory
 
@@ -274,7 +273,7 @@ def packs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(len(messages))
         return pack(messages)
 
-    monkeypatch.setattr("ricordo.verbs.compaction.pack", counting)
+    monkeypatch.setattr("ricordo.topics.archive.pack", counting)
     return sizes
 
 

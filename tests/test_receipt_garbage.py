@@ -2,7 +2,7 @@
 
 import gc
 
-from ricordo.receipt import from_stored, to_stored
+from ricordo.prompt.receipt import from_stored, to_stored
 from talks import memory
 
 

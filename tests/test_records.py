@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records import Message, Owner, canonical, message_id, turn_id_of
+from ricordo.records.turns import Message, Owner, canonical, message_id, turn_id_of
 from ricordo.testing import strategies
-from ricordo.testing.clock import START
 from ricordo.testing.examples import a_turn, an_answer, an_owner
+from ricordo.testing.fakes import START
 
 ANNA = Owner("tenant", "anna")
 

@@ -10,7 +10,7 @@ from ricordo.presets import settings_from
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.clock import START, FakeClock
+from ricordo.testing.fakes import START, FakeClock
 
 PLACES = ("Roma", "Milano", "Torino", "Napoli", "Genova", "Pisa", "Bari", "Lecce")
 STUDENT = {"user_id": "anna", "agent_id": "euclide"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import ricordo
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
-from ricordo.testing.clock import START
+from ricordo.testing.fakes import START
 from talks import fill, memory, texts
 
 ON_BOTH = pytest.mark.parametrize("kind", ["memory", "sqlite"])

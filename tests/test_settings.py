@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
+from ricordo.languages.locales import ENGLISH, ITALIAN, Locale
 from ricordo.limits import Limits
-from ricordo.locales import ENGLISH, ITALIAN, Locale
 from ricordo.presets import INHERITED_VARIABLES, PRESETS, settings_from
 from ricordo.settings import (
     BudgetSettings,

@@ -11,13 +11,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from splintr import Tokenizer
 
-from ricordo.counters import FAMILIES, ExactCounter, counter_for, family_of
+from ricordo.engine.protocols import TokenCounter
+from ricordo.engine.tokenizers import FAMILIES, ExactCounter, counter_for, family_of
+from ricordo.engine.tokens import (
+    CUT_MARK,
+    ApproximateCounter,
+    content_tokens,
+    cut,
+    message_cost,
+    recounted,
+    turn_cost,
+)
 from ricordo.memory import Memory
-from ricordo.ports import TokenCounter
-from ricordo.records import Message, Owner, Turn
+from ricordo.records.turns import Message, Owner, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.strategies import texts
-from ricordo.tokens import CUT_MARK, ApproximateCounter, content_tokens, cut, message_cost, recounted, turn_cost
 
 TABLE = [json.loads(line) for line in (Path(__file__).parent / "data" / "token_counts.jsonl").read_text().splitlines()]
 EXACT = counter_for("o200k")
@@ -126,7 +134,7 @@ def test_a_tokenizer_that_cannot_load_gives_way(monkeypatch: pytest.MonkeyPatch)
     def broken(family: str) -> TokenCounter:
         raise RuntimeError("no vocabulary")
 
-    monkeypatch.setattr("ricordo.counters._exact", broken)
+    monkeypatch.setattr("ricordo.engine.tokenizers._exact", broken)
     counter = counter_for("gpt-4o", "it")
     assert (counter.name, counter.exact) == ("approximate-3", False)
     assert isinstance(counter, ApproximateCounter)

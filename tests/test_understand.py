@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import ricordo
 from ricordo.followups.clarify import ClarificationKey
 from ricordo.followups.parse import LONGEST_FOLLOW_UP
-from ricordo.records import Owner, Turn
+from ricordo.followups.understand import LOOKBACK
+from ricordo.records.turns import Owner, Turn
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
-from ricordo.verbs.understand import LOOKBACK
 from talks import ThemedEmbedder, fill, memory, on_file
 
 KEY = ClarificationKey("default", "anna", "s")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.errors import DamageError
-from ricordo.records import Turn
+from ricordo.records.turns import Turn
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.strategies import texts
 

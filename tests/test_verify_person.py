@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.person import Fact, FactChange, Source
-from ricordo.reports import Damage
+from ricordo.records.people import Fact, FactChange, Source
+from ricordo.records.reports import Damage
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.contract.base import tools
 from ricordo.testing.contract.people import learn
 from ricordo.testing.examples import a_fact, a_flag, a_summary, a_turn, an_owner
 from ricordo.testing.strategies import texts
-from ricordo.verbs.verify import verify
+from ricordo.turns.verify import verify
 
 SAID = "I moved to Pisa last year, and I like it there."
 

@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.counters import counter_for
-from ricordo.locales import ITALIAN
-from ricordo.ports import TokenCounter
-from ricordo.records import Message, Owner, Turn, canonical, message_id
+from ricordo.engine.protocols import TokenCounter
+from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import CUT_MARK, ApproximateCounter, recounted
+from ricordo.languages.locales import ITALIAN
+from ricordo.prompt.window import Window, fit_window
+from ricordo.records.turns import Message, Owner, Turn, canonical, message_id
 from ricordo.settings import WindowSettings
 from ricordo.testing.strategies import texts
-from ricordo.tokens import CUT_MARK, ApproximateCounter, recounted
-from ricordo.window import Window, fit_window
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 EXACT = counter_for("o200k")

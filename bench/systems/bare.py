@@ -82,7 +82,7 @@ class Plain:
 
     @cached_property
     def _counter(self) -> Any:
-        from ricordo.counters import counter_for
+        from ricordo.engine.tokenizers import counter_for
 
         return counter_for("o200k")
 

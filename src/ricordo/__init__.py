@@ -13,7 +13,6 @@ Names of recall, topics and follow-ups are loaded with their first use: they bri
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ricordo.context import Asked, Context, Remembered
 from ricordo.errors import (
     BudgetError,
     ConflictError,
@@ -28,12 +27,14 @@ from ricordo.errors import (
     StoreUnavailable,
     ValidationError,
 )
-from ricordo.locales import Locale
+from ricordo.languages.locales import Locale
 from ricordo.memory import Memory
 from ricordo.opening import open
-from ricordo.receipt import Receipt, ReceiptItem
-from ricordo.records import Chunk, Message, SessionInfo, Turn
-from ricordo.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.prompt.context import Asked, Context, Remembered
+from ricordo.prompt.receipt import Receipt, ReceiptItem
+from ricordo.prompt.window import Window
+from ricordo.records.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.records.turns import Chunk, Message, SessionInfo, Turn
 from ricordo.session import OpenTurn, Session
 from ricordo.settings import (
     BudgetSettings,
@@ -46,19 +47,18 @@ from ricordo.settings import (
     TopicSettings,
     WindowSettings,
 )
-from ricordo.window import Window
 
 if TYPE_CHECKING:
+    from ricordo.engine.protocols import LLM, Completion
     from ricordo.followups.clarify import Pending
-    from ricordo.followups.resolution import Resolved
-    from ricordo.person import Fact, Flag, Profile, Source, Summary
-    from ricordo.ports import LLM, Completion
-    from ricordo.prompt import enhance_prompt, extract_base_prompt, has_memory_context
+    from ricordo.followups.resolve import Resolved
+    from ricordo.people.session_end import SessionEnd
+    from ricordo.prompt.memory_block import enhance_prompt, extract_base_prompt, has_memory_context
+    from ricordo.recall.search import Hit, Hits
+    from ricordo.records.people import Fact, Flag, Profile, Source, Summary
+    from ricordo.records.topics import Topic, TopicStats
     from ricordo.safety.crisis import Crisis
-    from ricordo.session_topic import SessionTopic
-    from ricordo.topics.topic import Topic, TopicStats
-    from ricordo.verbs.ending import SessionEnd
-    from ricordo.verbs.recall import Hit, Hits
+    from ricordo.topics.session_topic import SessionTopic
 
 __version__ = "0.1.0"
 
@@ -127,25 +127,25 @@ __all__ = [
 ]
 
 _LATER = {
-    "Completion": "ricordo.ports",
+    "Completion": "ricordo.engine.protocols",
     "Crisis": "ricordo.safety.crisis",
-    "Fact": "ricordo.person",
-    "Flag": "ricordo.person",
-    "Hit": "ricordo.verbs.recall",
-    "Hits": "ricordo.verbs.recall",
-    "LLM": "ricordo.ports",
+    "Fact": "ricordo.records.people",
+    "Flag": "ricordo.records.people",
+    "Hit": "ricordo.recall.search",
+    "Hits": "ricordo.recall.search",
+    "LLM": "ricordo.engine.protocols",
     "Pending": "ricordo.followups.clarify",
-    "Profile": "ricordo.person",
-    "Resolved": "ricordo.followups.resolution",
-    "SessionEnd": "ricordo.verbs.ending",
-    "SessionTopic": "ricordo.session_topic",
-    "Source": "ricordo.person",
-    "Summary": "ricordo.person",
-    "Topic": "ricordo.topics.topic",
-    "TopicStats": "ricordo.topics.topic",
-    "enhance_prompt": "ricordo.prompt",
-    "extract_base_prompt": "ricordo.prompt",
-    "has_memory_context": "ricordo.prompt",
+    "Profile": "ricordo.records.people",
+    "Resolved": "ricordo.followups.resolve",
+    "SessionEnd": "ricordo.people.session_end",
+    "SessionTopic": "ricordo.topics.session_topic",
+    "Source": "ricordo.records.people",
+    "Summary": "ricordo.records.people",
+    "Topic": "ricordo.records.topics",
+    "TopicStats": "ricordo.records.topics",
+    "enhance_prompt": "ricordo.prompt.memory_block",
+    "extract_base_prompt": "ricordo.prompt.memory_block",
+    "has_memory_context": "ricordo.prompt.memory_block",
 }
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ricordo.errors import ValidationError
-from ricordo.records import Json
+from ricordo.records.turns import Json
 
 ID_LENGTH = 255
 DEEPEST = 100  # levels of values inside values

@@ -8,27 +8,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ricordo.beyond import Beyond, check_parts
-from ricordo.clock import SystemClock
-from ricordo.counters import counter_for
+from ricordo.engine.beyond import Beyond, check_parts
+from ricordo.engine.clock import SystemClock
+from ricordo.engine.protocols import Clock, TokenCounter
+from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tools import Scope, Tools
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
-from ricordo.ports import Clock, Store, TokenCounter
-from ricordo.records import Owner, SessionInfo
-from ricordo.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.records.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.records.turns import Owner, SessionInfo
 from ricordo.session import Session
 from ricordo.settings import Retention, Settings
-from ricordo.verbs import forget, transfer
-from ricordo.verbs.ids import new_id
-from ricordo.verbs.tools import Scope, Tools
+from ricordo.stores.protocols import Store
+from ricordo.turns import export, forget
+from ricordo.turns.write import new_id
 
 log = logging.getLogger("ricordo")
 
 if TYPE_CHECKING:
-    from ricordo.person import Fact, Flag, FlagState, Profile
-    from ricordo.ports import LLM
-    from ricordo.recall.embedder import Embedder
-    from ricordo.verbs.recall import Hits
+    from ricordo.engine.protocols import LLM
+    from ricordo.recall.embedders.protocol import Embedder
+    from ricordo.recall.search import Hits
+    from ricordo.records.people import Fact, Flag, FlagState, Profile
 
 DEFAULT_AGENT = "default"
 
@@ -166,7 +167,7 @@ class Memory:
         owner = self._owner(user_id)
         check_text("query", query, self.settings.limits)
         from ricordo.recall.ranking import Filters
-        from ricordo.verbs.recall import Search
+        from ricordo.recall.search import Search
 
         filters = Filters(
             session_id=None if session_id is None else check_id("session_id", session_id),
@@ -184,7 +185,7 @@ class Memory:
 
     def embed_again(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Make every user's vectors with the embedder that is set now, and drop those of others; how many turns."""
-        from ricordo.verbs.indexing import embed_again
+        from ricordo.recall.indexes import embed_again
 
         return embed_again(self.store, self._beyond.remembering().indexes, self.settings.tenant_id, progress)
 
@@ -223,7 +224,7 @@ class Memory:
 
     def forget_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         """Forget one fact: no word of it stays and it is not learned again. NotFoundError if there is none."""
-        from ricordo.verbs.unlearning import forget_fact
+        from ricordo.people.forget import forget_fact
 
         agent, fact = check_id("agent_id", agent_id), check_id("fact_id", fact_id)
         forget_fact(self._tools, self._beyond.knowing().screen, self._owner(user_id), agent, fact)
@@ -284,7 +285,7 @@ class Memory:
 
     def export(self, user_id: str) -> Iterator[dict[str, Any]]:
         """Every session of a user as a JSON document, one at a time."""
-        return transfer.export_user(self._tools, self._owner(user_id))
+        return export.export_user(self._tools, self._owner(user_id))
 
     def import_documents(
         self,
@@ -294,7 +295,7 @@ class Memory:
         progress: Callable[[int], None] | None = None,
     ) -> ImportResult:
         """Bring exported sessions in, for the user they name or for `user_id`; repeating changes nothing."""
-        return transfer.import_documents(self._tools, documents, user_id, progress)
+        return export.import_documents(self._tools, documents, user_id, progress)
 
     def stats(self) -> Stats:
         """How much is kept, where, and with which parts."""
@@ -314,7 +315,7 @@ class Memory:
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         """Re-derive counts, checksums and numbering; report every difference."""
-        from ricordo.verbs.verify import verify  # the archive comes with it
+        from ricordo.turns.verify import verify  # the archive comes with it
 
         return verify(self._tools, self.settings.tenant_id, progress)
 
@@ -363,7 +364,7 @@ def _llm_of(settings: Settings) -> "LLM | None":
     """The language model that the settings name; nothing is loaded for none."""
     if settings.llm.strip() in ("", "none"):
         return None
-    from ricordo.llms import choose_llm
+    from ricordo.engine.llm import choose_llm
 
     return choose_llm(settings.llm, counting=lambda model: counter_for(model, settings.locale.code))
 

@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ricordo.beyond import check_parts
+from ricordo.engine.beyond import check_parts
 from ricordo.errors import SettingsError
 from ricordo.limits import check_id
 from ricordo.memory import Memory
-from ricordo.ports import Store
 from ricordo.presets import settings_from
+from ricordo.stores.protocols import Store
 
 DEFAULT_PATH = "ricordo.db"
 

@@ -9,22 +9,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ricordo.beyond import Beyond
-from ricordo.context import Asked, Context, Remembered
+from ricordo.engine.beyond import Beyond
+from ricordo.engine.tools import Scope, Tools
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids, check_list, check_number, check_text
-from ricordo.receipt import Receipt
-from ricordo.records import Chunk, Message, SessionChanges, SessionInfo, Turn
+from ricordo.prompt import compose
+from ricordo.prompt.context import Asked, Context, Remembered
+from ricordo.prompt.receipt import Receipt
+from ricordo.prompt.window import Window
+from ricordo.records.turns import Chunk, Message, SessionChanges, SessionInfo, Turn
 from ricordo.settings import BudgetSettings
-from ricordo.verbs import compose, keep, transfer
-from ricordo.verbs.keep import Said
-from ricordo.verbs.tools import Scope, Tools
-from ricordo.window import Window
+from ricordo.turns import export, write
+from ricordo.turns.write import Said
 
 if TYPE_CHECKING:
-    from ricordo.person import Summary
-    from ricordo.session_topic import SessionTopic, Topics
-    from ricordo.verbs.ending import SessionEnd
+    from ricordo.people.session_end import SessionEnd
+    from ricordo.records.people import Summary
+    from ricordo.topics.session_topic import SessionTopic, Topics
 
 AnyChunk = Chunk | str | Mapping[str, Any] | tuple[str, str]
 
@@ -76,7 +77,7 @@ class Session:
         `turn_number` is the number you count on, refused if it is not the next. The receipt of the last
         `context()` for this very question is kept with the turn.
         """
-        turn = keep.keep_turn(
+        turn = write.keep_turn(
             self._tools,
             self._scope,
             Said("user", query, created_at),
@@ -99,7 +100,7 @@ class Session:
         receipt: Receipt | None = None,
     ) -> "OpenTurn":
         """Keep a question whose answer comes later; it is never lost, whatever happens in between."""
-        turn = keep.keep_turn(
+        turn = write.keep_turn(
             self._tools,
             self._scope,
             Said("user", query, created_at),
@@ -132,7 +133,7 @@ class Session:
             raise ValidationError("turn", f"expected a turn or its id, got {type(record).__name__}")
         said = Said("assistant", response, created_at, chunk_ids)
         receipt = receipt or self._receipt_for(record.query)
-        answered = keep.keep_answer(self._tools, self._scope, record, said, metadata=metadata, receipt=receipt)
+        answered = write.keep_answer(self._tools, self._scope, record, said, metadata=metadata, receipt=receipt)
         self._last_receipt = None
         return answered
 
@@ -153,7 +154,7 @@ class Session:
         Roles are user, assistant, system and tool; any other role is the name of a speaker.
         """
         said = Said(role, content, created_at, chunk_ids, metadata, tool_calls, tool_call_id, name)
-        return keep.keep_message(self._tools, self._scope, said)
+        return write.keep_message(self._tools, self._scope, said)
 
     # Reading
 
@@ -207,14 +208,14 @@ class Session:
 
         If they cannot be brought up to date, they come as they are, and `degraded` says why.
         """
-        from ricordo.session_topic import Topics
+        from ricordo.topics.session_topic import Topics
 
         notes = self._beyond.organise(self._scope)
         return Topics(self._tools.store.topics(self._scope.owner, self.id).topics, degraded=notes)
 
     def topic(self, topic_id: str) -> "SessionTopic":
         """One topic, to look into, tag, weigh, merge or export; NotFoundError if there is none."""
-        from ricordo.session_topic import SessionTopic
+        from ricordo.topics.session_topic import SessionTopic
 
         return SessionTopic(self._tools, self._scope, check_id("topic_id", topic_id))
 
@@ -228,7 +229,7 @@ class Session:
 
     def info(self) -> SessionInfo:
         """Title, tags, counts and times; NotFoundError before the first message."""
-        return transfer.found_session(self._tools, self._scope)
+        return export.found_session(self._tools, self._scope)
 
     @overload
     def export(self, form: Literal["json"] = "json") -> dict[str, Any]: ...
@@ -237,9 +238,9 @@ class Session:
     def export(self, form: Literal["json", "markdown"] = "json") -> dict[str, Any] | str:
         """The session as JSON values that `Memory.import_documents` takes back, or as Markdown."""
         if form == "json":
-            return transfer.export_session(self._tools, self._scope)
+            return export.export_session(self._tools, self._scope)
         if form == "markdown":
-            return transfer.export_markdown(self._tools, self._scope)
+            return export.export_markdown(self._tools, self._scope)
         raise ValidationError("form", f"expected 'json' or 'markdown', got {form!r}")
 
     # Changing and letting go
@@ -257,7 +258,7 @@ class Session:
             last_active_at=now,
             title=None if title is None else check_text("title", title, limits),
             tags=check_ids("tags", tags),
-            metadata=keep.checked_metadata(self._tools, metadata) or {},
+            metadata=write.checked_metadata(self._tools, metadata) or {},
         )
         self._tools.store.load(empty, ())
         return self.info()
@@ -276,7 +277,7 @@ class Session:
             title=None if title is None else check_text("title", title, limits),
             document_ids=None if document_ids is None else check_ids("document_ids", document_ids),
             tags=None if tags is None else check_ids("tags", tags),
-            metadata=keep.checked_metadata(self._tools, metadata),
+            metadata=write.checked_metadata(self._tools, metadata),
         )
         return self._changed(changes)
 
@@ -285,7 +286,7 @@ class Session:
 
         Saying something opens it again. Where no person is remembered it is only closed.
         """
-        from ricordo.verbs.ending import SessionEnd
+        from ricordo.people.session_end import SessionEnd
 
         if self._tools.settings.profile.remember_person == "on":
             return self._beyond.knowing().end(self._scope.owner, self.id)
@@ -313,13 +314,13 @@ class Session:
         gone = self._tools.store.clear(self._scope.owner, self.id)
         self._beyond.emptied(self._scope.owner, self.id)
         if gone is None:
-            transfer.found_session(self._tools, self._scope)
+            export.found_session(self._tools, self._scope)
         self._last_receipt = None
         return gone or 0
 
     def _changed(self, changes: SessionChanges) -> SessionInfo:
         changed = self._tools.store.update_session(self._scope.owner, self.id, changes)
-        return changed or transfer.found_session(self._tools, self._scope)
+        return changed or export.found_session(self._tools, self._scope)
 
     def _budget(self, given: int | BudgetSettings | None) -> BudgetSettings:
         if isinstance(given, BudgetSettings):

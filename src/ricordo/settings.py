@@ -15,8 +15,8 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from ricordo.errors import SettingsError
+from ricordo.languages.locales import Locale, locale_for
 from ricordo.limits import LARGEST, MOST_METADATA_BYTES, MOST_TEXT_BYTES, Limits
-from ricordo.locales import Locale, locale_for
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

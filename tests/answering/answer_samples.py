@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from ricordo.records import Chunk
+from ricordo.records.turns import Chunk
 
 _WORDS = ("acqua", "luce", "pelle", "bread", "water", "ustione", "perché", "because", "is", "è", "due", "the", "oven")
 SENTENCES = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=12).map(lambda w: " ".join(w).capitalize() + ".")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.answering import Checked, CitationCheck, check
+from ricordo.chat.citations import Checked, CitationCheck, check
 
 OFFERED = ("doc#1a2b", "doc#3c4d", "chunk-1", "chunk-2")
 UNKNOWN = ("doc#ffff", "chunk-9", "source_3", "99")

@@ -4,16 +4,15 @@ import re
 from statistics import fmean
 
 import pytest
+from bench.answers import CHUNKS, course, judge
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.answering.asking import asked_words, kind_of_question
-from ricordo.answering.evidence import coverage
-from ricordo.answering.question import question_in
-from ricordo.answering.reader import read
-from ricordo.bench.answers import CHUNKS, course, judge
+from ricordo.chat.reader.question import asked_words, kind_of_question, question_in
+from ricordo.chat.reader.reader import read
+from ricordo.chat.reader.scores import coverage
+from ricordo.cli.demo_course import questions
 from ricordo.documents import PieceIndex, as_chunk
-from ricordo.sample import questions
 
 INDEX = PieceIndex(course())
 REMARKS = {

@@ -5,12 +5,12 @@ from answer_samples import CHUNKS, LANGUAGES, QUESTIONS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.answering import Answer, check, read, stream
-from ricordo.answering.citations import without_citations
+from ricordo.chat.citations import check, without_citations
+from ricordo.chat.reader.reader import Answer, read, stream
+from ricordo.cli.demo_course import lessons
 from ricordo.documents import PieceIndex, as_chunk, chunk
 from ricordo.followups import PastTurn, derive_items, resolve
-from ricordo.records import Chunk
-from ricordo.sample import lessons
+from ricordo.records.turns import Chunk
 
 INDEX = PieceIndex([piece for lesson in lessons() for piece in chunk(lesson.text, "markdown", lesson.id, lesson.title)])
 

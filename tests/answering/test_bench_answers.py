@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from bench.answers import main, run
 
-from ricordo.bench.answers import main, run
-from ricordo.sample import lessons, questions
+from ricordo.cli.demo_course import lessons, questions
 
 
 def test_the_course_is_complete() -> None:

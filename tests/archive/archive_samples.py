@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from ricordo.records import ROLES, Message, message_id
+from ricordo.records.turns import ROLES, Message, message_id
 
 MOMENT = datetime(2024, 6, 1, 12, 30, 15, 123456, tzinfo=UTC)
 

@@ -12,12 +12,11 @@ from archive_samples import MOMENT, a_talk, message_lists, messages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.archive import DamagedBlock, inspect, pack, unpack
-from ricordo.archive.block import MAX_PLAIN_BYTES
-from ricordo.archive.codec import LARGE, codec_for, offered_codecs
-from ricordo.archive.plain import encode
 from ricordo.errors import DamageError, RicordoError
-from ricordo.records import Message
+from ricordo.records.turns import Message
+from ricordo.stores.archive import DamagedBlock, inspect, pack, unpack
+from ricordo.stores.archive.block import MAX_PLAIN_BYTES, encode
+from ricordo.stores.archive.codec import LARGE, codec_for, offered_codecs
 
 HEADER_BYTES = 23
 

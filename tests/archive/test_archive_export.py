@@ -10,9 +10,9 @@ from archive_samples import MOMENT, texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.archive.export import ExportedMessage, export_messages, import_messages
 from ricordo.errors import ValidationError
-from ricordo.records import ROLES
+from ricordo.records.turns import ROLES
+from ricordo.stores.archive.export import ExportedMessage, export_messages, import_messages
 
 # Seconds as a float carry microseconds exactly for some centuries around now.
 moments = st.integers(min_value=-(10**15), max_value=10**16).map(

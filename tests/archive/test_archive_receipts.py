@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.archive import receipts
-from ricordo.archive.codec import Unreadable
-from ricordo.archive.receipts import pack_receipt, unpack_receipt
 from ricordo.errors import DamageError
-from ricordo.receipt import to_stored
+from ricordo.prompt.receipt import to_stored
+from ricordo.stores.archive import export
+from ricordo.stores.archive.codec import Unreadable
+from ricordo.stores.archive.export import pack_receipt, unpack_receipt
 
 PACKED = "0128b52ffd243d950000107b7d04001ae604d5660236cc1f7060c02bcd42ff86"
 
@@ -44,16 +44,16 @@ def test_strange_bytes_are_unreadable(strange: bytes) -> None:
 def test_a_frame_that_declares_too_much_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is unpacked that says it is larger than a receipt may be."""
     packed = pack_receipt("x" * 100)
-    monkeypatch.setattr(receipts, "LARGEST", 99)
+    monkeypatch.setattr(export, "LARGEST", 99)
     with pytest.raises(Unreadable, match="declared"):
         unpack_receipt(packed)
 
 
 def test_an_altered_dictionary_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other bytes under its name would read nonsense: they are not used."""
-    monkeypatch.setattr(receipts, "_DIGEST", "0" * 64)
+    monkeypatch.setattr(export, "_DIGEST", "0" * 64)
     with pytest.raises(DamageError, match="reinstall"):
-        receipts._dictionary.__wrapped__()
+        export._dictionary.__wrapped__()
 
 
 def test_the_form_is_fixed() -> None:

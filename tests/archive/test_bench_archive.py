@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from ricordo.bench.archive import main, run
+from bench.archive import main, run
 
 
 def test_a_run_reports_each_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,13 +10,13 @@ from uuid import uuid4
 from ricordo.chat import Answered, Chat, ChatRequest, ChatResponse, Task
 from ricordo.errors import StoreUnavailable
 from ricordo.memory import Memory
-from ricordo.ports import Store
 from ricordo.presets import settings_from
-from ricordo.records import Owner, Turn
+from ricordo.records.turns import Owner, Turn
 from ricordo.settings import Settings
 from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.clock import FakeClock
+from ricordo.testing.fakes import FakeClock
 
 
 class Echo:

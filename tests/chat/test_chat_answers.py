@@ -9,13 +9,13 @@ from chat_samples import Echo, Talk, settings
 from ricordo.chat import Answered, Chat, ChatRequest, Task
 from ricordo.chat.answerers import Reader
 from ricordo.chat.events import Delta, Done, Started
-from ricordo.chat.library import INDEXES, Library, Passage
-from ricordo.context import Asked
-from ricordo.documents.piece import Piece
+from ricordo.documents.chunks import Piece
+from ricordo.documents.library import INDEXES, Library, Passage
 from ricordo.documents.retrieval import PieceIndex
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.memory import Memory
-from ricordo.records import Chunk, Owner, library_of
+from ricordo.prompt.context import Asked
+from ricordo.records.turns import Chunk, Owner, library_of
 from ricordo.stores.memory import MemoryStore
 
 ANNA, BRUNO = Owner("default", "anna"), Owner("default", "bruno")
@@ -139,7 +139,7 @@ def test_a_library_is_indexed_once_however_many_ask_it(monkeypatch: pytest.Monke
             made.append(len(pieces))
             super().__init__(pieces, vectors)
 
-    monkeypatch.setattr("ricordo.chat.library.PieceIndex", Counting)
+    monkeypatch.setattr("ricordo.documents.library.PieceIndex", Counting)
     library, memory = a_library()
     library.add(library_of("default"), "Shared", "Every fugue is counterpoint.")
     library.add(ANNA, "Fugues", "A fugue has a subject and an answer.")

@@ -16,12 +16,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ricordo.errors import ConflictError, ValidationError
-from ricordo.spool import Pace, SpooledStore
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.spool import Pace, SpooledStore
 from ricordo.testing.postgres import PostgresForTests
 from ricordo.testing.strategies import hostile_texts, metadata, refused_texts, texts
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 SHARED = "/dev/shm"
 DAY = timedelta(hours=24)

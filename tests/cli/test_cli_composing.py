@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli_runs import Cli
 
-from ricordo.cli.passages import parse_chunks
+from ricordo.cli.arguments import parse_chunks
 from ricordo.errors import ValidationError
 
 

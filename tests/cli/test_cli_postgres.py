@@ -4,7 +4,7 @@ import json
 
 from cli_runs import Cli
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 
 def test_a_conversation_on_postgresql(bare: Cli, own_postgres_url: str) -> None:

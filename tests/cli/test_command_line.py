@@ -14,9 +14,8 @@ from cli_runs import Cli
 import ricordo
 from ricordo import errors
 from ricordo.cli import main
+from ricordo.cli.arguments import EXIT_CODES, build_parser, exit_code
 from ricordo.cli.commands import COMMANDS
-from ricordo.cli.exits import EXIT_CODES, exit_code
-from ricordo.cli.options import build_parser
 
 RICORDO = [sys.executable, "-c", "import sys; from ricordo.cli import main; sys.exit(main())"]
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from ricordo.person import Summary
-from ricordo.records import Message, Owner, Turn, message_id
-from ricordo.tokens import ApproximateCounter
+from ricordo.engine.tokens import ApproximateCounter
+from ricordo.records.people import Summary
+from ricordo.records.turns import Message, Owner, Turn, message_id
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 COUNTER = ApproximateCounter()

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from bench.summary import generated, main, run
 
-from ricordo.bench.summary import generated, main, run
-from ricordo.condensation.evidence import survives
+from ricordo.people.summary_evidence import survives
 
 
 def test_generated_talks() -> None:

@@ -7,15 +7,14 @@ from condensation_samples import COUNTER, sayings, summary, talk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.condensation.ask import Writer, condense
-from ricordo.condensation.due import Range
-from ricordo.condensation.evidence import survives
-from ricordo.condensation.session_end import summarise_session, talk_language
+from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import LLMError
-from ricordo.records import Turn
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.people.model_summary import Writer, condense, summarise_session, talk_language
+from ricordo.people.summary import Range
+from ricordo.people.summary_evidence import survives
+from ricordo.records.turns import Turn
+from ricordo.testing.fakes import ScriptedLLM
 from ricordo.testing.strategies import texts as any_texts
-from ricordo.tokens import ApproximateCounter
 
 TALK = talk(
     "Ciao, mi chiamo Marco Rossi e studio biologia a Torino.",

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from condensation_samples import COUNTER, talk
 
-from ricordo.condensation.ask import Writer, condense
-from ricordo.condensation.dspy import SIGNATURE, DspyModel, condenser
+from ricordo.contrib.dspy_condenser import SIGNATURE, DspyModel, condenser
 from ricordo.errors import LLMError
+from ricordo.people.model_summary import Writer, condense
 
 TALK = talk("Mi chiamo Marco Rossi e studio la meiosi.", "Bene, Marco.", "Ho 23 cromosomi?", "Nei gameti, sì.")
 GOOD = {"condensed_context": "Marco studia la meiosi e chiede dei cromosomi.", "key_topics": "meiosi, cromosomi"}

@@ -4,8 +4,8 @@ from condensation_samples import summary, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.condensation.due import Range, due, union
-from ricordo.records import Turn
+from ricordo.people.summary import Range, due, union
+from ricordo.records.turns import Turn
 from ricordo.settings import CondensationSettings
 
 

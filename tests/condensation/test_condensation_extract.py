@@ -5,16 +5,14 @@ from condensation_samples import COUNTER, WordCounter, sayings, summary, talk, t
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.condensation.ask import as_summary
-from ricordo.condensation.condensed import Condensed, heard
-from ricordo.condensation.cutting import cut
-from ricordo.condensation.due import Range
-from ricordo.condensation.evidence import survives
-from ricordo.condensation.extract import evidence_of, extract, truncate
-from ricordo.condensation.layout import Sheet, read
-from ricordo.condensation.wording import WORDINGS
-from ricordo.counters import counter_for
-from ricordo.records import Turn
+from ricordo.engine.tokenizers import counter_for
+from ricordo.languages.summaries import WORDINGS
+from ricordo.people.extractive_summary import evidence_of, extract, truncate
+from ricordo.people.model_summary import as_summary
+from ricordo.people.summary import Condensed, Range, heard
+from ricordo.people.summary_evidence import survives
+from ricordo.people.summary_layout import Sheet, cut, read
+from ricordo.records.turns import Turn
 from ricordo.testing.strategies import texts as any_texts
 
 AMPLE = 100_000

@@ -5,17 +5,15 @@ from condensation_samples import COUNTER, NOW, ids, summary, talk, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.answering.phrases import ENGLISH, ITALIAN, Phrases
-from ricordo.answering.reader import read
-from ricordo.condensation.condensed import heard
-from ricordo.condensation.extract import extract, truncate
-from ricordo.condensation.layout import Sheet, unlabelled
-from ricordo.condensation.layout import read as read_back
-from ricordo.condensation.spoken import spoken
-from ricordo.condensation.terms import key_topics
-from ricordo.condensation.title import title
-from ricordo.condensation.wording import WORDINGS
-from ricordo.records import Chunk, Message
+from ricordo.chat.reader.reader import read
+from ricordo.languages.summaries import ENGLISH_PHRASES, ITALIAN_PHRASES, WORDINGS, Phrases
+from ricordo.people.extractive_summary import extract, truncate
+from ricordo.people.summary import heard
+from ricordo.people.summary_layout import Sheet, spoken, unlabelled
+from ricordo.people.summary_layout import read as read_back
+from ricordo.people.summary_terms import key_topics
+from ricordo.people.titles import title
+from ricordo.records.turns import Chunk, Message
 from ricordo.safety.signals import signals
 
 CHUNK = "doc-635b122e#ee33f27c"
@@ -67,7 +65,7 @@ def test_other_brackets_stay(text: str) -> None:
     assert spoken(asked) is asked
 
 
-@pytest.mark.parametrize("phrases", [ITALIAN, ENGLISH], ids=["it", "en"])
+@pytest.mark.parametrize("phrases", [ITALIAN_PHRASES, ENGLISH_PHRASES], ids=["it", "en"])
 def test_the_readers_own_sentences_are_not_heard(phrases: Phrases) -> None:
     """An answer that says only that there is none is not heard at all; above points, only the points are."""
     for ours in (phrases.absent, phrases.no_more):
@@ -136,8 +134,8 @@ def test_labels_are_not_judged(language: str, lines: list[str]) -> None:
 
 def test_truncation_leaves_them_out_too() -> None:
     """The last resort quotes neither citations nor our own sentences."""
-    turns = [turn(1, "Roots?", f"{ENGLISH.opening}\n\n1. Roots drink. [{CHUNK}]", chunks=[CHUNK])]
-    turns += talk("More?", ENGLISH.no_more, first=2)
+    turns = [turn(1, "Roots?", f"{ENGLISH_PHRASES.opening}\n\n1. Roots drink. [{CHUNK}]", chunks=[CHUNK])]
+    turns += talk("More?", ENGLISH_PHRASES.no_more, first=2)
     made = truncate(turns, summary("User: before", 0, 0), 100, COUNTER, "en")
     assert made is not None
     assert made.text == "User: before\nUser: Roots?\nAssistant: 1. Roots drink.\nUser: More?"

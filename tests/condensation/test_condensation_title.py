@@ -7,10 +7,10 @@ from condensation_samples import talk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.condensation.ask import Writer
-from ricordo.condensation.title import LONGEST, Title, plain, title
 from ricordo.errors import LLMError
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.people.model_summary import Writer
+from ricordo.people.titles import LONGEST, Title, plain, title
+from ricordo.testing.fakes import ScriptedLLM
 from ricordo.testing.strategies import texts as any_texts
 
 QUOTES = '"«»“”`<>'

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ricordo.documents import KINDS, Bounds, Kind, Piece, as_chunk, chunk, kind_of
 from ricordo.errors import ValidationError
-from ricordo.records import Chunk
+from ricordo.records.turns import Chunk
 
 kinds = st.sampled_from(KINDS)
 texts = st.one_of(markdown, anything)

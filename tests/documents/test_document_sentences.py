@@ -4,7 +4,7 @@ import pytest
 from document_samples import anything
 from hypothesis import given
 
-from ricordo.documents.sentences import sentences
+from ricordo.languages.sentences import sentences
 
 
 @given(anything)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.embedders import DeterministicEmbedder, Embedder, EmbedderError, LightEmbedder, choose
-from ricordo.embedders.bilingual import BilingualEmbedder
-from ricordo.embedders.port import unit_rows
+from ricordo.recall.embedders import DeterministicEmbedder, Embedder, EmbedderError, LightEmbedder, choose
+from ricordo.recall.embedders.multilingual import BilingualEmbedder
+from ricordo.recall.embedders.protocol import unit_rows
 
 FREE: list[Embedder] = [LightEmbedder(), LightEmbedder(64), DeterministicEmbedder()]
 texts = st.text(st.characters(codec=None), max_size=80)

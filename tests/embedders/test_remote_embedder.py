@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ricordo.embedders import EmbedderError, Endpoint, RemoteEmbedder, choose
+from ricordo.recall.embedders import EmbedderError, Endpoint, RemoteEmbedder, choose
 
 
 @dataclass

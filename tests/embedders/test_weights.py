@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.embedders import EmbedderUnavailable, WeightsRefused, choose
-from ricordo.embedders.weights import ARCTIC, WeightFile, WeightSet, fetch, present, verified, weights_folder
+from ricordo.recall.embedders import EmbedderUnavailable, WeightsRefused, choose
+from ricordo.recall.embedders.weights import ARCTIC, WeightFile, WeightSet, fetch, present, verified, weights_folder
 
 GOOD = b"these are the promised bytes"
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from bench.facts import applied
 from hypothesis import strategies as st
 
-from ricordo.bench.facts import applied
-from ricordo.facts.candidate import Candidate, Said
-from ricordo.facts.extract import extract
-from ricordo.facts.merging import Hearing, merge
-from ricordo.person import Fact, People
+from ricordo.people.admission import Candidate, Said
+from ricordo.people.extract import extract
+from ricordo.people.merge import Hearing, merge
+from ricordo.records.people import Fact, People
 
 CASES = Path(__file__).parent.parent / "data" / "facts_cases.jsonl"
 NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)

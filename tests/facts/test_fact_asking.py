@@ -10,14 +10,13 @@ from fact_samples import HEARING, NOW, SENTENCES, said
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError
-from ricordo.facts.admission import is_order, refusal
-from ricordo.facts.asking import MOST_FACTS, SCHEMA, ask, prompt, read_facts
-from ricordo.facts.candidate import Said
-from ricordo.facts.extract import extract
-from ricordo.facts.merging import merge
-from ricordo.person import FACT_KINDS, People
-from ricordo.ports import LLM, Completion
+from ricordo.people.admission import Said, is_order, refusal
+from ricordo.people.extract import extract
+from ricordo.people.merge import merge
+from ricordo.people.model_facts import MOST_FACTS, SCHEMA, ask, prompt, read_facts
+from ricordo.records.people import FACT_KINDS, People
 from ricordo.testing.strategies import texts
 
 

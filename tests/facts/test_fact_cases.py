@@ -5,11 +5,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from bench.facts import Case, figures, load_cases, main, supersession
 from fact_samples import CASES, said
 
-from ricordo.bench.facts import Case, figures, load_cases, main, supersession
-from ricordo.facts.extract import extract
-from ricordo.person import FACT_KINDS
+from ricordo.people.extract import extract
+from ricordo.records.people import FACT_KINDS
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,9 @@ from fact_samples import SENTENCES, said, texts_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.facts.admission import LONGEST, is_order, refusal
-from ricordo.facts.candidate import Said
-from ricordo.facts.extract import extract
-from ricordo.locales import LOCALES
-from ricordo.prompt.words import MEMORY_WORDS
+from ricordo.languages.locales import LOCALES, MEMORY_WORDS
+from ricordo.people.admission import LONGEST, Said, is_order, refusal
+from ricordo.people.extract import extract
 from ricordo.safety.fence import close_fence, open_fence
 from ricordo.testing.strategies import texts
 

@@ -5,17 +5,15 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from bench.facts import load_cases
 from fact_samples import CASES, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.bench.facts import load_cases
-from ricordo.facts.admission import is_order
-from ricordo.facts.asking import prompt
-from ricordo.facts.candidate import Candidate
-from ricordo.facts.extract import extract
-from ricordo.facts.grounding import unfounded
-from ricordo.person import FactKind
+from ricordo.people.admission import Candidate, is_order, unfounded
+from ricordo.people.extract import extract
+from ricordo.people.model_facts import prompt
+from ricordo.records.people import FactKind
 
 READ = [claim for case in load_cases(CASES) for claim in extract(said(case.text))]
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import NotFoundError
-from ricordo.facts.candidate import Said
-from ricordo.facts.knowing import forget, key_facts, known_at
-from ricordo.person import People, Source
+from ricordo.people.admission import Said
+from ricordo.people.facts import forget, key_facts, known_at
+from ricordo.records.people import People, Source
 
 DAY = timedelta(days=1)
 

@@ -6,16 +6,16 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from bench.facts import applied
 from fact_samples import HEARING, NOW, heard, histories, moments, now_known, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.bench.facts import applied
-from ricordo.facts.candidate import Said
-from ricordo.facts.extract import extract
-from ricordo.facts.knowing import forget, key_facts
-from ricordo.facts.merging import Hearing, merge
-from ricordo.person import FactChange, People
+from ricordo.people.admission import Said
+from ricordo.people.extract import extract
+from ricordo.people.facts import forget, key_facts
+from ricordo.people.merge import Hearing, merge
+from ricordo.records.people import FactChange, People
 
 
 def knows(*lines: str) -> People:

@@ -5,9 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from bench.followups import Case, is_right, load_cases, main, run
 from followup_samples import CASES
 
-from ricordo.bench.followups import Case, is_right, load_cases, main, run
 from ricordo.followups import resolve
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
 from ricordo.followups import resolve
+from ricordo.followups.clarification_store import ProcessClarifications, SharedClarifications, default_directory
 from ricordo.followups.clarify import (
     PATIENCE,
     ClarificationKey,
@@ -22,7 +23,6 @@ from ricordo.followups.clarify import (
     ask,
     handle,
 )
-from ricordo.followups.states import ProcessClarifications, SharedClarifications, default_directory
 
 KEY = ClarificationKey("shop", "anna", "s-1")
 WINES = Pending(

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.followups import PastTurn, parse, resolve
-from ricordo.followups.alternatives import alternatives
 from ricordo.followups.clarify import Option, Pending, answer
-from ricordo.followups.english import ENGLISH
-from ricordo.followups.line import read
+from ricordo.followups.focus import alternatives
+from ricordo.languages.followups_english import ENGLISH
+from ricordo.languages.word_spans import read
 
 TOOLS = ("saw", "drill", "hammer", "chisel", "plane", "vice", "clamp", "file", "rasp")
 GARDEN = talk(

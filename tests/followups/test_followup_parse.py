@@ -5,8 +5,8 @@ from followup_samples import any_text
 from hypothesis import given
 
 from ricordo.followups import Pick, main_kind, parse
-from ricordo.followups.languages import LANGUAGES, language_of
-from ricordo.followups.line import stems
+from ricordo.languages.detect import LANGUAGES, language_of
+from ricordo.languages.word_spans import stems
 
 
 @given(any_text)

@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 import ricordo
-from ricordo.counters import counter_for
-from ricordo.importing import bring_in
+from ricordo.engine.tokenizers import counter_for
 from ricordo.imports import Imported, read
+from ricordo.imports.run import bring_in
 from ricordo.stores.sqlite import SqliteStore
 
 WORDS = ("la", "vela", "prende", "il", "vento", "e", "barca", "mentre", "mare", "sotto", "luna", "marzo", "è", "già")

@@ -7,8 +7,8 @@ from foreign_exports import write
 from test_importing import MAKERS, bring, memory
 
 import ricordo
+from ricordo.engine.tokens import ApproximateCounter, content_tokens
 from ricordo.testing import MemoryStore
-from ricordo.tokens import ApproximateCounter, content_tokens
 
 
 @pytest.mark.parametrize("form", MAKERS)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.imports import entries as module
+from ricordo.imports import json_stream as module
 from ricordo.imports.conversation import Problem
-from ricordo.imports.entries import Entry, entries
+from ricordo.imports.json_stream import Entry, entries
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),

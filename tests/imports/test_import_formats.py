@@ -28,10 +28,10 @@ from foreign_exports import (
     write_lines,
 )
 
-from ricordo.export import FORMAT, VERSION, from_document
 from ricordo.imports import Imported, Problem, detect, read
 from ricordo.limits import Limits
-from ricordo.records import SessionInfo, Turn
+from ricordo.records.turns import SessionInfo, Turn
+from ricordo.turns.export import FORMAT, VERSION, from_document
 
 AT = datetime.fromtimestamp(NOON, UTC)
 Session = tuple[SessionInfo, list[Turn]]

@@ -19,10 +19,10 @@ from foreign_exports import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ricordo.export import from_document
 from ricordo.imports import FORMATS, Imported, Problem, detect, read
-from ricordo.imports.detecting import OWN
+from ricordo.imports.formats import OWN
 from ricordo.limits import Limits
+from ricordo.turns.export import from_document
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.imports.tree import MOST_SHARED, branches, nearest, without
+from ricordo.imports.conversation import MOST_SHARED, branches, nearest, without
 
 NODES = st.integers(0, 12).map(str)
 ANY_GRAPH = st.dictionaries(NODES, st.none() | NODES, max_size=12)

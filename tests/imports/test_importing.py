@@ -29,8 +29,8 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.errors import ValidationError
-from ricordo.importing import ImportReport, bring_in
 from ricordo.imports import Imported, detect, read, sources
+from ricordo.imports.run import ImportReport, bring_in
 from ricordo.safety.trust import origin_of
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore

@@ -32,8 +32,8 @@ from google.genai import types
 
 import ricordo
 from ricordo import Memory
+from ricordo.contrib.adk import RicordoMemoryService, RicordoSessionService
 from ricordo.errors import ValidationError
-from ricordo.integrations.adk import RicordoMemoryService, RicordoSessionService
 from ricordo.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")

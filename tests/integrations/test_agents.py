@@ -22,12 +22,12 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 
 import ricordo
 from ricordo import Memory
+from ricordo.contrib.agents import RicordoSession, instructions
+from ricordo.contrib.agents_items import _check, _said, _surely_fits, items_of, kept_as
+from ricordo.contrib.carrying import export_items, import_items
 from ricordo.errors import StoreUnavailable, ValidationError
-from ricordo.integrations.agents import RicordoSession, instructions
-from ricordo.integrations.agents_items import _check, _said, _surely_fits, items_of, kept_as
-from ricordo.integrations.carrying import export_items, import_items
 from ricordo.limits import Limits, check_metadata
-from ricordo.records import Message, Owner
+from ricordo.records.turns import Message, Owner
 from ricordo.stores.memory import MemoryStore
 
 QUIET = RunConfig(tracing_disabled=True)

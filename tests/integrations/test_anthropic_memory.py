@@ -18,8 +18,8 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 import ricordo
 from ricordo import Memory
+from ricordo.contrib.anthropic_memory import AsyncRicordoMemoryTool, RicordoMemoryTool
 from ricordo.errors import ValidationError
-from ricordo.integrations.anthropic_memory import AsyncRicordoMemoryTool, RicordoMemoryTool
 from ricordo.stores.memory import MemoryStore
 
 

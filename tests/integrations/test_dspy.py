@@ -16,7 +16,7 @@ from dspy.utils import DummyLM
 
 import ricordo
 from ricordo import Memory
-from ricordo.integrations.dspy import Remembering, StandaloneQuestion, condenser, history_of
+from ricordo.contrib.dspy import Remembering, StandaloneQuestion, condenser, history_of
 from ricordo.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.filterwarnings("default")

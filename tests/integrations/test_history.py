@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Memory
+from ricordo.contrib.history import History, Words
 from ricordo.errors import StoreUnavailable, ValidationError
-from ricordo.integrations.history import History, Words
 from ricordo.presets import settings_from
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.clock import FakeClock
+from ricordo.testing.fakes import FakeClock
 
 roles = st.sampled_from(["user", "assistant", "system", "tool"])
 numbers = st.integers(0, 6)

@@ -31,12 +31,12 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 
 from ricordo import Memory
+from ricordo.contrib.langchain import RicordoChatMessageHistory, RicordoMiddleware
+from ricordo.contrib.langgraph_checkpoint import RicordoSaver
 from ricordo.errors import StoreUnavailable, ValidationError
-from ricordo.integrations.langchain import RicordoChatMessageHistory, RicordoMiddleware
-from ricordo.integrations.langgraph_checkpoint import RicordoSaver
 from ricordo.settings import BudgetSettings, Settings
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.clock import FakeClock
+from ricordo.testing.fakes import FakeClock
 
 Answer = AIMessage | Exception | Callable[[list[BaseMessage]], AIMessage]
 

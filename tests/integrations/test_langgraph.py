@@ -23,15 +23,15 @@ from langgraph.types import Command, interrupt
 
 import ricordo
 from ricordo import Memory
+from ricordo.contrib.langgraph_checkpoint import CHANNELS, CHECKPOINTS, WRITES, RicordoSaver
+from ricordo.contrib.langgraph_store import RicordoStore
+from ricordo.contrib.shelf import Desk, Item, Shelf, parts, path
 from ricordo.errors import ValidationError
-from ricordo.integrations.langgraph_checkpoint import CHANNELS, CHECKPOINTS, WRITES, RicordoSaver
-from ricordo.integrations.langgraph_store import RicordoStore
-from ricordo.integrations.shelf import Desk, Item, Shelf, parts, path
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.clock import FakeClock
+from ricordo.testing.fakes import FakeClock
 
-pytest_plugins = ("ricordo.testing.postgres_fixtures",)
+pytest_plugins = ("ricordo.testing.postgres",)
 
 ADA, BOB = Owner("default", "ada"), Owner("default", "bob")
 

@@ -29,18 +29,12 @@ from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
 import ricordo
 from ricordo import Memory
+from ricordo.contrib.llamaindex import RicordoChatStore, RicordoLegacyChatStore, RicordoMemory, RicordoMemoryBlock
 from ricordo.errors import StoreUnavailable, ValidationError
-from ricordo.integrations.llamaindex import (
-    RicordoChatStore,
-    RicordoLegacyChatStore,
-    RicordoMemory,
-    RicordoMemoryBlock,
-)
-from ricordo.records import Turn
+from ricordo.records.turns import Turn
 from ricordo.settings import Retention
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.clock import FakeClock
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.testing.fakes import FakeClock, ScriptedLLM
 
 ACTIVE, ARCHIVED = MessageStatus.ACTIVE, MessageStatus.ARCHIVED
 

@@ -22,9 +22,9 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import ricordo
 from ricordo import Memory
+from ricordo.contrib.pydantic_ai import RicordoConversations, RicordoMemory, recent_turns
+from ricordo.contrib.pydantic_ai_messages import last_turns
 from ricordo.errors import StoreUnavailable, ValidationError
-from ricordo.integrations.pydantic_ai import RicordoConversations, RicordoMemory, recent_turns
-from ricordo.integrations.pydantic_ai_messages import last_turns
 from ricordo.stores.memory import MemoryStore
 
 

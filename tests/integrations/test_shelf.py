@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo import Memory
+from ricordo.contrib.carrying import export_items, import_items
+from ricordo.contrib.shelf import Desk, Item, Shelf, path
 from ricordo.errors import StoreError, ValidationError
-from ricordo.integrations.carrying import export_items, import_items
-from ricordo.integrations.shelf import Desk, Item, Shelf, path
-from ricordo.records import Owner, turn_id_of
+from ricordo.records.turns import Owner, turn_id_of
 from ricordo.settings import Retention
 from ricordo.stores.memory import MemoryStore
 

@@ -132,7 +132,7 @@ def test_an_answer_that_fails_does_not_lose_the_question(place: Path) -> None:
         import os
 
         import ricordo
-        from ricordo.integrations.streamlit_chat import chat
+        from ricordo.contrib.streamlit_chat import chat
 
         def answer(context: object) -> str:
             if os.environ.get("BROKEN"):

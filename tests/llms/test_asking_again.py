@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.engine.llm.endpoint import Dialect, Patience, asked_for, wait
 from ricordo.errors import LLMError
-from ricordo.llms.dialect import Dialect
-from ricordo.llms.endpoint import Patience
-from ricordo.llms.retry import asked_for, wait
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 patiences = st.builds(

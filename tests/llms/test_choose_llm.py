@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from ricordo.engine.llm import RemoteLLM, choose_llm
+from ricordo.engine.protocols import LLM, Completion
+from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import LLMError, SettingsError
-from ricordo.llms import RemoteLLM, choose_llm
-from ricordo.ports import LLM, Completion
-from ricordo.testing.llm import ScriptedLLM
-from ricordo.tokens import ApproximateCounter
+from ricordo.testing.fakes import ScriptedLLM
 
 ASK = [{"role": "user", "content": "Ciao a tutti"}]
 

@@ -13,13 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.engine.llm.endpoint import Endpoint
+from ricordo.engine.llm.local import Defuser, LocalLLM, Running, control_tokens
+from ricordo.engine.llm.remote import RemoteLLM
+from ricordo.engine.protocols import LLM
 from ricordo.errors import LLMError
-from ricordo.llms.defuse import Defuser
-from ricordo.llms.endpoint import Endpoint
-from ricordo.llms.gguf import control_tokens
-from ricordo.llms.local import LocalLLM, Running
-from ricordo.llms.remote import RemoteLLM
-from ricordo.ports import LLM
 
 CHATML = ("<|im_start|>", "<|im_end|>", "<|endoftext|>", "<s>", "[INST]", "<|", "|>")
 _pieces = st.one_of(

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from chat_server import USAGE, ChatServer, Handler, answers, delta, fails, playing, says, streams
 
+from ricordo.engine.llm.endpoint import Endpoint, Patience
+from ricordo.engine.llm.remote import RemoteLLM
+from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError
-from ricordo.llms.endpoint import Endpoint, Patience
-from ricordo.llms.remote import RemoteLLM
-from ricordo.ports import LLM, Completion
 
 ASK = [{"role": "user", "content": "Ciao"}]
 KEY = "sk-very-secret-1234"

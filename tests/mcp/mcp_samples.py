@@ -14,20 +14,20 @@ import uvicorn
 from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client
-from ricordo.mcp.mounting import mount
-from ricordo.mcp.running import server_for
+from ricordo.mcp.http import mount
+from ricordo.mcp.stdio import server_for
 from ricordo.memory import Memory
-from ricordo.ports import WholeStore
 from ricordo.presets import settings_from
+from ricordo.records.service import ApiKey
 from ricordo.server.app import create_app
-from ricordo.server.keys import make_key
+from ricordo.server.credentials import make_key
 from ricordo.server.options import ServerOptions
-from ricordo.server.running import Server
+from ricordo.server.run import Server
 from ricordo.server.service import Service
-from ricordo.service import ApiKey
 from ricordo.settings import Settings
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.clock import START, FakeClock
+from ricordo.stores.protocols import WholeStore
+from ricordo.testing.fakes import START, FakeClock
 
 READS = {
     "search_memories",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcp_samples import ADDS, READS, REMOVES
 
-from ricordo.mcp.filters import FIELDS
+from ricordo.mcp.search import FIELDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "integrations" / "mcp.md").read_text(encoding="utf-8")

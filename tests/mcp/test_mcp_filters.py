@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import ValidationError
-from ricordo.mcp.filters import FIELDS, Filter, read_filters
+from ricordo.mcp.search import FIELDS, Filter, read_filters
 
 ids = st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=20)
 moments = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))

@@ -9,8 +9,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_samples import ADDS, READS, REMOVES, a_memory, call, client_of, refusal
 
 from ricordo.errors import StoreError, StoreUnavailable, ValidationError
-from ricordo.mcp.naming import memory_id, parted
-from ricordo.mcp.running import server_for
+from ricordo.mcp.memories import memory_id, parted
+from ricordo.mcp.stdio import server_for
 from ricordo.memory import Memory
 from ricordo.stores.memory import MemoryStore
 

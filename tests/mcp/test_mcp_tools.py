@@ -6,9 +6,9 @@ import pytest
 from mcp_samples import ADDS, READS, REMOVES, a_memory, call, client_of, refusal
 
 from ricordo.memory import Memory
-from ricordo.person import Flag
-from ricordo.records import Owner
-from ricordo.testing.clock import START
+from ricordo.records.people import Flag
+from ricordo.records.turns import Owner
+from ricordo.testing.fakes import START
 
 pytestmark = pytest.mark.anyio
 ANNA = Owner("default", "anna")

@@ -14,12 +14,12 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from ricordo.chat.answerers import Answered, Reader, Task
 from ricordo.errors import StoreUnavailable
 from ricordo.memory import Memory
-from ricordo.ports import WholeStore
 from ricordo.presets import settings_from
 from ricordo.server.options import ServerOptions
-from ricordo.server.running import Server, uvicorn_of
+from ricordo.server.run import Server, uvicorn_of
 from ricordo.server.service import Service
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.protocols import WholeStore
 
 HOLD = "\0"  # a piece that waits until the test lets it go
 TENANT = "default"
@@ -131,7 +131,7 @@ class Site:
 
     def document(self, user: str, title: str = "Ustioni", text: str = BURNS) -> None:
         """A document that a user may quote."""
-        from ricordo.records import Owner
+        from ricordo.records.turns import Owner
 
         self.service.library(TENANT).add(Owner(TENANT, user), title, text)
 

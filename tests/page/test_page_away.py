@@ -5,8 +5,8 @@ from pathlib import Path
 from page_samples import HOLD, Switched, Visitor, answered, answers, ask, site
 from playwright.sync_api import Browser, expect
 
-from ricordo.spool import Pace, SpooledStore
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.spool import Pace, SpooledStore
 
 # The first stream breaks off in the middle, as it does when a proxy loses patience.
 CUT = """

@@ -5,7 +5,7 @@ import re
 from page_samples import Visitor, answered, ask, tab
 from playwright.sync_api import Page, expect
 
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 
 
 def memory(page: Page):  # type: ignore[no-untyped-def]

@@ -7,7 +7,7 @@ from pathlib import Path
 from page_samples import Visitor, answered, answers, ask
 from playwright.sync_api import Page, expect
 
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 
 
 def act(page: Page, title: str, action: str) -> None:

@@ -7,9 +7,9 @@ import pytest
 from page_samples import Visitor, answered, answers, ask, site
 from playwright.sync_api import Browser, expect
 
-from ricordo.records import Owner
-from ricordo.server.keys import make_key
-from ricordo.service import ApiKey
+from ricordo.records.service import ApiKey
+from ricordo.records.turns import Owner
+from ricordo.server.credentials import make_key
 
 
 def test_figures_are_plotted_and_told(visitor: Visitor) -> None:

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.person import Fact, Profile, Summary
-from ricordo.profile.building import as_bullets, as_document, as_list, build
+from ricordo.people.profile import as_bullets, as_document, as_list, build
+from ricordo.records.people import Fact, Profile, Summary
 from ricordo.settings import ProfileSettings
 
 NOW = datetime(2026, 11, 15, 9, tzinfo=UTC)

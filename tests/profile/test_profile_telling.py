@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.condensation.layout import Sheet, gathered
-from ricordo.condensation.wording import WORDINGS
-from ricordo.person import Summary
-from ricordo.profile.building import build
-from ricordo.profile.telling import pieces, told
-from ricordo.prompt.block import one_line
+from ricordo.engine.tokens import ApproximateCounter
+from ricordo.languages.summaries import WORDINGS
+from ricordo.people.profile import build, pieces, told
+from ricordo.people.summary_layout import Sheet, gathered
+from ricordo.prompt.memory_block import one_line
+from ricordo.records.people import Summary
 from ricordo.settings import ProfileSettings
-from ricordo.tokens import ApproximateCounter
 
 NOW = datetime(2026, 11, 15, 9, tzinfo=UTC)
 ROLE = re.compile(r"\b(?:User|Assistant|Utente|Assistente)\b")

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from bench.recall import Report, _ndcg, _share, main, run, tables
+from bench.recall_data import read_conversations
+from bench.recall_speed import measure_speed
 
-from ricordo.bench.recall import Report, _ndcg, _share, main, run, tables
-from ricordo.bench.recall_data import read_conversations
-from ricordo.bench.recall_speed import measure_speed
-from ricordo.embedders import EmbedderError, LightEmbedder, choose
+from ricordo.recall.embedders import EmbedderError, LightEmbedder, choose
 
 ITALIAN = Path(__file__).parent.parent / "data" / "recall_italian.jsonl"
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from recall_samples import NOW, START
 
 from ricordo.recall.index import OwnerIndex
+from ricordo.recall.owner_index import rows_of, speaker_of, text_to_index
 from ricordo.recall.ranking import Question, rank
-from ricordo.recall.rows import rows_of, speaker_of, text_to_index
-from ricordo.recall.words import terms, terms_to_blob
-from ricordo.records import Message, Owner, Turn
+from ricordo.recall.terms import terms, terms_to_blob
+from ricordo.records.turns import Message, Owner, Turn
 
 QUESTION = Message("t:query", "user", "Anna: dove sono le chiavi?", START)
 ANSWER = Message("t:response", "assistant", "Nel cassetto della cucina.", START, name="Marco")

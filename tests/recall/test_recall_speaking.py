@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recall_samples import EMBEDDER, NOW, index_of, message, rows, said
 
-from ricordo.embedders.deterministic import DeterministicEmbedder
+from ricordo.recall.embedders.light import DeterministicEmbedder
 from ricordo.recall.index import OwnerIndex, Row
-from ricordo.recall.ranking import Hit, Question, rank
-from ricordo.recall.speaking import LEAST_SAID, line_for, speaks
-from ricordo.recall.vectors import vectors_to_blobs
-from ricordo.recall.words import question_words
-from ricordo.topics.thresholds import known_embedders
+from ricordo.recall.quantization import vectors_to_blobs
+from ricordo.recall.ranking import LEAST_SAID, Hit, Question, line_for, rank, speaks
+from ricordo.recall.terms import question_words
+from ricordo.topics.centres import known_embedders
 
 TALKS = Path(__file__).resolve().parent.parent / "data" / "recall_italian.jsonl"
 
@@ -89,7 +88,7 @@ def test_question_words_carry_no_subject() -> None:
 
 def test_questions_about_other_talks_bring_little_back() -> None:
     """Of five messages nearest to a question of another talk, few pass; of those that hold the evidence, most do."""
-    from ricordo.embedders import EmbedderError, embedder_for
+    from ricordo.recall.embedders import EmbedderError, embedder_for
 
     try:
         embedder = embedder_for("bilingual")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recall_samples import NOW
 
-from ricordo.recall.times import periods
+from ricordo.recall.time_expressions import periods
 
 
 def days(question: str, now: datetime = NOW) -> list[tuple[date, date]]:

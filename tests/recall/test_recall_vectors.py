@@ -6,9 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from ricordo.recall.sketch import Sketch
-from ricordo.recall.turning import turned, turned_back
-from ricordo.recall.vectors import blob_size, similarities, vectors_from_blobs, vectors_to_blobs
+from ricordo.recall.quantization import (
+    Sketch,
+    blob_size,
+    similarities,
+    turned,
+    turned_back,
+    vectors_from_blobs,
+    vectors_to_blobs,
+)
 
 numbers = st.floats(-1, 1, width=32)
 matrices = arrays.arrays(np.float32, st.tuples(st.integers(1, 5), st.integers(1, 70)), elements=numbers)

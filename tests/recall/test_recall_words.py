@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.recall.words import (
+from ricordo.recall.terms import (
     fold,
     guess_language,
     question_words,

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from bench.safety import PLACES, instructions, main, measure_reach, reaches, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.bench.safety import PLACES, instructions, main, measure_reach, reaches, run
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 ATTACKS = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
 from ricordo.safety.crisis import Crisis, crisis, reply
-from ricordo.safety.phrases import CATEGORIES, check_patterns, load_phrases, read_phrases, shipped_phrases
+from ricordo.safety.crisis_phrases import CATEGORIES, check_patterns, load_phrases, read_phrases, shipped_phrases
 
 DATA = Path(__file__).parent.parent / "data"
 PHRASES = [

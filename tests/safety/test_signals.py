@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
-from ricordo.person import TRUST, Subject, Trust
+from ricordo.records.people import TRUST, Subject, Trust
 from ricordo.safety.signals import is_strong, signal_names, signals
 from ricordo.safety.trust import DECISIONS, POLICIES, Policy, decide, lowest, origin_of
 

@@ -9,17 +9,18 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from ricordo.ports import LLM, WholeStore
+from ricordo.engine.protocols import LLM
 from ricordo.presets import settings_from
+from ricordo.records.service import ApiKey
 from ricordo.server.app import create_app
-from ricordo.server.keys import make_key
+from ricordo.server.credentials import make_key
 from ricordo.server.options import ServerOptions
-from ricordo.server.running import Server, uvicorn_of
+from ricordo.server.run import Server, uvicorn_of
 from ricordo.server.service import Service
-from ricordo.service import ApiKey
 from ricordo.settings import Settings
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.clock import START
+from ricordo.stores.protocols import WholeStore
+from ricordo.testing.fakes import START
 
 SPOKEN = "quokka"  # a word that messages of these tests hold, and that no log line may
 SECRETS: list[str] = []  # keys and tokens that were used, which no log line may hold either

@@ -18,12 +18,17 @@ from server_samples import SECRETS, SPOKEN, a_key, a_problem, ask, bearer, servi
 from starlette.testclient import TestClient
 
 from ricordo.errors import SettingsError, StoreUnavailable
-from ricordo.server.keys import BELIEVED_AWAY_SECONDS, BELIEVED_SECONDS, NOTED_SECONDS, Keyring
+from ricordo.records.service import ApiKey
+from ricordo.server.credentials import (
+    BELIEVED_AWAY_SECONDS,
+    BELIEVED_SECONDS,
+    FETCH_AGAIN_SECONDS,
+    NOTED_SECONDS,
+    Keyring,
+)
 from ricordo.server.options import ServerOptions, is_loopback, options_from
-from ricordo.server.tokens import FETCH_AGAIN_SECONDS
-from ricordo.service import ApiKey
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.clock import START
+from ricordo.testing.fakes import START
 
 SECRET = "a shared secret of more than thirty-two bytes"
 RSA, EC, OTHER = (

@@ -11,9 +11,9 @@ from server_samples import SPOKEN, a_problem, ask, events, for_chat_alone, servi
 from starlette.testclient import TestClient
 
 from ricordo.errors import LLMError
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM
 
 STREAM = {"Accept": "text/event-stream"}
 ANNA = Owner("default", "anna")

@@ -11,11 +11,11 @@ from psycopg import sql
 from server_samples import SPOKEN, a_key, bearer, service_of, serving
 from starlette.testclient import TestClient
 
-from ricordo.ports import WholeStore
-from ricordo.records import Owner
-from ricordo.server.keys import digest_of
+from ricordo.records.turns import Owner
+from ricordo.server.credentials import digest_of
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres.health import TABLES
+from ricordo.stores.protocols import WholeStore
 from ricordo.stores.sqlite import SqliteStore
 
 HIDDEN = (SPOKEN, "Pisa", "Rottnest")  # words of the victim's that nobody else may ever see

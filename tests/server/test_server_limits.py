@@ -12,7 +12,7 @@ from server_samples import SPOKEN, a_problem, ask, for_chat_alone, serving
 from starlette.testclient import TestClient
 
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM
 
 
 def test_every_answer_has_an_id_and_its_shields(client: TestClient) -> None:

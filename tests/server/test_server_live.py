@@ -11,10 +11,10 @@ import pytest
 from server_samples import SPOKEN, events, live, service
 
 from ricordo.memory import Memory
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM
 
 ANNA = Owner("default", "anna")
 

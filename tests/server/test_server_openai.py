@@ -11,12 +11,12 @@ import openai
 import pytest
 from server_samples import SPOKEN, a_key, for_chat_alone, live, service
 
+from ricordo.engine.llm import choose_llm
+from ricordo.engine.protocols import Completion
 from ricordo.errors import LLMError
-from ricordo.llms import choose_llm
-from ricordo.ports import Completion
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "llms"))
 

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from server_samples import ask, for_chat_alone, service, settings
 from server_samples import serving as serving_to
 
-from ricordo import beyond
-from ricordo.beyond import Beyond
 from ricordo.chat.events import ChatResponse, Delta, Done, Event
+from ricordo.engine import beyond
+from ricordo.engine.beyond import Beyond
+from ricordo.engine.tools import Scope, Tools
 from ricordo.memory import Memory
-from ricordo.records import Owner
-from ricordo.server import rates, running, streams
+from ricordo.records.turns import Owner
+from ricordo.server import rate_limit, run, streams
 from ricordo.server import service as serving
 from ricordo.server.problems import told_of
-from ricordo.server.rates import MINUTE, Rates
+from ricordo.server.rate_limit import MINUTE, Rates
 from ricordo.server.scheduler import Scheduler
 from ricordo.server.streams import Answers
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.llm import ScriptedLLM
-from ricordo.verbs.tools import Scope, Tools
+from ricordo.testing.fakes import ScriptedLLM
 
 ANNA = Owner("acme", "anna")
 
@@ -103,7 +103,7 @@ def test_names_are_forgotten(visits: list[tuple[int, float]]) -> None:
     """Only so many names are kept in mind, and none that did not come within the minute."""
     moment = 0.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rates, "NAMES", 7)
+        patch.setattr(rate_limit, "NAMES", 7)
         counted = Rates(5, lambda: moment)
         latest: dict[int, float] = {}
         for name, pause in visits:
@@ -187,7 +187,7 @@ def test_threads_share_their_heaps() -> None:
     """Many threads that allocate at once have no more heaps between them than the server allows."""
     program = """
 import ctypes, threading
-from ricordo.server.running import share_heaps
+from ricordo.server.run import share_heaps
 share_heaps()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
@@ -208,4 +208,4 @@ libc.fclose(file)
 print(text.value.decode().count("<heap nr="))
 """
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert int(told.stdout) <= running.HEAPS
+    assert int(told.stdout) <= run.HEAPS

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from server_samples import SPOKEN, a_problem, ask, service_of
 from starlette.testclient import TestClient
 
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 
 ANNA = {"X-Ricordo-User": "anna"}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ricordo.chat.events import ChatResponse, Delta, Done
 from ricordo.errors import ConflictError
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.server import streams
 from ricordo.server.problems import told_of
 from ricordo.server.streams import NOTHING, Answer, Answers, Crowded, Sent

@@ -8,7 +8,7 @@ from typing import Any
 from server_samples import SPOKEN, a_problem, for_chat_alone, serving
 from starlette.testclient import TestClient
 
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM
 
 ANNA = {"X-Ricordo-User": "anna"}
 

@@ -12,18 +12,18 @@ import pytest
 from server_samples import SPOKEN, a_key, a_problem, ask, bearer, service, service_of, serving, settings
 
 from ricordo.errors import LLMError, SettingsError, StoreUnavailable
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.server import logging as lines
-from ricordo.server.holding import Holding
+from ricordo.server.job_lease import Holding
 from ricordo.server.options import ServerOptions
-from ricordo.server.running import open_store
+from ricordo.server.run import open_store
 from ricordo.server.scheduler import Scheduler
 from ricordo.server.service import ATTEMPTS, now
-from ricordo.spool import Pace, SpooledStore
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.spool import Pace, SpooledStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.examples import a_turn
-from ricordo.testing.llm import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM
 
 ANNA = Owner("default", "anna")
 QUICK = Pace(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)

@@ -8,7 +8,7 @@ import time
 
 from spool_postgres import open_spooled
 
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.testing.examples import a_turn
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from time import sleep
 
-from ricordo.spool import Pace, SpooledStore
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.spool import Pace, SpooledStore
 from ricordo.testing.postgres import PostgresForTests
 
 

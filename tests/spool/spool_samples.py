@@ -7,9 +7,9 @@ from threading import Event
 from typing import Any
 
 from ricordo.errors import StoreUnavailable
-from ricordo.ports import Store
-from ricordo.spool import Pace, SpooledStore
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.protocols import Store
+from ricordo.stores.spool import Pace, SpooledStore
 
 QUICK = Pace(
     interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, doubt=2.0, suspicion=0.05, patience=10.0

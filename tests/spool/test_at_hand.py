@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records import Owner, SessionInfo, Turn
-from ricordo.spool.at_hand import TURNS, AtHand
+from ricordo.records.turns import Owner, SessionInfo, Turn
+from ricordo.stores.spool.recent_turns import TURNS, AtHand
 from ricordo.testing.examples import a_turn
 
 ANNA = Owner("acme", "anna")

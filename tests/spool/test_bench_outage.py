@@ -3,8 +3,7 @@
 import json
 
 import pytest
-
-from ricordo.bench.outage import Cost, main
+from bench.outage import Cost, main
 
 
 def test_every_situation_is_timed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.spool.breaker import Breaker
+from ricordo.stores.spool.circuit_breaker import Breaker
 
 PAUSES = {"first_pause": 0.1, "longest_pause": 2.0}
 seen = st.lists(st.tuples(st.booleans(), st.floats(0, 10)), max_size=30)

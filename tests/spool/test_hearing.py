@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.spool.hearing import STRIDE, USUALLY, Hearing
-from ricordo.spool.pace import Pace
+from ricordo.stores.spool.circuit_breaker import STRIDE, USUALLY, Hearing, Pace
 
 PACE = Pace()
 gaps = st.lists(st.floats(0.0001, 1.0), min_size=1, max_size=60)

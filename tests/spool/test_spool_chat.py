@@ -7,17 +7,17 @@ from typing import cast
 import pytest
 from spool_samples import HASTY, Switched, spooled
 
-from ricordo.chat.library import Library, library_of
 from ricordo.chat.pipeline import Chat
-from ricordo.chat.request import ChatRequest
+from ricordo.chat.response import ChatRequest
+from ricordo.documents.library import Library, library_of
 from ricordo.errors import StoreUnavailable
 from ricordo.memory import Memory
-from ricordo.ports import WholeStore
 from ricordo.presets import settings_from
-from ricordo.records import Owner
-from ricordo.spool import SpooledStore
-from ricordo.spool.hurry import hurried
+from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.protocols import WholeStore
+from ricordo.stores.spool import SpooledStore
+from ricordo.stores.spool.circuit_breaker import hurried
 from ricordo.testing.examples import a_turn, an_owner
 
 TEXT = "# Fugues\n\nA fugue has a subject and an answer.\n\n# Canons\n\nA canon repeats one melody in every voice.\n"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, is_hypothesis_test, settings
 from spool_samples import Switched, spooled
 
-from ricordo.ports import Store
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.contract import StoreContract
 from ricordo.testing.contract.base import law

@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from spool_samples import HASTY, Switched, spooled
 
 from ricordo.errors import StoreUnavailable
-from ricordo.records import Owner, SessionChanges, StoredReceipt, Turn
-from ricordo.spool.writes import AddMessage, Answer, Append, Update, Write
+from ricordo.records.turns import Owner, SessionChanges, StoredReceipt, Turn
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.spool.writes import AddMessage, Answer, Append, Update, Write
 from ricordo.testing.examples import a_message, a_turn, an_answer
 
 sessions = st.sampled_from(["s1", "s2"])

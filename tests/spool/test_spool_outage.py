@@ -15,9 +15,9 @@ import pytest
 from spool_samples import Switched, spooled
 
 from ricordo.errors import ConflictError, NotFoundError, SchemaError, StoreError, StoreUnavailable
-from ricordo.records import SessionChanges, StoredReceipt
-from ricordo.spool import SpooledStore, replay
+from ricordo.records.turns import SessionChanges, StoredReceipt
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.spool import SpooledStore, replay
 from ricordo.testing.contract.base import at_once
 from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
 

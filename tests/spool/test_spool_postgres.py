@@ -11,9 +11,9 @@ from time import sleep
 import pytest
 from spool_postgres import HARMS, kill, open_spooled, pause, resume
 
-from ricordo.records import Owner
-from ricordo.spool import SpooledStore
+from ricordo.records.turns import Owner
 from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.spool import SpooledStore
 from ricordo.testing.contract.base import assert_sound
 from ricordo.testing.examples import a_message, a_turn, an_answer
 from ricordo.testing.postgres import PostgresForTests

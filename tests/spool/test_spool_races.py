@@ -10,9 +10,9 @@ import pytest
 from spool_samples import QUICK, Switched, spooled
 
 from ricordo.errors import ConflictError, StoreUnavailable
-from ricordo.records import SessionChanges
-from ricordo.spool import SpooledStore
+from ricordo.records.turns import SessionChanges
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.spool import SpooledStore
 from ricordo.testing.examples import a_turn, an_answer, an_owner
 
 ANNA = an_owner()

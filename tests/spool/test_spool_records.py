@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import DamageError
-from ricordo.records import SessionChanges, StoredReceipt, Turn
-from ricordo.spool.codec import Entry, decode, encode, owner_of
-from ricordo.spool.frames import MARK, frame, read_frames
-from ricordo.spool.writes import AddMessage, Answer, Append, Update, Write
+from ricordo.records.turns import SessionChanges, StoredReceipt, Turn
+from ricordo.stores.spool.segments import MARK, frame, read_frames
+from ricordo.stores.spool.writes import AddMessage, Answer, Append, Entry, Update, Write, decode, encode, owner_of
 from ricordo.testing import strategies
-from ricordo.testing.clock import START
 from ricordo.testing.examples import a_message, a_turn, an_owner
+from ricordo.testing.fakes import START
 
 records = st.lists(st.binary(max_size=40) | st.just(MARK) | st.just(frame(b"inner")), max_size=6)
 

@@ -13,11 +13,11 @@ from spool_samples import HASTY, QUICK, Switched, spooled
 from test_spool_machine import Outages
 
 from ricordo.errors import ConflictError, StoreUnavailable
-from ricordo.records import SessionChanges
-from ricordo.spool import SpooledStore
-from ricordo.spool.hurry import hurried
-from ricordo.spool.segments import Segments
+from ricordo.records.turns import SessionChanges
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.spool import SpooledStore
+from ricordo.stores.spool.circuit_breaker import hurried
+from ricordo.stores.spool.segments import Segments
 from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
 
 ANNA = an_owner()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from threading import Thread
 from uuid import uuid4
 
-from ricordo.records import Message, Owner, Turn, message_id
+from ricordo.records.turns import Message, Owner, Turn, message_id
 from ricordo.stores.sqlite import SqliteStore
 
 OWNER = Owner("tenant", "anna")

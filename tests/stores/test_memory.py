@@ -2,8 +2,8 @@
 
 import pytest
 
-from ricordo.ports import Store
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.protocols import Store
 from ricordo.testing.contract import ServiceContract, StoreContract
 
 

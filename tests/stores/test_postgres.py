@@ -16,22 +16,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from ricordo.ports import Store
-from ricordo.records import Message, Owner, StoredReceipt, Turn
+from ricordo.records.topics import TopicChange
+from ricordo.records.turns import Message, Owner, StoredReceipt, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.postgres.health import TABLES
+from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import strategies
-from ricordo.testing.clock import START
 from ricordo.testing.contract import ConstraintContract, ServiceContract, StoreContract
 from ricordo.testing.contract.base import law
 from ricordo.testing.examples import a_block, a_turn, an_owner
+from ricordo.testing.fakes import START
 from ricordo.testing.machine import stores_agree
-from ricordo.testing.machine_service import services_agree
-from ricordo.topics.shelf import TopicChange
+from ricordo.testing.machine_parts import services_agree
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 
 class TestPostgresStore(StoreContract, ServiceContract, ConstraintContract):

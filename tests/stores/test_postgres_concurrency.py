@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from ricordo.errors import ConflictError, NotFoundError
-from ricordo.records import Message, Owner, SessionInfo, Turn, message_id
+from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
 from ricordo.stores.postgres import PostgresStore
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANNA = Owner("acme", "anna")
@@ -53,7 +53,7 @@ WRITER = """
 import sys
 from datetime import UTC, datetime
 from uuid import uuid4
-from ricordo.records import Message, Owner, Turn
+from ricordo.records.turns import Message, Owner, Turn
 from ricordo.stores.postgres import PostgresStore
 
 url, who, turns = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -16,12 +16,12 @@ import psycopg
 import pytest
 
 from ricordo.errors import SettingsError, StoreError, StoreUnavailable
-from ricordo.records import Message, Owner, Turn
+from ricordo.records.turns import Message, Owner, Turn
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.postgres.pool import read_url
 from ricordo.testing.postgres import PostgresForTests
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANNA = Owner("acme", "anna")

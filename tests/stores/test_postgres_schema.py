@@ -11,22 +11,22 @@ import pytest
 from psycopg import sql
 
 from ricordo.errors import SchemaError
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.stores.migrations import migrations_for
 from ricordo.stores.postgres import (
     PostgresStore,
-    person_statements,
+    people_statements,
     schema,
     schema_sql,
     service_statements,
-    shelf_statements,
     statements,
+    topic_statements,
 )
 from ricordo.stores.postgres.health import TABLES
 from ricordo.testing.examples import a_turn, an_owner
 from ricordo.testing.postgres import PostgresForTests
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 OWNER = Owner("acme", "anna").key
 LISTINGS = {"OWNERS_OF_TENANT", "ALL_OWNERS"}  # of owners: there is none to name
@@ -115,7 +115,7 @@ def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None
 
 STATEMENTS = {
     name: text
-    for module in (statements, shelf_statements, person_statements, service_statements)
+    for module in (statements, topic_statements, people_statements, service_statements)
     for name, text in vars(module).items()
     if name.isupper() and not name.startswith("_") and "ricordo." in str(text)
 }

@@ -11,16 +11,16 @@ import psycopg
 import pytest
 
 from ricordo.errors import DamageError
-from ricordo.records import Owner, Trace, Turn
-from ricordo.stores.postgres import PostgresStore, shelf_statements, statements
+from ricordo.records.topics import TopicChange
+from ricordo.records.turns import Owner, Trace, Turn
+from ricordo.stores.postgres import PostgresStore, statements, topic_statements
 from ricordo.stores.postgres.health import TABLES
-from ricordo.stores.postgres.traces import TRACES_AT_ONCE
-from ricordo.testing.clock import START
+from ricordo.stores.postgres.vectors import TRACES_AT_ONCE
 from ricordo.testing.examples import a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
+from ricordo.testing.fakes import START
 from ricordo.testing.postgres import PostgresForTests
-from ricordo.topics.shelf import TopicChange
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 WRITERS = 12
 
@@ -287,7 +287,7 @@ def filled_url(postgres_server: PostgresForTests) -> str:
 def test_statements_find_by_key(filled_url: str, name: str) -> None:
     """Turns of a topic, of a block, of a page and their blocks and traces are found by their keys, not by a walk."""
     index, condition = BY_KEY[name]
-    statement: str = vars(shelf_statements).get(name) or vars(statements)[name]
+    statement: str = vars(topic_statements).get(name) or vars(statements)[name]
     with psycopg.connect(filled_url) as connection:
         connection.execute("SET LOCAL enable_seqscan = off")  # twenty sessions fit on one page
         plan = [line for (line,) in connection.execute(f"EXPLAIN {statement}", HERE)]

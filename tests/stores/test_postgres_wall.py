@@ -12,18 +12,17 @@ from hypothesis import given, settings
 from psycopg import sql
 
 from ricordo.errors import StoreError
-from ricordo.records import Message, Owner, StoredReceipt, Trace, Turn, message_id
+from ricordo.records.topics import Topic, TopicChange
+from ricordo.records.turns import Message, Owner, StoredReceipt, Trace, Turn, message_id
 from ricordo.stores.postgres import PostgresStore, service_statements
 from ricordo.stores.postgres.health import TABLES
-from ricordo.stores.postgres.wall import Standing, Wall, quoted, raise_wall
+from ricordo.stores.postgres.row_security import Standing, Wall, quoted, raise_wall
 from ricordo.testing import strategies
 from ricordo.testing.contract.people import learn
 from ricordo.testing.examples import a_block, a_document, a_fact, a_flag, a_key, a_summary, some_chunks
 from ricordo.testing.postgres import PostgresForTests
-from ricordo.topics.shelf import TopicChange
-from ricordo.topics.topic import Topic
 
-pytest_plugins = ["ricordo.testing.postgres_fixtures"]
+pytest_plugins = ["ricordo.testing.postgres"]
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANNA, BRUNO = Owner("acme", "anna"), Owner("acme", "bruno")
@@ -113,7 +112,7 @@ INTRUSIONS = {
     "insert into blocks": "INSERT INTO ricordo.blocks VALUES (%(other)s, 'chat', 'new', 'topic', '[]', 0, '')",
     "insert into traces": "INSERT INTO ricordo.traces VALUES (%(other)s, 'chat', 1, 'x', '0123456789abcdef', '')",
     "insert into people": "INSERT INTO ricordo.people VALUES (%(other)s, 'new', 1)",
-    "insert into facts": "INSERT INTO ricordo.facts VALUES (%(other)s, 'tutor', 'new', 'other', 'x', '', 'd', 'en',"
+    "insert into facts": "INSERT INTO ricordo.people VALUES (%(other)s, 'tutor', 'new', 'other', 'x', '', 'd', 'en',"
     " '[]', 0, 0, NULL, NULL, 'patterns', 'user_said', false)",
     "insert into summaries": "INSERT INTO ricordo.summaries VALUES (%(other)s, 'chat', 'new', 'tutor', 'session', 'x',"
     " 1, 1, '[]', 0, 0, '', 'extractive', 'user_said')",
@@ -128,7 +127,7 @@ INTRUSIONS = {
     " NULL)",
     "insert into leases": "INSERT INTO ricordo.leases VALUES (%(other)s, 'new', 'x', 0)",
     "give a key away": "UPDATE ricordo.api_keys SET owner = %(other)s",
-    "give a fact away": "UPDATE ricordo.facts SET owner = %(other)s",
+    "give a fact away": "UPDATE ricordo.people SET owner = %(other)s",
     "give a block away": "UPDATE ricordo.blocks SET owner = %(other)s",
     "give a turn away": "UPDATE ricordo.turns SET owner = %(other)s",
 }

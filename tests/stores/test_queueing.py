@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.records import Owner
-from ricordo.service import Job
-from ricordo.stores import queueing
-from ricordo.testing.clock import START
+from ricordo.records.service import Job
+from ricordo.records.turns import Owner
+from ricordo.stores import write_rules
+from ricordo.testing.fakes import START
 
 hour = timedelta(hours=1)
 moments = st.integers(0, 9).map(lambda n: START + n * hour)
@@ -29,24 +29,24 @@ def test_no_wish_is_lost(steps: list[tuple[str, datetime, object]]) -> None:
     attempts: list[tuple[Job, int]] = []
     for what, at, how in steps:
         if what == "wish":
-            stored = queueing.wished(stored, replace(HERE, due_at=at), postpone=bool(how))
+            stored = write_rules.wished(stored, replace(HERE, due_at=at), postpone=bool(how))
             wishes += 1
         elif what == "take":
-            if stored is not None and queueing.is_due(stored, at):
-                stored = queueing.taken(stored, str(how), at + hour)
+            if stored is not None and write_rules.is_due(stored, at):
+                stored = write_rules.taken(stored, str(how), at + hour)
                 attempts.append((stored, wishes))
         elif attempts:
             job, covered = attempts[-1 - int(str(how)) % len(attempts)]
-            if stored is None or not queueing.holds(stored, job):
+            if stored is None or not write_rules.holds(stored, job):
                 continue
             if what == "hand back":
-                stored = queueing.handed_back(stored)
+                stored = write_rules.handed_back(stored)
             elif what == "finish":
-                stored, answered = queueing.finished(stored), covered
+                stored, answered = write_rules.finished(stored), covered
             else:
                 retry = at if what == "fail" else None
                 gave_up = retry is None and stored.again_at is None
-                stored = queueing.failed(stored, "away", retry)
+                stored = write_rules.failed(stored, "away", retry)
                 answered = covered if gave_up else answered
         waiting = stored is not None and stored.due_at is not None
         assert waiting or answered == wishes
@@ -59,18 +59,18 @@ def test_of_all_attempts_at_most_the_last_one_counts(steps: list[tuple[str, date
     attempts: list[Job] = []
     for what, at, how in steps:
         if what == "wish":
-            stored = queueing.wished(stored, replace(HERE, due_at=at), postpone=bool(how))
-        elif what == "take" and stored is not None and queueing.is_due(stored, at):
-            stored = queueing.taken(stored, str(how), at + hour)
+            stored = write_rules.wished(stored, replace(HERE, due_at=at), postpone=bool(how))
+        elif what == "take" and stored is not None and write_rules.is_due(stored, at):
+            stored = write_rules.taken(stored, str(how), at + hour)
             attempts.append(stored)
-        assert not any(queueing.holds(stored, job) for job in attempts[:-1])
+        assert not any(write_rules.holds(stored, job) for job in attempts[:-1])
 
 
 @given(waits=moments, wished=moments, error=st.sampled_from(["", "away"]), postpone=st.booleans())
 def test_when_a_job_is_due(waits: datetime, wished: datetime, error: str, postpone: bool) -> None:
     """The earlier time, the new one if it is postponed, its own after a failure."""
     stored = replace(HERE, due_at=waits, last_error=error)
-    due_at = queueing.wished(stored, replace(HERE, due_at=wished), postpone=postpone).due_at
+    due_at = write_rules.wished(stored, replace(HERE, due_at=wished), postpone=postpone).due_at
     assert due_at == (wished if postpone else waits if error else min(waits, wished))
 
 
@@ -81,7 +81,7 @@ def test_every_job_is_counted_once(jobs: list[tuple[datetime | None, datetime | 
         replace(HERE, due_at=due, leased_until=until, leased_by="w" if until else "", last_error=error)
         for due, until, error in jobs
     ]
-    stats = queueing.counted(every, now)
+    stats = write_rules.counted(every, now)
     assert stats.pending + stats.leased + stats.failed == len(every)
     assert stats.retrying <= stats.pending
     assert (stats.oldest is None) == (stats.pending == 0)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.ports import Store
+from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.contract import ConstraintContract, ServiceContract, StoreContract
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.records import Owner, SessionInfo, Turn
-from ricordo.stores.copying import copy_to_sqlite
+from ricordo.records.turns import Owner, SessionInfo, Turn
+from ricordo.stores.backup import copy_to_sqlite
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.clock import START
 from ricordo.testing.examples import a_turn, an_owner
+from ricordo.testing.fakes import START
 
 hours = st.integers(0, 12)
 sessions = st.lists(st.lists(hours, min_size=1, max_size=6), min_size=1, max_size=4)

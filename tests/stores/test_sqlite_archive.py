@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from ricordo.errors import DamageError
-from ricordo.records import Owner, Turn
-from ricordo.stores.copying import copy_to_sqlite
+from ricordo.records.topics import TopicChange
+from ricordo.records.turns import Owner, Turn
+from ricordo.stores.backup import copy_to_sqlite
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.contract.archive import plain
 from ricordo.testing.contract.base import assert_sound, tools
 from ricordo.testing.examples import a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
-from ricordo.topics.shelf import TopicChange
-from ricordo.verbs.verify import verify
+from ricordo.turns.verify import verify
 
 SECRET = "Zorzi-17-confidenza"
 

@@ -11,14 +11,14 @@ from threading import Event, Thread
 import pytest
 
 from ricordo.errors import DamageError, ReceiptError, StoreError, StoreUnavailable
-from ricordo.receipt import from_stored
-from ricordo.records import StoredReceipt, Turn, canonical
-from ricordo.reports import Expired
+from ricordo.prompt.receipt import from_stored
+from ricordo.records.reports import Expired
+from ricordo.records.turns import StoredReceipt, Turn, canonical
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.clock import START
 from ricordo.testing.contract.base import tools
 from ricordo.testing.examples import a_turn, an_owner
-from ricordo.verbs.verify import verify
+from ricordo.testing.fakes import START
+from ricordo.turns.verify import verify
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.records import Trace, Turn
+from ricordo.records.turns import Trace, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.stores.sqlite.packs import TURNS_IN_PACK, packed, unpacked
+from ricordo.stores.sqlite.vectors import TURNS_IN_PACK, packed, unpacked
 from ricordo.testing.examples import a_trace, a_turn, an_owner
 
 TURNS = 2 * TURNS_IN_PACK + 6

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ricordo.errors import SchemaError, StoreError
+from ricordo.records.topics import TopicChange
 from ricordo.stores.migrations import Migration, migrations_for
-from ricordo.stores.sqlite import SqliteStore, person_statements, service_statements, statements
+from ricordo.stores.sqlite import SqliteStore, people_statements, service_statements, statements
 from ricordo.stores.sqlite.database import migrate
-from ricordo.testing.clock import START
 from ricordo.testing.contract.people import learn
 from ricordo.testing.examples import (
     a_document,
@@ -24,7 +24,7 @@ from ricordo.testing.examples import (
     an_owner,
     some_chunks,
 )
-from ricordo.topics.shelf import TopicChange
+from ricordo.testing.fakes import START
 
 TABLES = (
     "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
@@ -143,7 +143,7 @@ LOOKS_AT_ALL_OWNERS = {"STATS", "OWNERS", "OWNERS_SERVED", "WRONGLY_IN_ORDER"}  
 WITHOUT_OWNER = {"KEY_BY_DIGEST", "KEYS_OF_TENANT", "JOBS_OF_TENANT", "ANYTHING_DUE", "TAKE_JOBS"}
 NAMED = {
     name: text
-    for module in (statements, person_statements, service_statements)
+    for module in (statements, people_statements, service_statements)
     for name, text in vars(module).items()
     if name.isupper() and isinstance(text, str) and "WHERE" in text and name not in LOOKS_AT_ALL_OWNERS
 }

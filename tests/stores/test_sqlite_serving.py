@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.service import JobStats
+from ricordo.records.service import JobStats
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.clock import START
 from ricordo.testing.examples import a_document, a_key, a_turn, an_owner, some_chunks
+from ricordo.testing.fakes import START
 
 OF_A_SERVICE = {"documents", "chunks", "api_keys", "jobs", "leases"}
 

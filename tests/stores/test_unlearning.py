@@ -6,10 +6,10 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.person import Fact, FactChange, Source
-from ricordo.stores.unlearning import Unlearned, still_founded, without_session
-from ricordo.testing.clock import START
+from ricordo.records.people import Fact, FactChange, Source
+from ricordo.stores.topic_rules import Unlearned, still_founded, without_session
 from ricordo.testing.examples import a_fact
+from ricordo.testing.fakes import START
 
 hour = timedelta(hours=1)
 names = st.sampled_from(["f1", "f2", "f3", "f4", "f5"])

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from bench.topics import even_split, lexical_tiling, main, pk, run, window_diff
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.bench.topics import even_split, lexical_tiling, main, pk, run, window_diff
-from ricordo.embedders import LightEmbedder
+from ricordo.recall.embedders import LightEmbedder
 
 marks = st.lists(st.booleans(), min_size=2, max_size=40)
 

@@ -7,8 +7,8 @@ from threading import Event, get_ident
 import pytest
 
 import ricordo
-from ricordo.archive.block import pack
-from ricordo.records import Message
+from ricordo.records.turns import Message
+from ricordo.stores.archive.block import pack
 
 
 def test_a_write_packs_nothing_and_waits_for_no_packing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +22,7 @@ def test_a_write_packs_nothing_and_waits_for_no_packing(tmp_path: Path, monkeypa
         assert go_on.wait(60)
         return pack(messages)
 
-    monkeypatch.setattr("ricordo.verbs.compaction.pack", held_up)
+    monkeypatch.setattr("ricordo.topics.archive.pack", held_up)
     with ricordo.open(tmp_path / "memory.db", embedder="light") as memory:
         session = memory.session("s", user_id="anna")
         for number in range(20):

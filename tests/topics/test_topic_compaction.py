@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.topics.compaction import HotMessage, plan
+from ricordo.topics.archive import HotMessage, plan
 
 hot_lists = st.lists(st.sampled_from([None, "block"]), max_size=60).map(
     lambda blocks: [HotMessage(str(number), block) for number, block in enumerate(blocks)]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.followups import parse
-from ricordo.topics.following import following
+from ricordo.topics.assign import following
 
 
 @given(st.text(max_size=200))

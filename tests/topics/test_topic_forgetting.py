@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import NOW, a_topic, topic_lists
 
-from ricordo.topics.forgetting import leaving
-from ricordo.topics.topic import Topic
+from ricordo.records.topics import Topic
+from ricordo.topics.decay import leaving
 
 
 @given(topic_lists(), st.integers(min_value=0, max_value=25), st.integers(min_value=0, max_value=29))

@@ -10,20 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import a_topic
 
-from ricordo.embedders import LightEmbedder
-from ricordo.topics.joining import (
-    Closeness,
-    Said,
-    Talk,
-    decide,
-    first_centre,
-    moved_centre,
-    similarity,
-    title_of,
-)
-from ricordo.topics.thresholds import scale, scale_for
-from ricordo.topics.topic import Topic
-from ricordo.topics.vectors import Vector, bytes_of, vector_of
+from ricordo.recall.embedders import LightEmbedder
+from ricordo.records.topics import Topic
+from ricordo.topics.assign import Closeness, Said, Talk, decide, first_centre, moved_centre, similarity, title_of
+from ricordo.topics.centres import Vector, bytes_of, scale, scale_for, vector_of
 
 SCALE = scale_for("never measured")
 texts = st.text(max_size=120)

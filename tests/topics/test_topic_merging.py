@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import NOW, a_topic, topic_lists
 
-from ricordo.topics.merging import Proposal, learned, merged, near_topics
-from ricordo.topics.thresholds import scale_for
-from ricordo.topics.topic import Topic
-from ricordo.topics.vectors import vector_of
+from ricordo.records.topics import Topic
+from ricordo.topics.centres import scale_for, vector_of
+from ricordo.topics.merge import Proposal, learned, merged, near_topics
 
 shares = st.floats(min_value=0, max_value=1)
 feedbacks = st.floats(min_value=-1, max_value=1)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import NOW, a_topic
 
-from ricordo.topics.joining import first_centre, moved_centre
-from ricordo.topics.topic import TopicStats
-from ricordo.topics.vectors import bytes_of, dimensions_of, matrix_of, vector_of
+from ricordo.records.topics import TopicStats
+from ricordo.topics.assign import first_centre, moved_centre
+from ricordo.topics.centres import bytes_of, dimensions_of, matrix_of, vector_of
 
 vectors = st.lists(st.floats(-1, 1, width=16), max_size=50).map(lambda numbers: np.array(numbers, dtype=np.float32))
 

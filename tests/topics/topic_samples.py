@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from ricordo.topics.topic import Topic
-from ricordo.topics.vectors import bytes_of
+from ricordo.records.topics import Topic
+from ricordo.topics.centres import bytes_of
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 

@@ -8,17 +8,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ricordo.aio.session import AsyncSession
+from ricordo.engine.protocols import Clock, TokenCounter
 from ricordo.memory import DEFAULT_AGENT, Memory
-from ricordo.ports import Clock, Store, TokenCounter
-from ricordo.records import SessionInfo
-from ricordo.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.records.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.records.turns import SessionInfo
 from ricordo.settings import Retention, Settings
+from ricordo.stores.protocols import Store
 
 if TYPE_CHECKING:
-    from ricordo.person import Fact, Flag, FlagState, Profile
-    from ricordo.ports import LLM
-    from ricordo.recall.embedder import Embedder
-    from ricordo.verbs.recall import Hits
+    from ricordo.engine.protocols import LLM
+    from ricordo.recall.embedders.protocol import Embedder
+    from ricordo.recall.search import Hits
+    from ricordo.records.people import Fact, Flag, FlagState, Profile
 
 
 class AsyncMemory:

@@ -7,17 +7,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricordo.aio.topic import AsyncSessionTopic
-from ricordo.context import Asked, Context, Remembered
-from ricordo.receipt import Receipt
-from ricordo.records import Message, SessionInfo, Turn
+from ricordo.prompt.context import Asked, Context, Remembered
+from ricordo.prompt.receipt import Receipt
+from ricordo.prompt.window import Window
+from ricordo.records.turns import Message, SessionInfo, Turn
 from ricordo.session import AnyChunk, Session
 from ricordo.settings import BudgetSettings
-from ricordo.window import Window
 
 if TYPE_CHECKING:
-    from ricordo.person import Summary
-    from ricordo.topics.topic import Topic
-    from ricordo.verbs.ending import SessionEnd
+    from ricordo.people.session_end import SessionEnd
+    from ricordo.records.people import Summary
+    from ricordo.records.topics import Topic
 
 
 class AsyncSession:

@@ -3,11 +3,11 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from ricordo.records import Turn
+from ricordo.records.turns import Turn
 
 if TYPE_CHECKING:
-    from ricordo.session_topic import SessionTopic
-    from ricordo.topics.topic import Topic, TopicStats
+    from ricordo.records.topics import Topic, TopicStats
+    from ricordo.topics.session_topic import SessionTopic
 
 
 class AsyncSessionTopic:

@@ -3,6 +3,6 @@
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task
 from ricordo.chat.events import ChatResponse, Event
 from ricordo.chat.pipeline import Chat
-from ricordo.chat.request import ChatRequest
+from ricordo.chat.response import ChatRequest
 
 __all__ = ["Answered", "Answerer", "Chat", "ChatRequest", "ChatResponse", "Event", "Model", "Reader", "Task"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ricordo.records import Json
+from ricordo.records.turns import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from ricordo.answering.instructions import instructions
-from ricordo.answering.intent import intent
-from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task
+from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.events import (
     ChatResponse,
     Clarify,
@@ -25,20 +23,29 @@ from ricordo.chat.events import (
     Started,
     Understood,
 )
-from ricordo.chat.library import Passage, Passages
-from ricordo.chat.request import ChatRequest
-from ricordo.chat.response import STOPPED, helplines, kept_references, pointed, standalone, stored_response, told
+from ricordo.chat.response import (
+    STOPPED,
+    ChatRequest,
+    helplines,
+    intent,
+    kept_references,
+    pointed,
+    standalone,
+    stored_response,
+    told,
+)
 from ricordo.chat.tracing import trace
-from ricordo.context import Asked, Context
+from ricordo.documents.library import Passage, Passages
 from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreError
-from ricordo.followups.languages import language_of
+from ricordo.languages.detect import language_of
 from ricordo.memory import Memory
-from ricordo.records import Chunk, Owner, Turn
+from ricordo.prompt.compose import as_chunks
+from ricordo.prompt.context import Asked, Context
+from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, reply
 from ricordo.session import OpenTurn, Session
-from ricordo.spool.hurry import hurried
-from ricordo.verbs.compose import as_chunks
-from ricordo.verbs.ids import new_id
+from ricordo.stores.spool.circuit_breaker import hurried
+from ricordo.turns.write import new_id
 
 log = logging.getLogger("ricordo")
 

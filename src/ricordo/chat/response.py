@@ -4,14 +4,19 @@ Pure: everything comes in, plain values go out. A kept turn becomes the response
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 from ricordo.chat.answerers import Answered
 from ricordo.chat.events import ChatResponse, Pointed
-from ricordo.context import Context
-from ricordo.records import Turn
+from ricordo.chat.reader.question import Kind, kind_of_question
+from ricordo.memory import DEFAULT_AGENT
+from ricordo.prompt.context import Context
+from ricordo.recall.terms import fold
+from ricordo.records.turns import Turn
 from ricordo.safety.crisis import Crisis
+from ricordo.session import AnyChunk
 
 STOPPED = "stopped by the user"
 _SHOWN = 200  # characters of a reference that a turn keeps
@@ -121,3 +126,88 @@ def stored_response(turn: Turn) -> ChatResponse:
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
+
+
+# What a chat is asked, checked once for every face.
+
+
+def never() -> bool:
+    """Nobody stops the answer."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One question to a chat.
+
+    `chunks` are the caller's own passages; without them documents are searched, those named by `document_ids` or all
+    that the user may read. `understood_as` is the user's correction of what the question was taken to mean. `stop` is
+    asked between the pieces of the answer.
+    """
+
+    query: str
+    user_id: str
+    agent_id: str = DEFAULT_AGENT
+    session_id: object = None
+    turn_id: str | None = None
+    chunks: Sequence[AnyChunk] | None = None
+    document_ids: Sequence[str] | None = None
+    understood_as: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    stop: Callable[[], bool] = never
+
+
+# What a message is for, in one word, by rules in Italian and English.
+
+Intent = Literal[
+    "definition", "explanation", "list", "comparison", "procedure", "fact",
+    "follow_up", "clarification", "smalltalk", "crisis", "other",
+]  # fmt: skip
+INTENTS: tuple[Intent, ...] = get_args(Intent)
+
+_BY_KIND: dict[Kind, Intent] = {
+    "definition": "definition",
+    "explanation": "explanation",
+    "reason": "explanation",
+    "list": "list",
+    "comparison": "comparison",
+    "procedure": "procedure",
+    "quantity": "fact",
+    "place": "fact",
+    "person": "fact",
+    "time": "fact",
+    "open": "other",
+}
+_TALK = (
+    r"ciao|salve|buongiorno|buonasera|buonanotte|buon giorno|buona sera|ehi|grazie(?: mille| tante)?|ok(?:ay)?|va bene"
+    r"|perfetto|prego|arrivederci|a dopo|a presto|come stai|come va|piacere|ottimo|bene|capito|ho capito|scusa"
+    r"|hi|hello|hey|good (?:morning|evening|afternoon|night)|thanks(?: a lot)?|thank you(?: very much| so much)?|bye"
+    r"|goodbye|see you|how are you|nice to meet you|great|perfect|cool|got it|sorry|alright|fine"
+)
+_SMALLTALK = re.compile(rf"\W*(?:(?:{_TALK})\b[\s,.!?;:)(]*){{1,4}}(?:\w+\W*)?")
+_QUESTION_OPENS = re.compile(
+    r"\W*(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|e vero|posso|si puo|bisogna|devo|esiste"
+    r"|esistono)\b.*\?\s*$",
+    re.DOTALL,
+)
+
+
+def intent(message: str, *, follow_up: bool = False, clarification: bool = False, crisis: bool = False) -> Intent:
+    """The intent of a message.
+
+    `crisis`: the safety check found one; `clarification`: it answers a question of ours; `follow_up`: it cannot be
+    understood without the talk (a reference was found in it).
+    """
+    if crisis:
+        return "crisis"
+    if clarification:
+        return "clarification"
+    folded = fold(message.replace("’", "'")).strip()
+    if _SMALLTALK.fullmatch(folded) and "?" not in folded.rstrip("? "):
+        return "smalltalk"
+    if follow_up:
+        return "follow_up"
+    found = _BY_KIND[kind_of_question(message)]
+    if found == "other" and _QUESTION_OPENS.match(folded):
+        return "fact"
+    return found

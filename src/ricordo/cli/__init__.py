@@ -8,9 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from ricordo.cli.arguments import BROKEN_PIPE, INTERRUPTED, USAGE, build_parser, exit_code, read_arguments, report
 from ricordo.cli.commands import COMMANDS
-from ricordo.cli.exits import BROKEN_PIPE, INTERRUPTED, USAGE, exit_code, report
-from ricordo.cli.options import build_parser, read_arguments
 from ricordo.cli.output import Output, speak_any_unicode
 from ricordo.errors import RicordoError
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 
-from ricordo.cli.options import Command, Options, add_user, open_memory, user_of
+from ricordo.cli.arguments import Command, Options, add_user, open_memory, user_of
 from ricordo.cli.output import Output, one_line, shown, table
-from ricordo.cli.reading import day
+from ricordo.cli.sessions import day
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
-from ricordo.records import Owner, library_of
-from ricordo.reports import as_json
-from ricordo.service import Document
+from ricordo.records.reports import as_json
+from ricordo.records.service import Document
+from ricordo.records.turns import Owner, library_of
 
 if TYPE_CHECKING:
-    from ricordo.chat.library import Library
-    from ricordo.documents.piece import Kind
-    from ricordo.ports import WholeStore
+    from ricordo.documents.chunks import Kind
+    from ricordo.documents.library import Library
+    from ricordo.stores.protocols import WholeStore
 
 
 def documents(options: Options, output: Output) -> int:
@@ -85,7 +85,7 @@ def _delete(options: Options, output: Output) -> int:
 
 def library_for(memory: Memory) -> "Library":
     """The documents behind a memory."""
-    from ricordo.chat.library import Library
+    from ricordo.documents.library import Library
 
     return Library(memory, whole_store(memory))
 
@@ -105,7 +105,7 @@ def add_file(
     kind: "Kind | None" = None,
 ) -> tuple[Document, bool]:
     """Add a file: text, Markdown or PDF, told by its name unless it is said."""
-    from ricordo.documents.piece import kind_of
+    from ricordo.documents.chunks import kind_of
 
     file = Path(path)
     return library.add(owner, title or file.name, file.read_bytes(), kind or kind_of(file.name), document_id)

@@ -10,12 +10,24 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+
+from ricordo.prompt.context import Context
+from ricordo.prompt.receipt import chat_message
+from ricordo.records.people import Fact, Flag, Profile, Summary
+from ricordo.records.reports import as_json
+from ricordo.records.turns import Message, SessionInfo, Turn
+
+if TYPE_CHECKING:
+    from ricordo.followups.clarify import Pending
+    from ricordo.followups.resolve import Resolved
+    from ricordo.topics.session_topic import SessionTopic
 
 WIDEST = 110  # longer lines are hard to read
 
@@ -127,3 +139,157 @@ def speak_any_unicode() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+# What a question was understood as: how it reads alone, what it points at, and what to ask back.
+
+WIDEST_POINT = 70
+
+
+def meaning_view(context: Context) -> RenderableType | None:
+    """The complete question, what it points at, and the question to ask back; None where there is nothing to say."""
+    rows = Table.grid(padding=(0, 2, 0, 0))
+    if context.receipt.standalone:
+        rows.add_row(Text("understood as", "bold"), Text(shown(context.receipt.standalone), "green"))
+    for reference in context.references:
+        rows.add_row(Text("points at", "bold"), pointed_at(reference))
+    if context.clarification:
+        rows.add_row(Text("ask back", "bold yellow"), Text(shown(context.clarification.prompt), "yellow"))
+        rows.add_row("", Text("a number, a place or a name answers it; anything else is a new question", "dim"))
+    return rows if rows.rows else None
+
+
+def pointed_at(reference: "Resolved") -> Text:
+    """Where it is, how it begins, what it cites, and how sure that is."""
+    place = f"turn {reference.turn_number}" + (f", point {reference.item.label}" if reference.item else "")
+    cites = f"  [{', '.join(reference.chunk_ids)}]" if reference.chunk_ids else ""
+    return Text.assemble(
+        f"{shown(place)}: {one_line(reference.text, WIDEST_POINT)}",
+        (f"{shown(cites)}  {reference.kind}, {reference.confidence:.0%} sure", "dim"),
+    )
+
+
+def meaning_json(context: Context) -> dict[str, Any]:
+    """References and clarification as plain values."""
+    return {
+        "references": [_reference_json(each) for each in context.references],
+        "clarification": _clarification_json(context.clarification),
+    }
+
+
+def _reference_json(reference: "Resolved") -> dict[str, Any]:
+    return {
+        "kind": reference.kind,
+        "turn_number": reference.turn_number,
+        "item": reference.item.label if reference.item else None,
+        "text": reference.text,
+        "chunk_ids": list(reference.chunk_ids),
+        "confidence": reference.confidence,
+    }
+
+
+def _clarification_json(pending: "Pending | None") -> dict[str, Any] | None:
+    if pending is None:
+        return None
+    return {
+        "prompt": pending.prompt,
+        "options": [{"name": option.name, "turn_number": option.turn_number} for option in pending.options],
+        "expires_at": pending.expires_at.isoformat(),
+    }
+
+
+# Records as plain JSON values, with the glossary's names: what `--json` prints.
+
+
+def session_json(session: SessionInfo) -> dict[str, Any]:
+    """A session as the list shows it."""
+    return {
+        "session_id": session.id,
+        "user_id": session.owner.user_id,
+        "agent_id": session.agent_id,
+        "title": session.title,
+        "created_at": session.created_at.isoformat(),
+        "last_active_at": session.last_active_at.isoformat(),
+        "ended_at": session.ended_at.isoformat() if session.ended_at else None,
+        "turn_count": session.turn_count,
+        "document_ids": list(session.document_ids),
+        "tags": list(session.tags),
+        "metadata": dict(session.metadata),
+    }
+
+
+def turn_json(turn: Turn) -> dict[str, Any]:
+    """A turn with everything that was said in it."""
+    return {
+        "turn_id": turn.id,
+        "session_id": turn.session_id,
+        "user_id": turn.owner.user_id,
+        "agent_id": turn.agent_id,
+        "turn_number": turn.turn_number,
+        "created_at": turn.created_at.isoformat(),
+        "query": turn.query,
+        "response": turn.response,
+        "open": turn.is_open,
+        "chunk_ids": list(turn.chunk_ids),
+        "metadata": dict(turn.metadata),
+        "tokens": turn.tokens,
+        "messages": [message_json(message) for message in turn.messages],
+    }
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """A message as chat APIs take it, with its address, time and cost."""
+    return {
+        "message_id": message.id,
+        **chat_message(message),
+        "created_at": message.created_at.isoformat(),
+        "tokens": message.tokens,
+        "chunk_ids": list(message.chunk_ids),
+        "metadata": dict(message.metadata),
+    }
+
+
+def context_json(context: Context) -> dict[str, Any]:
+    """Both forms of a context, what its question was understood as, and its receipt."""
+    return {
+        "question": context.question,
+        **meaning_json(context),
+        "messages": list(context.messages),
+        "prompt": context.prompt,
+        "receipt": context.receipt.as_json(),
+    }
+
+
+def fact_json(fact: Fact) -> dict[str, Any]:
+    """A fact with the words it was taken from."""
+    plain = as_json(fact)
+    return {"fact_id": plain.pop("id"), **plain}
+
+
+def profile_json(profile: Profile) -> dict[str, Any]:
+    """A profile part by part."""
+    return as_json(profile)
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """A summary with what it covers."""
+    plain = as_json(summary)
+    return {"summary_id": plain.pop("id"), **plain}
+
+
+def flag_json(flag: Flag) -> dict[str, Any]:
+    """A flag, without the text that it is about."""
+    plain = as_json(flag)
+    return {"flag_id": plain.pop("id"), **plain}
+
+
+def topic_json(handle: "SessionTopic") -> dict[str, Any]:
+    """A topic in figures, with what it is worth now."""
+    topic = handle.read()
+    return {
+        **asdict(handle.stats()),
+        "priority": handle.priority(),
+        "state": topic.state,
+        "tags": list(topic.tags),
+        "summary": topic.summary,
+    }

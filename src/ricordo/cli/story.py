@@ -14,17 +14,16 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from ricordo.cli.account import budget_bar, items_table, messages_view, sections_table
-from ricordo.cli.meaning import meaning_view
-from ricordo.cli.output import shown
-from ricordo.cli.recalling import hits_view
-from ricordo.cli.sample import Sample
+from ricordo.cli.demo_course import Sample
+from ricordo.cli.output import meaning_view, shown
+from ricordo.cli.receipts import budget_bar, items_table, messages_view, sections_table
+from ricordo.cli.search import hits_view
 from ricordo.cli.topics import topics_table
-from ricordo.context import Context
-from ricordo.records import Turn
+from ricordo.prompt.context import Context
+from ricordo.records.turns import Turn
 
 if TYPE_CHECKING:
-    from ricordo.verbs.recall import Hits
+    from ricordo.recall.search import Hits
 
 
 @dataclass(frozen=True, slots=True)

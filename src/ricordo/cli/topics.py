@@ -10,16 +10,15 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ricordo.cli.options import Command, Options, add_session, add_user, open_memory
-from ricordo.cli.output import Output, one_line, shown, table
-from ricordo.cli.plain import topic_json, turn_json
-from ricordo.cli.reading import heading, session_of, turn_view
+from ricordo.cli.arguments import Command, Options, add_session, add_user, open_memory
+from ricordo.cli.output import Output, one_line, shown, table, topic_json, turn_json
+from ricordo.cli.sessions import heading, session_of, turn_view
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_ids, check_within
 from ricordo.session import Session
 
 if TYPE_CHECKING:
-    from ricordo.session_topic import SessionTopic
+    from ricordo.topics.session_topic import SessionTopic
 
 SHORT_ID = 8
 PRIORITY_BAR = 10

@@ -4,9 +4,8 @@ Everything in here is pure: a text (or the bytes of a PDF) and vectors come in a
 and ranked findings with reasons come out. Where documents are kept is a store's affair.
 """
 
-from ricordo.documents.chunking import Bounds, chunk
+from ricordo.documents.chunks import KINDS, Bounds, Kind, Piece, as_chunk, chunk, kind_of
 from ricordo.documents.pdf import read_pdf
-from ricordo.documents.piece import KINDS, Kind, Piece, as_chunk, kind_of
 from ricordo.documents.retrieval import Found, PieceIndex, Retriever, rank
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ricordo.documents.sentences import trimmed
+from ricordo.languages.sentences import trimmed
 
 BlockKind = Literal["heading", "paragraph", "list", "table", "code"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from time import thread_time
 from typing import Any
 
-from ricordo.documents.chunking import PAGE_BREAK, Bounds
+from ricordo.documents.chunks import PAGE_BREAK, Bounds
 from ricordo.errors import SettingsError, ValidationError
 
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[^\W\d_A-ZÀ-Þ])")

@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.documents.piece import Piece
-from ricordo.recall.vectors import Vectors
-from ricordo.recall.words import hashed, question_words, stems
-from ricordo.records import Chunk
+from ricordo.documents.chunks import Piece
+from ricordo.recall.quantization import Vectors
+from ricordo.recall.terms import hashed, question_words, stems
+from ricordo.records.turns import Chunk
 
 # BM25: how soon repetition stops helping, and how much length is held against a piece.
 _REPETITION, _LENGTH = 1.2, 0.6

@@ -14,9 +14,8 @@ from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import Item, derive_items
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import Kind, Pick, Reference, main_kind
-from ricordo.followups.resolution import Candidate, Resolution, Resolved
-from ricordo.followups.resolve import FindAnswer, resolve
-from ricordo.followups.standalone import Addition, Rewriter
+from ricordo.followups.resolve import Candidate, FindAnswer, Resolution, Resolved, resolve
+from ricordo.followups.rewrite import Addition, Rewriter
 
 __all__ = [
     "Addition",

@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from typing import Literal, Protocol
 
-from ricordo.followups.labels import label_sequence
-from ricordo.followups.language import Language, Words
-from ricordo.followups.languages import LANGUAGES, language_of
-from ricordo.followups.line import Line, read, stem
-from ricordo.followups.ordinal import places, whole_message
+from ricordo.followups.ordinals import places, whole_message
+from ricordo.followups.parse import label_sequence
 from ricordo.followups.reference import Pick
-from ricordo.followups.resolution import Candidate
+from ricordo.followups.resolve import Candidate
+from ricordo.languages.detect import LANGUAGES, language_of
+from ricordo.languages.followups_base import Language, Words
+from ricordo.languages.word_spans import Line, read, stem
 
 PATIENCE = timedelta(minutes=5)
 _NEAR = 0.8

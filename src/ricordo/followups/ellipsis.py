@@ -4,9 +4,9 @@ The test is the same in every language: when all the words that carry meaning on
 price, symptom) or there are none, the something must come from the talk.
 """
 
-from ricordo.followups.language import Language
-from ricordo.followups.line import Line
 from ricordo.followups.reference import Reference
+from ricordo.languages.followups_base import Language
+from ricordo.languages.word_spans import Line
 
 _FRAGMENT_WORDS = 6
 _CONDITION_WORDS = 9

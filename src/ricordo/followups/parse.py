@@ -5,15 +5,101 @@ only believed when none is there. A question complete in itself gives the empty 
 a missed one, because it drags an old topic into a new question.
 """
 
-from ricordo.followups import cue
+from ricordo.followups import cues
 from ricordo.followups.ellipsis import ellipsis
-from ricordo.followups.labels import label_sequence
-from ricordo.followups.language import Language, Words
-from ricordo.followups.languages import language_of
-from ricordo.followups.line import Line, read
-from ricordo.followups.ordinal import places, whole_message
-from ricordo.followups.pronoun import general_nouns, pronouns
-from ricordo.followups.reference import Reference
+from ricordo.followups.ordinals import label_number, places, whole_message
+from ricordo.followups.pronouns import general_nouns, pronouns
+from ricordo.followups.reference import Pick, Reference
+from ricordo.languages.detect import language_of
+from ricordo.languages.followups_base import Language, Words
+from ricordo.languages.word_spans import Line, read
+
+# Labels said on their own: "1 e 3", "more on 2", "la a e la d", "il 4 a cosa serve?".
+
+_JOINERS = frozenset(",&+")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+
+
+def label_sequence(line: Line, language: Language, labels: Words) -> Reference | None:
+    """The labels that a message names, if it is believed to mean items of the list that has `labels`."""
+    if not labels:
+        return None
+    for index in range(len(line.tokens)):
+        found = _sequence(line, language, labels, index)
+        if found is None:
+            continue
+        ends, named, introduced = found
+        believed = introduced if _stands_free(line, language, ends) else False
+        if not believed and not _only_requested(line, language, index, ends, len(named)):
+            return None
+        start, end = line.span(index, ends)
+        positions = tuple(dict.fromkeys(label_number(label) or 0 for label in named))
+        pick = Pick(positions=positions, label=named[0] if len(named) == 1 else "")
+        return Reference("ordinal", 0.85 if len(named) > 1 else 0.75, start, end, line.original[start:end], pick=pick)
+    return None
+
+
+def _sequence(line: Line, language: Language, labels: Words, index: int) -> tuple[int, list[str], bool] | None:
+    """From `index`: article? label (joiner article? label)*; its end, the labels, and whether it may be believed."""
+    named: list[str] = []
+    ends, at, introduced = index, index, False
+    while True:
+        article = line.word(at) in language.label_articles
+        at += article
+        word = line.word(at)
+        if word not in labels or label_number(word) is None:
+            break
+        follows = at + 1 < len(line.tokens) and line.is_word(at + 1)
+        if word in language.function_words and not article and follows and not _joined(line, language, labels, at):
+            break
+        if not named:
+            lone_letter = word in _LETTERS and word not in language.function_words
+            introduced = article or (
+                lone_letter and not language.label_article_needed and not _part_of_name(line, language, at)
+            )
+        named.append(word)
+        ends = at
+        at += 1
+        while line.word(at) in _JOINERS or line.word(at) in language.coordinators:
+            at += 1
+        if at == ends + 1:
+            break
+    return (ends, named, introduced) if named else None
+
+
+def _part_of_name(line: Line, language: Language, at: int) -> bool:
+    """ "vitamin c", "plan b": the word before a letter makes it part of a name."""
+    before = line.word(at - 1)
+    return line.is_word(at - 1) and (language.is_content(before) or before not in language.function_words)
+
+
+def _joined(line: Line, language: Language, labels: Words, at: int) -> bool:
+    """Whether another label is joined to this one, so that "a" and "i" are labels and not words."""
+    if line.word(at + 1) not in language.coordinators and line.word(at + 1) not in _JOINERS:
+        return False
+    after = at + 2 + (line.word(at + 2) in language.label_articles)
+    return line.word(after) in labels
+
+
+def _stands_free(line: Line, language: Language, ends: int) -> bool:
+    """Neither "il 4 luglio" nor "la d eufonica": no noun or adjective belongs to the label."""
+    following = line.word(ends + 1)
+    if not line.is_word(ends + 1):
+        return following not in {"-", "/", "%", "°", "€", "$"} and not (following in ".,:" and line.is_word(ends + 2))
+    if following in language.prepositions:
+        # "la b in inglese" is a letter of its own, "il 4 a cosa serve?" asks about an item.
+        return line.word(ends + 2) in language.sorting_words or line.word(ends + 2) in language.person_words
+    return not language.is_content(following)
+
+
+def _only_requested(line: Line, language: Language, first: int, last: int, count: int) -> bool:
+    """Whether all other words only ask for them; an unknown first word is taken for the verb before two labels."""
+    others = [at for at, token in enumerate(line.tokens) if token.is_word and not first <= at <= last]
+    unknown = [
+        at for at in others if line.word(at) not in language.requests and line.word(at) not in language.polite_endings
+    ]
+    return not unknown or (count > 1 and unknown == [0] and first == 1 and language.is_content(line.word(0)))
+
 
 # A follow-up is short; a longer text carries its own context (a pasted document, an exercise, a log).
 LONGEST_FOLLOW_UP = 400
@@ -41,24 +127,24 @@ def traces(
         # "la a e la d" is two places, though all its other words are fillers.
         several = named is not None and named.pick is not None and len(named.pick.positions) > 1
         return (named,) if named is not None and several else (alone,)
-    said = cue.statement(line, language)
+    said = cues.statement(line, language)
     if said is not None:
         return (said,)
-    going_on = cue.continuation(line, language)
+    going_on = cues.continuation(line, language)
     if going_on is not None:
         return (going_on,)
     found = tuple(places(line, language, nouns))
     if named is not None and not found:
         found = (named,)
-    compared = cue.comparison(line, language, found)
+    compared = cues.comparison(line, language, found)
     if compared is not None:
         return (compared,)
     if found:
         return found
-    described = cue.described(line, language, nouns)
+    described = cues.described(line, language, nouns)
     if described is not None:
         return (described,)
-    returned = cue.back(line, language)
+    returned = cues.back(line, language)
     if returned is not None:
         return (returned,)
     standing_for = tuple(pronouns(line, language)) or tuple(general_nouns(line, language))

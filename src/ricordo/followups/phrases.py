@@ -6,8 +6,8 @@ sense of something ("types of sharks") gives way to that something. Good enough 
 
 from dataclasses import dataclass
 
-from ricordo.followups.language import Language
-from ricordo.followups.line import Line, stem
+from ricordo.languages.followups_base import Language
+from ricordo.languages.word_spans import Line, stem
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,37 +7,78 @@ same inputs give the same resolution; nothing here raises for any text.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ricordo.followups.alternatives import alternatives
-from ricordo.followups.antecedents import antecedents
-from ricordo.followups.binding import (
+from ricordo.followups.candidates import (
     LISTS_AT_HAND,
     Choice,
+    antecedents,
+    best_item,
     choices,
+    described_items,
+    find_in,
     items_of,
     list_labels,
     list_nouns,
+    named_choice,
     next_choice,
     with_items,
 )
-from ricordo.followups.focus import Mention, PastTurn, follow
+from ricordo.followups.focus import Mention, PastTurn, alternatives, follow
 from ricordo.followups.items import Item
-from ricordo.followups.language import Language
-from ricordo.followups.languages import language_of
-from ricordo.followups.line import read, stem
-from ricordo.followups.naming import described_items, named_choice
 from ricordo.followups.parse import parse
 from ricordo.followups.phrases import content_words
-from ricordo.followups.reference import Pick, Reference
-from ricordo.followups.resolution import Candidate, Resolution, Resolved
-from ricordo.followups.search import best_item, find_in
-from ricordo.followups.standalone import (
-    Addition,
-    Rewriter,
-    fit_additions,
-    headline,
-    trusted_rewrite,
-    write_standalone,
-)
+from ricordo.followups.reference import Kind, Pick, Reference, main_kind
+from ricordo.followups.rewrite import Addition, Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
+from ricordo.languages.detect import language_of
+from ricordo.languages.followups_base import Language
+from ricordo.languages.word_spans import read, stem
+
+# What a question turned out to mean, as records: what is bound, what competes, and the question that stands alone.
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A reference bound to its turn: the item in full (or the whole answer) and the chunks it cites."""
+
+    kind: Kind
+    turn_number: int
+    item: Item | None
+    text: str
+    chunk_ids: tuple[str, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the things an ambiguous reference may mean, named as the user would name it."""
+
+    name: str
+    turn_number: int
+    item: Item | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a question means; with `candidates` it must be asked which, without references it is complete in itself."""
+
+    question: str
+    language: str
+    references: tuple[Reference, ...]
+    resolved: tuple[Resolved, ...]
+    candidates: tuple[Candidate, ...]
+    standalone: str
+    additions: tuple[Addition, ...]
+    rewritten_by: str = "rules"
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind that decides how the question is read, None when it is complete in itself."""
+        return main_kind(self.references)
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the user must say which is meant."""
+        return bool(self.candidates)
+
 
 FindAnswer = Callable[[str], Sequence[PastTurn]]
 _DISTANT = 0.9  # Each turn further back makes a list a little less likely to be the one meant.

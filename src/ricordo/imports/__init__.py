@@ -1,11 +1,11 @@
 """Reading what other programs kept of conversations: ChatGPT, Claude, Open WebUI, LibreChat and others.
 
 A path goes in; session documents come out one at a time, in bounded memory, with a problem in place of what cannot be
-read. `ricordo.importing` brings them into a memory.
+read. `ricordo.imports.run` brings them into a memory.
 """
 
 from ricordo.imports.conversation import Imported, Problem
-from ricordo.imports.detecting import FORMATS, Format
-from ricordo.imports.reading import Reading, detect, read
+from ricordo.imports.formats import FORMATS, Format
+from ricordo.imports.read import Reading, detect, read
 
 __all__ = ["FORMATS", "Format", "Imported", "Problem", "Reading", "detect", "read"]

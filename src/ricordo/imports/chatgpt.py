@@ -8,10 +8,9 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said, unread
-from ricordo.imports.tree import branches, nearest, without
+from ricordo.imports.conversation import Conversation, Problem, Said, branches, nearest, unread, without
 from ricordo.imports.values import call, content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
-from ricordo.records import Json
+from ricordo.records.turns import Json
 
 _KNOWN = (
     "id",

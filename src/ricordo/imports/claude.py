@@ -7,10 +7,9 @@ order of the talk. Thinking is kept beside the message, tools as calls and resul
 from collections.abc import Iterator
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said, own_name, unread
-from ricordo.imports.tree import branches
+from ricordo.imports.conversation import Conversation, Problem, Said, branches, own_name, unread
 from ricordo.imports.values import call, content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
-from ricordo.records import Json
+from ricordo.records.turns import Json
 
 _KNOWN = ("uuid", "name", "created_at", "updated_at", "chat_messages")
 _KNOWN_OF_MESSAGE = ("uuid", "sender", "text", "content", "created_at", "updated_at", "parent_message_uuid")

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ricordo.imports.chatapi import MOST_MESSAGES, agent_said, langchain_said, said_in_api
+from ricordo.imports.chat_messages import MOST_MESSAGES, agent_said, langchain_said, said_in_api
 from ricordo.imports.conversation import Conversation, Problem, Said
 from ricordo.imports.mem0 import BATCH, note, noted
 from ricordo.imports.sources import Progress

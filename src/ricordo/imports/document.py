@@ -12,12 +12,11 @@ from datetime import datetime
 from uuid import UUID, uuid5
 
 from ricordo.errors import ValidationError
-from ricordo.export import to_document
 from ricordo.imports.conversation import Conversation, Imported, Problem, ProblemKind, Said
 from ricordo.imports.values import text
 from ricordo.limits import ID_LENGTH, Limits, check_id, check_metadata, check_text, check_tool_calls
-from ricordo.placing import add_step, open_turn, place
-from ricordo.records import Json, Message, Owner, SessionInfo, Turn, canonical
+from ricordo.records.turns import Json, Message, Owner, SessionInfo, Turn, add_step, canonical, open_turn, place
+from ricordo.turns.export import to_document
 
 RAW_BYTES = 16 * 1024  # of unknown fields that are kept with one message or session
 NOBODY = Owner("import", "import")  # whose a document is, until somebody brings it in

@@ -11,11 +11,11 @@ from typing import Any
 
 from ricordo.imports.conversation import Conversation, Problem, Said
 from ricordo.imports.values import identifier, mapping, moment, rest, text
-from ricordo.records import Json
+from ricordo.records.turns import Json
 
 NAME = "mem0"
 BATCH = 500
-_KNOWN = ("id", "memory", "text", "content", "hash", "created_at", "updated_at", "event", "score")
+_MEM0_KNOWN = ("id", "memory", "text", "content", "hash", "created_at", "updated_at", "event", "score")
 
 
 def memories(entries: Iterable[tuple[Any, str]], name: str) -> Iterator[Conversation | Problem]:
@@ -46,7 +46,7 @@ def note(memory_id: str, words: str, fields: Json) -> Said:
         created_at=moment(fields.get("updated_at"), fields.get("created_at")),
         name=NAME,
         metadata={"memory_id": memory_id or None},
-        raw=rest(fields, *_KNOWN),
+        raw=rest(fields, *_MEM0_KNOWN),
     )
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ricordo.limits import EARLIEST, LATEST
-from ricordo.records import Json, Role
+from ricordo.records.turns import Json, Role
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FINER_FROM = 1e11  # as seconds this is the year 5138, as milliseconds 1973; and so on for micro- and nanoseconds

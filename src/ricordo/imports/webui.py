@@ -7,11 +7,10 @@ messages flat or inside each other, and the one that was written last ends the b
 from collections.abc import Iterator
 from typing import Any
 
-from ricordo.imports.chatapi import said_in_api
-from ricordo.imports.conversation import Conversation, Problem, Said, own_name, unread
-from ricordo.imports.tree import branches
+from ricordo.imports.chat_messages import said_in_api
+from ricordo.imports.conversation import Conversation, Problem, Said, branches, own_name, unread
 from ricordo.imports.values import content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
-from ricordo.records import Json
+from ricordo.records.turns import Json
 
 _NO_PARENT = "00000000-0000-0000-0000-000000000000"
 _WEBUI = ("id", "user_id", "title", "chat", "created_at", "updated_at")

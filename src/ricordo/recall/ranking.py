@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ricordo.recall.evidence import Words, meaning_evidence, speaker_evidence, time_evidence, topic_evidence, words_in
 from ricordo.recall.index import OwnerIndex
-from ricordo.recall.times import Period, periods
-from ricordo.recall.vectors import Vectors
+from ricordo.recall.quantization import Vectors
+from ricordo.recall.time_expressions import Period, periods
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +232,27 @@ def _best(index: OwnerIndex, scores: Vectors, limit: int) -> list[int]:
     rows = np.flatnonzero((scores >= bar) & (scores > -np.inf))
     key = sorted(rows.tolist(), key=lambda row: (-float(scores[row]), -float(index.times[row]), index.message_ids[row]))
     return key[:limit]
+
+
+# Whether a message says enough about a question to take room in a prompt: two measures go in, a verdict comes out.
+
+LEAST_SAID = 0.25  # of the question's words, a rare one counting more
+
+# Cosines that hardly any message reaches for a question about something else, and most true ones do.
+_LINES = {
+    "arctic-s-int8+use-multilingual-v3": 0.44,
+    "arctic-s-int8": 0.64,
+    "use-multilingual-v3": 0.3,
+    "light-256": 0.3,
+}
+_UNMEASURED = 0.6
+
+
+def line_for(embedder: str) -> float:
+    """The cosine from which on meaning alone speaks, for the embedder of that name, whatever its weights' identity."""
+    return _LINES.get("+".join(part.partition("@")[0] for part in embedder.split("+")), _UNMEASURED)
+
+
+def speaks(hit: Hit, embedder: str) -> bool:
+    """Whether a hit's own turn says enough of what is asked, or its meaning is near enough."""
+    return hit.said >= LEAST_SAID or (hit.cosine is not None and hit.cosine >= line_for(embedder))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from hashlib import sha256
 
-from ricordo.safety.hidden import reveal
+from ricordo.safety.signals import reveal
 
 MARKER_LENGTH = 8
 

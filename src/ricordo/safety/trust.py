@@ -4,11 +4,14 @@ In: a role, an origin, signals and a policy. Out: a level of trust, and what to 
 several texts has the lowest trust among them: nothing becomes more trusted by being summarised or repeated.
 """
 
+import tomllib
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 from typing import Literal
 
 from ricordo.errors import SettingsError
-from ricordo.person import TRUST, Subject, Trust
+from ricordo.records.people import TRUST, Subject, Trust
 from ricordo.safety.signals import is_strong
 
 Policy = Literal["off", "flag", "quarantine"]
@@ -75,3 +78,18 @@ def decide(origin: Trust, subject: Subject, signals: tuple[str, ...], policy: Po
     kind: Kind = "said" if subject in _SAID else "derived"
     strength: Strength = "strong" if is_strong(signals) else "weak"
     return DECISIONS[_GROUPS[origin], kind, strength][policy]
+
+
+# The default safety rules of a tutor: a short text for each language, kept as data so that it can be replaced.
+
+
+def default_rules(locale_code: str) -> str:
+    """The rules in the language of a locale; English where there are none in its own."""
+    rules = _rules()
+    return rules.get(locale_code.lower()[:2], rules["en"])
+
+
+@cache
+def _rules() -> dict[str, str]:
+    text = files("ricordo.safety").joinpath("data", "rules.toml").read_text(encoding="utf-8")
+    return {code: rules.strip() for code, rules in tomllib.loads(text).items()}

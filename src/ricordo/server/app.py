@@ -9,30 +9,17 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 import ricordo
-from ricordo.mcp import mounting
+from ricordo.mcp import http
 from ricordo.server import page
-from ricordo.server.guard import Guard
+from ricordo.server.etag import Headed, Tagged
+from ricordo.server.idempotency import Repeats
+from ricordo.server.middleware import Guard
 from ricordo.server.problems import MEDIA_TYPE, add_problems
-from ricordo.server.reads import Headed, Tagged
-from ricordo.server.repeats import Repeats
-from ricordo.server.routes import (
-    care,
-    chat,
-    contexts,
-    documents,
-    importing,
-    keys,
-    openai,
-    person,
-    search,
-    sessions,
-    topics,
-    vercel,
-)
+from ricordo.server.routes import chat, documents, openai, people, service, sessions, vercel
 from ricordo.server.scheduler import Scheduler
+from ricordo.server.schemas.chat import Problem
+from ricordo.server.schemas.service import OpenAIError
 from ricordo.server.service import Service
-from ricordo.server.shapes.care import OpenAIError
-from ricordo.server.shapes.talks import Problem
 
 DESCRIPTION = "Conversational memory: keeps every turn, understands follow-ups, knows a person, explains every prompt."
 _REFUSALS = {
@@ -57,7 +44,19 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 _OPENAI: dict[int | str, dict[str, Any]] = {
     status: {"model": OpenAIError, "description": words} for status, words in _REFUSALS.items()
 }
-_ROUTES = (chat, sessions, contexts, topics, person, documents, search, importing, care, keys, vercel)
+_ROUTERS = (
+    chat.router,
+    sessions.sessions_router,
+    sessions.contexts_router,
+    sessions.topics_router,
+    people.people_router,
+    documents.documents_router,
+    people.search_router,
+    documents.imports_router,
+    service.service_router,
+    service.keys_router,
+    vercel.router,
+)
 
 
 def create_app(service: Service) -> FastAPI:
@@ -84,12 +83,12 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.service = service
     add_problems(app)
-    for routes in _ROUTES:
-        app.include_router(routes.router, responses=_PROBLEMS)
+    for router in _ROUTERS:
+        app.include_router(router, responses=_PROBLEMS)
     app.include_router(openai.router, responses=_OPENAI)
     page.mount(app)
-    if mounting.has_kit():
-        mounting.mount(app, service)
+    if http.has_kit():
+        http.mount(app, service)
     _describe(app)
     app.add_middleware(Repeats, service=service)
     app.add_middleware(Tagged)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ricordo.errors import RicordoError, ValidationError
 from ricordo.limits import check_id
-from ricordo.records import RESERVED
+from ricordo.records.turns import RESERVED
 
 ANONYMOUS = "anonymous"
 SCOPES = ("chat", "read", "write", "admin")

@@ -5,9 +5,16 @@ Every `Metrics` has its own registry, so that two servers in one process do not 
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+from ricordo.errors import StoreError, StoreUnavailable
+from ricordo.records.people import Summary
+from ricordo.records.turns import Message, Owner, StoredReceipt, Turn
+from ricordo.stores.protocols import WholeStore
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 REMEMBERED = 1_000  # latest times of each kind, for the percentiles of the page
@@ -88,3 +95,57 @@ class Metrics:
 
 def _percentile(times: Sequence[float], percent: int) -> float | None:
     return round(times[min(len(times) * percent // 100, len(times) - 1)], 2) if times else None
+
+
+# A store that counts what passes through it: turns and summaries that were kept, and writes that failed.
+
+T = TypeVar("T")
+
+
+class Counted:
+    """The writes that are counted; everything else is the store's own. `failing_since` tells from when none was."""
+
+    def __init__(self, store: WholeStore, metrics: Metrics) -> None:
+        self._store, self._metrics = store, metrics
+        self.failing_since: datetime | None = None
+
+    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+        kept = self._done("append", lambda: self._store.append(turn, expected=expected, receipt=receipt))
+        self._metrics.turns.inc()
+        return kept
+
+    def add_message(self, turn: Turn) -> Turn:
+        kept = self._done("message", lambda: self._store.add_message(turn))
+        if kept.id == turn.id:  # it began a turn; else it found its place in one that was there
+            self._metrics.turns.inc()
+        return kept
+
+    def answer(
+        self,
+        owner: Owner,
+        turn_id: str,
+        answer: Message,
+        metadata: dict[str, object],
+        receipt: StoredReceipt | None,
+    ) -> Turn:
+        return self._done("answer", lambda: self._store.answer(owner, turn_id, answer, metadata, receipt))
+
+    def put_summary(self, owner: Owner, summary: Summary) -> bool:
+        kept = self._done("summary", lambda: self._store.put_summary(owner, summary))
+        if kept and summary.kind == "condensation":
+            self._metrics.condensations.inc()
+        return kept
+
+    def _done(self, operation: str, write: Callable[[], T]) -> T:
+        try:
+            done = write()
+        except StoreError as error:
+            self._metrics.failures.labels(operation).inc()
+            if isinstance(error, StoreUnavailable):
+                self.failing_since = self.failing_since or datetime.now(UTC)
+            raise
+        self.failing_since = None
+        return done
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)

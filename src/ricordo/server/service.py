@@ -14,24 +14,23 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from ricordo.chat.library import Library
 from ricordo.chat.pipeline import Chat
+from ricordo.documents.library import Library
+from ricordo.engine.protocols import LLM
 from ricordo.errors import NotFoundError, RicordoError, StoreError
 from ricordo.memory import Memory
-from ricordo.ports import LLM, WholeStore
-from ricordo.records import Owner
+from ricordo.records.service import Job
+from ricordo.records.turns import Owner
 from ricordo.server.caller import Caller, NotAllowed
-from ricordo.server.counting import Counted
-from ricordo.server.holding import Holding
-from ricordo.server.keys import Keyring, looks_like_key
-from ricordo.server.metrics import Metrics
+from ricordo.server.credentials import Keyring, Tokens, looks_like_key
+from ricordo.server.daily_counts import Series
+from ricordo.server.job_lease import Holding
+from ricordo.server.metrics import Counted, Metrics
 from ricordo.server.options import ServerOptions
 from ricordo.server.problems import told_of
-from ricordo.server.series import Series
 from ricordo.server.streams import Answers
-from ricordo.server.tokens import Tokens
-from ricordo.service import Job
 from ricordo.settings import Settings
+from ricordo.stores.protocols import WholeStore
 
 CATCH_UP, END = "catch-up", "end"
 CATCH_UP_AFTER = timedelta(minutes=1)

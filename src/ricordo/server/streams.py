@@ -6,6 +6,7 @@ request that is sent twice is answered once. What is forgotten by its owner is l
 """
 
 import asyncio
+import json
 import logging
 import threading
 from collections import OrderedDict
@@ -16,9 +17,11 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
+from fastapi.responses import StreamingResponse
+
 from ricordo.chat.events import NAMES, Delta, Done, Event, as_json
 from ricordo.errors import ConflictError, RicordoError
-from ricordo.records import Owner
+from ricordo.records.turns import Owner
 from ricordo.server.logging import failure_of
 
 log = logging.getLogger("ricordo.server")
@@ -269,3 +272,44 @@ def _size(value: object) -> int:
     if isinstance(value, Mapping):
         return _EACH + sum(_EACH + _size(inner) for inner in value.values())
     return _EACH + (sum(map(_size, value)) if isinstance(value, (list, tuple)) else 0)
+
+
+# Server-sent events as text: one line format for every stream, numbered so that a reader can take it up again.
+
+STREAM = "text/event-stream"
+HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+PULSE = 15.0  # seconds of silence after which a comment is sent, so that nobody between takes the stream for dead
+_EVENT = {
+    "type": "object",
+    "description": "One event; its data is JSON",
+    "required": ["data"],
+    "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
+}
+SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {"content": {STREAM: {"schema": _EVENT}}, "description": "The answer, or its events"}
+}
+
+
+def streamed(answer: Answer, after: int = 0) -> StreamingResponse:
+    """The events of an answer after a number, as they come."""
+    return StreamingResponse(lines(answer, after), media_type=STREAM, headers=HEADERS)
+
+
+async def lines(answer: Answer, after: int = 0) -> AsyncIterator[str]:
+    """The events as text."""
+    async for sent in answer.follow(after, PULSE):
+        yield line(answer.turn_id, sent)
+
+
+def line(turn_id: str, sent: Sent) -> str:
+    """One event."""
+    if not sent.name:
+        return ":\n\n"
+    # An id ends with its line, and a NUL in it would make readers ignore it; clients choose turn ids.
+    name = "".join(character for character in turn_id if character.isprintable())
+    return f"id: {name}:{sent.number}\nevent: {sent.name}\ndata: {dumped(sent.data)}\n\n"
+
+
+def dumped(data: object) -> str:
+    """JSON on one line."""
+    return json.dumps(data, ensure_ascii=False, default=str)

@@ -7,6 +7,6 @@ import pytest
 pytest.register_assert_rewrite("ricordo.testing.contract", "ricordo.testing.machine")
 
 from ricordo.stores.memory import MemoryStore  # noqa: E402 - assertions in the suites explain themselves only if
-from ricordo.testing.clock import FakeClock  # noqa: E402   the lines above run before anything is imported
+from ricordo.testing.fakes import FakeClock  # noqa: E402   the lines above run before anything is imported
 
 __all__ = ["FakeClock", "MemoryStore"]

@@ -5,13 +5,12 @@ from datetime import datetime
 from hashlib import sha256
 from uuid import uuid4
 
-from ricordo.archive.block import pack
-from ricordo.person import Fact, Flag, Source, Summary
-from ricordo.placing import open_turn
-from ricordo.records import Block, Json, Message, Owner, Role, Trace, Turn, message_id
-from ricordo.service import ApiKey, Document, StoredChunk
-from ricordo.testing.clock import START
-from ricordo.topics.topic import Topic
+from ricordo.records.people import Fact, Flag, Source, Summary
+from ricordo.records.service import ApiKey, Document, StoredChunk
+from ricordo.records.topics import Topic
+from ricordo.records.turns import Block, Json, Message, Owner, Role, Trace, Turn, message_id, open_turn
+from ricordo.stores.archive.block import pack
+from ricordo.testing.fakes import START
 
 
 def an_owner(user_id: str = "anna") -> Owner:

@@ -13,9 +13,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ricordo.archive.block import unpack
-from ricordo.ports import Store
-from ricordo.records import (
+from ricordo.records.topics import Topic, TopicChange
+from ricordo.records.turns import (
     Message,
     Owner,
     SessionChanges,
@@ -26,12 +25,12 @@ from ricordo.records import (
     Turn,
     canonical,
 )
-from ricordo.testing.agreement import moments, people, sessions, some, words
-from ricordo.testing.clock import START
+from ricordo.stores.archive.block import unpack
+from ricordo.stores.protocols import Store
 from ricordo.testing.examples import a_block, a_message, a_topic, a_turn, an_answer
-from ricordo.testing.machine_people import PeopleRules, known
-from ricordo.topics.shelf import TopicChange
-from ricordo.topics.topic import Topic
+from ricordo.testing.fakes import START
+from ricordo.testing.machine_base import moments, people, sessions, some, words
+from ricordo.testing.machine_parts import PeopleRules, known
 
 turn_ids = st.sampled_from([f"t{n}" for n in range(12)])
 numbers = st.sets(st.integers(1, 7), max_size=4).map(sorted)

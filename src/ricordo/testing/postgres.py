@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
 import psycopg
+import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
@@ -145,3 +147,34 @@ def _in_memory() -> str | None:
     if not memory.is_dir() or not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < ROOM:
         return None
     return str(memory)
+
+
+# Fixtures for pytest: `postgres_server` for the run, `postgres_url` for each test, `postgres_store` opened on it;
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresForTests]:
+    """One server for the whole run."""
+    server = PostgresForTests.from_environment()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresForTests) -> str:
+    """An empty database with the schema applied, shared with other tests one after the other."""
+    return postgres_server.shared_database()
+
+
+@pytest.fixture
+def own_postgres_url(postgres_server: PostgresForTests) -> str:
+    """A database of the test's own, with the schema applied."""
+    return postgres_server.database()
+
+
+@pytest.fixture
+def postgres_store(postgres_url: str) -> Iterator[PostgresStore]:
+    """A store on an empty database."""
+    store = PostgresStore(postgres_url)
+    yield store
+    store.close()

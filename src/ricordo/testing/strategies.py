@@ -13,10 +13,10 @@ from uuid import uuid4
 
 from hypothesis import strategies as st
 
-from ricordo.person import FACT_KINDS, TRUST, Fact, Flag, Source, Summary
-from ricordo.records import Json, Message, Owner, StoredReceipt, Turn, canonical, message_id
-from ricordo.service import ApiKey, Document, StoredChunk
-from ricordo.topics.topic import Topic
+from ricordo.records.people import FACT_KINDS, TRUST, Fact, Flag, Source, Summary
+from ricordo.records.service import ApiKey, Document, StoredChunk
+from ricordo.records.topics import Topic
+from ricordo.records.turns import Json, Message, Owner, StoredReceipt, Turn, canonical, message_id
 
 HOSTILE = (
     "'; DROP TABLE turns; --",

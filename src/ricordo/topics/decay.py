@@ -4,8 +4,13 @@ Numbers go in, numbers come out. The clock is the caller's: an age is the time s
 seconds, so that eighty days can be simulated in a test without waiting for them.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ricordo.records.topics import Topic
 
 MemoryType = Literal["short-term", "transitioning", "long-term"]
 
@@ -56,3 +61,32 @@ def memory_type(access_count: int, fading: Fading = DEFAULT_FADING) -> MemoryTyp
     if access_count < fading.accesses_per_doubling:
         return "short-term"
     return "long-term" if access_count >= fading.long_term_from else "transitioning"
+
+
+# Which topics leave working memory, and in which order.
+
+MAX_TOPICS = 20
+
+
+def leaving(
+    topics: Iterable["Topic"],
+    now: datetime,
+    *,
+    active_id: str | None = None,
+    max_topics: int = MAX_TOPICS,
+    fading: Fading = DEFAULT_FADING,
+) -> tuple[str, ...]:
+    """The ids of the faded topics, lowest priority first; none while there are at most `max_topics` of them.
+
+    Every faded topic goes, not only as many as stand over the limit: the list then has room again, and the next
+    message does not have to evict. A topic that has not faded stays however many there are, and so does the active one.
+    """
+    working = [topic for topic in topics if topic.state == "working"]
+    if len(working) <= max_topics:
+        return ()
+    faded = [
+        (worth, topic.last_active_at, topic.id)
+        for topic in working
+        if topic.id != active_id and (worth := topic.priority(now, fading)) < fading.forget_below
+    ]
+    return tuple(topic_id for _, _, topic_id in sorted(faded))

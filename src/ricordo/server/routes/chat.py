@@ -12,19 +12,17 @@ from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.answerers import MODEL_FAILED
 from ricordo.chat.events import Done, Event
-from ricordo.chat.request import ChatRequest
-from ricordo.chat.response import stored_response
+from ricordo.chat.response import ChatRequest, stored_response
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import check_id, check_text
-from ricordo.server.asking import Asking, Person, known_id
+from ricordo.prompt.compose import as_chunks
+from ricordo.server.dependencies import Asking, Person, known_id
+from ricordo.server.idempotency import turn_id_of
 from ricordo.server.problems import answered, problem
-from ricordo.server.repeats import turn_id_of
-from ricordo.server.shapes.inputs import ChatIn
-from ricordo.server.shapes.talks import ChatOut, Stopped
-from ricordo.server.sse import HEADERS, SHOWN, STREAM, dumped, line, streamed
-from ricordo.server.streams import Answer, Sent
-from ricordo.verbs.compose import as_chunks
-from ricordo.verbs.ids import new_id
+from ricordo.server.schemas.chat import ChatOut, Stopped
+from ricordo.server.schemas.requests import ChatIn
+from ricordo.server.streams import HEADERS, SHOWN, STREAM, Answer, Sent, dumped, line, streamed
+from ricordo.turns.write import new_id
 
 router = APIRouter(tags=["chat"])
 

@@ -3,27 +3,33 @@
 import base64
 import binascii
 import json
+import tempfile
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from pathlib import Path
+from typing import IO, Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import ValidationError as ShapeError
 from starlette.concurrency import run_in_threadpool
 
-from ricordo.documents.piece import Kind, kind_of
+from ricordo.documents.chunks import Kind, kind_of
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_time
-from ricordo.records import Owner, library_of
-from ricordo.server.asking import Asking, Limit, Person, known_id
-from ricordo.server.forms import uploaded
-from ricordo.server.shapes import material
-from ricordo.server.shapes.inputs import DocumentIn
-from ricordo.service import Document, StoredChunk
+from ricordo.records.service import Document, StoredChunk
+from ricordo.records.turns import Owner, library_of
+from ricordo.server.dependencies import Asking, Limit, Person, known_id
+from ricordo.server.problems import told_of
+from ricordo.server.schemas import people
+from ricordo.server.schemas.people import ImportOut
+from ricordo.server.schemas.requests import DocumentIn
+from ricordo.server.streams import SHOWN, STREAM, Answer, streamed
+from ricordo.server.uploads import Bringing, Progress, uploaded
+from ricordo.turns.write import new_id
 
-router = APIRouter(tags=["documents"])
+documents_router = APIRouter(tags=["documents"])
 
 Shared = Annotated[bool, Query(description="Into the library that all users of the tenant read")]
 _BODY: dict[str, Any] = {
@@ -53,11 +59,11 @@ class Given:
     id: str | None = None
 
 
-@router.post(
+@documents_router.post(
     "/documents",
     status_code=201,
-    response_model=material.DocumentOut,
-    responses={200: {"model": material.DocumentOut, "description": "It was there already"}},
+    response_model=people.DocumentOut,
+    responses={200: {"model": people.DocumentOut, "description": "It was there already"}},
     openapi_extra=_BODY,
 )
 async def add(request: Request, response: Response, person: Asking, shared: Shared = False) -> dict[str, Any]:
@@ -90,7 +96,7 @@ async def _given(request: Request) -> Given:
     return Given(body.title, body.text, body.kind, body.id)
 
 
-@router.get("/documents", response_model=material.DocumentsOut)
+@documents_router.get("/documents", response_model=people.DocumentsOut)
 def listing(
     person: Asking,
     limit: Limit = 50,
@@ -104,13 +110,13 @@ def listing(
     return {"items": [document_out(each, whose) for each, whose in found[:limit]], "next_cursor": more}
 
 
-@router.get("/documents/{document_id}", response_model=material.DocumentOut)
+@documents_router.get("/documents/{document_id}", response_model=people.DocumentOut)
 def read(document_id: str, person: Asking) -> dict[str, Any]:
     """One document."""
     return document_out(*_document(person, document_id))
 
 
-@router.get("/documents/{document_id}/chunks", response_model=material.ChunksOut)
+@documents_router.get("/documents/{document_id}/chunks", response_model=people.ChunksOut)
 def chunks(document_id: str, person: Asking) -> dict[str, Any]:
     """The passages of a document in order."""
     document, whose = _document(person, document_id)
@@ -118,7 +124,7 @@ def chunks(document_id: str, person: Asking) -> dict[str, Any]:
     return {"items": [chunk_out(each, document) for each in found]}
 
 
-@router.delete("/documents/{document_id}", status_code=204)
+@documents_router.delete("/documents/{document_id}", status_code=204)
 def delete(document_id: str, person: Asking) -> None:
     """Remove a document with its passages; one of the library needs a credential of the whole tenant."""
     document, whose = _document(person, document_id)
@@ -128,7 +134,7 @@ def delete(document_id: str, person: Asking) -> None:
         raise NotFoundError("there is no such document for this user")
 
 
-@router.get("/chunks/{chunk_id:path}", response_model=material.PassageOut)
+@documents_router.get("/chunks/{chunk_id:path}", response_model=people.PassageOut)
 def chunk(chunk_id: str, person: Asking) -> dict[str, Any]:
     """One passage, with what stands before and after it."""
     library = person.service.library(person.caller.tenant_id)
@@ -186,3 +192,87 @@ def _document_at(cursor: str) -> Document:
         return Document(check_id("cursor", document_id), "", "text", "", moment, 0, 0)
     except (ValueError, TypeError, RecursionError, ValidationError, binascii.Error) as error:
         raise ValidationError("cursor", "give the next_cursor of the page before") from error
+
+
+# Importing: a file of conversations comes in, with its progress told as it goes.
+
+imports_router = APIRouter(tags=["import"])
+
+_FILE = {"type": "string", "format": "binary"}
+_IMPORT_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-ndjson": {"schema": {"type": "string"}},
+            "application/json": {"schema": {}},
+            "multipart/form-data": {
+                "schema": {"type": "object", "required": ["file"], "properties": {"file": _FILE}},
+            },
+        },
+    }
+}
+
+
+@imports_router.post("/import", response_model=ImportOut, responses=SHOWN, openapi_extra=_IMPORT_BODY)
+async def bring(
+    request: Request,
+    person: Asking,
+    format: Annotated[str, Query(min_length=1, max_length=64)] = "auto",  # noqa: A002 - the public name
+    dry_run: bool = False,
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+) -> Any:
+    """Bring conversations in: a form with a `file`, or the file itself as the body. Sent twice, it is brought in once.
+
+    They become those of the user that the credential is bound to or that is named, else of the users they name. When
+    server-sent events are asked for, `progress` tells how far it has come, and `done` what came of it.
+    """
+    path, name = await _received(request)
+    bringing = Bringing(path, name, format, person.named_user, dry_run)
+    if STREAM not in accept:
+        try:
+            return await run_in_threadpool(_run, person, bringing, lambda far: None)
+        finally:
+            path.unlink(missing_ok=True)
+    answer = Answer(person.owner, new_id(person.memory.clock.now()))
+
+    def work() -> None:
+        try:
+            result = _run(person, bringing, lambda far: answer.add("progress", dict(far)))
+            answer.add("done", result)
+        except Exception as error:
+            answer.add("error", told_of(error))
+        finally:
+            path.unlink(missing_ok=True)
+            answer.finish()
+
+    person.service.spawn(work)
+    response: Response = streamed(answer)
+    return response
+
+
+def _run(person: Person, bringing: Bringing, progress: Progress) -> dict[str, Any]:
+    return bringing.run(person.memory, progress)
+
+
+async def _received(request: Request) -> tuple[Path, str]:
+    """The file that was sent, on disk, readable by nobody else; and what its sender called it."""
+    name = ""
+    with tempfile.NamedTemporaryFile(prefix="ricordo-import-", delete=False) as target:
+        path = Path(target.name)
+        try:
+            if request.headers.get("content-type", "").startswith("multipart/form-data"):
+                name = await _copy_form(request, target)
+            else:
+                async for part in request.stream():
+                    target.write(part)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+    return path, name
+
+
+async def _copy_form(request: Request, target: IO[bytes]) -> str:
+    async with uploaded(request) as (file, _):
+        while part := await file.read(1024 * 1024):
+            target.write(part)
+        return file.filename or ""

@@ -1,6 +1,6 @@
 """OpenAI's chat completions with memory: any client that speaks them remembers, without knowing of us.
 
-The last user message is the question; what is remembered is composed around it (`ricordo.server.completing`) and
+The last user message is the question; what is remembered is composed around it (`ricordo.server.completions`) and
 answered by the model that is set, or by the reader. The same request sent again gets the same answer.
 """
 
@@ -16,12 +16,11 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from ricordo.server.asking import Asking, Person
-from ricordo.server.completing import Completing, CompletionRequest, Prepared
+from ricordo.server.completions import Completing, CompletionRequest, Prepared
+from ricordo.server.dependencies import Asking, Person
 from ricordo.server.problems import answered, as_openai
-from ricordo.server.shapes.care import CompletionOut, ModelsOut
-from ricordo.server.sse import HEADERS, SHOWN, STREAM
-from ricordo.server.streams import Answer
+from ricordo.server.schemas.service import CompletionOut, ModelsOut
+from ricordo.server.streams import HEADERS, SHOWN, STREAM, Answer
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 

@@ -14,14 +14,13 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from ricordo.chat.request import ChatRequest
+from ricordo.chat.response import ChatRequest
 from ricordo.errors import ValidationError
 from ricordo.limits import check_id, check_text
-from ricordo.server.asking import Asking, Person, known_id
+from ricordo.server.dependencies import Asking, Person, known_id
 from ricordo.server.routes.chat import begin
-from ricordo.server.shapes.inputs import Id
-from ricordo.server.sse import HEADERS, PULSE, SHOWN, STREAM, dumped
-from ricordo.server.streams import Answer, Sent
+from ricordo.server.schemas.requests import Id
+from ricordo.server.streams import HEADERS, PULSE, SHOWN, STREAM, Answer, Sent, dumped
 
 router = APIRouter(prefix="/ai/chat", tags=["chat"])
 

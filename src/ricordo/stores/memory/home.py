@@ -7,13 +7,12 @@ from datetime import datetime
 from threading import RLock
 from uuid import UUID
 
-from ricordo.person import Flag, People, Subject, Summary
-from ricordo.records import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
-from ricordo.service import ApiKey, Document, Job, StoredChunk
-from ricordo.stores import merging, shelving
-from ricordo.stores.rows import ENDLESS, texts_in
-from ricordo.topics.shelf import TopicChange, TopicShelf
-from ricordo.topics.topic import Topic
+from ricordo.records.people import Flag, People, Subject, Summary
+from ricordo.records.service import ApiKey, Document, Job, StoredChunk
+from ricordo.records.topics import Topic, TopicChange, TopicShelf
+from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
+from ricordo.stores import topic_rules, write_rules
+from ricordo.stores.turn_rows import ENDLESS, texts_in
 
 
 @dataclass
@@ -63,7 +62,7 @@ class MemorySession:
             self.receipts[turn.turn_number] = receipt.body
             for digest, text in receipt.passages.items():
                 self.passages.setdefault(digest, Passage(text, 0)).last_turn = turn.turn_number
-        self.info = merging.touched(self.info, turn, turn_count=len(self.turns))
+        self.info = write_rules.touched(self.info, turn, turn_count=len(self.turns))
         return turn
 
     def receipt(self, number: int) -> StoredReceipt:
@@ -97,12 +96,14 @@ class MemorySession:
         if not staying:
             return None
         lost = [turn for turn in gone if turn.topic_id == topic.id]
-        return shelving.lessened(topic, doomed, *_counts(lost)) or shelving.recounted(topic, doomed, *_counts(staying))
+        return topic_rules.lessened(topic, doomed, *_counts(lost)) or topic_rules.recounted(
+            topic, doomed, *_counts(staying)
+        )
 
     def _rewrite_blocks(self, touched: set[str]) -> None:
         for block_id in touched:
             staying = {turn.id: turn.turn_number for turn in self.turns if turn.block_id == block_id}
-            block = shelving.rewritten(self.blocks[block_id], staying)
+            block = topic_rules.rewritten(self.blocks[block_id], staying)
             if block:
                 self.blocks[block_id] = block
             else:
@@ -115,8 +116,8 @@ class MemorySession:
         self._rewrite_blocks({before.block_id})
         topic = self.shelf.topic(before.topic_id or "")
         if topic and before.archived:
-            change = TopicChange(self.shelf.revision, put=(shelving.returned(topic, before),))
-            self.shelf = shelving.shelf_after(self.shelf, change)
+            change = TopicChange(self.shelf.revision, put=(topic_rules.returned(topic, before),))
+            self.shelf = topic_rules.shelf_after(self.shelf, change)
 
     def clear(self) -> None:
         """Empty the session: turns, receipts, topics, blocks, traces, summaries; numbering starts again."""
@@ -129,7 +130,7 @@ class MemorySession:
 def _counts(turns: list[Turn]) -> tuple[int, int]:
     """How many messages of these turns their topic counts, and how many of those only blocks hold."""
     archived = [turn for turn in turns if turn.archived]
-    return sum(map(shelving.messages_counted, turns)), sum(map(shelving.messages_counted, archived))
+    return sum(map(topic_rules.messages_counted, turns)), sum(map(topic_rules.messages_counted, archived))
 
 
 @dataclass

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ricordo.person import Fact, FactChange, Flag, FlagState, People, Summary, SummaryKind
-from ricordo.records import Owner
-from ricordo.stores import unlearning
+from ricordo.records.people import Fact, FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records.turns import Owner
+from ricordo.stores import topic_rules
 from ricordo.stores.memory.home import Home, Homes, MemorySession
 
 
@@ -21,15 +21,15 @@ class MemoryPeople(Homes):
             return self._home(owner).people.get(agent_id, People())
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
-        unlearning.checked(agent_id, change)
+        topic_rules.checked(agent_id, change)
         with self._lock:
             home = self._home(owner)
             known = home.people.get(agent_id, People())
             if known.revision != change.revision:
                 return False
             stored = {fact.id: fact for fact in known.facts}
-            there = {turn_id for turn_id in unlearning.turns_named(change) if home.find(turn_id)}
-            put = unlearning.still_founded(change, known.facts, there)
+            there = {turn_id for turn_id in topic_rules.turns_named(change) if home.find(turn_id)}
+            put = topic_rules.still_founded(change, known.facts, there)
             moved = [(session, number) for name, number in change.learned if (session := home.sessions.get(name))]
             if put or moved:
                 home.people[agent_id] = _people({**stored, **{fact.id: fact for fact in put}}, known.revision + 1)
@@ -140,7 +140,7 @@ def _drop_summaries(home: Home, session: MemorySession, doomed: set[str] | None 
 
 def _unlearn(home: Home, session_id: str) -> int:
     facts = [fact for known in home.people.values() for fact in known.facts]
-    unlearned = unlearning.without_session(facts, session_id)
+    unlearned = topic_rules.without_session(facts, session_id)
     for agent_id in unlearned.agents:
         known = home.people[agent_id]
         left = {fact.id: fact for fact in known.facts}

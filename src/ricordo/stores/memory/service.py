@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from ricordo.records import Owner
-from ricordo.service import ApiKey, Document, Job, JobStats, StoredChunk
-from ricordo.stores import filing, queueing
+from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
+from ricordo.records.turns import Owner
+from ricordo.stores import write_rules
 from ricordo.stores.memory.home import Homes
 
 
@@ -14,12 +14,12 @@ class MemoryDocuments(Homes):
     """Documents and their chunks."""
 
     def put_document(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
-        filing.check_document(document, chunks)
+        write_rules.check_document(document, chunks)
         with self._lock:
             home = self._home(owner)
-            if filing.is_known(home.documents.get(document.id), document):
+            if write_rules.is_known(home.documents.get(document.id), document):
                 return False
-            filing.check_chunk_ids(sorted({chunk.id for chunk in chunks} & home.chunks.keys()))
+            write_rules.check_chunk_ids(sorted({chunk.id for chunk in chunks} & home.chunks.keys()))
             home.documents[document.id] = document
             home.chunks |= {chunk.id: chunk for chunk in chunks}
             return True
@@ -67,7 +67,7 @@ class MemoryKeys(Homes):
         with self._lock:
             mine = [other for other in self._keys.values() if other.tenant_id == key.tenant_id]
             known = self._keys.get(key.digest)
-            filing.check_key(key, [*mine, *([known] if known else [])])
+            write_rules.check_key(key, [*mine, *([known] if known else [])])
             self._keys[key.digest] = key
 
     def key_by_digest(self, digest: str) -> ApiKey | None:
@@ -94,7 +94,7 @@ class MemoryKeys(Homes):
                 self._keys[key.digest] = replace(stored, last_used_at=max(stored.last_used_at or now, now))
 
     def _drop_keys(self, owner: Owner) -> int:
-        gone = [key.digest for key in self._keys.values() if filing.keeper_of(key) == owner]
+        gone = [key.digest for key in self._keys.values() if write_rules.keeper_of(key) == owner]
         for digest in gone:
             del self._keys[digest]
         return len(gone)
@@ -104,13 +104,13 @@ class MemoryJobs(Homes):
     """Work that waits, and leases."""
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
-        wish = queueing.a_wish(owner, kind, session_id, due_at)
+        wish = write_rules.a_wish(owner, kind, session_id, due_at)
         with self._lock:
             home = self._home(owner)
             if session_id and session_id not in home.sessions:
                 return False
             place = (kind, session_id)
-            home.jobs[place] = queueing.wished(home.jobs.get(place), wish, postpone=postpone)
+            home.jobs[place] = write_rules.wished(home.jobs.get(place), wish, postpone=postpone)
             return True
 
     def take(
@@ -121,9 +121,9 @@ class MemoryJobs(Homes):
                 job
                 for home in self._homes.values()
                 for job in home.jobs.values()
-                if queueing.is_due(job, now) and (kinds is None or job.kind in kinds)
+                if write_rules.is_due(job, now) and (kinds is None or job.kind in kinds)
             ]
-            taken = [queueing.taken(job, worker, now + lease) for job in queueing.in_order(due)[: max(0, limit)]]
+            taken = [write_rules.taken(job, worker, now + lease) for job in write_rules.in_order(due)[: max(0, limit)]]
             for job in taken:
                 self._home(job.owner).jobs[job.kind, job.session_id] = job
             return taken
@@ -131,25 +131,25 @@ class MemoryJobs(Homes):
     def finish(self, job: Job) -> bool:
         with self._lock:
             stored = self._held(job)
-            return stored is not None and self._put_job(job, queueing.finished(stored))
+            return stored is not None and self._put_job(job, write_rules.finished(stored))
 
     def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
         with self._lock:
             stored = self._held(job)
-            return stored is not None and self._put_job(job, queueing.failed(stored, error, retry_at))
+            return stored is not None and self._put_job(job, write_rules.failed(stored, error, retry_at))
 
     def hand_back(self, job: Job) -> bool:
         with self._lock:
             stored = self._held(job)
-            return stored is not None and self._put_job(job, queueing.handed_back(stored))
+            return stored is not None and self._put_job(job, write_rules.handed_back(stored))
 
     def extend(self, job: Job, until: datetime) -> Job | None:
         with self._lock:
             stored = self._held(job)
             if stored is None:
                 return None
-            self._put_job(job, queueing.extended(stored, until))
-            return queueing.extended(job, until)
+            self._put_job(job, write_rules.extended(stored, until))
+            return write_rules.extended(job, until)
 
     def jobs(self, owner: Owner) -> Sequence[Job]:
         with self._lock:
@@ -159,7 +159,7 @@ class MemoryJobs(Homes):
     def jobs_stats(self, tenant_id: str, now: datetime) -> JobStats:
         with self._lock:
             homes = [home for home in self._homes.values() if home.owner.tenant_id == tenant_id]
-            return queueing.counted([job for home in homes for job in home.jobs.values()], now)
+            return write_rules.counted([job for home in homes for job in home.jobs.values()], now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         with self._lock:
@@ -178,7 +178,7 @@ class MemoryJobs(Homes):
 
     def _held(self, job: Job) -> Job | None:
         stored = self._home(job.owner).jobs.get((job.kind, job.session_id))
-        return stored if queueing.holds(stored, job) else None
+        return stored if write_rules.holds(stored, job) else None
 
     def _put_job(self, job: Job, after: Job | None) -> bool:
         jobs = self._home(job.owner).jobs

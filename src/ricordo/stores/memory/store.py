@@ -10,15 +10,25 @@ from datetime import datetime
 from pathlib import Path
 
 from ricordo.errors import NotFoundError
-from ricordo.placing import add_step, open_turn, place, the_message
-from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
-from ricordo.reports import Damage, Expired, StoreStats
-from ricordo.stores import merging
+from ricordo.records.reports import Damage, Expired, StoreStats
+from ricordo.records.turns import (
+    Message,
+    Owner,
+    SessionChanges,
+    SessionInfo,
+    StoredReceipt,
+    Turn,
+    add_step,
+    open_turn,
+    place,
+    the_message,
+)
+from ricordo.stores import write_rules
 from ricordo.stores.memory.home import Home, MemorySession
 from ricordo.stores.memory.people import MemoryPeople
 from ricordo.stores.memory.service import MemoryDocuments, MemoryJobs, MemoryKeys
 from ricordo.stores.memory.topics import MemoryTopics, MemoryTraces
-from ricordo.stores.shelving import as_new
+from ricordo.stores.topic_rules import as_new
 
 
 class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople, MemoryDocuments, MemoryKeys, MemoryJobs):
@@ -37,15 +47,15 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople, MemoryDocuments, Mem
             home = self._home(turn.owner)
             stored = home.find(turn.id)
             if stored:
-                merged = merging.merge_repeat(turn, stored)
+                merged = write_rules.merge_repeat(turn, stored)
                 if merged is stored:
                     return stored
                 return home.sessions[stored.session_id].put(merged, receipt)
             session = home.sessions.get(turn.session_id)
             next_number = (session.info.last_turn if session else 0) + 1
-            merging.check_expected(expected, next_number, turn.session_id)
+            write_rules.check_expected(expected, next_number, turn.session_id)
             if session is None:
-                session = home.sessions[turn.session_id] = MemorySession(merging.new_session(turn))
+                session = home.sessions[turn.session_id] = MemorySession(write_rules.new_session(turn))
             return session.put(replace(as_new(turn), turn_number=next_number).sealed(), receipt)
 
     def answer(
@@ -61,7 +71,7 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople, MemoryDocuments, Mem
             stored = home.find(turn_id)
             if stored is None:
                 raise NotFoundError(f"turn {turn_id!r} does not exist for this user; ask first")
-            merged = merging.merge_answer(stored, answer, metadata)
+            merged = write_rules.merge_answer(stored, answer, metadata)
             if merged is stored:
                 return stored
             return home.sessions[stored.session_id].put(merged, receipt)
@@ -79,20 +89,20 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople, MemoryDocuments, Mem
             return session.put(add_step(newest, message).sealed())
 
     def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
-        prepared = merging.prepared(session, turns)
+        prepared = write_rules.prepared(session, turns)
         with self._lock:
             home = self._home(session.owner)
             existing = home.sessions.get(session.id)
             fresh = []
             for turn in prepared:
                 at_number = existing.at(turn.turn_number) if existing else None
-                if not merging.already_loaded(turn, at_number, home.find(turn.id)):
+                if not write_rules.already_loaded(turn, at_number, home.find(turn.id)):
                     fresh.append(turn)
             numbers = [turn.turn_number for turn in existing.turns] if existing else []
-            merging.check_loaded(session.id, numbers, fresh)
-            target = home.sessions.setdefault(session.id, MemorySession(merging.loaded_session(session)))
+            write_rules.check_loaded(session.id, numbers, fresh)
+            target = home.sessions.setdefault(session.id, MemorySession(write_rules.loaded_session(session)))
             target.turns = sorted([*target.turns, *fresh], key=lambda turn: turn.turn_number)
-            target.info = merging.grown(target.info, fresh)
+            target.info = write_rules.grown(target.info, fresh)
             return len(fresh), len(prepared) - len(fresh)
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:
@@ -143,7 +153,7 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople, MemoryDocuments, Mem
             session = self._home(owner).sessions.get(session_id)
             if session is None:
                 return None
-            session.info = merging.changed(session.info, changes)
+            session.info = write_rules.changed(session.info, changes)
             return session.info
 
     def owners(self, tenant_id: str) -> Iterator[Owner]:
@@ -245,7 +255,7 @@ class MemoryStore(MemoryTopics, MemoryTraces, MemoryPeople, MemoryDocuments, Mem
         return ()
 
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        from ricordo.stores.copying import copy_to_sqlite
+        from ricordo.stores.backup import copy_to_sqlite
 
         with self._lock:
             owners, keys = [home.owner for home in self._homes.values()], list(self._keys.values())

@@ -6,10 +6,10 @@ Words of archived turns are kept beside their block: here the archive is a state
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ricordo.records import Block, Owner, SessionMark, Trace
-from ricordo.stores import shelving
+from ricordo.records.topics import TopicChange, TopicShelf
+from ricordo.records.turns import Block, Owner, SessionMark, Trace
+from ricordo.stores import topic_rules
 from ricordo.stores.memory.home import Home, Homes, MemorySession
-from ricordo.topics.shelf import TopicChange, TopicShelf
 
 
 class MemoryTopics(Homes):
@@ -25,7 +25,7 @@ class MemoryTopics(Homes):
             session = self._session(owner, session_id)
             if session is None or session.shelf.revision != change.revision:
                 return False
-            session.shelf = shelving.shelf_after(session.shelf, change)
+            session.shelf = topic_rules.shelf_after(session.shelf, change)
             for turn in session.turns:
                 if turn.topic_id in change.removed:
                     session.replace(replace(turn, topic_id=None))
@@ -43,7 +43,7 @@ class MemoryTopics(Homes):
         with self._lock:
             session = self._session(owner, session_id)
             turns = [session.at(number) for number in block.turn_numbers] if session else []
-            if session is None or block.id in session.blocks or not shelving.replaces(block, turns):
+            if session is None or block.id in session.blocks or not topic_rules.replaces(block, turns):
                 return False
             session.blocks[block.id] = block
             for turn in turns:

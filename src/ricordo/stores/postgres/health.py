@@ -4,9 +4,15 @@ In: a transaction. Out: bytes, or damages. The wall counts as part of a sound da
 security was switched off is reported like a broken index.
 """
 
-from ricordo.reports import Damage
-from ricordo.stores.postgres.transaction import Transaction
-from ricordo.stores.rows import misnamed
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TypeVar
+
+from ricordo.records.reports import Damage
+from ricordo.stores.postgres.pool import Pool
+from ricordo.stores.postgres.transaction import Connection, Statements, Transaction
+from ricordo.stores.turn_rows import misnamed
 
 TABLES = (
     "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
@@ -63,3 +69,46 @@ def damages(transaction: Transaction) -> tuple[Damage, ...]:
         *(Damage(f"constraint {name}", "was never validated; run VALIDATE CONSTRAINT") for (name,) in constraints),
         *(Damage(f"table {name}", "is missing or has no forced row-level security") for (name,) in tables),
     )
+
+
+# The whole database as it was at one moment, for a backup that is made while others write.
+
+T = TypeVar("T")
+
+PATIENCE = 600.0  # seconds for one read of a backup
+_FOR_GOOD = float("inf")
+
+
+class Snapshot:
+    """Runs reads inside one long transaction, moving the wall for each."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def run(
+        self,
+        wall: Statements,
+        work: Callable[[Transaction], T],
+        *,
+        repeatable: bool = False,
+        patience: float | None = None,
+    ) -> T:
+        """The work's result; there is nothing to commit."""
+        self._connection.deadline = monotonic() + PATIENCE
+        with self._connection.pipeline() as pipeline:
+            transaction = Transaction(self._connection, pipeline)
+            transaction.within(wall)
+            return work(transaction)
+
+
+@contextmanager
+def snapshot(pool: Pool) -> Iterator[Snapshot]:
+    """Hold the present moment until the block ends."""
+    with pool.lease(monotonic() + PATIENCE) as connection:
+        connection.deadline = _FOR_GOOD
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield Snapshot(connection)
+        finally:
+            if not connection.closed:
+                connection.rollback()

@@ -8,7 +8,7 @@ import psycopg
 
 from ricordo.errors import SchemaError, StoreError
 from ricordo.stores.migrations import Migration, migrations_for, pending
-from ricordo.stores.postgres.wall import MAY_WRITE, ROLE, STANDING, Standing
+from ricordo.stores.postgres.row_security import MAY_WRITE, ROLE, STANDING, Standing
 
 OLDEST_SERVER = 15
 MIGRATION_LOCK = 0x5269636F72646F  # "Ricordo", for those who migrate at the same moment

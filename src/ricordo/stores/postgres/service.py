@@ -1,22 +1,17 @@
 """The store's documents, API keys, jobs and leases: each method is one read or one script.
 
-What may be kept is decided in `ricordo.stores.filing`, what becomes of a job in `ricordo.stores.queueing`. A key that
-is looked for by its digest and jobs that are taken for anybody have walls of their own; the rest is behind an owner's.
+What may be kept and what becomes of a job is decided in `ricordo.stores.write_rules`. A key that is
+looked for by its digest and jobs that are taken for anybody have walls of their own; the rest is behind an owner's.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from ricordo.records import Owner
-from ricordo.service import ApiKey, Document, Job, JobStats, StoredChunk
-from ricordo.stores import filing, queueing
-from ricordo.stores.postgres import person, statements
-from ricordo.stores.postgres import service_statements as sql
-from ricordo.stores.postgres.transaction import Row, Transaction
-from ricordo.stores.postgres.walled import LONG, Walled
-from ricordo.stores.rows import ENDLESS, micros
-from ricordo.stores.service_rows import (
+from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
+from ricordo.records.turns import Owner
+from ricordo.stores import write_rules
+from ricordo.stores.derived_rows import (
     CHUNK_COLUMNS,
     DOCUMENT_COLUMNS,
     JOB_COLUMNS,
@@ -30,6 +25,11 @@ from ricordo.stores.service_rows import (
     row_to_job,
     row_to_key,
 )
+from ricordo.stores.postgres import person_operations, statements
+from ricordo.stores.postgres import service_statements as sql
+from ricordo.stores.postgres.row_security import LONG, Walled
+from ricordo.stores.postgres.transaction import Row, Transaction
+from ricordo.stores.turn_rows import ENDLESS, micros
 
 Values = dict[str, Any]
 
@@ -38,7 +38,7 @@ class PostgresDocuments(Walled):
     """Documents and their chunks."""
 
     def put_document(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
-        filing.check_document(document, chunks)
+        write_rules.check_document(document, chunks)
         return self._run(owner, lambda tx: _put_document(tx, owner, document, chunks), patience=LONG)
 
     def documents(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
@@ -66,7 +66,7 @@ class PostgresDocuments(Walled):
         def delete(transaction: Transaction) -> bool:
             transaction.send(sql.DELETE_CHUNKS, place)
             gone = transaction.send(sql.DELETE_DOCUMENT, place)
-            person.forget_idle_owner(transaction, owner)
+            person_operations.forget_idle_owner(transaction, owner)
             return transaction.count(gone) == 1
 
         return self._run(owner, delete)
@@ -85,14 +85,14 @@ class PostgresKeys(Walled):
     """API keys."""
 
     def put_key(self, key: ApiKey) -> None:
-        owner = filing.keeper_of(key)
+        owner = write_rules.keeper_of(key)
         row = {"owner": owner.key, **_named(KEY_COLUMNS, key_to_row(key))}
 
         def put(transaction: Transaction) -> None:
             mine = transaction.send(sql.KEYS_OF_TENANT, row)
             transaction.within(self._wall.around_digest(key.digest))
             same = transaction.send(sql.KEY_BY_DIGEST, row)
-            filing.check_key(key, map(row_to_key, [*mine, *same]))
+            write_rules.check_key(key, map(row_to_key, [*mine, *same]))
             transaction.within(self._wall.around_owner(owner.key))
             transaction.send(sql.ADD_KEY, row)
 
@@ -110,13 +110,13 @@ class PostgresKeys(Walled):
         found = next((key for key in self.keys(tenant_id) if key.id == key_id), None)
         if found is None or found.revoked_at:
             return found
-        owner = filing.keeper_of(found)
+        owner = write_rules.keeper_of(found)
         values = {"owner": owner.key, "key_id": key_id, "now": micros(now)}
         self._run(owner, lambda tx: tx.send(sql.REVOKE_KEY, values), repeatable=True)
         return self.key_by_digest(found.digest)
 
     def key_used(self, key: ApiKey, now: datetime) -> None:
-        owner = filing.keeper_of(key)
+        owner = write_rules.keeper_of(key)
         values = {"owner": owner.key, "key_id": key.id, "digest": key.digest, "now": micros(now)}
         self._run(owner, lambda tx: tx.send(sql.KEY_USED, values), repeatable=True)
 
@@ -128,7 +128,7 @@ class PostgresJobs(Walled):
     """Work that waits, and leases."""
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
-        wish = queueing.a_wish(owner, kind, session_id, due_at)
+        wish = write_rules.a_wish(owner, kind, session_id, due_at)
         return self._run(owner, lambda tx: _enqueue(tx, wish, postpone=postpone), repeatable=True)
 
     def take(
@@ -142,36 +142,36 @@ class PostgresJobs(Walled):
             "kinds": None if kinds is None else list(kinds),
         }
         rows = self._runner.run(self._wall.around_workers(), lambda tx: tx.send(sql.TAKE_JOBS, values)).fetchall()
-        return queueing.in_order([row_to_job(row) for row in rows])
+        return write_rules.in_order([row_to_job(row) for row in rows])
 
     def finish(self, job: Job) -> bool:
-        return self._run(job.owner, lambda tx: _change_job(tx, job, queueing.finished))
+        return self._run(job.owner, lambda tx: _change_job(tx, job, write_rules.finished))
 
     def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
         return self._run(
-            job.owner, lambda tx: _change_job(tx, job, lambda stored: queueing.failed(stored, error, retry_at))
+            job.owner, lambda tx: _change_job(tx, job, lambda stored: write_rules.failed(stored, error, retry_at))
         )
 
     def hand_back(self, job: Job) -> bool:
-        return self._run(job.owner, lambda tx: _change_job(tx, job, queueing.handed_back))
+        return self._run(job.owner, lambda tx: _change_job(tx, job, write_rules.handed_back))
 
     def extend(self, job: Job, until: datetime) -> Job | None:
-        held = self._run(job.owner, lambda tx: _change_job(tx, job, lambda stored: queueing.extended(stored, until)))
-        return queueing.extended(job, until) if held else None
+        held = self._run(job.owner, lambda tx: _change_job(tx, job, lambda stored: write_rules.extended(stored, until)))
+        return write_rules.extended(job, until) if held else None
 
     def jobs(self, owner: Owner) -> Sequence[Job]:
         return [row_to_job(row) for row in self._read(owner, sql.JOBS)]
 
     def jobs_stats(self, tenant_id: str, now: datetime) -> JobStats:
         rows = self._ask(self._wall.around_tenant(tenant_id), sql.JOBS_OF_TENANT, tenant_id=tenant_id)
-        return queueing.counted(map(row_to_job, rows), now)
+        return write_rules.counted(map(row_to_job, rows), now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         values = {"name": name, "holder": holder, "now": micros(now), "until": micros(until)}
-        return bool(self._read(queueing.CLUSTER, sql.LEASE, **values))
+        return bool(self._read(write_rules.CLUSTER, sql.LEASE, **values))
 
     def end_lease(self, name: str, holder: str) -> bool:
-        return bool(self._read(queueing.CLUSTER, sql.END_LEASE, name=name, holder=holder))
+        return bool(self._read(write_rules.CLUSTER, sql.END_LEASE, name=name, holder=holder))
 
 
 def _put_document(transaction: Transaction, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
@@ -181,10 +181,10 @@ def _put_document(transaction: Transaction, owner: Owner, document: Document, ch
     # After the chunks: one that somebody commits in between is seen with its document, never without.
     stored = transaction.send(sql.DOCUMENT, row)
     found = stored.fetchone()
-    if filing.is_known(row_to_document(found) if found else None, document):
+    if write_rules.is_known(row_to_document(found) if found else None, document):
         transaction.abandon()
         return False
-    filing.check_chunk_ids(chunk_id for (chunk_id,) in taken)
+    write_rules.check_chunk_ids(chunk_id for (chunk_id,) in taken)
     transaction.send(
         statements.KEEP_OWNER, {"owner": owner.key, "tenant_id": owner.tenant_id, "user_id": owner.user_id}
     )
@@ -202,7 +202,7 @@ def _enqueue(transaction: Transaction, wish: Job, *, postpone: bool) -> bool:
     if there is not None and there.fetchone() is None:
         transaction.abandon()
         return False
-    wished = queueing.wished(stored, wish, postpone=postpone)
+    wished = write_rules.wished(stored, wish, postpone=postpone)
     if stored is None:
         transaction.send(sql.ADD_JOB, _job_row(wished))  # whoever was faster makes this fail, and we look again
     elif wished != stored:
@@ -213,7 +213,7 @@ def _enqueue(transaction: Transaction, wish: Job, *, postpone: bool) -> bool:
 def _change_job(transaction: Transaction, job: Job, change: Callable[[Job], Job | None]) -> bool:
     """Write what becomes of a job, if it is still the worker's."""
     stored = _locked(transaction, job)
-    if stored is None or not queueing.holds(stored, job):
+    if stored is None or not write_rules.holds(stored, job):
         transaction.abandon()
         return False
     after = change(stored)

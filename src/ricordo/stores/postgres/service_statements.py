@@ -3,8 +3,8 @@
 Those that cannot name an owner are at the end, each behind a wall of its own: one digest, one tenant, the workers.
 """
 
+from ricordo.stores.derived_rows import CHUNK_COLUMNS, DOCUMENT_COLUMNS, JOB_COLUMNS, KEY_COLUMNS
 from ricordo.stores.postgres.statements import values_of
-from ricordo.stores.service_rows import CHUNK_COLUMNS, DOCUMENT_COLUMNS, JOB_COLUMNS, KEY_COLUMNS
 
 _SET_JOB = ", ".join(f"{name} = excluded.{name}" for name in JOB_COLUMNS.split(", ")[2:])
 

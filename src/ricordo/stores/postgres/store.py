@@ -1,4 +1,4 @@
-"""The PostgreSQL store: every promise of `ricordo.ports.Store`, kept by one database for many programs.
+"""The PostgreSQL store: every promise of `ricordo.stores.protocols.Store`, kept by one database for many programs.
 
 In: a URL. Out: a store whose schema is up to date and whose every transaction is walled to one owner by row-level
 security. Reads of turns and sessions are here, topics, traces and people beside; writing and forgetting are scripts of
@@ -16,22 +16,21 @@ from typing import Any
 from uuid import UUID
 
 from ricordo.errors import DamageError, NotFoundError
-from ricordo.records import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
-from ricordo.reports import Damage, Expired, StoreStats
-from ricordo.stores import merging
-from ricordo.stores.person_rows import row_to_fact
-from ricordo.stores.postgres import forgetting, health, schema, shelves, statements, writing
+from ricordo.records.reports import Damage, Expired, StoreStats
+from ricordo.records.turns import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
+from ricordo.stores import write_rules
+from ricordo.stores.derived_rows import row_to_fact
+from ricordo.stores.postgres import forget, health, schema, statements, topic_operations, turn_operations
+from ricordo.stores.postgres.health import Snapshot, snapshot
 from ricordo.stores.postgres.people import PostgresPeople
 from ricordo.stores.postgres.pool import Pool
+from ricordo.stores.postgres.row_security import LONG, raise_wall
 from ricordo.stores.postgres.service import PostgresDocuments, PostgresJobs, PostgresKeys
-from ricordo.stores.postgres.snapshot import Snapshot, snapshot
 from ricordo.stores.postgres.topics import PostgresTopics
-from ricordo.stores.postgres.traces import PostgresTraces
 from ricordo.stores.postgres.transaction import Cursor, Row, Transaction
-from ricordo.stores.postgres.wall import raise_wall
-from ricordo.stores.postgres.walled import LONG
-from ricordo.stores.rows import ENDLESS, micros, row_to_session
-from ricordo.stores.shelving import unpacked
+from ricordo.stores.postgres.vectors import PostgresTraces
+from ricordo.stores.topic_rules import unpacked
+from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session
 
 PAGE = 500  # owners listed per round trip
 _NOBODY = UUID(int=0)
@@ -76,11 +75,11 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
     def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
         attempts = count()
         return self._or_repeat(
-            turn, lambda tx: writing.append(tx, turn, expected, receipt, look=next(attempts) > 0), receipt
+            turn, lambda tx: turn_operations.append(tx, turn, expected, receipt, look=next(attempts) > 0), receipt
         )
 
     def add_message(self, turn: Turn) -> Turn:
-        return self._or_repeat(turn, lambda transaction: writing.add_message(transaction, turn), None)
+        return self._or_repeat(turn, lambda transaction: turn_operations.add_message(transaction, turn), None)
 
     def answer(
         self,
@@ -90,25 +89,27 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
     ) -> Turn:
-        merge = partial(merging.merge_answer, answer=answer, metadata=metadata)
-        answered = self._run(owner, lambda tx: writing.rewrite(tx, owner, turn_id, merge, receipt))
+        merge = partial(write_rules.merge_answer, answer=answer, metadata=metadata)
+        answered = self._run(owner, lambda tx: turn_operations.rewrite(tx, owner, turn_id, merge, receipt))
         if answered is None:
             raise NotFoundError(f"turn {turn_id!r} does not exist for this user; ask first")
         return answered
 
     def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
-        coming = merging.prepared(session, turns)
-        return self._run(session.owner, lambda tx: writing.load(tx, session, coming), patience=LONG)
+        coming = write_rules.prepared(session, turns)
+        return self._run(session.owner, lambda tx: turn_operations.load(tx, session, coming), patience=LONG)
 
     def update_session(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
-        return self._run(owner, lambda tx: writing.update_session(tx, owner, session_id, changes))
+        return self._run(owner, lambda tx: turn_operations.update_session(tx, owner, session_id, changes))
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:
         rows = self._read(owner, statements.TURN_BY_ID, turn_id=turn_id)
-        return next(iter(shelves.to_turns(owner, rows)), None)
+        return next(iter(topic_operations.to_turns(owner, rows)), None)
 
     def turns_by_id(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
-        return tuple(shelves.to_turns(owner, self._read(owner, statements.TURNS_BY_ID, turn_ids=list(turn_ids))))
+        return tuple(
+            topic_operations.to_turns(owner, self._read(owner, statements.TURNS_BY_ID, turn_ids=list(turn_ids)))
+        )
 
     def turns(
         self,
@@ -127,7 +128,7 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
             before=ENDLESS if before is None else _counted(before),
             after=0 if after is None else _counted(after),
         )
-        return tuple(shelves.to_turns(owner, reversed(rows)))
+        return tuple(topic_operations.to_turns(owner, reversed(rows)))
 
     def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
         rows = self._read(owner, statements.SESSION, session_id=session_id)
@@ -170,10 +171,10 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
         return (owner for page in self._pages(tenant_id) for owner in page if not owner.is_reserved)
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
-        return self._patiently(owner, lambda tx: forgetting.clear(tx, owner, session_id))
+        return self._patiently(owner, lambda tx: forget.clear(tx, owner, session_id))
 
     def delete_session(self, owner: Owner, session_id: str) -> int | None:
-        return self._patiently(owner, lambda tx: forgetting.delete_session(tx, owner, session_id))
+        return self._patiently(owner, lambda tx: forget.delete_session(tx, owner, session_id))
 
     def expire(
         self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
@@ -182,12 +183,12 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
         idle = micros(idle_before) if idle_before else -ENDLESS
         if self._read(owner, statements.ANYTHING_EXPIRED, turns_before=aged, idle_before=idle) == [(False,)]:
             return Expired()  # most users, most of the time: one round trip
-        return self._patiently(owner, lambda tx: forgetting.expire(tx, owner, aged, idle, max(1, batch)))
+        return self._patiently(owner, lambda tx: forget.expire(tx, owner, aged, idle, max(1, batch)))
 
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
         row_to_fact.cache_clear()
-        return self._patiently(owner, lambda tx: forgetting.erase(tx, owner))
+        return self._patiently(owner, lambda tx: forget.erase(tx, owner))
 
     def stats(self, tenant_id: str) -> StoreStats:
         rows = [row for page in self._pages(tenant_id) for row in self._counts(page)]
@@ -201,7 +202,7 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
         return found + self._runner.run(self._wall.around_names(), health.wrong_keys, repeatable=True, patience=LONG)
 
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        from ricordo.stores.copying import copy_to_sqlite
+        from ricordo.stores.backup import copy_to_sqlite
 
         with snapshot(self._pool) as moment:
             then = self._at(moment)
@@ -219,10 +220,10 @@ class PostgresStore(PostgresTopics, PostgresTraces, PostgresPeople, PostgresDocu
 
     def _or_repeat(self, turn: Turn, work: Callable[[Transaction], Turn | None], receipt: StoredReceipt | None) -> Turn:
         """The turn that the work writes, or, its id being there already, what the repetition makes of it."""
-        merge = partial(merging.merge_repeat, turn)
+        merge = partial(write_rules.merge_repeat, turn)
         while True:
             written = self._run(turn.owner, work) or self._run(
-                turn.owner, lambda tx: writing.rewrite(tx, turn.owner, turn.id, merge, receipt)
+                turn.owner, lambda tx: turn_operations.rewrite(tx, turn.owner, turn.id, merge, receipt)
             )
             if written is not None:  # else the stored turn was deleted between the two: it is new again
                 return written

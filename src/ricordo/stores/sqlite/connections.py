@@ -11,11 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, get_ident
 from time import monotonic, sleep
+from types import TracebackType
 from typing import TypeVar
 
 from ricordo.errors import StoreError
 from ricordo.stores.group_commit import GroupCommit, Ticket
-from ricordo.stores.sqlite import forking
+from ricordo.stores.sqlite import forks
 from ricordo.stores.sqlite.database import (
     Gate,
     Writer,
@@ -44,13 +45,13 @@ class Connections:
         self._unusable: str | None = None
         self._shelf: list[sqlite3.Connection] = []
         self.begin_anew()
-        forking.enrol(self)
+        forks.enrol(self)
         try:
             with self._writing, translating(path):
                 make_private(path)
                 self._take_up_file()
         except BaseException:
-            forking.dismiss(self)
+            forks.dismiss(self)
             raise
 
     def reader(self) -> sqlite3.Connection:
@@ -89,7 +90,7 @@ class Connections:
         """Wait for the writes that are queued, then close everything."""
         if not self._unusable:
             self._group.run(self._close, alone=True)
-            forking.dismiss(self)
+            forks.dismiss(self)
 
     def put_down(self, deadline: float) -> bool:
         """Close all connections and let nobody in; False, with nothing changed, if somebody goes on using them."""
@@ -233,3 +234,35 @@ class Connections:
             ticket.error = translated(error, self.path)
             writer.execute("ROLLBACK TO attempt")
         writer.execute("RELEASE attempt")
+
+
+# What the parts of the store have in common: connections that are lent for one read.
+
+
+class Lending:
+    """The connections of an open store; `_reading` lends one and gives it back."""
+
+    _connections: Connections
+
+    def _reading(self) -> "Reading":
+        return Reading(self._connections)
+
+
+class Reading:
+    """One read: `with` gives the connection; it goes back at the end, and what SQLite says is said in our words."""
+
+    __slots__ = ("_connections", "_reader")
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._reader = self._connections.reader()
+        return self._reader
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connections.give_back(self._reader)
+        if isinstance(error, (sqlite3.Error, UnicodeError)):
+            raise translated(error, self._connections.path) from error

@@ -1,18 +1,18 @@
 """The SQLite store's documents, API keys, jobs and leases: each method is one read or one write operation.
 
-What may be kept is decided in `ricordo.stores.filing`, what becomes of a job in `ricordo.stores.queueing`.
+What may be kept is decided in `ricordo.stores.write_rules`, what becomes of a job in `ricordo.stores.write_rules`.
 """
 
 import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
-from ricordo.records import Owner
-from ricordo.service import ApiKey, Document, Job, JobStats, StoredChunk
-from ricordo.stores import filing, queueing
-from ricordo.stores.rows import ENDLESS, micros
-from ricordo.stores.service_rows import (
+from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
+from ricordo.records.turns import Owner
+from ricordo.stores import write_rules
+from ricordo.stores.derived_rows import (
     chunk_to_row,
     document_to_row,
     job_to_row,
@@ -24,22 +24,52 @@ from ricordo.stores.service_rows import (
 )
 from ricordo.stores.sqlite import service_statements as sql
 from ricordo.stores.sqlite import statements
-from ricordo.stores.sqlite.serving import Serving
+from ricordo.stores.sqlite.connections import Lending
+from ricordo.stores.sqlite.database import make_serve, serves
+from ricordo.stores.turn_rows import ENDLESS, micros
+
+# Reads and writes of what a service keeps, in tables that are made when the first of it is written.
+
+T = TypeVar("T")
+
+
+class Serving(Lending):
+    """The connections of an open store, for what a service keeps."""
+
+    _serves = False  # tables that were seen stay
+
+    def _serve(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        """Run the operation in a write transaction that finds its tables."""
+
+        def served(writer: sqlite3.Connection) -> T:
+            if not self._serves:
+                make_serve(writer)
+            return operation(writer)
+
+        result = self._connections.write(served)
+        self._serves = True
+        return result
+
+    def _found(self, statement: str, values: Any) -> list[Any]:
+        """The rows of a statement."""
+        with self._reading() as reader:
+            self._serves = self._serves or serves(reader)
+            return reader.execute(statement, values).fetchall() if self._serves else []
 
 
 class SqliteDocuments(Serving):
     """Documents and their chunks."""
 
     def put_document(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
-        filing.check_document(document, chunks)
+        write_rules.check_document(document, chunks)
         key = owner.key.bytes
 
         def put(writer: sqlite3.Connection) -> bool:
             rows = writer.execute(sql.DOCUMENT, (key, document.id)).fetchall()
-            if filing.is_known(row_to_document(rows[0]) if rows else None, document):
+            if write_rules.is_known(row_to_document(rows[0]) if rows else None, document):
                 return False
             ids = json.dumps([chunk.id for chunk in chunks])
-            filing.check_chunk_ids(name for (name,) in writer.execute(sql.CHUNKS_KNOWN, (key, ids)))
+            write_rules.check_chunk_ids(name for (name,) in writer.execute(sql.CHUNKS_KNOWN, (key, ids)))
             writer.execute(statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
             writer.execute(sql.ADD_DOCUMENT, (key, *document_to_row(document)))
             writer.executemany(sql.ADD_CHUNK, [(key, *chunk_to_row(chunk)) for chunk in chunks])
@@ -90,8 +120,8 @@ class SqliteKeys(Serving):
         def put(writer: sqlite3.Connection) -> None:
             known = writer.execute(sql.KEYS_OF_TENANT, (key.tenant_id,)).fetchall()
             known += writer.execute(sql.KEY_BY_DIGEST, (key.digest,)).fetchall()
-            filing.check_key(key, map(row_to_key, known))
-            writer.execute(sql.ADD_KEY, (filing.keeper_of(key).key.bytes, *key_to_row(key)))
+            write_rules.check_key(key, map(row_to_key, known))
+            writer.execute(sql.ADD_KEY, (write_rules.keeper_of(key).key.bytes, *key_to_row(key)))
 
         self._serve(put)
 
@@ -106,12 +136,17 @@ class SqliteKeys(Serving):
         found = next((key for key in self.keys(tenant_id) if key.id == key_id), None)
         if found is None or found.revoked_at:
             return found
-        place = (micros(now), filing.keeper_of(found).key.bytes, key_id)
+        place = (micros(now), write_rules.keeper_of(found).key.bytes, key_id)
         self._serve(lambda writer: writer.execute(sql.REVOKE_KEY, place))
         return self.key_by_digest(found.digest)
 
     def key_used(self, key: ApiKey, now: datetime) -> None:
-        place = {"owner": filing.keeper_of(key).key.bytes, "key_id": key.id, "digest": key.digest, "now": micros(now)}
+        place = {
+            "owner": write_rules.keeper_of(key).key.bytes,
+            "key_id": key.id,
+            "digest": key.digest,
+            "now": micros(now),
+        }
         self._serve(lambda writer: writer.execute(sql.KEY_USED, place))
 
 
@@ -119,14 +154,14 @@ class SqliteJobs(Serving):
     """Work that waits, and leases."""
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
-        wish = queueing.a_wish(owner, kind, session_id, due_at)
+        wish = write_rules.a_wish(owner, kind, session_id, due_at)
 
         def put(writer: sqlite3.Connection) -> bool:
             there = (owner.key.bytes, session_id)
             if session_id and not writer.execute(statements.LAST_TURN_OF_SESSION, there).fetchall():
                 return False
             stored = _job(writer, wish)
-            wished = queueing.wished(stored, wish, postpone=postpone)
+            wished = write_rules.wished(stored, wish, postpone=postpone)
             if wished != stored:
                 _put_job(writer, wished)
             return True
@@ -146,30 +181,30 @@ class SqliteJobs(Serving):
         if not self._found(sql.ANYTHING_DUE, values):  # whoever asks every second does not keep writers waiting
             return []
         rows = self._serve(lambda writer: writer.execute(sql.TAKE_JOBS, values).fetchall())
-        return queueing.in_order([row_to_job(row) for row in rows])
+        return write_rules.in_order([row_to_job(row) for row in rows])
 
     def finish(self, job: Job) -> bool:
-        return self._change_job(job, queueing.finished)
+        return self._change_job(job, write_rules.finished)
 
     def fail(self, job: Job, error: str, retry_at: datetime | None) -> bool:
-        return self._change_job(job, lambda stored: queueing.failed(stored, error, retry_at))
+        return self._change_job(job, lambda stored: write_rules.failed(stored, error, retry_at))
 
     def hand_back(self, job: Job) -> bool:
-        return self._change_job(job, queueing.handed_back)
+        return self._change_job(job, write_rules.handed_back)
 
     def extend(self, job: Job, until: datetime) -> Job | None:
-        held = self._change_job(job, lambda stored: queueing.extended(stored, until))
-        return queueing.extended(job, until) if held else None
+        held = self._change_job(job, lambda stored: write_rules.extended(stored, until))
+        return write_rules.extended(job, until) if held else None
 
     def jobs(self, owner: Owner) -> Sequence[Job]:
         return [row_to_job(row) for row in self._found(sql.JOBS, (owner.key.bytes,))]
 
     def jobs_stats(self, tenant_id: str, now: datetime) -> JobStats:
-        return queueing.counted(map(row_to_job, self._found(sql.JOBS_OF_TENANT, (tenant_id,))), now)
+        return write_rules.counted(map(row_to_job, self._found(sql.JOBS_OF_TENANT, (tenant_id,))), now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         values = {
-            "owner": queueing.CLUSTER.key.bytes,
+            "owner": write_rules.CLUSTER.key.bytes,
             "name": name,
             "holder": holder,
             "now": micros(now),
@@ -178,7 +213,7 @@ class SqliteJobs(Serving):
         return self._serve(lambda writer: writer.execute(sql.LEASE, values).rowcount) == 1
 
     def end_lease(self, name: str, holder: str) -> bool:
-        place = (queueing.CLUSTER.key.bytes, name, holder)
+        place = (write_rules.CLUSTER.key.bytes, name, holder)
         return self._serve(lambda writer: writer.execute(sql.END_LEASE, place).rowcount) == 1
 
     def restore_jobs(self, jobs: Sequence[Job]) -> None:
@@ -190,7 +225,7 @@ class SqliteJobs(Serving):
     def _change_job(self, job: Job, change: Callable[[Job], Job | None]) -> bool:
         def put(writer: sqlite3.Connection) -> bool:
             stored = _job(writer, job)
-            if stored is None or not queueing.holds(stored, job):
+            if stored is None or not write_rules.holds(stored, job):
                 return False
             after = change(stored)
             if after is None:

@@ -4,7 +4,7 @@ Those that cannot name an owner are at the end: a key is found by its digest, a 
 and workers take what is due, whoever's it is.
 """
 
-from ricordo.stores.service_rows import CHUNK_COLUMNS, DOCUMENT_COLUMNS, JOB_COLUMNS, KEY_COLUMNS
+from ricordo.stores.derived_rows import CHUNK_COLUMNS, DOCUMENT_COLUMNS, JOB_COLUMNS, KEY_COLUMNS
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────
 

@@ -6,18 +6,24 @@ In: a reading connection. Out: records, damages, or a copy. A read transaction g
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ricordo.archive.codec import Unreadable
-from ricordo.archive.receipts import unpack_receipt
 from ricordo.errors import ConflictError
-from ricordo.records import Owner, StoredReceipt
-from ricordo.reports import Damage
-from ricordo.stores.rows import misnamed
+from ricordo.records.people import Summary
+from ricordo.records.reports import Damage
+from ricordo.records.topics import TopicChange, TopicShelf
+from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
+from ricordo.stores.archive.codec import Unreadable
+from ricordo.stores.archive.export import unpack_receipt
+from ricordo.stores.derived_rows import block_to_row
+from ricordo.stores.sqlite import person_operations, topics, turn_operations, vectors
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.database import make_private, open_examiner, translating
+from ricordo.stores.turn_rows import misnamed, turn_to_row
 
 PAGES_AT_ONCE = 1000
 UNORDERED = "is said to be in the order of its dates, but is not, so that what is past its time may stay"
@@ -102,3 +108,45 @@ def backup(reader: sqlite3.Connection, path: Path, progress: Callable[[int, int]
             target.close()
             partial.unlink(missing_ok=True)
             raise
+
+
+# A session written exactly as it was elsewhere: counters, gaps, topics, archive, traces, summaries included.
+
+QUERY, RESPONSE, DETAILS = 5, 8, 12  # where the words are in a row
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCopy:
+    """A session with everything in it."""
+
+    session: SessionInfo
+    turns: Iterable[Turn]
+    receipts: Iterable[StoredReceipt]
+    shelf: TopicShelf
+    blocks: Iterable[Block]
+    traces: Iterable[Trace]
+    summaries: Iterable[Summary] = ()
+    learned_through: int = 0
+
+
+def restore(writer: sqlite3.Connection, copy: SessionCopy) -> None:
+    """Write a session that is not here yet."""
+    session, owner = copy.session, copy.session.owner
+    key = topics.key_of(owner, session.id)
+    turn_operations.add_session(writer, session)
+    writer.executemany(sql.ADD_BLOCK, ((*key, *block_to_row(block)) for block in copy.blocks))
+    writer.executemany(sql.ADD_TURN, ((key[0], *_row(turn)) for turn in copy.turns))
+    writer.execute(sql.FIND_ORDER, {"owner": key[0], "session_id": key[1]})
+    for receipt in copy.receipts:
+        turn_operations.keep_receipt(writer, owner, receipt, session.id, receipt.turn_number)
+    topics.put_topics(writer, key, TopicChange(0, put=copy.shelf.topics, through=copy.shelf.through))
+    vectors.keep_traces(writer, owner, copy.traces)
+    person_operations.restore_session(writer, owner, session.id, copy.learned_through, copy.summaries)
+
+
+def _row(turn: Turn) -> tuple[Any, ...]:
+    row = list(turn_to_row(turn))
+    row[-1] = turn.block_id
+    if turn.archived:
+        row[QUERY] = row[RESPONSE] = row[DETAILS] = None
+    return tuple(row)

@@ -1,7 +1,7 @@
 """Every statement of the SQLite store, by name. Each one that touches a user's data names the owner first."""
 
-from ricordo.stores.rows import SESSION_COLUMNS, TURN_COLUMNS
-from ricordo.stores.topic_rows import BLOCK_COLUMNS, TOPIC_COLUMNS
+from ricordo.stores.derived_rows import BLOCK_COLUMNS, TOPIC_COLUMNS
+from ricordo.stores.turn_rows import SESSION_COLUMNS, TURN_COLUMNS
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 

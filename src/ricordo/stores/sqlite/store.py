@@ -13,7 +13,9 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from ricordo.errors import StoreUnavailable
-from ricordo.records import (
+from ricordo.records.reports import Damage, Expired, StoreStats
+from ricordo.records.topics import TopicChange, TopicShelf
+from ricordo.records.turns import (
     Block,
     Message,
     Owner,
@@ -24,27 +26,24 @@ from ricordo.records import (
     Trace,
     Turn,
 )
-from ricordo.reports import Damage, Expired, StoreStats
-from ricordo.stores import merging
-from ricordo.stores.person_rows import row_to_fact
-from ricordo.stores.rows import ENDLESS, micros, row_to_session, row_to_turn
-from ricordo.stores.shelving import unpacked
+from ricordo.stores import write_rules
+from ricordo.stores.derived_rows import row_to_fact
 from ricordo.stores.sqlite import (
-    forgetting,
-    packs,
-    person_statements,
-    restoring,
+    forget,
+    people_statements,
     service_statements,
-    shelves,
     snapshots,
-    writing,
+    topics,
+    turn_operations,
+    vectors,
 )
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite.connections import Connections
 from ricordo.stores.sqlite.database import serves, translated
 from ricordo.stores.sqlite.people import SqlitePeople
 from ricordo.stores.sqlite.service import SqliteDocuments, SqliteJobs, SqliteKeys
-from ricordo.topics.shelf import TopicChange, TopicShelf
+from ricordo.stores.topic_rules import unpacked
+from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session, row_to_turn
 
 OWNERS_AT_ONCE = 500
 
@@ -57,7 +56,7 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
         self._wait = wait
         self._connections = Connections(self._path, wait)
         with self._reading() as reader:
-            scrub_is_due = forgetting.scrub_is_due(reader)
+            scrub_is_due = forget.scrub_is_due(reader)
         if scrub_is_due:
             with suppress(StoreUnavailable):  # somebody reads old pages: the next open or erase finishes it
                 self._scrub(patience=0)
@@ -73,9 +72,9 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
     def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
         write = self._connections.write
         try:
-            return write(lambda writer: writing.append_new(writer, turn, expected, receipt))
-        except writing.TurnIdTaken:
-            return write(lambda writer: writing.append_known(writer, turn, expected, receipt))
+            return write(lambda writer: turn_operations.append_new(writer, turn, expected, receipt))
+        except turn_operations.TurnIdTaken:
+            return write(lambda writer: turn_operations.append_known(writer, turn, expected, receipt))
 
     def answer(
         self,
@@ -85,18 +84,20 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
     ) -> Turn:
-        return self._connections.write(lambda writer: writing.answer(writer, owner, turn_id, answer, metadata, receipt))
+        return self._connections.write(
+            lambda writer: turn_operations.answer(writer, owner, turn_id, answer, metadata, receipt)
+        )
 
     def add_message(self, turn: Turn) -> Turn:
-        return self._connections.write(lambda writer: writing.add_message(writer, turn))
+        return self._connections.write(lambda writer: turn_operations.add_message(writer, turn))
 
     def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
-        prepared = merging.prepared(session, turns)
-        return self._connections.write(lambda writer: writing.load(writer, session, prepared))
+        prepared = write_rules.prepared(session, turns)
+        return self._connections.write(lambda writer: turn_operations.load(writer, session, prepared))
 
-    def restore(self, copy: restoring.SessionCopy) -> None:
+    def restore(self, copy: snapshots.SessionCopy) -> None:
         """Write a session that is not here yet exactly as it was elsewhere: a backup's way in."""
-        self._connections.write(lambda writer: restoring.restore(writer, copy))
+        self._connections.write(lambda writer: snapshots.restore(writer, copy))
 
     def turn(self, owner: Owner, turn_id: str) -> Turn | None:
         found = self._read_turns(owner, sql.TURN_BY_ID, (owner.key.bytes, turn_id))
@@ -121,7 +122,7 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
 
     def session(self, owner: Owner, session_id: str) -> SessionInfo | None:
         with self._reading() as reader:
-            return writing.find_session(reader, owner, session_id)
+            return turn_operations.find_session(reader, owner, session_id)
 
     def sessions(
         self, owner: Owner, *, limit: int, agent_id: str | None = None, before: SessionInfo | None = None
@@ -138,7 +139,9 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
         return [row_to_session(owner, row) for row in rows]
 
     def update_session(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
-        return self._connections.write(lambda writer: writing.update_session(writer, owner, session_id, changes))
+        return self._connections.write(
+            lambda writer: turn_operations.update_session(writer, owner, session_id, changes)
+        )
 
     def owners(self, tenant_id: str) -> Iterator[Owner]:
         reached = b""
@@ -159,27 +162,25 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
             return snapshots.receipts(reader, owner, session_id, turn_number, limit)
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
-        return self._connections.write(lambda writer: forgetting.clear(writer, owner, session_id))
+        return self._connections.write(lambda writer: forget.clear(writer, owner, session_id))
 
     def delete_session(self, owner: Owner, session_id: str) -> int | None:
-        return self._connections.write(lambda writer: forgetting.delete_session(writer, owner, session_id))
+        return self._connections.write(lambda writer: forget.delete_session(writer, owner, session_id))
 
     def expire(
         self, owner: Owner, *, turns_before: datetime | None, idle_before: datetime | None, batch: int
     ) -> Expired:
         bounds = [-ENDLESS if moment is None else micros(moment) for moment in (turns_before, idle_before)]
         with self._reading() as reader:
-            due = forgetting.due(reader, owner, bounds[0], bounds[1], batch)
+            due = forget.due(reader, owner, bounds[0], bounds[1], batch)
         if not due:
             return Expired()
-        return self._connections.write(
-            lambda writer: forgetting.expire(writer, owner, due, bounds[0], bounds[1], batch)
-        )
+        return self._connections.write(lambda writer: forget.expire(writer, owner, due, bounds[0], bounds[1], batch))
 
     def erase(self, owner: Owner) -> dict[str, int]:
         unpacked.cache_clear()
         row_to_fact.cache_clear()
-        gone = self._connections.write(lambda writer: forgetting.erase(writer, owner))
+        gone = self._connections.write(lambda writer: forget.erase(writer, owner))
         self._scrub(self._wait)
         return gone
 
@@ -187,52 +188,52 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
 
     def topics(self, owner: Owner, session_id: str) -> TopicShelf:
         with self._reading() as reader, snapshots.one_view(reader):
-            return shelves.shelf(reader, shelves.key_of(owner, session_id))
+            return topics.shelf(reader, topics.key_of(owner, session_id))
 
     def put_topics(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
-        key = shelves.key_of(owner, session_id)
-        return self._connections.write(lambda writer: shelves.put_topics(writer, key, change))
+        key = topics.key_of(owner, session_id)
+        return self._connections.write(lambda writer: topics.put_topics(writer, key, change))
 
     def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
         with self._reading() as reader:
-            return shelves.turns_of(reader, shelves.key_of(owner, session_id), topic_id)
+            return topics.turns_of(reader, topics.key_of(owner, session_id), topic_id)
 
     def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
-        return self._connections.write(lambda writer: shelves.archive(writer, owner, session_id, block))
+        return self._connections.write(lambda writer: topics.archive(writer, owner, session_id, block))
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         with self._reading() as reader:
-            return shelves.blocks(reader, shelves.key_of(owner, session_id), topic_id)
+            return topics.blocks(reader, topics.key_of(owner, session_id), topic_id)
 
     def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._connections.write(lambda writer: shelves.rehydrate(writer, owner, session_id, turn_numbers))
+        return self._connections.write(lambda writer: topics.rehydrate(writer, owner, session_id, turn_numbers))
 
     def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._connections.write(lambda writer: shelves.release(writer, owner, session_id, turn_numbers))
+        return self._connections.write(lambda writer: topics.release(writer, owner, session_id, turn_numbers))
 
     def delete_turns(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._connections.write(lambda writer: forgetting.delete_turns(writer, owner, session_id, turn_numbers))
+        return self._connections.write(lambda writer: forget.delete_turns(writer, owner, session_id, turn_numbers))
 
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
         with self._reading() as reader:
-            return shelves.marks(reader, owner)
+            return topics.marks(reader, owner)
 
     def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
         with self._reading() as reader:
-            return iter(packs.traces(reader, owner, embedder, session_id))
+            return iter(vectors.traces(reader, owner, embedder, session_id))
 
     def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
-        self._connections.write(lambda writer: packs.keep_traces(writer, owner, traces))
+        self._connections.write(lambda writer: vectors.keep_traces(writer, owner, traces))
 
     def drop_traces(self, owner: Owner, *, keep: str) -> int:
-        return self._connections.write(lambda writer: packs.drop_traces(writer, owner, keep))
+        return self._connections.write(lambda writer: vectors.drop_traces(writer, owner, keep))
 
     def stats(self, tenant_id: str) -> StoreStats:
         with self._reading() as reader:
             users, sessions, turns, open_turns, receipts = reader.execute(
                 sql.STATS, {"tenant_id": tenant_id}
             ).fetchone()
-            known = reader.execute(person_statements.STATS, {"tenant_id": tenant_id}).fetchone()
+            known = reader.execute(people_statements.STATS, {"tenant_id": tenant_id}).fetchone()
         for row in self._found(service_statements.STATS, {"tenant_id": tenant_id}):
             known += row
         files = (Path(f"{self._path}{suffix}") for suffix in ("", "-wal"))
@@ -252,9 +253,9 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
 
     def _scrub(self, patience: float) -> None:
         """Let no erased byte remain; while a reader is in the way, others may write."""
-        self._connections.write_alone(forgetting.rebuild_file)
+        self._connections.write_alone(forget.rebuild_file)
         give_up = monotonic() + patience
-        while not self._connections.write_alone(forgetting.empty_log):
+        while not self._connections.write_alone(forget.empty_log):
             if monotonic() >= give_up:
                 raise StoreUnavailable(
                     "the data is deleted, but a long read or backup still holds the write-ahead log that has its "
@@ -271,7 +272,7 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
             for row in rows:
                 if row[-1] is not None:  # in a block: rows and blocks have to be seen at the same moment
                     with snapshots.one_view(reader):
-                        return shelves.to_turns(reader, owner, reader.execute(statement, values).fetchall())
+                        return topics.to_turns(reader, owner, reader.execute(statement, values).fetchall())
         except (sqlite3.Error, UnicodeError) as error:
             raise translated(error, self._path) from error
         finally:

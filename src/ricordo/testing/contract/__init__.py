@@ -1,4 +1,4 @@
-"""The promises of `ricordo.ports.Store`, as tests. A store of your own passes them like this:
+"""The promises of `ricordo.stores.protocols.Store`, as tests. A store of your own passes them like this:
 
     class TestMyStore(StoreContract):
         @pytest.fixture
@@ -16,20 +16,15 @@ a server takes `ServiceContract`: documents, API keys, jobs.
 """
 
 from ricordo.testing.contract.archive import ArchiveContract
-from ricordo.testing.contract.constraints import ConstraintContract
+from ricordo.testing.contract.constraints import ConstraintContract, ReceiptContract
+from ricordo.testing.contract.derived import LosingContract
 from ricordo.testing.contract.documents import DocumentContract
-from ricordo.testing.contract.forgetting import ForgettingContract
-from ricordo.testing.contract.importing import ImportingContract
-from ricordo.testing.contract.jobs import JobContract
-from ricordo.testing.contract.keeping import KeepingContract
-from ricordo.testing.contract.keys import KeyContract
-from ricordo.testing.contract.losing import LosingContract
+from ricordo.testing.contract.forget import ForgettingContract, UnlearningContract
 from ricordo.testing.contract.people import PeopleContract
-from ricordo.testing.contract.reading import ReadingContract
-from ricordo.testing.contract.receipts import ReceiptContract
-from ricordo.testing.contract.topics import TopicContract
-from ricordo.testing.contract.traces import TraceContract
-from ricordo.testing.contract.unlearning import UnlearningContract
+from ricordo.testing.contract.reads import ReadingContract
+from ricordo.testing.contract.service import JobContract, KeyContract
+from ricordo.testing.contract.topics import TopicContract, TraceContract
+from ricordo.testing.contract.turns import ImportingContract, KeepingContract
 
 __all__ = ["ConstraintContract", "ServiceContract", "StoreContract"]
 

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.archive.block import unpack
+from ricordo.engine.tools import Scope
 from ricordo.errors import ConflictError
-from ricordo.ports import Store
-from ricordo.records import Block, Owner, SessionInfo, Turn
+from ricordo.prompt.compose import Slots, compose, recompose
+from ricordo.records.topics import TopicChange
+from ricordo.records.turns import Block, Owner, SessionInfo, Turn
+from ricordo.stores.archive.block import unpack
+from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
-from ricordo.testing.clock import START
 from ricordo.testing.contract.base import Contract, assert_sound, at_once, law, tools
 from ricordo.testing.examples import a_block, a_message, a_topic, a_turn, an_answer, an_owner
-from ricordo.topics.shelf import TopicChange
-from ricordo.verbs.compose import Slots, compose, recompose
-from ricordo.verbs.keep import Said, keep_turn
-from ricordo.verbs.tools import Scope
+from ricordo.testing.fakes import START
+from ricordo.turns.write import Said, keep_turn
 
 
 def plain(turn: Turn) -> Turn:

@@ -7,12 +7,12 @@ from typing import TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ricordo.ports import Store
+from ricordo.engine.tokens import ApproximateCounter
+from ricordo.engine.tools import Tools
 from ricordo.settings import Settings
-from ricordo.testing.clock import FakeClock
-from ricordo.tokens import ApproximateCounter
-from ricordo.verbs.tools import Tools
-from ricordo.verbs.verify import verify
+from ricordo.stores.protocols import Store
+from ricordo.testing.fakes import FakeClock
+from ricordo.turns.verify import verify
 
 T = TypeVar("T")
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import ConflictError, RicordoError, ValidationError
-from ricordo.ports import WholeStore
-from ricordo.records import Owner, library_of
-from ricordo.service import Document, StoredChunk
+from ricordo.records.service import Document, StoredChunk
+from ricordo.records.turns import Owner, library_of
+from ricordo.stores.protocols import WholeStore
 from ricordo.testing import strategies
-from ricordo.testing.clock import START
 from ricordo.testing.contract.base import Contract, at_once, law
 from ricordo.testing.examples import a_document, a_key, a_turn, an_owner, some_chunks
+from ricordo.testing.fakes import START
 
 WRITERS = 8
 hour = timedelta(hours=1)

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import ValidationError
-from ricordo.person import FactChange, Flag, FlagState, People, Summary
-from ricordo.ports import Store
-from ricordo.records import Owner
+from ricordo.records.people import FactChange, Flag, FlagState, People, Summary
+from ricordo.records.turns import Owner
+from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
-from ricordo.testing.clock import START
 from ricordo.testing.contract.base import Contract, assert_sound, at_once, law
 from ricordo.testing.examples import a_fact, a_flag, a_source, a_summary, a_turn, an_owner
+from ricordo.testing.fakes import START
 
 WRITERS = 8
 hour = timedelta(hours=1)

@@ -1,0 +1,121 @@
+"""The sentences of offered chunks as the reader sees them: what each says, what announces it, what stood before it.
+
+Chunks go in, passages come out in order: sentences, points of lists and rows of tables. Headings and the lines that
+announce a list are context and no passages of their own; code is left out. Citation marks that the material brought
+along are dropped, so that nothing in an answer looks like a citation that is none.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ricordo.chat.citations import without_citations
+from ricordo.documents.blocks import Block, blocks, lines_of, path_after, points
+from ricordo.languages.sentences import sentences
+from ricordo.recall.terms import Language, guess_language, stems
+from ricordo.records.turns import Chunk
+
+_MARKER = re.compile(r"(?:[-*+•▪◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+")
+_RULE = re.compile(r"[\s|:\-]+")
+_LEANS = re.compile(
+    r"(?:quest[oaie]|quell[oaie]|ess[oaie]|lo stesso|poi|infatti|perciò|quindi|per questo|così|anche|inoltre|invece"
+    r"|ma|però|it|this|that|these|those|they|its|their|he|she|then|so|therefore|however|but|also|together|instead)\b",
+    re.IGNORECASE,
+)
+_LONGEST_POINT = 60  # words; a longer point of a list is read sentence by sentence
+_LONGEST_PAIR = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One thing that may be said. `group` is the list it is a point of; `before` is what it leans on, if anything."""
+
+    text: str
+    chunk_id: str
+    rank: int
+    order: int
+    language: Language
+    context: str
+    group: int | None = None
+    before: str = ""
+
+    @property
+    def said(self) -> str:
+        """The words to say: with the sentence before, where this one cannot be understood without it."""
+        return f"{self.before} {self.text}" if self.before else self.text
+
+    @property
+    def own_stems(self) -> list[str]:
+        """The stems of what it says."""
+        return stems(self.said, self.language)
+
+    @property
+    def context_stems(self) -> list[str]:
+        """The stems of the headings and of the line that announces it."""
+        return stems(self.context, self.language)
+
+
+def passages(chunks: Sequence[Chunk]) -> tuple[Passage, ...]:
+    """Everything that may be said, chunk by chunk in the given order; a chunk offered twice counts once."""
+    found: list[Passage] = []
+    seen: set[str] = set()
+    for rank, chunk in enumerate(chunks):
+        if chunk.id not in seen:
+            seen.add(chunk.id)
+            found.extend(_read(chunk, rank, len(found)))
+    return tuple(found)
+
+
+def _read(chunk: Chunk, rank: int, first: int) -> Iterator[Passage]:
+    text = chunk.text
+    language = guess_language(text)
+    path: tuple[tuple[int, str], ...] = ()
+    announced = ""
+    order = first
+    for block in blocks(text, markdown=True):
+        if block.kind == "heading":
+            path = path_after(path, block)
+            announced = ""
+            continue
+        if block.kind == "code":
+            continue
+        context = " ".join([*(title for _, title in path), announced])
+        before = ""
+        listed = block.kind != "paragraph"
+        for start, end in _spans(text, block):
+            said = one_line(text[start:end])
+            if not any(character.isalnum() for character in said):
+                continue
+            leans = before if not listed and _LEANS.match(said) and _short(before, said) else ""
+            group = block.start if listed else None
+            if not (block.kind == "paragraph" and end == block.end and said.endswith(":")):
+                yield Passage(said, chunk.id, rank, order, language, context, group, leans)
+                order += 1
+            before = said
+        announced = before if block.kind == "paragraph" and before.endswith(":") else ""
+
+
+def _short(before: str, said: str) -> bool:
+    return bool(before) and len(before.split()) + len(said.split()) <= _LONGEST_PAIR
+
+
+def _spans(text: str, block: Block) -> Iterator[tuple[int, int]]:
+    if block.kind == "table":
+        rows = [span for span in lines_of(text, block.start, block.end) if not _RULE.fullmatch(text[slice(*span)])]
+        for start, end in rows[1:] or rows:
+            yield start, end
+    elif block.kind == "list":
+        for start, end in points(text, block):
+            marker = _MARKER.match(text, start, end)
+            begin = marker.end() if marker is not None else start
+            if len(text[begin:end].split()) <= _LONGEST_POINT:
+                yield begin, end
+            else:
+                yield from sentences(text, begin, end)
+    else:
+        yield from sentences(text, block.start, block.end)
+
+
+def one_line(text: str) -> str:
+    """The words of a passage on one line, without the frame of a table and without citation marks."""
+    return " ".join(without_citations(text).split()).strip("| ")

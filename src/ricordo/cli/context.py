@@ -1,0 +1,134 @@
+"""Commands around the prompt: the context of a question, the receipts of past turns, a past context rebuilt.
+
+`--prompt` puts the prompt alone on stdout and its account on stderr, ready for a pipe to a model.
+"""
+
+import argparse
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ricordo.cli.arguments import (
+    Command,
+    Options,
+    add_budget,
+    add_chunks,
+    add_session,
+    add_user,
+    open_memory,
+    read_chunks,
+    user_of,
+)
+from ricordo.cli.output import Output, context_json, meaning_view, one_line, table
+from ricordo.cli.receipts import account, item_names, messages_view, titled
+from ricordo.cli.sessions import session_of
+from ricordo.cli.turns import read_text
+from ricordo.prompt.context import Context
+from ricordo.records.turns import Owner
+
+
+def context(options: Options, output: Output) -> int:
+    """Everything for the next prompt, with its receipt; nothing is written."""
+    question = read_text(options.question)
+    with open_memory(options) as memory:
+        if options.session is None and not memory.sessions(user_id=user_of(options), limit=1):
+            session = memory.session(user_id=user_of(options))
+        else:
+            session = session_of(memory, options)
+        built = session.context(
+            question,
+            chunks=read_chunks(options),
+            budget=options.budget,
+            system=options.system,
+            profile=options.profile,
+            summary=options.summary,
+        )
+        names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), built.receipt)
+    print_context(built, names, options, output)
+    return 0
+
+
+def receipts(options: Options, output: Output) -> int:
+    """Receipts of past turns."""
+    with open_memory(options) as memory:
+        found = session_of(memory, options).receipts(options.limit)
+    rows = table(
+        "turn", "question", "tokens", "limit", "kept", "dropped", right=("turn", "tokens", "limit", "kept", "dropped")
+    )
+    for each in found:
+        numbers = (f"{each.total_tokens:,}", f"{each.limit:,}", str(len(each.kept)), str(len(each.dropped)))
+        rows.add_row(str(each.turn_number), Text(one_line(each.question, 50)), *numbers)
+    nothing = "no receipts here: they are kept with turns whose context was asked for first (`ricordo ask`)"
+    output.lines((each.as_json() for each in found), rows if found else nothing)
+    return 0
+
+
+def rebuild(options: Options, output: Output) -> int:
+    """The context of a past turn, byte for byte."""
+    with open_memory(options) as memory:
+        session = session_of(memory, options)
+        built = session.rebuild(options.turn_number)
+        names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), built.receipt)
+    print_context(built, names, options, output)
+    return 0
+
+
+def print_context(built: Context, names: dict[str, str], options: Options, output: Output) -> None:
+    """What was understood, messages in frames and the account; or the prompt alone."""
+    told: RenderableType = account(built.receipt, names)
+    meaning = meaning_view(built)
+    understood: list[RenderableType] = [titled("question", meaning), ""] if meaning else []
+    if options.prompt and not output.as_json:
+        output.raw(built.prompt)
+        output.aside("", *understood, told)
+        return
+    shown_as = (*understood, titled("messages", messages_view(built)), "", titled("receipt", told))
+    output.document(context_json(built), *shown_as)
+
+
+def _context_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", help="the next question; - reads it from standard input")
+    add_user(parser)
+    add_session(parser)
+    add_chunks(parser)
+    add_budget(parser)
+    parser.add_argument("--system", metavar="TEXT", help="the base prompt; default: the setting system_prompt")
+    parser.add_argument("--profile", metavar="TEXT", default="", help="what is known of the user")
+    parser.add_argument("--summary", metavar="TEXT", default="", help="a summary of earlier turns")
+    _add_form(parser)
+
+
+def _receipts_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    add_session(parser)
+    parser.add_argument("-n", "--limit", metavar="N", type=int, default=50, help="default: %(default)s")
+
+
+def _rebuild_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("turn_number", type=int, help="the number of the turn")
+    add_user(parser)
+    add_session(parser)
+    _add_form(parser)
+
+
+def _add_form(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prompt", action="store_true", help="the prompt alone on stdout, the receipt on stderr")
+
+
+COMMANDS = (
+    Command(
+        "context",
+        "build the next prompt under one budget and explain it",
+        context,
+        _context_arguments,
+        'ricordo context "And the second point?" --user anna --chunks course.jsonl --budget 1000',
+    ),
+    Command("receipts", "list what past prompts held", receipts, _receipts_arguments, "ricordo receipts --user anna"),
+    Command(
+        "rebuild",
+        "rebuild the context of a past turn, byte for byte",
+        rebuild,
+        _rebuild_arguments,
+        "ricordo rebuild 3 --user anna --prompt",
+    ),
+)

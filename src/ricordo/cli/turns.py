@@ -1,0 +1,236 @@
+"""Commands that keep what is said: add a turn, ask, answer, add a message.
+
+`-` stands for standard input wherever a text is expected, so that another program's answer can be piped in.
+"""
+
+import argparse
+import json
+import sys
+from datetime import datetime
+from typing import Any
+
+from rich.console import RenderableType
+
+from ricordo.cli.arguments import (
+    Command,
+    Options,
+    add_agent,
+    add_budget,
+    add_chunks,
+    add_user,
+    open_memory,
+    read_chunks,
+    user_of,
+)
+from ricordo.cli.output import Output, context_json, meaning_view, message_json, turn_json
+from ricordo.cli.receipts import account, item_names
+from ricordo.errors import NotFoundError, ValidationError
+from ricordo.limits import check_id
+from ricordo.memory import Memory
+from ricordo.records.turns import Owner, Turn
+from ricordo.session import Session
+
+
+def add(options: Options, output: Output) -> int:
+    """Keep a question with its answer."""
+    with open_memory(options, create=True) as memory:
+        turn = _session(memory, options).add_turn(
+            read_text(options.query),
+            read_text(options.response),
+            chunk_ids=options.chunk,
+            metadata=_metadata(options),
+            created_at=_time(options),
+            turn_id=options.turn_id,
+        )
+    output.document(turn_json(turn), _kept(turn))
+    return 0
+
+
+def ask(options: Options, output: Output) -> int:
+    """Build the context of a question and keep both; the answer comes later."""
+    question = read_text(options.query)
+    with open_memory(options, create=True) as memory:
+        session = _session(memory, options)
+        context = session.context(question, chunks=read_chunks(options), budget=options.budget)
+        names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), context.receipt)
+        turn = session.ask(
+            question, metadata=_metadata(options), created_at=_time(options), turn_id=options.turn_id
+        ).turn
+    meaning = meaning_view(context)
+    understood: list[RenderableType] = [meaning, ""] if meaning else []
+    if options.prompt and not output.as_json:
+        output.raw(context.prompt)
+        output.aside(*understood, _kept(turn))
+    else:
+        told = (account(context.receipt, names), "", _kept(turn), f"answer it: ricordo answer {turn.id} TEXT")
+        output.document({"turn": turn_json(turn), "context": context_json(context)}, *understood, *told)
+    return 0
+
+
+def answer(options: Options, output: Output) -> int:
+    """Answer an open turn."""
+    with open_memory(options) as memory:
+        owner = Owner(memory.settings.tenant_id, user_of(options))
+        asked = memory.store.turn(owner, options.turn_id)
+        if asked is None:
+            raise NotFoundError(f"turn {options.turn_id!r} does not exist for user {owner.user_id!r}; ask first")
+        turn = memory.session(asked.session_id, user_id=owner.user_id, agent_id=asked.agent_id).answer(
+            asked,
+            read_text(options.response),
+            chunk_ids=options.chunk,
+            metadata=_metadata(options),
+            created_at=_time(options),
+        )
+    output.document(turn_json(turn), _kept(turn))
+    return 0
+
+
+def message(options: Options, output: Output) -> int:
+    """Keep one message of a talk that is not question and answer."""
+    with open_memory(options, create=True) as memory:
+        session = _session(memory, options)
+        kept = session.add_message(
+            options.role,
+            read_text(options.content),
+            chunk_ids=options.chunk,
+            metadata=_metadata(options),
+            created_at=_time(options),
+        )
+    output.document({**message_json(kept), "session_id": session.id}, f"kept message {kept.id} in session {session.id}")
+    return 0
+
+
+def read_text(given: str) -> str:
+    """The text itself, or standard input for `-` without its last line break."""
+    if given != "-":
+        return given
+    try:
+        return sys.stdin.read().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise ValidationError("standard input", f"is not text ({error}); give UTF-8") from error
+
+
+def _session(memory: Memory, options: Options) -> Session:
+    """The session that was named, that of a turn id known already, the newest one with --continue, else a new one."""
+    user_id = user_of(options)
+    session_id = options.session
+    if session_id is None:
+        session_id = _session_of_turn(memory, user_id, getattr(options, "turn_id", None))
+    if options.go_on and session_id is None:
+        newest = memory.sessions(user_id=user_id, limit=1)
+        if not newest:
+            raise NotFoundError(f"user {user_id!r} has no session to continue; leave --continue out")
+        session_id = newest[0].id
+    return memory.session(session_id, user_id=user_id, agent_id=options.agent)
+
+
+def _session_of_turn(memory: Memory, user_id: str, turn_id: str | None) -> str | None:
+    """Where a turn id was written; a command that is repeated made a session of its own the first time."""
+    if turn_id is None:
+        return None
+    owner = Owner(memory.settings.tenant_id, check_id("user_id", user_id))
+    known = memory.store.turn(owner, check_id("turn_id", turn_id))
+    return None if known is None else known.session_id
+
+
+def _kept(turn: Turn) -> str:
+    state = "open turn" if turn.is_open else "turn"
+    return f"kept {state} {turn.turn_number} ({turn.tokens} tokens) in session {turn.session_id}"
+
+
+def _metadata(options: Options) -> dict[str, Any] | None:
+    if options.metadata is None:
+        return None
+    try:
+        value = json.loads(options.metadata)
+    except ValueError as error:
+        raise ValidationError("metadata", f"is not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise ValidationError("metadata", "expected a JSON object")
+    return value
+
+
+def _time(options: Options) -> datetime | None:
+    if options.at is None:
+        return None
+    try:
+        return datetime.fromisoformat(options.at)
+    except ValueError as error:
+        raise ValidationError("at", f"expected a time such as 2026-05-01T10:00:00+02:00, got {options.at!r}") from error
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--chunk", metavar="ID", action="append", default=[], help="a chunk that is cited; repeatable")
+    parser.add_argument("--metadata", metavar="JSON", help="a JSON object to keep beside it")
+    parser.add_argument("--at", metavar="TIME", help="when it was said, ISO with a zone; default: now")
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    parser.add_argument("-s", "--session", metavar="ID", help="default: a new session")
+    parser.add_argument(
+        "-c", "--continue", dest="go_on", action="store_true", help="go on with the most recent session"
+    )
+    add_agent(parser)
+    _add_common(parser)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", help="what was asked; - reads it from standard input")
+    parser.add_argument("response", help="what was answered; - reads it from standard input")
+    _add_place(parser)
+    parser.add_argument("--turn-id", metavar="ID", help="the same id and content are written once")
+
+
+def _ask_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", help="the question; - reads it from standard input")
+    _add_place(parser)
+    parser.add_argument("--turn-id", metavar="ID", help="the same id and content are written once")
+    parser.add_argument("--prompt", action="store_true", help="print the prompt alone, for a pipe")
+    add_chunks(parser)
+    add_budget(parser)
+
+
+def _answer_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("turn_id", help="the id that `ricordo ask` gave")
+    parser.add_argument("response", help="the answer; - reads it from standard input")
+    add_user(parser)
+    _add_common(parser)
+
+
+def _message_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("role", help="user, assistant, system, tool, or the name of a speaker")
+    parser.add_argument("content", help="what was said; - reads it from standard input")
+    _add_place(parser)
+
+
+COMMANDS = (
+    Command(
+        "add",
+        "keep a turn: a question and its answer",
+        add,
+        _add_arguments,
+        'ricordo add "What is a levain?" "A culture of flour and water." --user anna',
+    ),
+    Command(
+        "ask",
+        "keep a question and print its context; the answer comes later",
+        ask,
+        _ask_arguments,
+        'ricordo ask "And how long does it keep?" --user anna --continue --prompt | your-model',
+    ),
+    Command(
+        "answer",
+        "answer an open turn",
+        answer,
+        _answer_arguments,
+        'ricordo answer TURN_ID "A week in the fridge." --user anna',
+    ),
+    Command(
+        "message",
+        "keep one message of a talk that is not question and answer",
+        message,
+        _message_arguments,
+        'ricordo message Paolo "See you on Monday." --user anna --continue',
+    ),
+)

@@ -1,0 +1,236 @@
+"""Sessions of Google ADK on the shelf of their user: events to the byte, and the state they change.
+
+In: the calls of a session service. Out: sessions as ADK knows them. An event and the state it changes are one
+transaction; who writes to a session that was written since it was read is told.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from google.adk.errors._stale_session_error import StaleSessionError
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.events.event import Event
+from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
+from google.adk.sessions.session import Session
+from google.adk.sessions.state import State
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from ricordo.contrib.shelf import Desk, Item, Shelf, path
+from ricordo.contrib.tool_calls import owner_of
+from ricordo.errors import ValidationError
+from ricordo.memory import Memory
+from ricordo.records.turns import RESERVED, Owner
+from ricordo.turns.write import new_id
+
+SHELF = "adk.sessions"
+STATE = "state"
+
+T = TypeVar("T")
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What is kept of a session beside its events."""
+
+    state: Values
+    updated: float
+    revision: int = 0
+
+    @classmethod
+    def read(cls, item: Item) -> "_Record":
+        return cls(**json.loads(item.body))
+
+    def item(self, app: str, session_id: str) -> Item:
+        fields = {"state": self.state, "updated": self.updated, "revision": self.revision}
+        return Item(path("sessions", app), session_id, json.dumps(fields).encode())
+
+
+class RicordoSessionService(BaseSessionService):
+    """Sessions, events and state in a memory's database: `Runner(session_service=RicordoSessionService(memory))`.
+
+    State of the whole app (`app:`) is shared by its users, as ADK means it; all else is each user's own.
+    """
+
+    def __init__(self, memory: Memory, *, shelf: Shelf | None = None) -> None:
+        self._memory = memory
+        self._shelf = shelf or Shelf.beside(memory)
+        self._app = Owner(memory.settings.tenant_id, f"{RESERVED}adk")
+
+    async def create_session(
+        self, *, app_name: str, user_id: str, state: Values | None = None, session_id: str | None = None
+    ) -> Session:
+        """A new session; AlreadyExistsError if this user has one of that id."""
+        now = self._memory.clock.now()
+        name = (session_id or "").strip() or new_id(now)
+        app, user, own = _split(_json(state or {}))
+        record = _Record(own, now.timestamp())
+
+        def write(desk: Desk) -> None:
+            desk.take_turns()
+            if desk.get(path("sessions", app_name), name) is not None:
+                raise AlreadyExistsError(f"Session with id {name} already exists.")
+            desk.put(record.item(app_name, name))
+            _merge(desk, path("user", app_name), user)
+
+        await self._write(user_id, write)
+        await self._write_app(app_name, app)
+        session = await self.get_session(app_name=app_name, user_id=user_id, session_id=name)
+        assert session is not None
+        return session
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """A session with its events, all or the newest; the cost is that of the events that are asked for."""
+        most = config.num_recent_events if config else None
+        since = config.after_timestamp if config else None
+
+        def read(desk: Desk) -> tuple[_Record, Values, list[bytes]] | None:
+            found = desk.get(path("sessions", app_name), session_id.strip())
+            if found is None:
+                return None
+            events = [] if most == 0 else desk.bodies(path("events", app_name, session_id.strip()), newest=most)
+            return _Record.read(found), _values(desk, path("user", app_name)), events
+
+        def made() -> Session | None:
+            found = self._shelf.read(owner_of(self._memory, user_id), SHELF, read)
+            if found is None:
+                return None
+            record, user, bodies = found
+            events = [Event.model_validate_json(body) for body in bodies]
+            events = events if since is None else [event for event in events if event.timestamp >= since]
+            app = self._shared(app_name)
+            return self._session(app_name, user_id, session_id.strip(), record, user, app, events)
+
+        return await asyncio.to_thread(made)
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """The sessions of a user, the most recently active last, without events. Refused without a user."""
+        if user_id is None:
+            raise ValidationError("user_id", "is missing; sessions are listed for one user, never for all")
+
+        def read(desk: Desk) -> tuple[list[tuple[str, _Record]], Values]:
+            found = desk.under(path("sessions", app_name))
+            return [(item.key, _Record.read(item)) for item in found], _values(desk, path("user", app_name))
+
+        records, user = await self._read(user_id, read)
+        app = await asyncio.to_thread(self._shared, app_name)
+        records.sort(key=lambda pair: (pair[1].updated, pair[0]))
+        return ListSessionsResponse(
+            sessions=[self._session(app_name, user_id, name, record, user, app, []) for name, record in records]
+        )
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Remove a session with its events; nothing happens if there is none."""
+
+        def write(desk: Desk) -> None:
+            desk.remove(path("sessions", app_name), session_id.strip())
+            desk.remove_under(path("events", app_name, session_id.strip()))
+
+        await self._write(user_id, write)
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> Values:
+        """What is known of a user across sessions, without the prefix."""
+        return await self._read(user_id, lambda desk: _values(desk, path("user", app_name)))
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Keep an event and the state it changes; the same event again changes nothing.
+
+        StaleSessionError, and nothing is changed, if the session was written since it was read.
+        """
+        if event.partial:
+            return event
+        self._apply_temp_state(session, event)
+        event = self._trim_temp_delta_state(event)
+        app, user, own = _split(_json(event.actions.state_delta if event.actions else {}))
+        body = event.model_dump_json(by_alias=True, exclude_none=True).encode()
+        place, name = path("events", session.app_name, session.id), session.id
+
+        def write(desk: Desk) -> int | None:
+            desk.take_turns()
+            found = desk.get(path("sessions", session.app_name), name)
+            if found is None:
+                raise SessionNotFoundError(f"Session {name} not found.")
+            if any(each.body == body for each in desk.under(place, tag=event.id)):
+                return None
+            record = _Record.read(found)
+            known = session._storage_update_marker
+            if known is not None and known != str(record.revision):
+                raise StaleSessionError(f"session {name!r} was written since it was read; get it again")
+            after = replace(record, state=record.state | own, updated=event.timestamp, revision=record.revision + 1)
+            desk.put(Item(place, f"{after.revision:012d}", body, event.id))
+            desk.put(after.item(session.app_name, name))
+            _merge(desk, path("user", session.app_name), user)
+            return after.revision
+
+        revision = await self._write(session.user_id, write)
+        if revision is not None:
+            await self._write_app(session.app_name, app)
+            self._commit_event_to_session(session, event)
+            session.last_update_time = event.timestamp
+            session._storage_update_marker = str(revision)
+        return event
+
+    # Inside
+
+    def _session(
+        self, app_name: str, user_id: str, name: str, record: _Record, user: Values, app: Values, events: list[Event]
+    ) -> Session:
+        state = dict(record.state)
+        state |= {f"{State.APP_PREFIX}{key}": value for key, value in app.items()}
+        state |= {f"{State.USER_PREFIX}{key}": value for key, value in user.items()}
+        session = Session(
+            id=name, app_name=app_name, user_id=user_id, state=state, events=events, last_update_time=record.updated
+        )
+        session._storage_update_marker = str(record.revision)
+        return session
+
+    def _shared(self, app_name: str) -> Values:
+        return self._shelf.read(self._app, SHELF, lambda desk: _values(desk, path("app", app_name)))
+
+    async def _write_app(self, app_name: str, values: Values) -> None:
+        def write(desk: Desk) -> None:
+            desk.take_turns()
+            _merge(desk, path("app", app_name), values)
+
+        if values:
+            await asyncio.to_thread(self._shelf.write, self._app, SHELF, write)
+
+    async def _read(self, user_id: str, work: Callable[[Desk], T]) -> T:
+        return await asyncio.to_thread(self._shelf.read, owner_of(self._memory, user_id), SHELF, work)
+
+    async def _write(self, user_id: str, work: Callable[[Desk], T]) -> T:
+        return await asyncio.to_thread(self._shelf.write, owner_of(self._memory, user_id), SHELF, work)
+
+
+def _values(desk: Desk, place: str) -> Values:
+    found = desk.get(place, STATE)
+    values: Values = json.loads(found.body) if found else {}
+    return values
+
+
+def _merge(desk: Desk, place: str, values: Values) -> None:
+    if values:
+        desk.put(Item(place, STATE, json.dumps(_values(desk, place) | values).encode()))
+
+
+def _split(state: Values) -> tuple[Values, Values, Values]:
+    """State of the app, of the user, of the session. What is temporary is kept by nobody."""
+    kinds = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
+    app, user, _ = (
+        {key.removeprefix(kind): value for key, value in state.items() if key.startswith(kind)} for kind in kinds
+    )
+    return app, user, {key: value for key, value in state.items() if not key.startswith(kinds)}
+
+
+def _json(state: Values) -> Values:
+    try:
+        values: Values = to_jsonable_python(state)
+    except PydanticSerializationError as error:
+        raise ValidationError("state", f"is not JSON ({error}); keep text, numbers, lists and mappings") from error
+    return values

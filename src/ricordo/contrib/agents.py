@@ -1,0 +1,283 @@
+"""A session of the OpenAI Agents SDK on a memory: its items are the messages of a conversation of one user.
+
+In: the items of a run (messages, tool calls and their outputs, reasoning). Out: the very same items, in order.
+Underneath they are turns like all others, so what was said can be searched, recalled and summarised; what Ricordo has
+no field for lies in the metadata of its message, and what is too large for that on the memory's shelf.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+from uuid import uuid4
+
+from agents import RunContextWrapper, TResponseInputItem
+from agents.memory import SessionSettings
+from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
+
+from ricordo.contrib.agents_items import Kept, items_of, kept_as
+from ricordo.contrib.history import HistoryLock, lock_of
+from ricordo.contrib.shelf import Desk, Item, Shelf, path
+from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
+from ricordo.errors import ConflictError, NotFoundError, ValidationError
+from ricordo.limits import check_id
+from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.records.turns import Message, Owner, Turn, message_id, open_turn, place, turn_id_of
+from ricordo.session import Session
+from ricordo.turns.write import new_id
+
+SHELF = "openai.agents"
+REPLACES = "openai.agents:replaces"  # the number of the turn that a turn was written in place of
+ATTEMPTS = 8
+OUTPUT = "_output"
+
+T = TypeVar("T")
+Wrapper: TypeAlias = RunContextWrapper[Any]
+
+
+class RicordoSession:
+    """The `Session` of one conversation. Thread-safe.
+
+    `user_id` is an id, or a function that reads it from the context of the run (`lambda context: context.user`); then
+    one object can serve many users, each with a conversation of this id, and a call without a run is refused.
+    """
+
+    session_settings: SessionSettings | None
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: Memory,
+        *,
+        user_id: Whose[Any],
+        agent_id: str = DEFAULT_AGENT,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+        shelf: Shelf | None = None,
+    ) -> None:
+        check_whose(user_id)
+        self.session_id = check_id("session_id", session_id)
+        self.session_settings = coerce_session_settings(session_settings or {})
+        self._memory = memory
+        self._whose = user_id
+        self._agent = agent_id
+        self._given_shelf = shelf
+        self._only: Session | None = None
+        self._held: HistoryLock | None = None
+        if not callable(user_id):
+            self._only = memory.session(session_id, user_id=user_id, agent_id=agent_id)
+            self._held = self._lock(self._only)
+
+    async def get_items(self, limit: int | None = None, *, wrapper: Wrapper | None = None) -> list[TResponseInputItem]:
+        """The latest items in the order they were said. No output comes without the call that it answers."""
+        most = resolve_session_limit(limit, self.session_settings)
+        return await asyncio.to_thread(self._read, self._session(wrapper), most)
+
+    async def add_items(self, items: list[TResponseInputItem], *, wrapper: Wrapper | None = None) -> None:
+        """Keep items, each on disk when this returns. All of them are checked before one is written."""
+        await _to_the_end(self._add, self._session(wrapper), items)
+
+    async def pop_item(self, *, wrapper: Wrapper | None = None) -> TResponseInputItem | None:
+        """Take the latest item out of the memory; None if there is none."""
+        return await _to_the_end(self._pop, self._session(wrapper))
+
+    async def clear_session(self, *, wrapper: Wrapper | None = None) -> None:
+        """Remove all items; the session stays, with its title and tags."""
+        await _to_the_end(self._clear, self._session(wrapper))
+
+    # Inside
+
+    def _session(self, wrapper: Wrapper | None) -> Session:
+        if self._only is not None:
+            return self._only
+        user_id = _user(self._whose, wrapper)
+        return self._memory.session(self.session_id, user_id=user_id, agent_id=self._agent)
+
+    def _read(self, session: Session, most: int | None) -> list[TResponseInputItem]:
+        if most is not None and most <= 0:
+            return []
+        spilled = partial(self._spilled, session)
+        items: list[TResponseInputItem] = []
+        for message in _latest(session, most):
+            items += items_of(message, spilled)
+        return items if most is None else _with_their_calls(items[-most:])
+
+    def _add(self, session: Session, items: Sequence[TResponseInputItem]) -> None:
+        limits = self._memory.settings.limits
+        others = [kept_as(item, limits) for item in items[1:]]
+        held = self._lock(session)
+        with held.lock:
+            for item in items[:1]:  # checked as it is kept, when the others have been
+                try:
+                    session.add_message(**kept_as(item, limits, checked_later=True).fields)
+                except ValidationError:
+                    self._keep(session, kept_as(item, limits))
+            for each in others:
+                self._keep(session, each)
+
+    def _keep(self, session: Session, kept: Kept) -> None:
+        if kept.spilled is None:
+            session.add_message(**kept.fields)
+        else:
+            self._spill(session, kept)
+
+    def _spill(self, session: Session, kept: Kept) -> None:
+        """Add an item that is too large: put on the shelf first, where it goes with its session and then its turn."""
+        session.create()
+        key, owner, place = str(uuid4()), self._owner(session), path(session.id)
+        item = Item(place, key, json.dumps(kept.spilled).encode(), session_id=session.id)
+        self._shelf.write(owner, SHELF, lambda desk: desk.put(item))
+        message = session.add_message(**kept.fields | {"metadata": kept.pointing(key)})
+        self._shelf.write(owner, SHELF, lambda desk: desk.hang(place, key, turn_id_of(message.id)))
+
+    def _pop(self, session: Session) -> TResponseInputItem | None:
+        held = self._lock(session)
+        with held.lock:
+            for left in reversed(range(ATTEMPTS)):
+                turns = session.history(2)
+                shown = _shown(turns)
+                if not shown:
+                    return None
+                newest = shown[-1]
+                gone = newest.messages[-1]
+                items = items_of(gone, lambda key: self._spilled(session, key))
+                stale = [turn.turn_number for turn in turns if turn not in shown]
+                try:
+                    self._shorten(session, newest, stale)
+                except ConflictError:  # somebody else has said something meanwhile
+                    if not left:
+                        raise
+                    continue
+                self._forget(session, gone)
+                item: TResponseInputItem = items[-1]
+                return item
+        return None
+
+    def _shorten(self, session: Session, turn: Turn, stale: Sequence[int]) -> None:
+        """Remove a turn's last message: write what stays as a turn in its place, which hides it, then remove it.
+
+        Stopped between the two, the conversation reads the same.
+        """
+        store, owner = self._memory.store, turn.owner
+        left = turn.messages[:-1]
+        if left:
+            number = max(turn.turn_number, *stale, session.info().last_turn) + 1
+            turn_id = new_id(self._memory.clock.now())
+            store.load(session.info(), [_turn_of(left, turn, number, turn_id)])
+            for key in filter(None, map(Kept.pointer, left)):
+                self._shelf.write(owner, SHELF, partial(_hang, path(session.id), key, turn_id))
+        store.delete_turns(owner, session.id, [turn.turn_number, *stale])
+
+    def _clear(self, session: Session) -> None:
+        held = self._lock(session)
+        with held.lock:
+            try:
+                session.clear()
+            except NotFoundError:
+                return
+            self._shelf.write(self._owner(session), SHELF, lambda desk: desk.remove_under(path(session.id)))
+
+    @property
+    def _shelf(self) -> Shelf:
+        return self._given_shelf or Shelf.beside(self._memory)
+
+    def _lock(self, session: Session) -> HistoryLock:
+        """Items that are given together stay together, whichever object of this process they are given to."""
+        return self._held or lock_of(self._owner(session), session.id)
+
+    def _owner(self, session: Session) -> Owner:
+        return owner_of(self._memory, session.user_id)
+
+    def _spilled(self, session: Session, key: str) -> Mapping[str, Any] | None:
+        found = self._shelf.look(self._owner(session), SHELF, lambda desk: desk.body(path(session.id), key))
+        return None if found is None else json.loads(found)
+
+    def _forget(self, session: Session, message: Message) -> None:
+        key = Kept.pointer(message)
+        if key is not None:
+            self._shelf.write(self._owner(session), SHELF, lambda desk: desk.remove(path(session.id), key))
+
+
+async def _to_the_end(change: Callable[..., T], *given: Any) -> T:
+    """A change in a worker thread. Who is cancelled meanwhile is told once it is known how it went, and not before."""
+    changing = asyncio.ensure_future(asyncio.to_thread(change, *given))
+    try:
+        return await asyncio.shield(changing)
+    except asyncio.CancelledError:
+        await asyncio.wait([changing])
+        raise
+
+
+def _hang(place: str, key: str, turn_id: str, desk: Desk) -> None:
+    desk.hang(place, key, turn_id)
+
+
+def instructions(
+    memory: Memory, base: str = "", *, user_id: Whose[Any], agent_id: str = DEFAULT_AGENT
+) -> Callable[[Wrapper, Any], Awaitable[str]]:
+    """For `Agent(instructions=…)`: the base prompt with the safety rules and what is known of the user."""
+    check_whose(user_id)
+
+    async def enhanced(wrapper: Wrapper, agent: Any) -> str:
+        user = _user(user_id, wrapper)
+        return await asyncio.to_thread(memory.enhance_prompt, base, user_id=user, agent_id=agent_id)
+
+    return enhanced
+
+
+def _user(whose: Whose[Any], wrapper: Wrapper | None) -> str:
+    if not callable(whose):
+        return whose
+    if wrapper is None:
+        raise ValidationError("user_id", "is read from the context of a run, and this call is outside of one")
+    try:
+        return user_of(whose, wrapper.context)
+    except AttributeError as error:
+        raise ValidationError("user_id", f"the context of this run does not name it ({error})") from error
+
+
+def _latest(session: Session, most: int | None) -> list[Message]:
+    """The newest messages; most turns have two or more, so that half as many turns are read first."""
+    wanted = None if most is None else (most + 1) // 2
+    while True:
+        turns = session.history(wanted)
+        messages = [message for turn in _shown(turns) for message in turn.messages]
+        if most is None or wanted is None:
+            return messages
+        if len(messages) >= most or len(turns) < wanted:
+            return messages[-most:]
+        wanted = most + 1 if wanted <= most else wanted * 2
+
+
+def _shown(turns: Sequence[Turn]) -> list[Turn]:
+    """Turns without those that a later one was written in place of."""
+    replaced = {turn.metadata[REPLACES] for turn in turns if REPLACES in turn.metadata}
+    return [turn for turn in turns if turn.turn_number not in replaced] if replaced else list(turns)
+
+
+def _turn_of(messages: Sequence[Message], old: Turn, number: int, turn_id: str) -> Turn:
+    """The beginning of a turn as a turn of its own."""
+    metadata = {**old.metadata, REPLACES: old.turn_number}
+    empty = replace(old, id=turn_id, turn_number=number, question=None, answer=None, steps=(), metadata=metadata)
+    turn = replace(empty, topic_id=None, block_id=None, archived=False)
+    for position, message in enumerate(messages):
+        where = place(message, turn) if position else "new"
+        if where == "answer":
+            turn = replace(turn, answer=replace(message, id=message_id(turn_id, "response")))
+        else:
+            turn = open_turn(turn, message)
+    return turn.sealed()
+
+
+def _with_their_calls(items: list[TResponseInputItem]) -> list[TResponseInputItem]:
+    """Items without the outputs whose call was cut off: no model accepts them."""
+    known: set[object] = set()
+    whole: list[TResponseInputItem] = []
+    for item in items:
+        call, kind = item.get("call_id"), str(item.get("type", ""))
+        if call is not None and kind.endswith(OUTPUT) and call not in known:
+            continue
+        known.add(call)
+        whole.append(item)
+    return whole

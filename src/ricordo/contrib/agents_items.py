@@ -1,0 +1,191 @@
+"""How an item of the OpenAI Agents SDK becomes a message, and a message the item it was.
+
+In: an item, which is any JSON object. Out: the words, calls and ids that Ricordo has fields for, and of the item only
+what those do not already say. The way back is tried before anything is kept, so that what comes out is what went in.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ricordo.errors import ValidationError
+from ricordo.limits import Limits, check_id, check_metadata, check_text, check_tool_calls
+from ricordo.records.turns import ROLES, Json, Message
+
+KEY = "openai.agents"
+LEAN, WHOLE, SPILLED = "lean", "item", "spilled"
+TEXTS = ("input_text", "output_text")
+MARGIN, DEPTH = 128, 16  # what an item gains on the way into metadata, and brackets that no limit forbids
+FILLED = {"function_call": "arguments", "function_call_output": "output"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What `add_message` is called with, and the item itself where it is too large to go along."""
+
+    fields: dict[str, Any]
+    spilled: Json | None = None
+
+    @staticmethod
+    def pointing(key: str) -> Json:
+        """Metadata that says where the item lies."""
+        return {KEY: {SPILLED: key}}
+
+    @staticmethod
+    def pointer(message: Message) -> str | None:
+        """Where the item of a message lies, if it lies elsewhere."""
+        note = message.metadata.get(KEY)
+        return note.get(SPILLED) if isinstance(note, Mapping) else None
+
+
+def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> Kept:
+    """How to keep an item; refused only if it is no JSON object.
+
+    With `checked_later` whoever keeps it finds out whether it fits, and asks again if it does not.
+    """
+    if not isinstance(item, Mapping):
+        raise ValidationError("items", f"expected mappings, got {type(item).__name__}")
+    given = dict(item)
+    fields = _said(given)
+    if checked_later or _surely_fits(given, fields, limits):
+        note = _note(given, fields)
+        return Kept(fields | {"metadata": note} if note else fields)
+    try:
+        _check(fields, limits)
+        note = _note(given, fields)
+        return Kept(fields | {"metadata": check_metadata("metadata", note, limits)} if note else fields)
+    except ValidationError:
+        return Kept(_tamed(fields, limits), spilled=_checked(given))
+
+
+def _surely_fits(item: Json, fields: Mapping[str, Any], limits: Limits) -> bool:
+    """Whether an item is so small and plain that every check of it would pass. False means only: check it."""
+    try:
+        if "tool_call_id" in fields:
+            check_id("tool_call_id", fields["tool_call_id"])
+        text = json.dumps(item, allow_nan=False)
+        same = json.loads(text) == item  # no keys that become text, no tuples
+    except (ValidationError, TypeError, ValueError, RecursionError):
+        return False
+    says = bool(fields["content"].strip()) or "tool_calls" in fields
+    nested = text.count("[") + text.count("{")
+    small = len(text) < min(limits.metadata_bytes, limits.text_bytes) // 8 - MARGIN
+    return says and same and small and nested < DEPTH and "\\u0000" not in text and "\\ud" not in text
+
+
+def _checked(item: dict[str, Any]) -> Json:
+    try:
+        json.dumps(item)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValidationError("items", f"an item is not JSON ({error})") from error
+    return item
+
+
+def items_of(message: Message, spilled: Callable[[str], Mapping[str, Any] | None]) -> list[Any]:
+    """The item that a message was; for one that came another way, the items that say the same."""
+    note = message.metadata.get(KEY) if message.metadata else None
+    if note is None and message.role != "tool" and not message.tool_calls:
+        return [{"role": message.role, "content": message.content}]
+    if not isinstance(note, Mapping):
+        return _plain(message.role, message.content, message.tool_calls, message.tool_call_id)
+    if WHOLE in note:
+        return [dict(note[WHOLE])]
+    if LEAN in note:
+        return [_filled(note[LEAN], message.content, message.tool_calls)]
+    found = spilled(str(note.get(SPILLED)))
+    return [found] if found else _plain(message.role, message.content, message.tool_calls, message.tool_call_id)
+
+
+def _said(item: Json) -> dict[str, Any]:
+    """Role, words, calls: what Ricordo can read of an item."""
+    kind = item.get("type")
+    if "role" in item and kind in (None, "message"):
+        role = item["role"] if item["role"] in ROLES else "system"
+        return {"role": role if role != "tool" else "system", "content": _text(item.get("content")) or "(no words)"}
+    if kind == "function_call":
+        function = {"name": str(item.get("name")), "arguments": str(item.get("arguments"))}
+        call = {"id": str(item.get("call_id")), "type": "function", "function": function}
+        return {"role": "assistant", "content": "", "tool_calls": [call]}
+    if str(kind).endswith("_output") and item.get("call_id"):
+        words = _text(item.get("output")) or "(no output)"
+        return {"role": "tool", "content": words, "tool_call_id": str(item["call_id"])}
+    return {"role": "system", "content": f"({kind or 'item'})"}  # a step, in words of ours: reasoning, hosted tools
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content if content.strip() else ""
+    if isinstance(content, list):
+        parts = [part if isinstance(part, Mapping) else {"text": part} for part in content]
+        return "\n".join(str(part.get("text") or f"({part.get('type', 'part')})") for part in parts)
+    return "" if content is None else json.dumps(content, default=str)
+
+
+def _note(item: Json, fields: Mapping[str, Any]) -> Json:
+    """What to keep beside the fields, so that the item can be made again: nothing, what they lack, or all of it."""
+    content, calls = fields["content"], fields.get("tool_calls", ())
+    if _plain(fields["role"], content, calls, fields.get("tool_call_id")) == [item]:
+        return {}
+    lean = _lean(item)
+    return {KEY: {LEAN: lean}} if _filled(lean, content, calls) == item else {KEY: {WHOLE: item}}
+
+
+def _lean(item: Json) -> dict[str, Any]:
+    said = FILLED.get(str(item.get("type")))
+    if said:
+        return {key: value for key, value in item.items() if key != said}
+    parts = item.get("content")
+    if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], Mapping):
+        part = {key: value for key, value in parts[0].items() if key != "text"}
+        return {**item, "content": [part]}
+    return {key: value for key, value in item.items() if key != "content"}
+
+
+def _filled(lean: Json, content: str, calls: Any) -> dict[str, Any]:
+    kind = str(lean.get("type"))
+    if kind == "function_call":
+        return {**lean, "arguments": calls[0]["function"]["arguments"] if calls else None}
+    if kind in FILLED:
+        return {**lean, FILLED[kind]: content}
+    parts = lean.get("content")
+    if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], Mapping):
+        return {**lean, "content": [{**parts[0], "text": content}]}
+    return dict(lean) if "content" in lean else {**lean, "content": content}
+
+
+def _plain(role: str, content: str, calls: Any, call_id: str | None) -> list[dict[str, Any]]:
+    """A message of ours in the simplest items that say it."""
+    if role == "tool":
+        return [{"type": "function_call_output", "call_id": call_id, "output": content}]
+    words = [{"role": role, "content": content}] if content or not calls else []
+    functions = [(call.get("id"), call.get("function", {})) for call in calls]
+    return words + [
+        {"type": "function_call", "call_id": of, "name": each.get("name"), "arguments": each.get("arguments")}
+        for of, each in functions
+    ]
+
+
+def _check(fields: Mapping[str, Any], limits: Limits) -> None:
+    if fields["content"] or not fields.get("tool_calls"):
+        check_text("content", fields["content"], limits)
+    check_tool_calls("tool_calls", fields.get("tool_calls", ()), fields["role"], limits)
+    if "tool_call_id" in fields:
+        check_id("tool_call_id", fields["tool_call_id"])
+
+
+def _tamed(fields: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """The words of an item that cannot be kept as they are, as far as they can; its call without the arguments."""
+    words = fields["content"].replace("\x00", " ").encode(errors="replace")[: limits.text_bytes // 2]
+    tamed = {"role": fields["role"], "content": words.decode(errors="ignore").strip() or "(no words)"}
+    if "tool_calls" in fields:
+        (call,) = fields["tool_calls"]
+        function = {"name": call["function"]["name"], "arguments": "{}"}
+        tamed |= {"content": "", "tool_calls": [call | {"function": function}]}
+    if "tool_call_id" in fields:
+        tamed["tool_call_id"] = fields["tool_call_id"]
+    try:
+        _check(tamed, limits)
+    except ValidationError:
+        return {"role": "system", "content": "(item)"}
+    return tamed

@@ -1,0 +1,371 @@
+"""The memory tool of Anthropic (`memory_20250818`) on a memory: a tree of text files for each user.
+
+In: the six commands that a model gives. Out: the sentences it expects. Files lie on the shelf of the user, in the
+memory's own database: another user's tree cannot be named, whatever the path. Each command is one transaction. What is
+written passes the same screening as everything that is remembered.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+from anthropic.types.beta import (
+    BetaMemoryTool20250818CreateCommand,
+    BetaMemoryTool20250818DeleteCommand,
+    BetaMemoryTool20250818InsertCommand,
+    BetaMemoryTool20250818RenameCommand,
+    BetaMemoryTool20250818StrReplaceCommand,
+    BetaMemoryTool20250818ViewCommand,
+)
+
+from ricordo.contrib.shelf import Desk, Item, Shelf, parts, path
+from ricordo.contrib.tool_calls import owner_of
+from ricordo.errors import ValidationError
+from ricordo.limits import ID_LENGTH, check_text
+from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.safety.signals import signals
+from ricordo.safety.trust import decide
+
+SHELF = "anthropic.memory"
+ROOT = "/memories"
+WIDTH = 6  # of a line number
+LEVELS = 2  # that a listing shows
+AROUND = 2  # lines shown before and after a change
+UNITS = "BKMG"
+
+T = TypeVar("T")
+Where = tuple[str, ...]
+
+
+class Files:
+    """The tree of one user and agent. A folder is there as long as a file is below it; the root always is."""
+
+    def __init__(self, memory: Memory, user_id: str, agent_id: str, shelf: Shelf | None) -> None:
+        self._owner = owner_of(memory, user_id)
+        self._agent = agent_id
+        self._settings = memory.settings
+        self._shelf = shelf or Shelf.beside(memory)
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """A file with line numbers, or a folder with sizes."""
+        where = _where(command.path)
+
+        def read(desk: Desk) -> str:
+            body = self._body(desk, where)
+            if body is not None:
+                return _numbered(command.path, body.decode(), command.view_range)
+            below = self._below(desk, where)
+            if where and not below:
+                raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
+            return _listing(command.path, len(where), below)
+
+        return self._shelf.read(self._owner, SHELF, read)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """A new file."""
+        where = _where(command.path)
+
+        def write(desk: Desk) -> None:
+            if not where or self._exists(desk, where):
+                raise ToolError(f"File {command.path} already exists")
+            self._put(desk, where, command.path, command.file_text)
+
+        self._write(write)
+        return f"File created successfully at: {command.path}"
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """One text for another, where it stands once."""
+        where, old = _where(command.path), command.old_str
+        if not isinstance(old, str) or not isinstance(command.new_str or "", str):
+            raise ToolError("`old_str` and `new_str` have to be text")
+
+        def write(desk: Desk) -> str:
+            text = self._text(desk, where, command.path)
+            places = _places(text, old)
+            if not places:
+                raise ToolError(
+                    f"No replacement was performed, old_str `{old}` did not appear verbatim in {command.path}."
+                )
+            if len(places) > 1:
+                lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
+                raise ToolError(
+                    f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
+                    "Please ensure it is unique"
+                )
+            (at,) = places
+            new = text[:at] + (command.new_str or "") + text[at + len(old) :]
+            self._put(desk, where, command.path, new)
+            changed = text.count("\n", 0, at)
+            return "\n".join(_lines(new.split("\n"), max(0, changed - AROUND), changed + AROUND + 1))
+
+        snippet = self._write(write)
+        return (
+            "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + snippet
+        )
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Lines after a line, or before the first."""
+        where, at = _where(command.path), command.insert_line
+        if not isinstance(command.insert_text, str):
+            raise ToolError("`insert_text` is missing: give the lines to insert")
+
+        def write(desk: Desk) -> None:
+            text = self._text(desk, where, command.path)
+            lines = text.removesuffix("\n").split("\n") if text else []
+            if not isinstance(at, int) or not 0 <= at <= len(lines):
+                raise ToolError(
+                    f"Invalid `insert_line` parameter: {at}. It should be within the range [0, {len(lines)}]."
+                )
+            lines.insert(at, command.insert_text.rstrip("\n"))
+            self._put(desk, where, command.path, "\n".join(lines) + "\n")
+
+        self._write(write)
+        return f"The file {command.path} has been edited."
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """A file, or a folder with all that is in it."""
+        where = _where(command.path)
+        if not where:
+            raise ToolError(f"Cannot delete the {ROOT} directory itself")
+
+        def write(desk: Desk) -> None:
+            if not self._exists(desk, where):
+                raise ToolError(f"The path {command.path} does not exist")
+            desk.remove(self._folder(where[:-1]), where[-1])
+            desk.remove_under(self._folder(where))
+
+        self._write(write)
+        return f"Successfully deleted {command.path}"
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """A file or a folder, to another place of the tree."""
+        old, new = _where(command.old_path), _where(command.new_path)
+        if not old:
+            raise ToolError(f"Cannot rename the {ROOT} directory itself")
+
+        def write(desk: Desk) -> None:
+            if not self._exists(desk, old):
+                raise ToolError(f"The path {command.old_path} does not exist")
+            if not new or self._exists(desk, new):
+                raise ToolError(f"The destination {command.new_path} already exists")
+            if new[: len(old)] == old:
+                raise ToolError(f"The destination {command.new_path} is inside {command.old_path}")
+            self._check_parents(desk, new, command.new_path)
+            file = self._file(desk, old)
+            moved = [(old, file)] if file else self._below(desk, old)
+            for where, item in moved:
+                desk.remove(item.place, item.key)
+                after = (*new, *where[len(old) :])
+                desk.put(Item(self._folder(after[:-1]), after[-1], item.body))
+
+        self._write(write)
+        return f"Successfully renamed {command.old_path} to {command.new_path}"
+
+    def clear(self) -> str:
+        """The whole tree."""
+        self._write(lambda desk: desk.remove_under(self._folder(())))
+        return "All memory cleared"
+
+    # Inside
+
+    def _write(self, work: Callable[[Desk], T]) -> T:
+        def one_at_a_time(desk: Desk) -> T:
+            desk.take_turns()
+            return work(desk)
+
+        return self._shelf.write(self._owner, SHELF, one_at_a_time)
+
+    def _folder(self, where: Where) -> str:
+        return path(self._agent, *where)
+
+    def _file(self, desk: Desk, where: Where) -> Item | None:
+        return desk.get(self._folder(where[:-1]), where[-1]) if where else None
+
+    def _body(self, desk: Desk, where: Where) -> bytes | None:
+        return desk.body(self._folder(where[:-1]), where[-1]) if where else None
+
+    def _below(self, desk: Desk, where: Where) -> list[tuple[Where, Item]]:
+        found = desk.under(self._folder(where))
+        return sorted((((*parts(item.place)[1:], item.key), item) for item in found), key=lambda pair: pair[0])
+
+    def _exists(self, desk: Desk, where: Where) -> bool:
+        return not where or self._body(desk, where) is not None or bool(desk.under(self._folder(where), limit=1))
+
+    def _text(self, desk: Desk, where: Where, name: str) -> str:
+        body = self._body(desk, where)
+        if body is not None:
+            return body.decode()
+        if self._exists(desk, where):
+            raise ToolError(f"The path {name} is not a file.")
+        raise ToolError(f"The path {name} does not exist. Please provide a valid path.")
+
+    def _put(self, desk: Desk, where: Where, name: str, text: str) -> None:
+        self._check_parents(desk, where, name)
+        try:
+            check_text("file", text, self._settings.limits, may_be_blank=True)
+        except ValidationError as error:
+            raise ToolError(f"{name} was not written: {error}") from error
+        found = signals(text)
+        verdict = decide("assistant_said", "message", found, self._settings.safety.suspicious)
+        if verdict in ("quarantine", "drop"):
+            raise ToolError(f"{name} was not written: it reads like instructions ({', '.join(found)}), not like notes")
+        desk.put(Item(self._folder(where[:-1]), where[-1], text.encode()))
+
+    def _check_parents(self, desk: Desk, where: Where, name: str) -> None:
+        for length in range(1, len(where)):
+            if self._body(desk, where[:length]) is not None:
+                raise ToolError(f"{name} cannot be made: {ROOT}/{'/'.join(where[:length])} is a file")
+
+
+class RicordoMemoryTool(BetaAbstractMemoryTool):
+    """The tool for `client.beta.messages.run_tools(tools=[RicordoMemoryTool(memory, user_id=...)])`."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        user_id: str,
+        agent_id: str = DEFAULT_AGENT,
+        cache_control: Any = None,
+        shelf: Shelf | None = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._files = Files(memory, user_id, agent_id, shelf)
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """See `Files.view`."""
+        return self._files.view(command)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """See `Files.create`."""
+        return self._files.create(command)
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """See `Files.str_replace`."""
+        return self._files.str_replace(command)
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """See `Files.insert`."""
+        return self._files.insert(command)
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """See `Files.delete`."""
+        return self._files.delete(command)
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """See `Files.rename`."""
+        return self._files.rename(command)
+
+    def clear_all_memory(self) -> str:
+        """Remove all files of this user and agent."""
+        return self._files.clear()
+
+
+class AsyncRicordoMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The same tool for the async client; each command in a worker thread."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        user_id: str,
+        agent_id: str = DEFAULT_AGENT,
+        cache_control: Any = None,
+        shelf: Shelf | None = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._files = Files(memory, user_id, agent_id, shelf)
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """See `Files.view`."""
+        return await asyncio.to_thread(self._files.view, command)
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """See `Files.create`."""
+        return await asyncio.to_thread(self._files.create, command)
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """See `Files.str_replace`."""
+        return await asyncio.to_thread(self._files.str_replace, command)
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """See `Files.insert`."""
+        return await asyncio.to_thread(self._files.insert, command)
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """See `Files.delete`."""
+        return await asyncio.to_thread(self._files.delete, command)
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """See `Files.rename`."""
+        return await asyncio.to_thread(self._files.rename, command)
+
+    async def clear_all_memory(self) -> str:
+        """Remove all files of this user and agent."""
+        return await asyncio.to_thread(self._files.clear)
+
+
+def _where(given: str) -> Where:
+    """A path as the names on the way; refused where it does not begin at the root or would leave it."""
+    if not isinstance(given, str):  # the library hands on what the model wrote
+        raise ToolError(f"A path is missing: give one that starts with {ROOT}")
+    if given != ROOT and not given.startswith(f"{ROOT}/"):
+        raise ToolError(f"Path must start with {ROOT}, got: {given}")
+    names = tuple(name for name in given[len(ROOT) :].split("/") if name)
+    for name in names:
+        plain = unquote(unquote(name))
+        if any(each in (".", "..") for each in plain.replace("\\", "/").split("/")):
+            raise ToolError(f"Path {given} would escape {ROOT} directory")
+        if len(name) > ID_LENGTH or not name.isprintable():
+            raise ToolError(f"Path {given} has a name that cannot be kept: at most {ID_LENGTH} visible characters")
+    return names
+
+
+def _places(text: str, wanted: str) -> list[int]:
+    """Where a text stands in another, overlaps included."""
+    found: list[int] = []
+    at = text.find(wanted) if wanted else -1
+    while at >= 0:
+        found.append(at)
+        at = text.find(wanted, at + 1)
+    return found
+
+
+def _numbered(name: str, text: str, view_range: list[int] | None) -> str:
+    lines = text.split("\n")
+    first, end = 0, len(lines)
+    if view_range:
+        if len(view_range) != 2 or not all(isinstance(each, int) for each in view_range):
+            raise ToolError(f"Invalid `view_range` parameter: {view_range}. Give the first line and the last, or -1.")
+        first = max(1, view_range[0]) - 1
+        end = len(lines) if view_range[1] == -1 else view_range[1]
+    return f"Here's the content of {name} with line numbers:\n" + "\n".join(_lines(lines, first, end))
+
+
+def _lines(lines: list[str], first: int, end: int) -> list[str]:
+    return [f"{number:>{WIDTH}}\t{line}" for number, line in enumerate(lines[first:end], first + 1)]
+
+
+def _listing(name: str, depth: int, below: list[tuple[Where, Item]]) -> str:
+    """The folder, and what is in it to two levels, without what is hidden."""
+    sizes: dict[str, int] = {}
+    total = 0
+    for where, item in below:
+        names = where[depth:]
+        total += len(item.body)
+        if any(each.startswith(".") for each in names):
+            continue
+        for level in range(1, min(len(names), LEVELS) + 1):
+            shown = "/".join(names[:level]) + ("/" if level < len(names) else "")
+            sizes[shown] = sizes.get(shown, 0) + len(item.body)
+    head = f"Here're the files and directories up to {LEVELS} levels deep in {name}, excluding hidden items:"
+    rows = [f"{_size(total)}\t{name}", *(f"{_size(size)}\t{name}/{shown}" for shown, size in sizes.items())]
+    return "\n".join([head, *rows])
+
+
+def _size(count: int) -> str:
+    step = min((count.bit_length() - 1) // 10, len(UNITS) - 1) if count else 0
+    size = count / 1024**step
+    return f"{int(size)}{UNITS[step]}" if size == int(size) else f"{size:.1f}{UNITS[step]}"

@@ -1,0 +1,385 @@
+"""A LangGraph checkpointer that keeps the threads of a graph beside the memory, for one user or for many.
+
+In: checkpoints and pending writes. Out: the same, by thread. What a channel holds is kept once per version and not
+once per checkpoint; threads can be pruned, copied and deleted by run, or kept short from the start with `keep`.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+    writes_sort_key,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from ricordo.contrib.shelf import Desk, Item, Shelf, parts, path
+from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
+from ricordo.errors import ValidationError
+from ricordo.limits import check_number
+from ricordo.memory import Memory
+from ricordo.records.turns import Owner
+
+T = TypeVar("T")
+
+CHECKPOINTS = "langgraph.checkpoints"  # place: thread, namespace; key: checkpoint id; tag: run id
+CHANNELS = "langgraph.channels"  # place: thread, namespace, channel; key: version
+WRITES = "langgraph.writes"  # place: thread, namespace, checkpoint id; key: task id and index
+PAGE = 100
+COUNTERS = "counters_since_delta_snapshot"  # names the channels that are held by their writes alone
+
+
+class RicordoSaver(BaseCheckpointSaver[str]):
+    """Checkpoints in the database of a memory.
+
+    `user_id` is an id, or a function that reads it from the config of a call, for one graph that serves many:
+    `lambda config: config["configurable"]["user_id"]`. Calls that come without a config (deleting, copying, pruning)
+    then go through `saver.of(user_id)`. `keep` is how many checkpoints of a thread stay; None keeps all of them.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        user_id: Whose[RunnableConfig],
+        shelf: Shelf | None = None,
+        keep: int | None = None,
+        serde: SerializerProtocol | None = None,
+    ) -> None:
+        super().__init__(serde=serde)
+        check_whose(user_id)
+        self._memory = memory
+        self._whose = user_id
+        self._keep = None if keep is None else check_number("keep", keep)
+        self._shelf = shelf or Shelf.beside(memory)
+
+    def of(self, user_id: str) -> "RicordoSaver":
+        """The same saver for one user alone."""
+        return RicordoSaver(self._memory, user_id=user_id, shelf=self._shelf, keep=self._keep, serde=self.serde)
+
+    # Reading
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that the config names, or the newest of its thread."""
+        place, wanted = _place(config), get_checkpoint_id(config)
+
+        def look(desk: Desk) -> CheckpointTuple | None:
+            if wanted:
+                found = desk.get(place, wanted)
+            else:
+                found = next(iter(desk.under(place, newest_first=True, limit=1)), None)
+            return self._tuple(desk, found) if found else None
+
+        return self._shelf.read(self._owner(config), CHECKPOINTS, look)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints of a thread, newest first; of all threads of the user without a config."""
+        owner, prefix = self._owner(config), _prefix(config)
+        named = get_checkpoint_id(config) if config else None
+        below = get_checkpoint_id(before) if before else None
+        left = limit
+        while left is None or left > 0:
+            size = PAGE if left is None or filter else min(left, PAGE)
+            look = partial(self._page, prefix=prefix, named=named, before=below, told=filter or {}, size=size)
+            found, below = self._shelf.read(owner, CHECKPOINTS, look)
+            yield from found if left is None else found[:left]
+            left = None if left is None else left - len(found)
+            if below is None:
+                return
+
+    def _page(
+        self, desk: Desk, *, prefix: str, named: str | None, before: str | None, told: dict[str, Any], size: int
+    ) -> tuple[Sequence[CheckpointTuple], str | None]:
+        """The checkpoints of one page whose metadata is as told, and where the next one begins; None after the last."""
+        items = desk.under(prefix, key=named, before=before, newest_first=True, limit=size)
+        full = len(items) == size
+        if full:  # one id may stand in several namespaces: a page does not end between them
+            known = {item.place for item in items if item.key == items[-1].key}
+            items += [each for each in desk.under(prefix, key=items[-1].key) if each.place not in known]
+        tuples = [self._tuple(desk, item) for item in items if not told or self._told(item, told)]
+        return tuples, items[-1].key if full else None
+
+    def _told(self, item: Item, wanted: dict[str, Any]) -> bool:
+        metadata = self._loads(item.body)["metadata"]
+        return all(metadata.get(key) == value for key, value in wanted.items())
+
+    def _tuple(self, desk: Desk, item: Item) -> CheckpointTuple:
+        body, (thread, namespace) = self._loads(item.body), parts(item.place)
+        checkpoint: Checkpoint = body["checkpoint"]
+        versions = checkpoint["channel_versions"]
+        wanted = [(path(thread, namespace, channel), str(version)) for channel, version in versions.items()]
+        channels = {parts(each.place)[2]: each.body for each in desk.on(CHANNELS).get_all(wanted)}
+        values = {channel: self._loads(channels[channel]) for channel in versions if channels.get(channel)}
+        writes = [self._loads(each.body) for each in desk.on(WRITES).under(path(thread, namespace, item.key))]
+        writes.sort(key=lambda write: writes_sort_key(write[0], write[1], write[2]))
+        parent = body["parent"]
+        return CheckpointTuple(
+            config=self._config(thread, namespace, item.key, body.get("user")),
+            checkpoint={**checkpoint, "channel_values": values},
+            metadata=body["metadata"],
+            parent_config=self._config(thread, namespace, parent, body.get("user")) if parent else None,
+            pending_writes=[(task, channel, value) for _, task, _, channel, value in writes],
+        )
+
+    # Writing
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint and the channels that changed, in one transaction."""
+        owner, place = self._owner(config), _place(config)
+        thread, namespace = parts(place)
+        bare = dict(checkpoint)
+        values: dict[str, Any] = bare.pop("channel_values", {})  # type: ignore[assignment]
+        told = get_checkpoint_metadata(config, metadata)
+        user = owner.user_id if callable(self._whose) else None
+        body = {"checkpoint": bare, "metadata": told, "parent": get_checkpoint_id(config), "user": user}
+        item = Item(place, checkpoint["id"], self._dumps(body), str(told.get("run_id") or ""))
+        channels = [
+            Item(
+                path(thread, namespace, channel),
+                str(version),
+                self._dumps(values[channel]) if channel in values else b"",
+            )
+            for channel, version in new_versions.items()
+        ]
+
+        def keep(desk: Desk) -> None:
+            for channel in channels:
+                desk.on(CHANNELS).put(channel)
+            desk.put(item)
+            if self._keep is not None:
+                self._shorten(desk, place, self._keep)
+
+        self._shelf.write(owner, CHECKPOINTS, keep)
+        return self._config(thread, namespace, checkpoint["id"], user)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep what a task wrote before its checkpoint; writing it again changes nothing."""
+        thread, namespace = parts(_place(config))
+        place = path(thread, namespace, config["configurable"]["checkpoint_id"])
+        rows = []
+        for position, (channel, value) in enumerate(writes):
+            index = WRITES_IDX_MAP.get(channel, position)
+            body = self._dumps((task_path, task_id, index, channel, value))
+            rows.append((Item(place, path(task_id, str(index)), body), index < 0))
+
+        def keep(desk: Desk) -> None:
+            for item, over in rows:
+                desk.put(item, over=over)
+
+        self._shelf.write(self._owner(config), WRITES, keep)
+
+    # Forgetting, copying
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Remove everything of a thread."""
+        self._write(partial(_delete, thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Remove the checkpoints that these runs made, with their writes."""
+
+        def delete(desk: Desk) -> None:
+            gone = [item for run in run_ids for item in desk.under(tag=str(run))]
+            self._drop(desk, gone)
+
+        self._write(delete)
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread, history and pending writes included, over whatever the target holds."""
+
+        def copy(desk: Desk) -> None:
+            _delete(target_thread_id, desk)
+            for shelf in (CHECKPOINTS, CHANNELS, WRITES):
+                there = desk.on(shelf)
+                for item in there.under(path(source_thread_id)):
+                    place = path(target_thread_id, *parts(item.place)[1:])
+                    there.put(Item(place, item.key, item.body, item.tag))
+
+        if source_thread_id != target_thread_id:
+            self._write(copy)
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep the newest checkpoint of each namespace and what it is rebuilt from, or (`delete`) nothing."""
+        if strategy not in ("keep_latest", "delete"):
+            raise ValidationError("strategy", f"expected keep_latest or delete, got {strategy!r}")
+
+        def prune(desk: Desk) -> None:
+            for thread in thread_ids:
+                if strategy == "delete":
+                    _delete(thread, desk)
+                else:
+                    for place in desk.places(path(thread)):
+                        self._shorten(desk, place, 1)
+
+        self._write(prune)
+
+    def _shorten(self, desk: Desk, place: str, most: int) -> None:
+        """Leave the newest checkpoints of a place, and those that their delta channels are rebuilt from."""
+        items = desk.under(place, newest_first=True)
+        if len(items) <= most:
+            return
+        by_id = {item.key: item for item in items}
+        needed = {item.key for item in items[:most]}
+        for item in items[:most]:
+            needed |= self._ancestry(desk, item, by_id)
+        self._drop(desk, [item for item in items if item.key not in needed])
+        writes = desk.on(WRITES)
+        for late in writes.under(place):  # a task may write after its checkpoint has gone
+            checkpoint = parts(late.place)[2]
+            if checkpoint not in needed and checkpoint < items[0].key:
+                writes.remove(late.place, late.key)
+
+    def _ancestry(self, desk: Desk, item: Item, by_id: dict[str, Item]) -> set[str]:
+        """The ancestors that the delta channels of a checkpoint are rebuilt from, back to where each has a value."""
+        body = self._loads(item.body)
+        waiting = set(body["metadata"].get(COUNTERS) or ()) - self._held(desk, item)
+        needed: set[str] = set()
+        while waiting and (parent := by_id.get(body["parent"] or "")) is not None:
+            needed.add(parent.key)
+            waiting -= self._held(desk, parent)
+            body = self._loads(parent.body)
+        return needed
+
+    def _held(self, desk: Desk, item: Item) -> set[str]:
+        """The channels that have a value in a checkpoint."""
+        versions = self._loads(item.body)["checkpoint"]["channel_versions"]
+        wanted = [(path(*parts(item.place), channel), str(version)) for channel, version in versions.items()]
+        return {parts(each.place)[2] for each in desk.on(CHANNELS).get_all(wanted) if each.body}
+
+    def _drop(self, desk: Desk, gone: Sequence[Item]) -> None:
+        """Remove checkpoints with their writes, and the versions of channels that none of the others names."""
+        for item in gone:
+            desk.remove(item.place, item.key)
+            desk.on(WRITES).remove_under(path(*parts(item.place), item.key))
+        for place in {item.place for item in gone}:
+            named = {
+                (path(*parts(place), channel), str(version))
+                for item in desk.under(place)
+                for channel, version in self._loads(item.body)["checkpoint"]["channel_versions"].items()
+            }
+            channels = desk.on(CHANNELS)
+            for held in channels.under(place):
+                if (held.place, held.key) not in named:
+                    channels.remove(held.place, held.key)
+
+    # The same for an event loop, each call in a worker thread
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See `get_tuple`."""
+        return await asyncio.to_thread(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """See `list`."""
+        found = self.list(config, filter=filter, before=before, limit=limit)
+        while (each := await asyncio.to_thread(next, found, None)) is not None:
+            yield each
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See `put`."""
+        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """See `put_writes`."""
+        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """See `delete_thread`."""
+        await asyncio.to_thread(self.delete_thread, thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """See `delete_for_runs`."""
+        await asyncio.to_thread(self.delete_for_runs, run_ids)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """See `copy_thread`."""
+        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """See `prune`."""
+        await asyncio.to_thread(partial(self.prune, thread_ids, strategy=strategy))
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """A version that sorts after the current one and that no other writer makes."""
+        reached = current if isinstance(current, int) else int(str(current or 0).partition(".")[0])
+        return f"{reached + 1:032}.{random.random():016}"
+
+    # Whose, where, and how it is spelt
+
+    def _owner(self, config: RunnableConfig | None) -> Owner:
+        return owner_of(self._memory, user_of(self._whose, config or {}))
+
+    def _write(self, work: Callable[[Desk], T]) -> T:
+        """A transaction of the one user that this saver is for."""
+        if callable(self._whose):
+            raise ValidationError("user_id", "this call names no user; make it on saver.of(user_id)")
+        return self._shelf.write(owner_of(self._memory, self._whose), CHECKPOINTS, work)
+
+    def _config(self, thread: str, namespace: str, checkpoint: str, user: str | None) -> RunnableConfig:
+        place = {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
+        return {"configurable": place | ({"user_id": user} if user else {})}
+
+    def _dumps(self, value: Any) -> bytes:
+        kind, data = self.serde.dumps_typed(value)
+        return kind.encode() + b"\x00" + data
+
+    def _loads(self, body: bytes) -> Any:
+        kind, _, data = body.partition(b"\x00")
+        return self.serde.loads_typed((kind.decode(), data))
+
+
+def _place(config: RunnableConfig) -> str:
+    where = config["configurable"]
+    return path(str(where["thread_id"]), where.get("checkpoint_ns", ""))
+
+
+def _prefix(config: RunnableConfig | None) -> str:
+    if config is None or "thread_id" not in config.get("configurable", {}):
+        return ""
+    where = config["configurable"]
+    namespace: Iterable[str] = () if where.get("checkpoint_ns") is None else (where["checkpoint_ns"],)
+    return path(str(where["thread_id"]), *namespace)
+
+
+def _delete(thread_id: str, desk: Desk) -> None:
+    for shelf in (CHECKPOINTS, CHANNELS, WRITES):
+        desk.on(shelf).remove_under(path(thread_id))

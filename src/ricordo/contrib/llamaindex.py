@@ -1,0 +1,342 @@
+"""LlamaIndex on Ricordo: a chat store for its `Memory` and `ChatMemoryBuffer`, a memory block, and a memory of our own.
+
+In: LlamaIndex's messages. Out: the same messages, blocks, tool calls and extra fields included, kept as turns of a
+session whose id is LlamaIndex's key. Every object is made for one user; nothing of it is kept in the object itself.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.memory.memory import BaseMemoryBlock
+from llama_index.core.memory.types import BaseMemory
+from llama_index.core.storage.chat_store.base import BaseChatStore
+from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
+
+from ricordo.contrib.history import History, Words, sessions_of
+from ricordo.contrib.llamaindex_messages import from_context, from_message, from_messages, to_words
+from ricordo.contrib.tool_calls import paired
+from ricordo.errors import BudgetError
+from ricordo.languages.locales import memory_words
+from ricordo.limits import check_id
+from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.records.turns import Message, Turn
+from ricordo.safety.fence import close_fence, defuse, marker, open_fence
+from ricordo.session import Session
+
+log = logging.getLogger("ricordo")
+
+OPEN = 256  # sessions that are at hand, without their messages
+
+
+class RicordoChatStore(AsyncDBChatStore):
+    """For `Memory.from_defaults(chat_store=...)`. A key is a session of the user."""
+
+    user_id: str
+    agent_id: str = DEFAULT_AGENT
+    _memory: Memory = PrivateAttr()
+    _histories: Callable[[str], History] = PrivateAttr()
+
+    def __init__(self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
+        whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
+        super().__init__(**whose)
+        self._memory = memory
+        self._histories = lru_cache(OPEN)(lambda key: History(memory, key, user_id=user_id, agent_id=agent_id))
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name of this class."""
+        return "RicordoChatStore"
+
+    def history(self, key: str) -> History:
+        """The messages of a key."""
+        return self._histories(key)
+
+    async def get_messages(
+        self,
+        key: str,
+        status: MessageStatus | None = MessageStatus.ACTIVE,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> list[ChatMessage]:
+        """Messages of a key, oldest first; None as status is both."""
+        start = offset or 0
+        bounds = slice(start, None if limit is None else start + limit)
+        return await asyncio.to_thread(self._messages, key, status, bounds)
+
+    async def count_messages(self, key: str, status: MessageStatus | None = MessageStatus.ACTIVE) -> int:
+        """How many messages a key has."""
+        return len(await asyncio.to_thread(self._read, key, status))
+
+    async def add_message(self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE) -> None:
+        """Add one message."""
+        await self.add_messages(key, [message], status)
+
+    async def add_messages(
+        self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        """Add messages; none of them where one cannot be kept. An empty list changes nothing."""
+        words = [to_words(message) for message in messages]
+        await asyncio.to_thread(self._append, key, words, status)
+
+    async def set_messages(
+        self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        """Put these messages in place of all others, in one moment."""
+        words = [to_words(message) for message in messages]
+        await asyncio.to_thread(self._set, key, words, status)
+
+    async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
+        """Remove the active message at a position; what it was."""
+        gone = await asyncio.to_thread(self.history(key).remove, idx)
+        return from_message(gone.message) if gone else None
+
+    async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
+        """Remove all messages of a status, or all."""
+        history = self.history(key)
+        if status is None:
+            await asyncio.to_thread(history.clear)
+        elif status is MessageStatus.ARCHIVED:
+            await asyncio.to_thread(history.clear_aside)
+        else:
+            await asyncio.to_thread(history.replace, [])
+
+    async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
+        """Remove the oldest active messages; those that went."""
+        gone = await asyncio.to_thread(self.history(key).remove_oldest, n)
+        return [from_message(each.message) for each in gone]
+
+    async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
+        """Take the oldest active messages out of the queue and keep them; those that were taken."""
+        taken = await asyncio.to_thread(self.history(key).set_aside, n)
+        return [from_message(each.message) for each in taken]
+
+    async def get_keys(self) -> list[str]:
+        """The user's sessions, most recent first."""
+        found = await asyncio.to_thread(sessions_of, self._memory, self.user_id, self.agent_id)
+        return [session.id for session in found]
+
+    def _messages(self, key: str, status: MessageStatus | None, bounds: slice) -> list[ChatMessage]:
+        return from_messages(self._read(key, status)[bounds])
+
+    def _read(self, key: str, status: MessageStatus | None) -> list[Message]:
+        history = self.history(key)
+        if status is MessageStatus.ARCHIVED:
+            return [each.message for each in history.split()[0]]
+        return history.messages(aside=status is None)
+
+    def _append(self, key: str, words: Sequence[Words], status: MessageStatus) -> None:
+        history = self.history(key)
+        if status is MessageStatus.ACTIVE:
+            history.append(words)
+        elif words:
+            history.insert(words)
+            history.set_aside(len(words))
+
+    def _set(self, key: str, words: Sequence[Words], status: MessageStatus) -> None:
+        history = self.history(key)
+        history.replace(words, with_aside=True)
+        if status is MessageStatus.ARCHIVED:
+            history.set_aside(len(words))
+
+
+class RicordoLegacyChatStore(BaseChatStore):
+    """For `ChatMemoryBuffer` and whatever else takes LlamaIndex's older, synchronous chat stores."""
+
+    user_id: str
+    agent_id: str = DEFAULT_AGENT
+    _memory: Memory = PrivateAttr()
+    _histories: Callable[[str], History] = PrivateAttr()
+
+    def __init__(self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
+        whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
+        super().__init__(**whose)
+        self._memory = memory
+        self._histories = lru_cache(OPEN)(lambda key: History(memory, key, user_id=user_id, agent_id=agent_id))
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name of this class."""
+        return "RicordoLegacyChatStore"
+
+    def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
+        """Put these messages in place of all others, in one moment."""
+        self._history(key).replace([to_words(message) for message in messages], with_aside=True)
+
+    def get_messages(self, key: str) -> list[ChatMessage]:
+        """All messages of a key, oldest first."""
+        return list(map(from_message, self._history(key).messages(aside=True)))
+
+    def add_message(self, key: str, message: ChatMessage) -> None:
+        """Add one message."""
+        self._history(key).append([to_words(message)])
+
+    def delete_messages(self, key: str) -> list[ChatMessage] | None:
+        """Remove all messages of a key; what they were, or None."""
+        gone = self.get_messages(key)
+        self._history(key).clear()
+        return gone or None
+
+    def delete_message(self, key: str, idx: int) -> ChatMessage | None:
+        """Remove the message at a position; what it was."""
+        gone = self._history(key).remove(idx)
+        return from_message(gone.message) if gone else None
+
+    def delete_last_message(self, key: str) -> ChatMessage | None:
+        """Remove the newest message; what it was."""
+        return self.delete_message(key, -1)
+
+    def get_keys(self) -> list[str]:
+        """The user's sessions, most recent first."""
+        return [session.id for session in sessions_of(self._memory, self.user_id, self.agent_id)]
+
+    def _history(self, key: str) -> History:
+        return self._histories(key)
+
+
+class RicordoMemoryBlock(BaseMemoryBlock[str]):
+    """What is known of the user: facts and summary across sessions, this session's summary and topics.
+
+    It follows the session that is asked for and remembers none of its own. Give `writes=True` where the messages are
+    kept by another store: those that leave its queue are then kept here, and learned from.
+    """
+
+    user_id: str
+    agent_id: str = DEFAULT_AGENT
+    writes: bool = False
+    _memory: Memory = PrivateAttr()
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        user_id: str,
+        agent_id: str = DEFAULT_AGENT,
+        name: str = "ricordo",
+        priority: int = 0,
+        writes: bool = False,
+    ) -> None:
+        whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
+        super().__init__(name=name, description="What is known of the user", priority=priority, **whose)
+        self.writes = writes
+        self._memory = memory
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        session_id = block_kwargs.get("session_id")
+        return await asyncio.to_thread(self._text, session_id if isinstance(session_id, str) else None)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        if self.writes:
+            for message in messages:
+                key = str(message.additional_kwargs.get("session_id") or self.name)
+                history = History(self._memory, key, user_id=self.user_id, agent_id=self.agent_id)
+                await asyncio.to_thread(history.append, [to_words(message)])
+
+    def _text(self, session_id: str | None) -> str:
+        known = self._memory.enhance_prompt("", user_id=self.user_id, agent_id=self.agent_id, safety_rules="").strip()
+        if session_id is None:
+            return known
+        session = self._memory.session(session_id, user_id=self.user_id, agent_id=self.agent_id)
+        return "\n\n".join(part for part in (known, self._of(session)) if part)
+
+    def _of(self, session: Session) -> str:
+        """The session's own summary and topics, as data between fences."""
+        away = {flag.subject_id for flag in self._memory.flags(self.user_id, state="quarantined")}
+        locale = self._memory.settings.locale
+        lines = [defuse(each.text) for each in session.summaries(1) if each.id not in away]
+        titles = [defuse(topic.title) for topic in session.topics()]
+        lines += [memory_words(locale).topics, ", ".join(titles)] if titles else []
+        if not lines:
+            return ""
+        word = marker(lines)
+        return "\n".join((open_fence(word, locale.code), *lines, close_fence(word, locale.code)))
+
+
+class RicordoMemory(BaseMemory):
+    """A memory whose `get` is the whole context: what is known, the recent turns, and what was recalled.
+
+    It fits `token_limit` whatever is asked of it (the settings' budget where none is given), never splits a turn, and
+    takes as long for a long session as for a short one.
+    """
+
+    user_id: str
+    session_id: str
+    agent_id: str = DEFAULT_AGENT
+    token_limit: int | None = None
+    _memory: Memory = PrivateAttr()
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        user_id: str,
+        session_id: str | None = None,
+        agent_id: str = DEFAULT_AGENT,
+        token_limit: int | None = None,
+    ) -> None:
+        session = memory.session(session_id, user_id=user_id, agent_id=agent_id)
+        fields = {"user_id": user_id, "session_id": session.id, "agent_id": agent_id, "token_limit": token_limit}
+        super().__init__(**fields)
+        self._memory = memory
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name of this class."""
+        return "RicordoMemory"
+
+    @classmethod
+    def from_defaults(cls, **kwargs: Any) -> "RicordoMemory":
+        """The same as the class itself: `memory` and `user_id` have no default."""
+        return cls(kwargs.pop("memory"), **kwargs)
+
+    def get(self, input: str | None = None, initial_token_count: int = 0, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002
+        """The messages for the next answer. A question that is not put yet is not among them."""
+        session = self._session()
+        newest = session.history(limit=1)
+        asked = newest[-1] if newest and newest[-1].is_open else None
+        question = asked.query if asked else (input or "")
+        if not question.strip():
+            return [from_message(message) for message in session.window().messages]
+        budget = max((self.token_limit or self._memory.settings.budget.model_limit) - initial_token_count, 0)
+        after = [from_message(step) for step in asked.steps] if asked else []
+        try:
+            context = session.context(question, budget=max(budget - _tokens(asked), 0))
+        except BudgetError as error:  # not even the safety rules fit: the question goes alone, and the log says so
+            log.warning("context does not fit: %s", error, extra={"operation": "context", "user_id": self.user_id})
+            return [ChatMessage(content=question), *after] if asked else []
+        composed = [from_context(each) for each in paired(context.messages)]
+        return [*composed, *after] if asked else composed[:-1]
+
+    def get_all(self) -> list[ChatMessage]:
+        """Every message of the session, oldest first."""
+        return list(map(from_message, self._history().messages(aside=True)))
+
+    def put(self, message: ChatMessage) -> None:
+        """Keep one message."""
+        self._history().append([to_words(message)])
+
+    def put_messages(self, messages: list[ChatMessage]) -> None:
+        """Keep messages, all of them or none."""
+        self._history().append([to_words(message) for message in messages])
+
+    def set(self, messages: list[ChatMessage]) -> None:
+        """Put these messages in place of all others, in one moment."""
+        self._history().replace([to_words(message) for message in messages], with_aside=True)
+
+    def reset(self) -> None:
+        """Remove all messages of the session."""
+        self._history().clear()
+
+    def _session(self) -> Session:
+        return self._memory.session(self.session_id, user_id=self.user_id, agent_id=self.agent_id)
+
+    def _history(self) -> History:
+        return History(self._memory, self.session_id, user_id=self.user_id, agent_id=self.agent_id)
+
+
+def _tokens(asked: Turn | None) -> int:
+    return sum(step.tokens for step in asked.steps) if asked else 0

@@ -1,0 +1,132 @@
+"""A chat for Streamlit: the conversation on the page, the sessions of one user in the sidebar.
+
+In: a memory, a user, and a function that answers a context. Out: a page that survives reruns and reloads, because
+nothing lives in it: the session is named in the address, every question is kept before it is answered, and a question
+that was left without an answer is answered when the page is opened again.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from ricordo.errors import ConflictError, ValidationError
+from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.prompt.context import Context
+from ricordo.records.turns import SessionInfo, Turn
+from ricordo.safety.crisis import reply
+from ricordo.session import Session
+
+Answer = Callable[[Context], str | Iterable[str]]
+PARAMETER = "session"
+FAILED = "ricordo_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What stands on the page."""
+
+    sessions: str = "Conversations"
+    new: str = "New conversation"
+    untitled: str = "Untitled"
+    download: str = "Download as Markdown"
+    delete: str = "Delete conversation"
+    ask: str = "Ask something…"
+    failed: str = "The answer did not come. Your question is kept."
+    again: str = "Try again"
+
+
+def chat(
+    memory: Memory, *, user_id: str, answer: Answer, agent_id: str = DEFAULT_AGENT, labels: Labels | None = None
+) -> Session:
+    """The whole page: sidebar, conversation, input. `answer` gives the words, whole or piece by piece."""
+    words = labels or Labels()
+    session = current_session(memory, user_id=user_id, agent_id=agent_id)
+    sidebar(memory, session, words)
+    waiting = show(session)
+    held = waiting is not None and st.session_state.get(FAILED) == waiting.id
+    asked = st.chat_input(words.ask, disabled=waiting is not None and not held)
+    if asked and asked.strip():
+        try:
+            session.ask(asked)
+        except ValidationError as error:  # too long, or characters that no store takes: said to the one who asked
+            st.error(str(error))
+            return session
+        st.rerun()
+    if waiting is not None:
+        _answer(session, waiting, answer, words, held=held)
+    return session
+
+
+def current_session(memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
+    """The session that the address names, if it is this user's, or a new one, which it names from now on."""
+    named = st.query_params.get(PARAMETER)
+    mine = (user_id, named)
+    if st.session_state.get(PARAMETER) == mine and named:  # made in this tab, perhaps with nothing said in it yet
+        return memory.session(named, user_id=user_id, agent_id=agent_id)
+    session = memory.resume(named, user_id=user_id, agent_id=agent_id)
+    _open(session.id, user_id)
+    return session
+
+
+def sidebar(memory: Memory, session: Session, labels: Labels) -> None:
+    """Recent sessions to choose from, a new one, the current one as Markdown or gone."""
+    known = memory.sessions(user_id=session.user_id, agent_id=session.agent_id)
+    with st.sidebar:
+        st.subheader(labels.sessions)
+        if st.button(labels.new, width="stretch", key="ricordo_new"):
+            _open(memory.session(user_id=session.user_id, agent_id=session.agent_id).id, session.user_id)
+            st.rerun()
+        for each in known:
+            kind: Literal["primary", "secondary"] = "primary" if each.id == session.id else "secondary"
+            if st.button(_title(each, labels), key=f"ricordo_open_{each.id}", type=kind, width="stretch"):
+                _open(each.id, session.user_id)
+                st.rerun()
+        if any(each.id == session.id for each in known):
+            text = session.export("markdown")
+            st.download_button(labels.download, text, f"{session.id}.md", "text/markdown", key="ricordo_download")
+            if st.button(labels.delete, key="ricordo_delete"):
+                memory.delete_session(session.id, user_id=session.user_id)
+                _open(memory.session(user_id=session.user_id).id, session.user_id)
+                st.rerun()
+
+
+def show(session: Session, limit: int | None = None) -> Turn | None:
+    """Draw the conversation, both sides of it; the turn that waits for its answer, if the last one does."""
+    turns = session.history(limit)
+    for turn in turns:
+        if turn.question:
+            st.chat_message("user").markdown(turn.query)
+        if turn.answer:
+            st.chat_message("assistant").markdown(turn.answer.content)
+    return turns[-1] if turns and turns[-1].is_open else None
+
+
+def _answer(session: Session, turn: Turn, answer: Answer, labels: Labels, *, held: bool) -> None:
+    if held:
+        st.error(labels.failed)
+        if st.button(labels.again, key="ricordo_again"):
+            del st.session_state[FAILED]
+            st.rerun()
+        return
+    context = session.context(turn.query)
+    with st.chat_message("assistant"):
+        try:
+            said = reply(context.crisis) if context.crisis else answer(context)
+            text = said if isinstance(said, str) else "".join(map(str, st.write_stream(said)))
+            session.answer(turn, text, receipt=context.receipt)
+        except ConflictError:
+            pass  # another tab has answered it
+        except Exception:
+            st.session_state[FAILED] = turn.id
+    st.rerun()
+
+
+def _open(session_id: str, user_id: str) -> None:
+    st.query_params[PARAMETER] = session_id
+    st.session_state[PARAMETER] = (user_id, session_id)
+
+
+def _title(info: SessionInfo, labels: Labels) -> str:
+    return f"{info.title or labels.untitled} ({info.turn_count})"

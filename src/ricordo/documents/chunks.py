@@ -1,0 +1,276 @@
+"""A document's text goes in, pieces of about 120 to 220 words come out, each with its heading and its place.
+
+Sections are walls: a piece never crosses a heading, so an edit inside one section leaves the pieces of all others as
+they were. Inside a long section the cut falls where the words themselves say (the end of a paragraph, or of a
+sentence, chosen by a hash of what ends there): after an edit the old cuts are found again a piece or two later.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal
+
+from ricordo.documents.blocks import Block, blocks, lines_of, path_after, points
+from ricordo.errors import ValidationError
+from ricordo.languages.sentences import Span, sentences, trimmed
+from ricordo.records.turns import Chunk
+
+# A piece of a document: what is cited. Its id is made from its words, so that it stays when others change.
+
+Kind = Literal["text", "markdown", "pdf"]
+KINDS: tuple[Kind, ...] = ("text", "markdown", "pdf")
+
+PATH = " › "  # between the headings of a path
+_DIGEST = 4  # bytes; two texts of one document that share it are told apart by a number
+_SUFFIXES: dict[str, Kind] = {
+    ".txt": "text",
+    ".text": "text",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".pdf": "pdf",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A passage: `document[start:end]` is its text, `heading` the way to it, `page` (from 1) is of a PDF only."""
+
+    id: str
+    position: int
+    text: str
+    heading: str
+    start: int
+    end: int
+    page: int | None = None
+
+
+def piece_ids(document_id: str, texts: Iterable[str]) -> tuple[str, ...]:
+    """One id for each text, in order: equal texts are numbered, everything else depends on the text alone."""
+    seen: dict[str, int] = {}
+    ids = []
+    for text in texts:
+        # Blanks are not words: a paragraph that is wrapped anew is the same passage.
+        words = " ".join(text.split()).encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(words, digest_size=_DIGEST).hexdigest()
+        seen[digest] = seen.get(digest, 0) + 1
+        ids.append(f"{document_id}#{digest}" + (f"-{seen[digest]}" if seen[digest] > 1 else ""))
+    return tuple(ids)
+
+
+def as_chunk(piece: Piece) -> Chunk:
+    """The piece as it is offered to a prompt: under as much of the way to it as its own words do not say."""
+    names = piece.heading.split(PATH) if piece.heading else []
+    first_line = piece.text.partition("\n")[0].strip("#* \t\r")
+    above = names[: names.index(first_line)] if first_line in names else names
+    return Chunk(piece.id, f"# {PATH.join(above)}\n\n{piece.text}" if above else piece.text)
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of a document by the name of its file; ValidationError for one that cannot be read."""
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in _SUFFIXES:
+        known = ", ".join(sorted(_SUFFIXES))
+        raise ValidationError(
+            "document", f"{name!r} is of an unknown kind; add one of {known}, or say which kind it is"
+        )
+    return _SUFFIXES[suffix]
+
+
+PAGE_BREAK = "\f"
+_LETTERS_A_WORD = 12  # text without spaces is measured by its letters, as words of this length
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How long pieces are, in words, and how large a document may be."""
+
+    least: int = 120
+    most: int = 220
+    crumb: int = 40  # so few words are not left alone: they go with what stands beside them
+    characters: int = 5_000_000
+    pages: int = 2_000
+    seconds: float = 120  # of the processor, to read a PDF: a few kilobytes can hold pages that take hours
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.crumb <= self.least <= self.most:
+            raise ValidationError("bounds", "needs 1 <= crumb <= least <= most")
+        if self.seconds < 0:
+            raise ValidationError("bounds", "the seconds to read a document cannot be fewer than none")
+        if self.characters < 1 or self.pages < 1:
+            raise ValidationError("bounds", "a document must be allowed at least one character and one page")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What is never cut: a sentence, a short list, code. After one that `binds` there is no cut either."""
+
+    start: int
+    end: int
+    words: int
+    closes: bool = False
+    binds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    heading: str
+    blocks: tuple[Block, ...]
+
+
+def chunk(
+    text: str, kind: Kind, document_id: str, title: str = "", *, bounds: Bounds | None = None
+) -> tuple[Piece, ...]:
+    """The pieces of a document in order. Every character but blanks is in exactly one of them; no text, no pieces.
+
+    `title` heads the path of every piece. In the text of a PDF pages are parted by form feeds (`read_pdf` does that).
+    """
+    bounds = bounds or Bounds()
+    if kind not in KINDS:
+        raise ValidationError("kind", f"{kind!r} is unknown; use one of {', '.join(KINDS)}")
+    if len(text) > bounds.characters:
+        raise ValidationError(
+            "document",
+            f"{title or document_id} has {len(text):,} characters; {bounds.characters:,} are allowed: add it in parts",
+        )
+    spans: list[tuple[Span, str]] = []
+    for section in _sections(blocks(text, markdown=kind == "markdown"), title):
+        units = _bound(text, section.blocks, bounds)
+        spans.extend((span, section.heading) for span in _packed(text, units, bounds))
+    ids = piece_ids(document_id, (text[start:end] for (start, end), _ in spans))
+    paged = kind == "pdf"
+    pages = _Pages(text)
+    return tuple(
+        Piece(name, position, text[start:end], heading, start, end, pages.at(start) if paged else None)
+        for position, (name, ((start, end), heading)) in enumerate(zip(ids, spans, strict=True))
+    )
+
+
+class _Pages:
+    """Counts form feeds once from the beginning to the end, however many pieces ask."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._seen, self._page = 0, 1
+
+    def at(self, place: int) -> int:
+        self._page += self._text.count(PAGE_BREAK, self._seen, place)
+        self._seen = place
+        return self._page
+
+
+def _sections(found: Sequence[Block], title: str) -> Iterator[_Section]:
+    """Blocks under the same heading; a heading with nothing under it goes with the next one."""
+    path: tuple[tuple[int, str], ...] = ()
+    held: list[Block] = []
+    for block in found:
+        if block.kind == "heading":
+            if held and held[-1].kind != "heading":
+                yield _Section(_heading(title, path), tuple(held))
+                held = []
+            path = path_after(path, block)
+        held.append(block)
+    if held:
+        yield _Section(_heading(title, path), tuple(held))
+
+
+def _heading(title: str, path: Sequence[tuple[int, str]]) -> str:
+    names = [name for _, name in path]
+    if title and names[:1] != [title]:
+        names.insert(0, title)
+    return PATH.join(names)
+
+
+def _bound(text: str, found: Sequence[Block], bounds: Bounds) -> list[_Unit]:
+    """The units of a section. A heading, and a line that announces a list, are bound to what they announce."""
+    units: list[_Unit] = []
+    for at, block in enumerate(found):
+        own = [_Unit(*span, _words(text, *span)) for span in _whole(text, block, bounds)]
+        last = own.pop()
+        followed = found[at + 1].kind if at + 1 < len(found) else None
+        announces = followed in ("list", "table", "code") and text[last.end - 1] == ":"
+        binds = (block.kind == "heading" and followed is not None) or announces
+        units += [*own, _Unit(last.start, last.end, last.words, closes=True, binds=binds)]
+    return units
+
+
+def _whole(text: str, block: Block, bounds: Bounds) -> list[Span]:
+    """The parts of a block that are kept whole: all of it where it fits, else its points, lines or sentences."""
+    spans: Sequence[Span] = [(block.start, block.end)]
+    if block.kind == "paragraph" or block.kind == "heading":
+        spans = sentences(text, block.start, block.end)
+    elif _words(text, block.start, block.end) > bounds.most:
+        spans = points(text, block) if block.kind == "list" else list(lines_of(text, block.start, block.end))
+        if block.kind == "list":
+            spans = [part for span in spans for part in _fitting(text, span, bounds)]
+    return [part for span in spans for part in _broken(text, span, bounds.most)]
+
+
+def _fitting(text: str, span: Span, bounds: Bounds) -> Sequence[Span]:
+    return [span] if _words(text, *span) <= bounds.most else sentences(text, *span)
+
+
+def _broken(text: str, span: Span, most: int) -> Iterator[Span]:
+    """A span that no piece can hold, cut between words, and a word that none can hold, cut anywhere."""
+    start, end = span
+    longest = most * _LETTERS_A_WORD
+    while start < end:
+        fits = end - start <= longest and _words(text, start, end) <= most
+        stop = end if fits else _cut(text, start, end, most, longest)
+        part = trimmed(text, start, stop)
+        if part[0] < part[1]:
+            yield part
+        start = stop
+
+
+def _cut(text: str, start: int, end: int, most: int, longest: int) -> int:
+    head = text[start : min(end, start + longest)]
+    words = head.split(None, most)
+    if len(words) > most:
+        # What `split` leaves over after so many words begins the next part.
+        return start + len(head) - len(words[most])
+    blank = max(head.rfind(" "), head.rfind("\n"))
+    return start + (blank if blank > 0 and end > start + longest else len(head))
+
+
+def _words(text: str, start: int, end: int) -> int:
+    own = text[start:end]
+    return max(len(own.split()), -(-len(own) // _LETTERS_A_WORD))
+
+
+def _packed(text: str, units: Sequence[_Unit], bounds: Bounds) -> Iterator[Span]:
+    """Units put together into pieces, from the first to the last."""
+    left = sum(unit.words for unit in units)
+    first = 0
+    while first < len(units):
+        last, taken = _last_unit(text, units, first, bounds)
+        # A few words at the end are not worth a piece of their own.
+        if left - taken < bounds.crumb and left <= bounds.most + bounds.crumb:
+            last, taken = len(units) - 1, left
+        yield units[first].start, units[last].end
+        first, left = last + 1, left - taken
+
+
+def _last_unit(text: str, units: Sequence[_Unit], first: int, bounds: Bounds) -> tuple[int, int]:
+    """Where the piece that begins at `first` ends, and how many words it has."""
+    totals: list[int] = []
+    total = 0
+    for at in range(first, len(units)):
+        unit = units[at]
+        if total >= bounds.crumb and total + unit.words > bounds.most:
+            break
+        total += unit.words
+        totals.append(total)
+    if first + len(totals) == len(units):
+        return len(units) - 1, total
+    inside = [n for n, unit in enumerate(units[first : first + len(totals)]) if not unit.binds]
+    long_enough = [n for n in inside if totals[n] >= bounds.least]
+    closing = [n for n in (long_enough or inside) if units[first + n].closes]
+    choice = closing or long_enough or inside or [len(totals) - 1]
+    best = max(choice, key=lambda n: zlib.crc32(_normal(text, units[first + n]))) if long_enough else choice[-1]
+    return first + best, totals[best]
+
+
+def _normal(text: str, unit: _Unit) -> bytes:
+    return " ".join(text[unit.start : unit.end].split()).encode("utf-8", "surrogatepass")

@@ -1,0 +1,224 @@
+"""Which items of which list a place means.
+
+The lists of the past answers are tried from the newest backwards; the first turn that has a list long enough decides,
+and a noun ("the second exercise") prefers the lists that are about it. More than one list that fits equally well is
+an ambiguity, not a guess.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ricordo.followups.focus import Focus, Mention, PastTurn
+from ricordo.followups.items import Item, derive_items, lists_of
+from ricordo.followups.phrases import content_words
+from ricordo.followups.reference import Pick, Reference
+from ricordo.followups.rewrite import headline
+from ricordo.languages.followups_base import Language, Words
+from ricordo.languages.word_spans import read, stem, stems
+
+_HEAD_CHARACTERS = 60
+_OPENING_CHARACTERS = 300
+# A place names a list that is still before the user's eyes, not one of last week.
+LISTS_AT_HAND = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Items of one list of one turn that a place may mean; `listed` is the whole list."""
+
+    turn: PastTurn
+    items: tuple[Item, ...]
+    listed: tuple[Item, ...]
+
+
+def items_of(turn: PastTurn) -> tuple[Item, ...]:
+    """The items of a past answer, derived when the caller did not bring them."""
+    return turn.items if turn.items is not None else derive_items(turn.response, turn.chunk_ids)
+
+
+def with_items(turn: PastTurn) -> PastTurn:
+    """The same turn with its items derived, so that they are derived once."""
+    if turn.items is not None:
+        return turn
+    return PastTurn(turn.turn_number, turn.query, turn.response, turn.chunk_ids, items_of(turn))
+
+
+def list_nouns(history: Sequence[PastTurn], language: Language) -> Words:
+    """Stems of the nouns that the lists of the talk are about."""
+    found: set[str] = set()
+    for turn in history[-LISTS_AT_HAND:]:
+        items = items_of(turn)
+        if items:
+            found |= _about(turn, items, language)
+    return frozenset(found)
+
+
+def list_labels(history: Sequence[PastTurn]) -> Words:
+    """What the items of the newest lists are called: printed labels and places."""
+    newest = next((turn for turn in reversed(history[-LISTS_AT_HAND:]) if len(items_of(turn)) > 1), None)
+    items = items_of(newest) if newest is not None else ()
+    return frozenset(name for item in items for name in (item.label, str(item.position)) if name)
+
+
+def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Language) -> tuple[Choice, ...]:
+    """The choices that fit a place: none, one, or several when the place is ambiguous."""
+    # A noun first looks for a list about it; only a noun that any list could bear falls back on the newest list.
+    passes = (True, False) if noun in language.list_nouns else (bool(noun),)
+    for about_noun in passes:
+        for turn in reversed(history[-LISTS_AT_HAND:]):
+            items = items_of(turn)
+            if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
+                continue
+            fitting = tuple(_fitting(turn, items, pick))
+            if fitting:
+                return _preferred(fitting, pick)
+    return ()
+
+
+def next_choice(choice: Choice, step: int) -> Choice | None:
+    """The neighbour of the item last talked about, None beyond the ends of its list."""
+    place = choice.listed.index(choice.items[-1]) + step
+    if not 0 <= place < len(choice.listed):
+        return None
+    return Choice(choice.turn, (choice.listed[place],), choice.listed)
+
+
+def _fitting(turn: PastTurn, items: Sequence[Item], pick: Pick) -> Iterator[Choice]:
+    for listed in lists_of(items):
+        chosen = _chosen(listed, pick)
+        if chosen:
+            yield Choice(turn, chosen, listed)
+
+
+def _chosen(listed: Sequence[Item], pick: Pick) -> tuple[Item, ...]:
+    if pick.every:
+        return tuple(listed) if len(listed) >= 2 and pick.count in (0, len(listed)) else ()
+    if pick.rest:
+        known = {place - 1 if place > 0 else len(listed) + place for place in pick.positions}
+        others = tuple(item for at, item in enumerate(listed) if at not in known)
+        return others if known and len(others) < len(listed) and pick.count in (0, len(others)) else ()
+    if pick.label:
+        labelled = [item for item in listed if item.label == pick.label]
+        if labelled:
+            return (labelled[0],)
+    places = [place - 1 if place > 0 else len(listed) + place for place in pick.positions]
+    if not places or len(listed) < 2 or not all(0 <= place < len(listed) for place in places):
+        return ()
+    return tuple(listed[place] for place in places)
+
+
+def _preferred(fitting: tuple[Choice, ...], pick: Pick) -> tuple[Choice, ...]:
+    """A printed label first, then the outermost list; what is still equal stays ambiguous."""
+    if len(fitting) == 1:
+        return fitting
+    if pick.label:
+        labelled = tuple(choice for choice in fitting if choice.items[0].label == pick.label)
+        fitting = labelled or fitting
+    outermost = min(choice.listed[0].level for choice in fitting)
+    return tuple(choice for choice in fitting if choice.listed[0].level == outermost)
+
+
+def _about(turn: PastTurn, items: Sequence[Item], language: Language) -> Words:
+    """Stems of what a list is about: its question, what stands before it, and how its items begin."""
+    heads = " ".join(item.text[:_HEAD_CHARACTERS].split("\n", 1)[0] for item in items[:20])
+    text = " ".join((turn.query[:_OPENING_CHARACTERS], turn.response[: items[0].start][:_OPENING_CHARACTERS], heads))
+    return stems(word for word in read(text).words if language.is_content(word) or word in language.list_nouns)
+
+
+# Which past answer said it: a small word-overlap search over the turns at hand.
+
+# Enough for any answer a person reads; a longer one is searched by its beginning.
+_READ_CHARACTERS = 20_000
+
+
+def find_in(content: str, history: Sequence[PastTurn], language: Language) -> tuple[PastTurn, ...]:
+    """The turns that share words with `content`, best first; empty when none does."""
+    wanted = {stem(word) for word in content_words(read(content), language)}
+    said = [_stems(f"{turn.query}\n{turn.response}"[:_READ_CHARACTERS], language) for turn in history]
+    weights = {
+        word: math.log(1 + len(said) / hits) for word in sorted(wanted) if (hits := sum(word in s for s in said))
+    }
+    scored = [
+        (sum(weights[word] for word in sorted(wanted & words)), at) for at, words in enumerate(said) if wanted & words
+    ]
+    return tuple(history[at] for _, at in sorted(scored, reverse=True))
+
+
+def best_item(content: str, turn: PastTurn, language: Language) -> Item | None:
+    """The item of an answer that holds most of the words, if one holds more than the prose around the items."""
+    wanted = {stem(word) for word in content_words(read(content), language)}
+    items = items_of(turn)
+    if not wanted or not items:
+        return None
+    best = max(items, key=lambda item: (len(wanted & _stems(item.text, language)), item.level))
+    found = len(wanted & _stems(best.text, language))
+    around = len(wanted & _stems(turn.response[: items[0].start][:_READ_CHARACTERS], language))
+    return best if found and found >= around else None
+
+
+def _stems(text: str, language: Language) -> Words:
+    return frozenset(stem(word) for word in content_words(read(text), language))
+
+
+# Items called by what they say instead of by their place: "quello sui farmaci", "the heat pump one".
+
+
+def named_choice(query: str, history: Sequence[PastTurn], language: Language) -> Choice | None:
+    """The one item of the newest list that a question called by its whole name ("Con cosa abbino il Barolo?")."""
+    said = stems(content_words(read(query), language))
+    turn = _newest_list(history)
+    for listed in lists_of(items_of(turn)) if turn is not None else ():
+        names = [stems(content_words(read(headline(item.text)), language)) for item in listed]
+        named = tuple(item for item, name in zip(listed, names, strict=True) if name and name <= said)
+        if turn is not None and len(named) == 1 and len(listed) > 1:
+            return Choice(turn, named, listed)
+    return None
+
+
+def described_items(content: str, history: Sequence[PastTurn], language: Language) -> Choice | None:
+    """The items of the newest list that hold all the words of a description; None when no item does."""
+    wanted = stems(content_words(read(content), language))
+    turn = _newest_list(history)
+    if turn is None or not wanted:
+        return None
+    for listed in lists_of(items_of(turn)):
+        holding = tuple(i for i in listed if wanted <= stems(content_words(read(i.text), language)))
+        if holding:
+            return Choice(turn, holding, listed)
+    return None
+
+
+def _newest_list(history: Sequence[PastTurn]) -> PastTurn | None:
+    return next((turn for turn in reversed(history[-LISTS_AT_HAND:]) if items_of(turn)), None)
+
+
+# What pronouns and things left out stand for, chosen among the phrases of the talk.
+
+
+def antecedents(references: Sequence[Reference], focus: Focus, language: Language) -> list[Mention]:
+    """The phrases that the references stand for, the surest first."""
+    found: list[Mention] = []
+    for reference in references:
+        if reference.person and focus.person is not None:
+            found.append(focus.person)
+        elif reference.noun:
+            noun = stem(reference.noun)
+            same = next(((m,) for m in reversed(focus.seen) if noun in m.phrase.stems), focus.centre[:1])
+            found.extend(same)
+        else:
+            found.extend(_agreeing(reference, focus, language) or focus.centre[:1])
+    # A topic that slipped in along the way is still about what the talk opened with.
+    if focus.lasting is not None:
+        found.append(focus.lasting)
+    return list(dict.fromkeys(found))
+
+
+def _agreeing(reference: Reference, focus: Focus, language: Language) -> list[Mention]:
+    """ "Perché l'ha inventata?": what the last question named with an article of that gender, if the topic has none."""
+    determiners = {"f": language.feminine, "m": language.masculine}.get(reference.gender, frozenset())
+    central = focus.centre[0].phrase.determiner if focus.centre else ""
+    if not determiners or central in determiners or (reference.gender == "m" and not central):
+        return []
+    last = [m for m in focus.seen if m.turn_number == focus.turn_number and m.origin == "question"]
+    return [mention for mention in reversed(last) if mention.phrase.determiner in determiners][:1]

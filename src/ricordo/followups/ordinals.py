@@ -1,0 +1,329 @@
+"""Places in a list: "il punto 2", "the first two", "l'ultimo", "entrambi", "none of them", "2".
+
+A place is only believed when no noun of its own follows: "the second" and "the second point" refer to the talk,
+"the second law of thermodynamics" does not. Nouns of lists already in the talk ("il secondo esercizio" after a list
+of exercises) are passed in as stems.
+"""
+
+from collections.abc import Iterator
+
+from ricordo.followups.reference import Pick, Reference
+from ricordo.languages.followups_base import Language, Words
+from ricordo.languages.word_spans import Line, Token, stem
+
+_ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
+_LETTERS = "abcdefgh"
+# Letters that are also words ("a", "e", "i", "o") are labels only before a mark or at the end.
+_WORDLIKE = frozenset("aeio")
+_NUMBER_SIGNS = frozenset("#.(°")
+_ALSO = frozenset(",&")
+_LARGEST = 99
+
+
+def places(line: Line, language: Language, nouns: Words = frozenset()) -> Iterator[Reference]:
+    """Every place of a list that the line names, in the order of the words; "the rest" is all but the others."""
+    found = tuple(_named(line, language, nouns))
+    rests = (at for at, token in enumerate(line.tokens) if token.word in language.rests)
+    rest = next(filter(None, (_rest(line, language, at) for at in rests)), None)
+    if rest is None:
+        yield from found
+        return
+    first, last, count = rest
+    start, end = line.span(first, last)
+    known = tuple(place for each in found if each.pick is not None for place in each.pick.positions)
+    pick = Pick(positions=known, rest=True, count=count)
+    yield Reference("ordinal", 0.75, start, end, line.original[start:end], pick=pick)
+
+
+def _rest(line: Line, language: Language, index: int) -> tuple[int, int, int] | None:
+    """ "the rest", "gli altri due": where it stands, and how many when that is said."""
+    if line.word(index - 1) not in language.articles:
+        return None
+    at = index + 1
+    count = language.cardinals.get(line.word(at)) or _digits(line.word(at)) or 0
+    at += bool(count)
+    if line.word(at) in language.ones and not count:
+        return None
+    ends = not line.is_word(at) or (line.word(at) in language.links and _points_back(line, language, at + 1))
+    return (index - 1, at - 1, count) if ends else None
+
+
+def _named(line: Line, language: Language, nouns: Words) -> Iterator[Reference]:
+    taken = -1
+    for index, token in enumerate(line.tokens):
+        if index <= taken or not _may_begin(token, language, nouns):
+            continue
+        found = (
+            _labelled(line, language, nouns, index)
+            or _bracketed(line, index)
+            or _lettered_pair(line, language, index)
+            or _ordinal(line, language, nouns, index)
+            or _neighbour(line, language, index)
+            or _group(line, language, nouns, index)
+        )
+        if found is not None:
+            first, last, pick, noun, confidence = found
+            taken = last
+            start, end = line.span(first, last)
+            yield Reference("ordinal", confidence, start, end, line.original[start:end], pick=pick, noun=noun)
+
+
+def _may_begin(token: Token, language: Language, nouns: Words) -> bool:
+    """Whether a place can begin here at all: most words, and all marks but one, are spared every further look."""
+    word = token.word
+    if not token.is_word:
+        return word == "("
+    return len(word) == 1 or word in language.place_words or word.isdecimal() or (bool(nouns) and stem(word) in nouns)
+
+
+def whole_message(line: Line, language: Language) -> Reference | None:
+    """A message that is nothing but a place ("2", "the second", "la b, grazie")."""
+    lone = len(line.words) == 1
+    indexes = [
+        i for i, token in enumerate(line.tokens) if token.is_word and (lone or token.word not in language.fillers)
+    ]
+    if len(indexes) != 1 or len(line.tokens) > 8:
+        return None
+    index = indexes[0]
+    word = line.word(index)
+    named = language.ordinals.get(word) or language.cardinals.get(word)
+    label = label_number(word)
+    if (named is None and label is None) or word == "prima":
+        return None
+    start, end = line.span(index, index)
+    place = named if named is not None else label
+    pick = Pick(positions=(place or 0,), label="" if named else word)
+    return Reference("ordinal", 0.9, start, end, line.original[start:end], pick=pick)
+
+
+def label_number(word: str) -> int | None:
+    """The place that a printed label stands for: "2", "b", "iv"."""
+    if word.isdecimal() and word.isascii() and len(word) <= 2:
+        return int(word) or None
+    if word in _ROMAN and word != "i":
+        return _ROMAN[word]
+    if len(word) == 1 and word in _LETTERS:
+        return _LETTERS.index(word) + 1
+    return _ROMAN.get(word)
+
+
+_Found = tuple[int, int, Pick, str, float]
+
+
+def _labelled(line: Line, language: Language, nouns: Words, index: int) -> _Found | None:
+    """ "point 2", "steps 2 and 3", "opzione b", "punto tre"."""
+    noun = line.word(index)
+    of_the_talk = stem(noun) in nouns and line.word(index - 1) in language.articles and _digits(line.word(index + 1))
+    if (noun not in language.list_nouns and not of_the_talk) or line.word(index - 1) in language.partitives:
+        return None
+    at = index + 1
+    while line.word(at) in _NUMBER_SIGNS or line.word(at) in language.number_words:
+        at += 1
+    positions: list[int] = []
+    labels: list[str] = []
+    last = index
+    while (place := _label_at(line, language, at)) is not None:
+        positions.append(place)
+        labels.append(line.word(at))
+        last = at
+        if line.word(at + 1) not in _ALSO and line.word(at + 1) not in language.coordinators:
+            break
+        at += 2
+        if line.word(at) in language.list_nouns:
+            at += 1
+    if not positions or not _free(line, language, last + 1):
+        return None
+    label = labels[0] if len(labels) == 1 and labels[0] not in language.cardinals else ""
+    return index, last, Pick(positions=tuple(positions), label=label), noun, 0.95
+
+
+def _label_at(line: Line, language: Language, at: int) -> int | None:
+    word = line.word(at)
+    if word in language.cardinals:
+        return language.cardinals[word]
+    if word in _WORDLIKE and line.is_word(at + 1):
+        paired = line.word(at + 1) in language.coordinators and label_number(line.word(at + 2)) is not None
+        return label_number(word) if paired else None
+    return label_number(word)
+
+
+def _bracketed(line: Line, index: int) -> _Found | None:
+    """ "(b)" on its own."""
+    if line.word(index) != "(" or line.word(index + 2) != ")":
+        return None
+    place = label_number(line.word(index + 1))
+    if place is None:
+        return None
+    return index, index + 2, Pick(positions=(place,), label=line.word(index + 1)), "", 0.85
+
+
+def _lettered_pair(line: Line, language: Language, index: int) -> _Found | None:
+    """ "b and c" on their own."""
+    first, second = line.word(index), line.word(index + 2)
+    if line.word(index + 1) not in language.coordinators or first in _WORDLIKE:
+        return None
+    if len(first) != 1 or len(second) != 1 or first not in _LETTERS or second not in _LETTERS:
+        return None
+    positions = (_LETTERS.index(first) + 1, _LETTERS.index(second) + 1)
+    return index, index + 2, Pick(positions=positions), "", 0.75
+
+
+def _ordinal(line: Line, language: Language, nouns: Words, index: int) -> _Found | None:
+    """ "the second", "the last two steps", "il terzo esercizio", "gli ultimi due"."""
+    place = language.ordinals.get(line.word(index))
+    if place is None:
+        return None
+    has_article = line.word(index - 1) in language.articles or _after_another(line, language, index)
+    first = index - 1 if has_article else index
+    at = index + 1
+    count = language.cardinals.get(line.word(at)) or _digits(line.word(at))
+    if count is not None and line.word(at) not in language.ones:
+        at += 1
+    else:
+        count = None
+    noun = line.word(at)
+    named = noun in language.list_nouns
+    if named or (has_article and stem(noun) in nouns and language.is_content(noun)) or noun in language.ones:
+        at += 1
+    else:
+        noun = ""
+    if not noun and not has_article:
+        return None
+    if not _free(line, language, at, bare=not (named or noun in language.ones)) and not _predicate(
+        line, language, first, at
+    ):
+        return None
+    if noun in language.ones and line.word(at) in language.ordinal_stoppers:
+        return None
+    if named and _defined(line, language, first, at):
+        return None
+    if not noun and language.patterns["measures"].search(line.text):
+        return None
+    last = _group_end(line, language, at) if line.word(at) in language.links else at - 1
+    return first, last, Pick(positions=_run(place, count)), _specific(noun, language), 0.9 if noun else 0.8
+
+
+def _defined(line: Line, language: Language, first: int, at: int) -> bool:
+    """ "What is the first step in making cheese?": asked for and described in the same breath."""
+    asks_what = line.word(0) in language.sorting_words or line.word(0) in language.person_words
+    if not asks_what or line.word(first - 1) not in language.copulas or not line.is_word(at + 1):
+        return False
+    word = line.word(at)
+    return word in language.prepositions or word in language.verbs or language.is_content(word)
+
+
+def _after_another(line: Line, language: Language, index: int) -> bool:
+    """ "the first and third": the article of one place serves the next."""
+    before = line.word(index - 2)
+    return line.word(index - 1) in language.coordinators and (before in language.ordinals or before in language.ones)
+
+
+def _group_end(line: Line, language: Language, at: int) -> int:
+    """The last word of "of the three", so that it is not read as a place of its own."""
+    end = at + 1
+    while line.word(end) in language.articles:
+        end += 1
+    return min(end, len(line.tokens) - 1)
+
+
+def _neighbour(line: Line, language: Language, index: int) -> _Found | None:
+    """ "the next one", "il successivo": counted from the item last talked about."""
+    step = language.neighbours.get(line.word(index))
+    if step is None or line.word(index - 1) not in language.articles:
+        return None
+    at = index + 1
+    noun = line.word(at)
+    if noun in language.ones or noun in language.list_nouns:
+        at += 1
+    elif language.ones:
+        return None
+    if not _free(line, language, at, bare=True):
+        return None
+    return index - 1, at - 1, Pick(step=step), "", 0.7
+
+
+def _group(line: Line, language: Language, nouns: Words, index: int) -> _Found | None:
+    """ "both", "all three", "tutti e tre", "none of them", "i due"."""
+    word = line.word(index)
+    at = index + 1
+    if word in language.none or word in language.both or word in language.every:
+        pick = Pick(every=True, count=2 if word in language.both else 0, negated=word in language.none)
+        if line.word(at) in language.coordinators or line.word(at) in language.set_articles:
+            at += 1
+        count = language.cardinals.get(line.word(at))
+        if count is not None:
+            at += 1
+            pick = Pick(every=True, count=count, negated=pick.negated)
+        of_group = line.word(at) in language.links and _points_back(line, language, at + 1)
+        if of_group:
+            return index, min(at + 1, len(line.tokens) - 1), pick, "", 0.85
+        alone = word in language.both or count is not None or word in language.none_alone
+        alone = alone and line.word(at) not in language.articles
+        stands = _standing(line, language, at) or (count is not None and _predicate(line, language, index, at))
+        return (index, at - 1, pick, "", 0.8) if alone and stands else None
+    count = language.cardinals.get(word) or _digits(word)
+    if count is None or not 2 <= count <= 9 or word in language.ones:
+        return None
+    before = line.word(index - 1)
+    sided = before in language.articles and line.word(index - 2) in language.between_words
+    if not sided and before not in language.set_articles:
+        return None
+    if stem(line.word(at)) in nouns and language.is_content(line.word(at)):
+        at += 1
+    return (index - 1, at - 1, Pick(every=True, count=count), "", 0.7) if _standing(line, language, at) else None
+
+
+def _free(line: Line, language: Language, at: int, bare: bool = False) -> bool:
+    """Whether no noun or complement of its own follows, so that the place can only be one of the talk."""
+    if not line.is_word(at):
+        return line.word(at) not in {"-", "/"}
+    word = line.word(at)
+    if word in language.links:
+        return _points_back(line, language, at + 1)
+    if bare and word in language.ordinal_stoppers:
+        # "L'ultimo a cosa serve?": the question itself begins here.
+        asked = line.word(at + 1)
+        return asked in language.sorting_words or asked in language.person_words
+    return not bare or not language.is_content(word)
+
+
+def _standing(line: Line, language: Language, at: int) -> bool:
+    """Whether a group stands without a noun ("all three with…", not "all three laws")."""
+    return _free(line, language, at) and not _has_noun(line, language, at)
+
+
+def _predicate(line: Line, language: Language, first: int, at: int) -> bool:
+    """Whether the place is the subject of a yes-or-no question ("Are the last two suitable…?")."""
+    if line.word(first - 1) in language.links:
+        first -= 2  # "Are both of the last two cheap?"
+    if first <= 0 or line.word(first - 1) not in language.auxiliaries or not line.is_word(at):
+        return False
+    ends = not line.is_word(at + 1)
+    return ends or (line.word(at) in language.modifiers and not _has_noun(line, language, at + 1))
+
+
+def _has_noun(line: Line, language: Language, at: int) -> bool:
+    return line.is_word(at) and language.is_content(line.word(at))
+
+
+def _points_back(line: Line, language: Language, at: int) -> bool:
+    """After "of": the list, your answer, them, these two."""
+    while line.word(at) in language.articles:
+        at += 1
+    word = line.word(at)
+    return word in language.list_owners or word in language.group_pronouns or word in language.cardinals
+
+
+def _run(place: int, count: int | None) -> tuple[int, ...]:
+    if count is None or not 1 < count <= _LARGEST:
+        return (place,)
+    return tuple(range(place, place + count)) if place > 0 else tuple(range(-count, 0))
+
+
+def _digits(word: str) -> int | None:
+    return int(word) if word.isdecimal() and word.isascii() and len(word) <= 2 else None
+
+
+def _specific(noun: str, language: Language) -> str:
+    """The noun when it says which list is meant ("exercise"), not when any list would do ("one")."""
+    return "" if noun in language.ones else noun

@@ -1,0 +1,109 @@
+"""Understanding a question in its talk: what it refers to, how it reads alone, or what to ask back.
+
+Fetches the last turns, lets the pure rules decide, and looks further back through recall when the question quotes
+something said long ago. A pending clarification is read here and removed when the next turn is written, so that
+building a context twice gives the same context.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ricordo.engine.tools import Scope, Tools
+from ricordo.followups.clarify import ClarificationKey, ClarificationStates, Option, Pending, answer, ask
+from ricordo.followups.focus import PastTurn
+from ricordo.followups.items import derive_items
+from ricordo.followups.parse import LONGEST_FOLLOW_UP
+from ricordo.followups.resolve import Resolved, resolve
+from ricordo.followups.rewrite import Rewriter
+from ricordo.records.turns import Turn
+
+LOOKBACK = 12  # turns that a reference may reach without a search
+RULES_WROTE = "the model could not make the question stand alone: the rules did"
+
+FindTurns = Callable[[str], Sequence[Turn]]
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """What a question means. `standalone` is empty where the question says it all.
+
+    `degraded` says that the rules did what a model was to do.
+    """
+
+    standalone: str = ""
+    references: tuple[Resolved, ...] = ()
+    clarification: Pending | None = None
+    degraded: tuple[str, ...] = ()
+
+
+def understand(
+    tools: Tools,
+    scope: Scope,
+    question: str,
+    states: ClarificationStates,
+    *,
+    find: FindTurns | None = None,
+    rewriter: Rewriter | None = None,
+) -> Understanding:
+    """Read a question against the pending clarification, if there is one, and against the talk."""
+    now = tools.clock.now()
+    pending = states.get(key_of(scope), now)
+    if pending and not _is_about_what_is_kept(tools, scope, pending):
+        states.delete(key_of(scope))
+        pending = None
+    if pending and pending.question != question:
+        outcome = answer(pending, question, now=now)
+        if outcome.kind == "answered":
+            return Understanding(outcome.question, tuple(_chosen(option) for option in outcome.chosen))
+        if outcome.pending is not None:  # a name that two options share: asked again, and the time starts anew
+            states.put(key_of(scope), outcome.pending)
+            return Understanding(clarification=outcome.pending)
+    if len(question) > LONGEST_FOLLOW_UP:
+        return Understanding()
+    turns = [
+        turn
+        for turn in tools.store.turns(scope.owner, scope.session_id, last=LOOKBACK + 1)
+        if not (turn.is_open and turn.query == question)
+    ]
+    further = None if find is None else lambda words: [past_turn(turn) for turn in find(words)]
+    meaning = resolve(question, [past_turn(turn) for turn in turns], find_answer=further, rewriter=rewriter)
+    if meaning.ambiguous:
+        patience = tools.settings.clarification_timeout
+        asked = ask(question, meaning.candidates, language=meaning.language, now=now, patience=patience)
+        states.put(key_of(scope), asked)
+        return Understanding(clarification=asked)
+    standalone = meaning.standalone if meaning.standalone != question else ""
+    by_rules = rewriter is not None and bool(meaning.references) and meaning.rewritten_by == "rules"
+    return Understanding(standalone, meaning.resolved, degraded=(RULES_WROTE,) if by_rules else ())
+
+
+def settle_clarification(scope: Scope, query: str, states: ClarificationStates, tools: Tools) -> None:
+    """A question has its answer: whatever was pending is settled or left behind, unless this turn asked it (again)."""
+    now = tools.clock.now()
+    pending = states.get(key_of(scope), now)
+    if pending and pending.question != query and answer(pending, query, now=now).kind != "unclear":
+        states.delete(key_of(scope))
+
+
+def _is_about_what_is_kept(tools: Tools, scope: Scope, pending: Pending) -> bool:
+    """Whether every turn that was asked about is still there: words that were removed must not come back."""
+    numbers = {option.turn_number for option in pending.options}
+    if not numbers:
+        return True
+    turns = tools.store.turns(scope.owner, scope.session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    return numbers <= {turn.turn_number for turn in turns if not turn.damage}
+
+
+def key_of(scope: Scope) -> ClarificationKey:
+    """Whose clarification it is."""
+    return ClarificationKey(scope.owner.tenant_id, scope.owner.user_id, scope.session_id)
+
+
+def past_turn(turn: Turn) -> PastTurn:
+    """A stored turn as the rules read it."""
+    response, chunk_ids = turn.response or "", turn.chunk_ids
+    return PastTurn(turn.turn_number, turn.query, response, chunk_ids, derive_items(response, chunk_ids))
+
+
+def _chosen(option: Option) -> Resolved:
+    return Resolved("ordinal", option.turn_number, None, option.text or option.name, option.chunk_ids, 1.0)

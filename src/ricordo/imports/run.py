@@ -1,0 +1,337 @@
+"""Bringing the conversations of other programs into a memory: read, compared with what is there, written or only told.
+
+In: a path and whose conversations they become. Out: a report of what is new, what was known, and every problem with its
+place. A conversation that has grown since the last time brings only what is new; words that have changed since are
+reported and never written over.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ricordo.errors import RicordoError, ValidationError
+from ricordo.imports import Imported, Problem, Reading, read
+from ricordo.imports.document import session_id_of
+from ricordo.imports.formats import OWN
+from ricordo.limits import check_id
+from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.records.turns import Message, Owner, SessionInfo, Turn
+from ricordo.turns.export import from_document, to_document
+
+MOST_PROBLEMS = 1_000  # that a report spells out; all are counted
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import brought in, or on a dry run would have.
+
+    `turns_completed` are turns that were stored unanswered and now have their answer. `problem_count` counts by kind
+    all problems, also those that are too many to be spelled out.
+    """
+
+    format: str
+    dry_run: bool = False
+    sessions_added: int = 0
+    turns_added: int = 0
+    turns_completed: int = 0
+    turns_known: int = 0
+    problems: tuple[Problem, ...] = ()
+    problem_count: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The problems as sentences."""
+        return tuple(str(problem) for problem in self.problems)
+
+
+def bring_in(
+    memory: Memory,
+    path: str | os.PathLike[str],
+    *,
+    user_id: str | None,
+    agent_id: str = DEFAULT_AGENT,
+    format: str | None = None,  # noqa: A002 - the public name
+    dry_run: bool = False,
+    trusted: bool = False,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Bring in what a file, a folder or an archive holds; repeating changes nothing.
+
+    Only for our own export may `user_id` be None: its documents name their users. `trusted` lets what such a document
+    calls said here count as said here; otherwise everything counts as imported. `name` is what the file was called,
+    where its path does not tell. `progress` hears bytes done and bytes in all.
+    """
+    if user_id is not None and Owner("", check_id("user_id", user_id)).is_reserved:
+        raise ValidationError("user_id", f"{user_id!r} begins like a name that is not for users; choose another")
+    reading = Reading(
+        agent_id=check_id("agent_id", agent_id),
+        limits=memory.settings.limits,
+        name=name,
+        now=_written_at(memory, Path(path)),
+        progress=progress or (lambda done, total: None),
+    )
+    bringing = _Bringing(memory, user_id, dry_run=dry_run, trusted=trusted)
+    for found in read(path, format, reading):
+        if isinstance(found, Problem):
+            bringing.note(found)
+            continue
+        if user_id is None and found.format != OWN:
+            raise ValidationError("user_id", f"{found.format} does not say whose conversations they are; name the user")
+        try:
+            bringing.take(found)
+        except RicordoError as error:
+            bringing.note(Problem(found.place, str(error)))
+    return bringing.report(format)
+
+
+def _written_at(memory: Memory, path: Path) -> datetime | None:
+    """What dates a conversation without dates: when its file was written, though never in the future."""
+    now = memory.clock.now()
+    return min(now, datetime.fromtimestamp(path.stat().st_mtime, UTC)) if path.exists() else now
+
+
+class _Bringing:
+    """One import under way: what was counted so far, and how each document is compared and written."""
+
+    def __init__(self, memory: Memory, user_id: str | None, *, dry_run: bool, trusted: bool) -> None:
+        self._memory, self._user, self._dry, self._trusted = memory, user_id, dry_run, trusted
+        self._format = ""
+        self._sessions = self._added = self._completed = self._known = 0
+        self._kinds: dict[str, int] = {}
+        self._problems: list[Problem] = []
+        self._rehearsed: dict[str, int] = {}  # on a dry run: how many turns a session would have by now
+
+    def note(self, problem: Problem) -> None:
+        """Count a problem, and keep it while there are few."""
+        self._kinds[problem.kind] = self._kinds.get(problem.kind, 0) + 1
+        if len(self._problems) < MOST_PROBLEMS:
+            self._problems.append(problem)
+
+    def report(self, format: str | None) -> ImportReport:  # noqa: A002
+        """What came of it."""
+        named = format if format not in (None, "auto") else "unknown"
+        return ImportReport(
+            format=self._format or named or "unknown",
+            dry_run=self._dry,
+            sessions_added=self._sessions,
+            turns_added=self._added,
+            turns_completed=self._completed,
+            turns_known=self._known,
+            problems=tuple(self._problems),
+            problem_count=dict(self._kinds),
+        )
+
+    def take(self, found: Imported) -> None:
+        """Bring one document in."""
+        self._format = self._format or found.format
+        if found.format == OWN:
+            self._take_own(found)
+            return
+        owner = Owner(self._memory.settings.tenant_id, self._user or "")
+        fields = found.document["session"]
+        is_new = not self._dry and not found.notes and "branch_of" not in fields["metadata"]
+        if is_new and self._memory.store.session(owner, fields["id"]) is None:
+            self._write(found.document)  # nearly every talk of a first import: nothing to compare
+            return
+        session, turns = from_document(found.document, owner.tenant_id, self._user, self._memory.settings.limits)
+        if found.notes:
+            self._take_notes(session, turns)
+        else:
+            self._take_talk(found.place, session, turns)
+
+    def _take_own(self, found: Imported) -> None:
+        """Our own document, as it is; where it is not to be trusted, it is an import like any other."""
+        document = dict(found.document) if self._trusted else as_import(found.document)
+        if self._dry:
+            self._rehearse(found.place, document)
+            return
+        result = self._memory.import_documents([document], user_id=self._user)
+        self._sessions += result.sessions_added
+        self._added += result.turns_added
+        self._known += result.turns_known
+        for error in result.errors:
+            self.note(Problem(found.place, error.removeprefix("document 1: ")))
+
+    def _rehearse(self, place: str, document: dict[str, Any]) -> None:
+        settings, store = self._memory.settings, self._memory.store
+        session, turns = from_document(document, settings.tenant_id, self._user, settings.limits)
+        self._count_session(session)
+        for turn in turns:
+            stored = store.turn(session.owner, turn.id)
+            self._added += stored is None
+            self._known += stored is not None and _says_the_same(turn, stored)
+            if stored is not None and not _says_the_same(turn, stored):
+                self.note(Problem(place, f"turn {turn.turn_number} has changed since it was stored", "changed"))
+
+    def _take_notes(self, session: SessionInfo, turns: list[Turn]) -> None:
+        """Notes have no order: what is new goes to the end."""
+        store = self._memory.store
+        stored = store.session(session.owner, session.id)
+        fresh = [turn for turn in turns if store.turn(session.owner, turn.id) is None]
+        self._known += len(turns) - len(fresh)
+        last = stored.last_turn if stored else self._rehearsed.get(session.id, 0)
+        self._load(session, fresh, session.id, last)
+
+    def _take_talk(self, place: str, session: SessionInfo, turns: list[Turn]) -> None:
+        """A talk: what is stored of it stays; what follows its end is added to it; what does not is a branch."""
+        stored = self._memory.store.session(session.owner, session.id)
+        again = self._rehearsed.get(session.id, 0)  # on a dry run: the same talk twice in one file
+        if stored is None and (again or "branch_of" not in session.metadata):
+            self._known += min(again, len(turns))
+            self._load(session, turns[again:], session.id, again)
+            return
+        there = _There(self._memory, session, [] if stored is None else None)
+        fresh: list[Turn] = []
+        for turn in turns:
+            found = there.find(turn)
+            if found is None:
+                fresh.append(turn)
+                continue
+            # What is not stored goes where the turn before it lies, so it is written before that changes.
+            self._follow(session, there, fresh)
+            fresh = []
+            there.at = found
+            self._compare(place, turn, found, there)
+        self._follow(session, there, fresh)
+
+    def _compare(self, place: str, turn: Turn, stored: Turn, there: "_There") -> None:
+        """A turn that is stored: known, completed now, or changed since."""
+        if _says_the_same(turn, stored):
+            self._known += 1
+            return
+        if stored.answer is None and _begins(stored, turn) and there.is_last(stored):
+            self._completed += 1
+            if not self._dry:
+                self._say(stored, turn.messages[len(stored.messages) :])
+            return
+        where = f"{place}, turn {turn.turn_number}"
+        self.note(Problem(where, "has other words than when it was stored; left as it is", "changed"))
+
+    def _say(self, stored: Turn, messages: tuple[Message, ...]) -> None:
+        session = self._memory.session(stored.session_id, user_id=stored.owner.user_id, agent_id=stored.agent_id)
+        for message in messages:
+            session.add_message(
+                message.role,
+                message.content,
+                created_at=message.created_at,
+                metadata=dict(message.metadata),
+                tool_calls=message.tool_calls,
+                tool_call_id=message.tool_call_id,
+                name=message.name,
+            )
+
+    def _follow(self, session: SessionInfo, there: "_There", fresh: list[Turn]) -> None:
+        """Write turns that are new after the last one that was found."""
+        if not fresh:
+            return
+        before = there.at
+        if before is None and there.is_empty:
+            self._load(session, fresh, session.id, 0)
+        elif before is not None and there.is_last(before):
+            self._load(session, fresh, before.session_id, before.turn_number)
+        else:
+            name = session_id_of("branch", session.id, fresh[0].id)
+            apart = replace(session, metadata={**session.metadata, "branch_of": session.id})
+            self._load(apart, fresh, name, 0)
+        there.moved()
+
+    def _load(self, session: SessionInfo, turns: list[Turn], session_id: str, after: int) -> None:
+        """Write turns into a session, numbered on from where it ends."""
+        if not turns:
+            return
+        named = replace(session, id=session_id)
+        numbered = [replace(turn, session_id=session_id, turn_number=after + n) for n, turn in enumerate(turns, 1)]
+        if self._dry:
+            self._count_session(named)
+            self._added += len(turns)
+            self._rehearsed[session_id] = after + len(turns)
+            return
+        self._write(to_document(named, numbered))
+
+    def _write(self, document: Mapping[str, Any]) -> None:
+        result = self._memory.import_documents([document], user_id=self._user)
+        if result.errors:
+            raise ValidationError("session", result.errors[0].removeprefix("document 1: "))
+        self._sessions += result.sessions_added
+        self._added += result.turns_added
+        self._known += result.turns_known
+
+    def _count_session(self, session: SessionInfo) -> None:
+        if session.id not in self._rehearsed and self._memory.store.session(session.owner, session.id) is None:
+            self._sessions += 1
+        self._rehearsed.setdefault(session.id, 0)
+
+
+class _There:
+    """What is stored of one talk, to find its turns again: by number, by id wherever it lies, or by its words."""
+
+    def __init__(self, memory: Memory, session: SessionInfo, turns: list[Turn] | None) -> None:
+        self._store, self._session = memory.store, session
+        stored = self._store.turns(session.owner, session.id) if turns is None else turns
+        self._by_number = {turn.turn_number: turn for turn in stored}
+        self._by_words = {_words(turn): turn for turn in stored}
+        self._ends: dict[str, int] = {}
+        self.at: Turn | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of the talk is stored in the session that is meant for it."""
+        return not self._by_number
+
+    def find(self, turn: Turn) -> Turn | None:
+        """The stored turn that this one is, perhaps with other words."""
+        here = self._by_number.get(turn.turn_number)
+        if here is not None and (here.id == turn.id or _says_the_same(turn, here) or self._can_grow(here, turn)):
+            return here
+        return self._store.turn(self._session.owner, turn.id) or self._by_words.get(_words(turn))
+
+    def _can_grow(self, stored: Turn, turn: Turn) -> bool:
+        """Whether the stored turn is the beginning of this one and may still become it."""
+        return stored.answer is None and _begins(stored, turn) and self.is_last(stored)
+
+    def is_last(self, turn: Turn) -> bool:
+        """Whether nothing follows a stored turn in its session."""
+        if turn.session_id not in self._ends:
+            found = self._store.session(self._session.owner, turn.session_id)
+            self._ends[turn.session_id] = found.last_turn if found else 0
+        return turn.turn_number == self._ends[turn.session_id]
+
+    def moved(self) -> None:
+        """Something was written: look again where sessions end."""
+        self._ends.clear()
+
+
+def _begins(stored: Turn, turn: Turn) -> bool:
+    """Whether a turn says what the stored one does, and then more."""
+    return len(stored.messages) < len(turn.messages) and all(map(_same, turn.messages, stored.messages))
+
+
+def _says_the_same(turn: Turn, stored: Turn) -> bool:
+    """The same words by the same speakers; what else was noted of them may have changed over there."""
+    return len(turn.messages) == len(stored.messages) and all(map(_same, turn.messages, stored.messages))
+
+
+def _same(one: Message, other: Message) -> bool:
+    return _said(one) == _said(other)
+
+
+def _said(message: Message) -> tuple[Any, ...]:
+    return message.role, message.content, message.name, message.tool_call_id, list(message.tool_calls)
+
+
+def _words(turn: Turn) -> tuple[Any, ...]:
+    return turn.created_at, *((message.role, message.content) for message in turn.messages)
+
+
+def as_import(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Our own document as an import like any other: where its turns come from is not for the file to say."""
+    turns = document.get("turns")
+    if not isinstance(turns, list):
+        return dict(document)
+    imported = [{**turn, "origin": "import"} if isinstance(turn, Mapping) else turn for turn in turns]
+    return {**document, "turns": imported}

@@ -1,0 +1,1 @@
+"""Languages: every word table, one file a language, and what reads them."""

@@ -1,0 +1,159 @@
+"""Condensing a session: the turns that are far back become a summary beside them; nothing is replaced.
+
+Beside the chat the tokens of a session are counted as they come, so that a long session is not read again with every
+turn; only when it is due are its turns read and summarised.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ricordo.engine.tools import EVERY, Tools, quarantined
+from ricordo.people.model_summary import Writer, condense, talk_language
+from ricordo.people.summary import due
+from ricordo.records.people import Summary, Trust
+from ricordo.records.turns import Owner, Turn
+from ricordo.safety.screen import Screen
+from ricordo.safety.trust import lowest, origin_of
+from ricordo.settings import CondensationSettings
+from ricordo.turns.write import new_id
+
+PAGE = 256
+REMEMBERED = 1_024  # sessions whose size is kept in mind
+SMALLEST, LARGEST = 200, 4_000  # tokens of a summary
+
+
+class Sizes:
+    """How many tokens each session has after its last summary, counted once per turn. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[Owner, str], tuple[int, int, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def after(self, tools: Tools, owner: Owner, session_id: str, covered: int) -> int:
+        """Tokens of the turns after `covered`."""
+        key = (owner, session_id)
+        with self._lock:
+            since, last, tokens = self._known.get(key, (covered, covered, 0))
+        if since != covered:
+            last, tokens = covered, 0
+        overhead = tools.counter.message_overhead
+        while page := tools.store.turns(owner, session_id, after=last, before=last + PAGE + 1):
+            answered = [turn for turn in page if not turn.is_open]
+            tokens += sum(turn.tokens + overhead * len(turn.messages) for turn in answered)
+            last = answered[-1].turn_number if answered else last
+            if len(answered) < PAGE:
+                break
+        with self._lock:
+            self._known[key] = (covered, last, tokens)
+            self._known.move_to_end(key)
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return tokens
+
+    def forget(self, owner: Owner) -> None:
+        """Drop what is in mind of an owner."""
+        with self._lock:
+            for key in [key for key in self._known if key[0] == owner]:
+                del self._known[key]
+
+
+def newest_summary(tools: Tools, owner: Owner, session_id: str) -> Summary | None:
+    """What a session's condensed turns say."""
+    found = tools.store.summaries(owner, session_id=session_id, kind="condensation", limit=1)
+    return found[0] if found else None
+
+
+def condense_if_due(
+    tools: Tools, screen: Screen, sizes: Sizes, owner: Owner, session_id: str, writer: Writer | None
+) -> Summary | None:
+    """Extend a session's summary if it has grown near its limit; the new summary, or None."""
+    settings = tools.settings.condensation
+    already = newest_summary(tools, owner, session_id)
+    covered = already.last_turn if already else 0
+    size = sizes.after(tools, owner, session_id, covered) + (already.tokens if already else 0)
+    if settings.condense == "off" or size < settings.condense_at * settings.condense_tokens:
+        return None
+    return condense_now(tools, screen, owner, session_id, writer)
+
+
+def condense_now(
+    tools: Tools, screen: Screen, owner: Owner, session_id: str, writer: Writer | None, *, whatever: bool = False
+) -> Summary | None:
+    """Summarise what is far back, if it is due, or `whatever` its size; None where there is nothing to summarise."""
+    settings = tools.settings.condensation
+    already = newest_summary(tools, owner, session_id)
+    turns = list(tools.store.turns(owner, session_id, after=already.last_turn if already else None))
+    while turns and turns[-1].is_open:
+        turns.pop()
+    wanted = replace(settings, condense_at=0.0) if whatever else settings
+    covers = due(turns, wanted, already, overhead=tools.counter.message_overhead)
+    if covers is None:
+        return None
+    going = covers.of(turns)
+    unfit = screen.turns(tools, owner, going)
+    limit = summary_tokens(settings)
+    made = condense(going, already, limit, tools.counter, talk_language(going), writer=writer, leave_out=unfit)
+    if made is None:
+        return None
+    now = tools.clock.now()
+    summary = Summary(
+        id=new_id(now),
+        session_id=session_id,
+        agent_id=going[-1].agent_id,
+        kind="condensation",
+        text=made.text,
+        first_turn=made.covers.first_turn,
+        last_turn=made.covers.last_turn,
+        topics=made.topics,
+        created_at=now,
+        tokens=made.tokens,
+        counter=tools.counter.name,
+        made_by=made.made_by,
+        origin=lowest([*_origins(going), *([already.origin] if already else [])]),
+    )
+    if not keep_summary(tools, owner, summary, going, unfit, already):
+        return None
+    screen.summary(tools, owner, summary)
+    return summary
+
+
+def keep_summary(
+    tools: Tools,
+    owner: Owner,
+    summary: Summary,
+    turns: Sequence[Turn],
+    unfit: frozenset[str],
+    already: Summary | None = None,
+) -> bool:
+    """Keep a summary of turns, unless something it was made of was cleared or forgotten while it was written.
+
+    Who forgets puts messages away first and drops summaries then: looked at after writing, none slips through.
+    """
+    if not still_there(tools, owner, turns[-1]) or not tools.store.put_summary(owner, summary):
+        return False
+    said = {message.id for turn in turns for message in turn.messages}
+    sound = not said & (quarantined(tools, owner) - unfit)
+    if sound and already:
+        every = tools.store.summaries(owner, session_id=summary.session_id, kind=already.kind, limit=EVERY)
+        sound = any(each.id == already.id for each in every)
+    if not sound:
+        tools.store.drop_summaries(owner, [summary.id])
+    return sound
+
+
+def still_there(tools: Tools, owner: Owner, turn: Turn) -> bool:
+    """Whether a turn is kept under its number: a session may have been cleared while a model wrote of its turns."""
+    number = turn.turn_number
+    found = tools.store.turns(owner, turn.session_id, after=number - 1, before=number + 1)
+    return any(each.id == turn.id for each in found)
+
+
+def summary_tokens(settings: CondensationSettings) -> int:
+    """How long a summary may be: a fiftieth of the window, within reason."""
+    return min(max(settings.condense_tokens // 50, SMALLEST), LARGEST)
+
+
+def _origins(turns: tuple[Turn, ...]) -> list[Trust]:
+    return [origin_of(message.role, turn.origin) for turn in turns for message in turn.messages]

@@ -1,0 +1,255 @@
+"""Candidates become facts: what is new, what was said before in other words, what is no longer true.
+
+Facts and candidates go in, a `FactChange` comes out. All that was ever said about one thing is a timeline of mentions;
+a fact is a run of mentions that say the same, true from its first mention until the next run begins. The timeline is
+laid out again whenever something is added, so it does not matter in which order mentions arrive: an import of
+older turns never supersedes what was said later.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID, uuid5
+
+from ricordo.people.admission import Candidate, When, refusal
+from ricordo.people.sameness import Similarity, digest_of, family, is_negative, same_thing, says_the_same
+from ricordo.people.timeline import MOST_SOURCES, Mention, Run, laid_out, runs_of
+from ricordo.records.people import TRUST, Fact, FactChange, FactKind, People, Trust
+
+# Which of two things was said first, also within one moment: an import by the day gives a whole day one time.
+
+SaidAt = Callable[[str], When | None]
+
+
+def nobody_knows(message_id: str) -> When | None:
+    """When a message was said, for callers who cannot look it up."""
+    return None
+
+
+def in_order(facts: Sequence[Fact], new: Sequence[Mention], said_at: SaidAt) -> list[Mention]:
+    """All that was said about one thing, oldest first; `new` comes in its own order."""
+    known = [mention for fact in _as_they_followed(facts) for mention in _mentions(fact, said_at)]
+    known.sort(key=lambda mention: mention.when.moment)
+    sharing = Counter(mention.when.moment for mention in (*known, *new))
+    placed: list[Mention] = []
+    for mention in known:
+        if sharing[mention.when.moment] > 1:
+            mention = replace(mention, when=_place(mention, placed[-1] if placed else None, said_at))
+        placed.append(mention)
+    return sorted((*placed, *new), key=lambda mention: mention.when)
+
+
+def _place(mention: Mention, before: Mention | None, said_at: SaidAt) -> When:
+    """Where a mention stands in its moment; one whose turn is gone not before what it followed there."""
+    when = mention.when
+    found = said_at(mention.message_id) if mention.message_id else None
+    if found and found.moment == when.moment:
+        return found
+    return max(when, before.when) if before and before.when.moment == when.moment else when
+
+
+def _as_they_followed(facts: Sequence[Fact]) -> list[Fact]:
+    """Facts as they superseded one another, also those of one moment, which lasted no time."""
+    by_id = {fact.id: fact for fact in facts}
+
+    def still_to_come(fact: Fact) -> int:
+        steps, each = 0, fact
+        while each.valid_to == each.valid_from and each.superseded_by in by_id and steps < len(by_id):
+            steps, each = steps + 1, by_id[each.superseded_by]
+        return steps
+
+    def order(fact: Fact) -> tuple[datetime, int]:
+        return fact.valid_from, -still_to_come(fact)
+
+    return sorted(facts, key=order)
+
+
+def _mentions(fact: Fact, said_at: SaidAt) -> list[Mention]:
+    """Every time a fact was said. Of a single source, or of the first, the fact itself tells the moment."""
+    if not fact.sources:
+        return [Mention(When(fact.valid_from), "", fact, None)]
+    found = [said_at(source.message_id) for source in fact.sources[1:]]
+    moments = [fact.valid_from, *(when.moment if when else fact.valid_from for when in found)]
+    return [
+        Mention(When(max(moment, fact.valid_from), source.session_id), source.message_id, fact, None)
+        for moment, source in zip(moments, fact.sources, strict=True)
+    ]
+
+
+_FACTS = UUID("a3b53c0e-7d0f-5a0e-8c39-5c2f1f0f6d11")
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """Who hears, when, and what must not be learned from: ids of messages that hold recalled or composed text."""
+
+    agent_id: str
+    now: datetime
+    excluded: frozenset[str] = frozenset()
+
+
+def merge(
+    people: People,
+    candidates: Iterable[Candidate],
+    hearing: Hearing,
+    *,
+    said_at: SaidAt = nobody_knows,
+    similarity: Similarity | None = None,
+    learned: tuple[tuple[str, int], ...] = (),
+) -> FactChange:
+    """What to write so that the candidates are known; the same candidates again change nothing.
+
+    `said_at` tells when the message of an older source was said; it is asked only for facts that the candidates touch,
+    if they have several sources or share a moment with others. A source that it does not know counts as said when its
+    fact began.
+    """
+    kept = dict.fromkeys(candidate for candidate in candidates if admitted(candidate, people, hearing))
+    touched: dict[str, list[Candidate]] = defaultdict(list)
+    facts = {fact.id: fact for fact in people.facts}
+    for candidate in sorted(kept, key=_order):
+        if candidate.about:
+            touched[_about(candidate, facts.values(), similarity)].append(candidate)
+        else:
+            _hear(candidate, facts, hearing, similarity)
+    for about, heard in touched.items():
+        for fact in _timeline(about, heard, facts, hearing, said_at, similarity):
+            facts[fact.id] = fact
+    before = {fact.id: fact for fact in people.facts}
+    put = tuple(fact for fact in facts.values() if before.get(fact.id) != fact)
+    return FactChange(people.revision, put, learned)
+
+
+def admitted(candidate: Candidate, people: People, hearing: Hearing) -> bool:
+    """Whether a claim may be learned: it passes the gate, its message is no memory of ours, it was not forgotten."""
+    if candidate.said.id in hearing.excluded or refusal(candidate):
+        return False
+    forgotten = {fact.digest for fact in people.facts if fact.forgotten}
+    return not forgotten or _digest(candidate) not in forgotten
+
+
+def _order(candidate: Candidate) -> tuple[When, str, int, str]:
+    return candidate.said.when, candidate.said.id, candidate.said.text.find(candidate.quote), candidate.text
+
+
+def _digest(candidate: Candidate) -> str:
+    return digest_of(candidate.kind, candidate.about, candidate.text, candidate.language)
+
+
+def _about(candidate: Candidate, facts: Iterable[Fact], similarity: Similarity | None) -> str:
+    """The `about` under which the same thing is known already, perhaps in other words."""
+    near = ""
+    for fact in facts:
+        if fact.about == candidate.about:
+            return candidate.about
+        if near or not fact.about or fact.kind != candidate.kind or family(fact.about) != family(candidate.about):
+            continue
+        texts = (fact.text, fact.language), (candidate.text, candidate.language)
+        if family(fact.about) and (
+            same_thing(fact.kind, *texts) or says_the_same(fact.kind, *texts, narrower=False, similarity=similarity)
+        ):
+            near = fact.about
+    return near or candidate.about
+
+
+def _hear(candidate: Candidate, facts: dict[str, Fact], hearing: Hearing, similarity: Similarity | None) -> None:
+    """A claim that nothing contradicts: one more source of a fact that says it, or a new fact."""
+    for fact in facts.values():
+        if fact.about or fact.forgotten or fact.kind != candidate.kind:
+            continue
+        texts = (fact.text, fact.language), (candidate.text, candidate.language)
+        if says_the_same(fact.kind, *texts, narrower=False, similarity=similarity):
+            heard = {source.message_id for source in fact.sources}
+            if candidate.said.id not in heard and len(heard) < MOST_SOURCES:
+                older = candidate.said.created_at < fact.valid_from
+                sources = (candidate.source, *fact.sources) if older else (*fact.sources, candidate.source)
+                facts[fact.id] = replace(
+                    fact,
+                    sources=sources,
+                    valid_from=min(fact.valid_from, candidate.said.created_at),
+                    origin=least_trusted((fact.origin, candidate.said.origin)),
+                )
+            return
+    fact = new_fact(candidate, "", hearing)
+    facts[fact.id] = fact
+
+
+def _timeline(
+    about: str,
+    heard: Sequence[Candidate],
+    facts: dict[str, Fact],
+    hearing: Hearing,
+    said_at: SaidAt,
+    similarity: Similarity | None,
+) -> list[Fact]:
+    """The facts about one thing after hearing some more of it."""
+    own = [fact for fact in facts.values() if fact.about == about and not fact.forgotten]
+    # A forgotten fact keeps its place: what it had superseded does not become true again by forgetting.
+    after = {fact.superseded_by for fact in own}
+    own += [fact for fact in facts.values() if fact.forgotten and fact.id in after]
+    known = {source.message_id for fact in own for source in fact.sources}
+    # A message is heard once on a thing: what another reader makes of it later is no second statement.
+    fresh = [candidate for candidate in _one_per_message(heard) if candidate.said.id not in known]
+    new = [Mention(candidate.said.when, candidate.said.id, None, candidate) for candidate in fresh]
+    mentions = in_order(own, new, said_at)
+
+    def same(one: Mention, other: Mention) -> bool:
+        if one.digest(about) == other.digest(about):
+            return True
+        if one.kind != other.kind or not one.text or not other.text:
+            return False
+        return says_the_same(one.kind, one.words, other.words, narrower=True, similarity=similarity)
+
+    runs = laid_out(runs_of(mentions, same, _beside_the_point), lambda run: new_fact(run.candidate, about, hearing))
+    return [replace(fact, origin=least_trusted((fact.origin, *origins))) for fact, origins in runs]
+
+
+def _one_per_message(heard: Sequence[Candidate]) -> Iterable[Candidate]:
+    """Of several claims of one message about one thing the last that affirms, or else the last."""
+    chosen: dict[str, Candidate] = {}
+    for candidate in heard:
+        rival = chosen.get(candidate.said.id)
+        if rival is None or not (_negative(candidate) and not _negative(rival)) or family(candidate.about):
+            chosen[candidate.said.id] = candidate
+    return chosen.values()
+
+
+def _negative(candidate: Candidate) -> bool:
+    return is_negative(candidate.kind, candidate.text)
+
+
+def _beside_the_point(run: Run, mention: Mention) -> bool:
+    """Whether a denial denies something else: who lives in Milan and says "not in Rome any more" still lives there."""
+    last = run.mentions[-1]
+    if (
+        not (last.text and mention.text)
+        or not is_negative(mention.kind, mention.text)
+        or is_negative(last.kind, last.text)
+    ):
+        return False
+    return not mention.shares_words_with(last)
+
+
+def new_fact(candidate: Candidate, about: str, hearing: Hearing) -> Fact:
+    """A fact with the candidate as its one source. The id follows from what it says and where it was said."""
+    kind: FactKind = candidate.kind
+    digest = digest_of(kind, about, candidate.text, candidate.language)
+    return Fact(
+        id=str(uuid5(_FACTS, "\x1f".join((hearing.agent_id, digest, candidate.said.id)))),
+        agent_id=hearing.agent_id,
+        kind=kind,
+        text=candidate.text,
+        about=about,
+        digest=digest,
+        language=candidate.language,
+        sources=(candidate.source,),
+        recorded_at=hearing.now,
+        valid_from=candidate.said.created_at,
+        made_by=candidate.made_by,
+        origin=candidate.said.origin,
+    )
+
+
+def least_trusted(origins: Iterable[Trust]) -> Trust:
+    """The origin that a thing made of several has: the least trusted of theirs."""
+    return max(origins, key=TRUST.index)

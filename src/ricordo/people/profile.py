@@ -1,0 +1,300 @@
+"""The profile of a user, made of their last sessions within exact token limits.
+
+Summaries, facts and topics go in with the limits and a counter; a `Profile` comes out. Facts and topics are taken whole
+or not at all; only a summary may be cut, at the end of a sentence, or of a word where even one sentence is too long.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from itertools import groupby
+from zoneinfo import ZoneInfo
+
+from ricordo.engine.protocols import TokenCounter
+from ricordo.engine.tools import Known, Scope, Tools, on_their_calendar, quarantined
+from ricordo.languages.locales import memory_words
+from ricordo.languages.summaries import ENGLISH_WORDING, ITALIAN_WORDING, wording_of
+from ricordo.people.condense import newest_summary
+from ricordo.people.facts import by_weight
+from ricordo.people.summary_layout import divided, read
+from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
+from ricordo.recall.terms import fold
+from ricordo.records.people import Fact, Profile, Summary
+from ricordo.records.turns import Owner
+from ricordo.settings import ProfileSettings
+
+# A summary as a profile tells it: sentences of who said what, without the labels that a transcript has.
+
+_SENTENCE = re.compile(r"\S.*?(?:[.!?…]+(?=\s|\Z)|\Z|(?=\n))", re.DOTALL)
+# Names and dates are told; bare numbers, ids, paths and code say nothing to who did not see them.
+_TELLING = re.compile(r"(?=.*[^\W\d_]{2})(?:(?:[^\W\d_]|['’-])+\.?|\d+)(?: (?:(?:[^\W\d_]|['’-])+\.?|\d+))*")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands before, between and after the pieces that are told together."""
+
+    opening: str = ""
+    between: str = " "
+    closing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some words of a summary, which is told apart from others by a number."""
+
+    summary: int
+    frame: Frame
+    text: str
+
+
+_PLAIN = Frame()
+_FRAMES = {
+    ITALIAN_WORDING.user: Frame("Ha detto: «", closing="»"),
+    ITALIAN_WORDING.assistant: Frame("In risposta: «", closing="»"),
+    ENGLISH_WORDING.user: Frame("They said: “", closing="”"),
+    ENGLISH_WORDING.assistant: Frame("In reply: “", closing="”"),
+}
+
+
+def pieces(text: str, summary: int = 0) -> Iterator[Piece]:
+    """The pieces of a summary in order: its sentences, then what else was named that tells something."""
+    sheet = read(text)
+    for line in sheet.lines:
+        speaker, words = divided(line)
+        frame = _FRAMES.get(speaker, _PLAIN)
+        for match in _SENTENCE.finditer(words):
+            yield Piece(summary, frame, " ".join(match[0].split()))
+    label = wording_of(text).mentioned
+    for item in sheet.mentioned:
+        if _TELLING.fullmatch(item):
+            yield Piece(summary, Frame(f"{label}: ", ", ", "."), item)
+
+
+def told(chosen: Iterable[Piece]) -> str:
+    """Pieces as one line."""
+    return " ".join(
+        frame.opening + frame.between.join(piece.text for piece in together) + frame.closing
+        for (_, frame), together in groupby(chosen, key=lambda piece: (piece.summary, piece.frame))
+    )
+
+
+def build(
+    summaries: Sequence[Summary],
+    facts: Iterable[Fact],
+    topics: Sequence[str],
+    settings: ProfileSettings,
+    counter: TokenCounter,
+    now: datetime,
+) -> Profile:
+    """What is told of a user.
+
+    `summaries` are of ended sessions, in any order; `topics` are labels, the most telling first, and come before those
+    that the summaries name. The date is that of the newest session.
+    """
+    recent = _recent(summaries, settings.profile_sessions, now)
+    named = [*topics, *(topic for summary in recent for topic in summary.topics)]
+    return Profile(
+        recent_summary=_summary(recent, settings.profile_summary_tokens, counter),
+        key_facts=_whole(
+            _distinct(fact.text for fact in by_weight(facts, now)),
+            settings.profile_facts,
+            lambda kept: counter.count(as_bullets(kept)) <= settings.profile_facts_tokens,
+        ),
+        topics=_whole(
+            _distinct(named),
+            settings.profile_topics,
+            lambda kept: counter.count(as_list(kept)) <= settings.profile_topics_tokens,
+        ),
+        last_session_date=recent[0].created_at if recent else None,
+    )
+
+
+def as_bullets(texts: Sequence[str]) -> str:
+    """Facts as a prompt has them, and as they are counted."""
+    return "\n".join(f"- {text}" for text in texts)
+
+
+def as_list(topics: Sequence[str]) -> str:
+    """Topics as a prompt has them, and as they are counted."""
+    return ", ".join(topics)
+
+
+def as_document(profile: Profile) -> dict[str, object]:
+    """The profile as the endpoint gives it: null where there is nothing, times in ISO 8601 with a Z."""
+    date = profile.last_session_date
+    return {
+        "recentSummary": profile.recent_summary or None,
+        "keyFacts": list(profile.key_facts),
+        "topics": list(profile.topics),
+        "lastSessionDate": date.isoformat().replace("+00:00", "Z") if date else None,
+    }
+
+
+def _recent(summaries: Sequence[Summary], sessions: int, now: datetime) -> list[Summary]:
+    """The newest summary of each of the last sessions, the newest session first."""
+    newest: dict[str, Summary] = {}
+    for summary in sorted(summaries, key=lambda each: (each.created_at, each.last_turn, each.id), reverse=True):
+        if summary.created_at <= now:
+            newest.setdefault(summary.session_id, summary)
+    return list(newest.values())[:sessions]
+
+
+def _summary(recent: Sequence[Summary], limit: int, counter: TokenCounter) -> str:
+    """The newest session told first, older ones after it as far as whole sentences fit."""
+    chosen: list[Piece] = []
+    for position, summary in enumerate(recent):
+        for piece in pieces(summary.text, position):
+            if counter.count(told([*chosen, piece])) > limit:
+                return told(chosen) or _cut(piece, limit, counter)
+            chosen.append(piece)
+    return told(chosen)
+
+
+def _cut(piece: Piece, limit: int, counter: TokenCounter) -> str:
+    """As many words of a sentence as fit, with a mark that there were more."""
+    words = piece.text.split(" ")
+    for end in range(len(words) - 1, 0, -1):
+        shorter = told([replace(piece, text=" ".join(words[:end]) + "…")])
+        if counter.count(shorter) <= limit:
+            return shorter
+    return ""
+
+
+def _whole(texts: Iterable[str], most: int, fits: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
+    """The first texts that fit together; one that is too long makes room for the next."""
+    kept: list[str] = []
+    for text in texts:
+        if len(kept) >= most:
+            break
+        if fits([*kept, text]):
+            kept.append(text)
+    return tuple(kept)
+
+
+def _distinct(texts: Iterable[str]) -> Iterator[str]:
+    """Each text once, one at a time: who needs five of a thousand does not pay for the rest."""
+    seen: set[str] = set()
+    for text in texts:
+        line = " ".join(text.split())
+        if line and (folded := fold(line)) not in seen:
+            seen.add(folded)
+            yield line
+
+
+# How long ago a day was, as people say it: oggi, ieri, 3 giorni fa; today, yesterday, 3 days ago.
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    today: str
+    yesterday: str
+    ago: str
+    tomorrow: str
+    ahead: str
+
+
+_WORDS: Mapping[str, _Words] = {
+    "it": _Words("oggi", "ieri", "{n} giorni fa", "domani", "tra {n} giorni"),
+    "en": _Words("today", "yesterday", "{n} days ago", "tomorrow", "in {n} days"),
+}
+
+
+def relative_day(moment: datetime | None, now: datetime, zone: tzinfo, locale: str = "en") -> str:
+    """The day of a moment, seen from now; empty where there is none.
+
+    A clock that runs ahead makes no future: later on the same day is still today. A day that is really to come is
+    "domani" or "tra N giorni". Locales without words of their own ("it-IT" has those of "it") are told in English.
+    """
+    if moment is None:
+        return ""
+    words = _WORDS.get(locale.lower().replace("_", "-").partition("-")[0], _WORDS["en"])
+    days = (now.astimezone(zone).date() - moment.astimezone(zone).date()).days
+    match days:
+        case 0:
+            return words.today
+        case 1:
+            return words.yesterday
+        case -1:
+            return words.tomorrow
+    return words.ago.format(n=days) if days > 0 else words.ahead.format(n=-days)
+
+
+# What is known of a person before a question is read: the profile across sessions, and the condensed turns.
+
+SUMMARIES = 24  # looked at: several may be of one session
+
+
+def profile_of(tools: Tools, owner: Owner, agent_id: str, *, without: str | None = None) -> Profile:
+    """What an agent knows of a user, from the sessions that ended, but for one of them."""
+    away = quarantined(tools, owner)
+    summaries = [
+        each
+        for each in tools.store.summaries(owner, agent_id=agent_id, kind="session", limit=SUMMARIES)
+        if each.session_id != without and each.id not in away
+    ]
+    facts = [fact for fact in tools.store.people(owner, agent_id).facts if fact.id not in away]
+    return build(summaries, facts, (), tools.settings.profile, tools.counter, _local_now(tools))
+
+
+def known_to(tools: Tools, scope: Scope) -> Known:
+    """What goes into a context before its question is read."""
+    condensed = newest_summary(tools, scope.owner, scope.session_id)
+    away = quarantined(tools, scope.owner) if condensed else frozenset()
+    profile = ""
+    if tools.settings.profile.remember_person == "on":
+        profile = profile_text(tools, profile_of(tools, scope.owner, scope.agent_id, without=scope.session_id))
+    if condensed is None or condensed.id in away:
+        return Known(profile)
+    return Known(profile, condensed.text, condensed.last_turn)
+
+
+def profile_text(tools: Tools, profile: Profile) -> str:
+    """A profile as the lines of the memory block, defused and within its shares."""
+    if profile.is_empty:
+        return ""
+    words, shares = memory_words(tools.settings.locale), shares_of(tools)
+    most = (shares.most_facts, shares.most_topics)
+    amounts = (shares.summary, shares.facts, shares.topics)
+    return "\n".join(content_lines(profile, when(tools, profile), words, amounts, most, tools.counter.count))
+
+
+def enhanced(tools: Tools, base: str, profile: Profile, safety_rules: str) -> str:
+    """A system prompt with safety rules first and the profile last."""
+    return enhance_prompt(
+        base,
+        profile,
+        count=tools.counter.count,
+        safety_rules=safety_rules,
+        locale=tools.settings.locale,
+        when=when(tools, profile),
+        shares=shares_of(tools),
+    )
+
+
+def when(tools: Tools, profile: Profile) -> str:
+    """The day of the last session, as the user would say it."""
+    now = _local_now(tools)
+    zone = ZoneInfo(tools.settings.profile.time_zone)
+    return relative_day(profile.last_session_date, now, zone, tools.settings.locale.code)
+
+
+def _local_now(tools: Tools) -> datetime:
+    """Now, on the user's calendar: whether an exam is over is decided by their day."""
+    return on_their_calendar(tools, tools.clock.now())
+
+
+def shares_of(tools: Tools) -> MemoryShares:
+    """How many tokens each part may take, by the settings."""
+    chosen = tools.settings.profile
+    return MemoryShares(
+        summary=chosen.profile_summary_tokens,
+        facts=chosen.profile_facts_tokens,
+        topics=chosen.profile_topics_tokens,
+        most_facts=chosen.profile_facts,
+        most_topics=chosen.profile_topics,
+    )
+
+
+# Profile: what an agent knows of a user across sessions, short enough for every prompt; and how long ago that was.

@@ -1,0 +1,135 @@
+"""Ending a session: its summary, its facts, its topics; called, or because it has been idle. Safe to repeat."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ricordo.engine.protocols import LLM
+from ricordo.engine.tools import Tools
+from ricordo.people.condense import keep_summary
+from ricordo.people.learn import learn
+from ricordo.people.model_summary import Writer, summarise_session
+from ricordo.records.people import Fact, Summary
+from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn
+from ricordo.safety.screen import Screen, cleaned
+from ricordo.safety.trust import lowest, origin_of
+from ricordo.turns.write import new_id
+
+PAGE = 200
+MOST_TURNS = 400  # of a session that are read for its summary, the newest
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """What a session left behind. `made_by` says who wrote the summary; None where there was nothing to summarise."""
+
+    session: SessionInfo
+    summary: Summary | None
+    facts: tuple[Fact, ...]
+    topics: tuple[str, ...]
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When it ended."""
+        return self.session.ended_at
+
+    @property
+    def made_by(self) -> str | None:
+        """Who wrote the summary."""
+        return self.summary.made_by if self.summary else None
+
+
+def end_session(
+    tools: Tools,
+    screen: Screen,
+    owner: Owner,
+    session: SessionInfo,
+    *,
+    model: LLM | None = None,
+    writer: Writer | None = None,
+) -> SessionEnd:
+    """Learn what is left to learn, write the summary if the session has moved on since the last, and close it."""
+    while learn(tools, screen, owner, session.id, model).more:
+        pass
+    summary = sum_up(tools, screen, owner, session, writer)
+    ended = session
+    if session.ended_at is None:
+        ended = tools.store.update_session(owner, session.id, SessionChanges(ended_at=tools.clock.now())) or session
+    facts = [fact for fact in tools.store.people(owner, session.agent_id).facts if _from_session(fact, session.id)]
+    return SessionEnd(ended, summary, tuple(facts), summary.topics if summary else ())
+
+
+def idle_sessions(tools: Tools, owner: Owner, most: int | None = None) -> Sequence[SessionInfo]:
+    """Sessions of an owner that have been idle for long enough and are still open; among the `most` newest, or all."""
+    found: list[SessionInfo] = []
+    page = tools.store.sessions(owner, limit=most or PAGE)
+    while page:
+        found += [each for each in page if is_idle(tools, each)]
+        page = () if most else tools.store.sessions(owner, limit=PAGE, before=page[-1])
+    return found
+
+
+def is_idle(tools: Tools, session: SessionInfo) -> bool:
+    """Whether a session is still open though nobody has spoken in it for a while."""
+    before = tools.clock.now() - tools.settings.profile.session_end_idle
+    return session.ended_at is None and session.turn_count > 0 and session.last_active_at <= before
+
+
+def sum_up(
+    tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, writer: Writer | None = None
+) -> Summary | None:
+    """The summary of a session, made if it has moved on since the last."""
+    known = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+    if known and known[0].last_turn >= session.last_turn:
+        return known[0]
+    turns = _without_the_open(tools.store.turns(owner, session.id, last=MOST_TURNS))
+    if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
+        return known[0] if known else None
+    unfit = screen.turns(tools, owner, turns)
+    limit = tools.settings.profile.profile_summary_tokens
+    told = [cleaned(turn, tools.settings.safety) for turn in turns]
+    made = summarise_session(told, tools.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
+    if made is None:
+        return known[0] if known else None
+    now = tools.clock.now()
+    summary = Summary(
+        id=new_id(now),
+        session_id=session.id,
+        agent_id=session.agent_id,
+        kind="session",
+        text=made.text,
+        first_turn=made.covers.first_turn,
+        last_turn=made.covers.last_turn,
+        topics=made.topics,
+        created_at=_spoken_last(turns, session),
+        tokens=made.tokens,
+        counter=tools.counter.name,
+        made_by=made.made_by,
+        origin=lowest(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
+    )
+    if not keep_summary(tools, owner, summary, turns, unfit):
+        again = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+        return again[0] if again else None
+    screen.summary(tools, owner, summary)
+    return summary
+
+
+def _without_the_open(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """The turns without a last one that waits for its answer: the summary is made again once it has it.
+
+    Where questions are not answered at all, or there is only one, nothing is waited for.
+    """
+    answers = len(turns) > 1 and not turns[-2].is_open
+    return turns[:-1] if answers and turns[-1].is_open else turns
+
+
+def _spoken_last(turns: Sequence[Turn], session: SessionInfo) -> datetime:
+    """A summary bears the date of what was said: "yesterday" is when we talked, not when it was summed up."""
+    return max((turn.created_at for turn in turns), default=session.last_active_at)
+
+
+def _from_session(fact: Fact, session_id: str) -> bool:
+    return not fact.forgotten and any(source.session_id == session_id for source in fact.sources)
+
+
+# Condensation: when a long talk is summarised, how, and what must survive it.

@@ -1,0 +1,310 @@
+"""Composing the next prompt: fetch the recent turns, gather the other sections, fit all of it, explain it.
+
+Memory may fail, the chat may not: if history cannot be loaded or counted, the context is built without it and
+the window, the receipt and the log say so.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from ricordo.engine.tokens import ApproximateCounter
+from ricordo.engine.tools import BeyondWindow, Known, Scope, Tools
+from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
+from ricordo.limits import Limits, check_id, check_list, check_text
+from ricordo.prompt.context import Asked, Context, Material, Remembered, assemble
+from ricordo.prompt.receipt import Receipt, from_stored, rebuild
+from ricordo.prompt.sections import Excerpt
+from ricordo.prompt.window import Window, fit_window
+from ricordo.records.turns import Chunk, Message, Turn, turn_id_of
+from ricordo.safety.fence import defuse
+from ricordo.settings import BudgetSettings
+
+if TYPE_CHECKING:
+    from ricordo.followups.clarify import Pending
+    from ricordo.followups.resolve import Resolved
+
+log = logging.getLogger("ricordo")
+
+Retrieve = Callable[[Asked], Sequence[object]]
+
+FIRST_PAGE = 32
+LARGEST_PAGE = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a question means in its talk; empty where it says it all."""
+
+    standalone: str = ""
+    references: "tuple[Resolved, ...]" = ()
+    clarification: "Pending | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """What other capabilities and the caller add to a context beside history, chunks and question."""
+
+    safety: str = ""
+    system: str = ""
+    profile: str = ""
+    summary: str = ""
+    recalled: tuple[Remembered, ...] = ()
+    format_instructions: str = ""
+    standalone: str = ""
+
+    def check(self, limits: Limits) -> None:
+        """Refuse what cannot be part of a prompt, by name; blank texts are empty slots."""
+        for each in fields(self):
+            if each.name != "recalled":
+                check_text(each.name, getattr(self, each.name), limits, may_be_blank=True)
+        for index, remembered in enumerate(self.recalled):
+            if not isinstance(remembered, Remembered):
+                found = type(remembered).__name__
+                raise ValidationError(f"recalled[{index}]", f"expected a Remembered, got {found}")
+            check_id(f"recalled[{index}].id", remembered.id)
+            check_text(f"recalled[{index}].text", remembered.text, limits)
+
+
+def load_window(tools: Tools, scope: Scope, *, asking: str | None = None, after: int = 0) -> Window:
+    """The recent turns that fit, of those after a number. An open turn that asks `asking` now is not history yet."""
+    try:
+        return fit_window(_newest_first(tools, scope, asking, after), tools.settings.window, tools.counter)
+    except Exception as error:  # whatever a store or a counter does, the chat goes on
+        return Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
+
+
+def compose(
+    tools: Tools,
+    scope: Scope,
+    question: str,
+    chunks: "Sequence[Chunk] | Retrieve",
+    slots: Slots,
+    budget: BudgetSettings,
+) -> Context:
+    """The context for `question`. Chunks may be a function: it is asked once it is known what the question means."""
+    check_text("question", question, tools.settings.limits)
+    slots.check(tools.settings.limits)
+    crisis = tools.beyond.crisis(question) if tools.beyond else None
+    known, window = _known_and_window(tools, scope, question)
+    # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
+    # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
+    beyond = None if window.degraded or crisis else tools.beyond
+    meaning, puzzled = _understand(beyond, scope, question)
+    if slots.standalone:
+        meaning = replace(meaning, standalone=slots.standalone, clarification=None)
+    asked = Asked(meaning.standalone or question, meaning.references)
+    chunks, unfound = _retrieved(tools, scope, chunks, asked)
+    referenced = _referenced(tools, scope, meaning)
+    found, missing, embedder = _recall(beyond, scope, question, meaning, window)
+    most = budget.chunks_later if window.turns or _spoke_before(tools, scope, question) else budget.chunks_first
+    material = Material(
+        question=question,
+        standalone=meaning.standalone,
+        safety=slots.safety,
+        system=slots.system,
+        profile=defuse(slots.profile) or known.profile,
+        summary=slots.summary or known.summary,
+        history=tuple(reversed(window.turns)),
+        history_shortened=window.shortened,
+        recalled=(*referenced, *slots.recalled, *found),
+        chunks=tuple(chunks[:most]),
+        chunks_left_out=tuple(chunks[most:]),
+        format_instructions=slots.format_instructions,
+        embedder=embedder,
+        degraded=(*window.degraded, *known.degraded, *puzzled, *unfound, *missing, *_counting_note(tools)),
+    )
+    context = _assembled(tools, scope, material, budget)
+    return replace(context, references=meaning.references, clarification=meaning.clarification, crisis=crisis)
+
+
+def _assembled(tools: Tools, scope: Scope, material: Material, budget: BudgetSettings) -> Context:
+    """The context, even if the counter fails."""
+    locale, characters = tools.settings.locale, tools.settings.window.compact_chars
+    try:
+        return assemble(material, budget, locale, characters, tools.counter)
+    except RicordoError:
+        raise
+    except Exception as error:  # a counter that fails; without counts no history can be trusted to fit
+        note = _without_memory(scope, "context", f"tokens cannot be counted by {tools.counter.name}", error)
+        poorer = replace(material, history=(), history_shortened=False, degraded=(*material.degraded, note))
+        return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
+
+
+def _known_and_window(tools: Tools, scope: Scope, question: str) -> tuple[Known, Window]:
+    """What is known beforehand, and the recent turns after those that were condensed; the chat goes on without.
+
+    A store that is away is not asked twice: that would only keep the chat waiting.
+    """
+    known = Known()
+    try:
+        known = tools.beyond.known(scope) if tools.beyond else known
+    except StoreUnavailable as error:
+        return known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
+    except Exception as error:
+        known = Known(degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),))
+    return known, load_window(tools, scope, asking=question, after=known.covered)
+
+
+def _retrieved(
+    tools: Tools, scope: Scope, chunks: "Sequence[Chunk] | Retrieve", asked: Asked
+) -> tuple[Sequence[Chunk], tuple[str, ...]]:
+    """The chunks that were given, or those that are found for the question; the chat goes on without."""
+    if not callable(chunks):
+        return chunks, ()
+    try:
+        return as_chunks(chunks(asked), tools.settings.limits), ()
+    except Exception as error:
+        return (), (_without_memory(scope, "retrieve", "chunks are unavailable", error),)
+
+
+def _understand(beyond: BeyondWindow | None, scope: Scope, question: str) -> tuple["Meaning", tuple[str, ...]]:
+    """What the question refers to; without an answer it is taken as it stands."""
+    try:
+        understood = beyond.understand(scope, question) if beyond else None
+    except Exception as error:
+        return Meaning(), (_without_memory(scope, "understand", "the question is taken as it stands", error),)
+    if understood is None:
+        return Meaning(), ()
+    return Meaning(understood.standalone, understood.references, understood.clarification), understood.degraded
+
+
+def _recall(
+    beyond: BeyondWindow | None, scope: Scope, question: str, meaning: Meaning, window: Window
+) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
+    """Past messages beyond the window, notes, and the embedder; the chat goes on without them."""
+    if beyond is None:
+        return (), (), ""
+    try:
+        found, notes, embedder = beyond.recall(scope, question, window.turns, meaning.standalone)
+    except Exception as error:
+        return (), (_without_memory(scope, "recall", "recall is unavailable", error),), ""
+    whole = {each.text for each in meaning.references}
+    others = tuple(each for each in found if each.excerpt is None or each.excerpt.message.content not in whole)
+    return others, notes, embedder
+
+
+def _referenced(tools: Tools, scope: Scope, meaning: Meaning) -> tuple[Remembered, ...]:
+    """What the question points at, in full, before anything else that is remembered."""
+    return tuple(
+        Remembered(
+            f"turn-{each.turn_number}:{each.item.label if each.item else 'answer'}",
+            each.text,
+            "referenced",
+            _excerpt(tools, scope, each),
+        )
+        for each in meaning.references
+        if each.text.strip()
+    )
+
+
+def _excerpt(tools: Tools, scope: Scope, reference: "Resolved") -> Excerpt | None:
+    """Where the text of a reference is stored: a passage of the turn's answer, or of its question."""
+    try:
+        number = reference.turn_number
+        turns = tools.store.turns(scope.owner, scope.session_id, after=number - 1, before=number + 1)
+    except StoreError:
+        return None
+    start, end = (reference.item.start, reference.item.end) if reference.item else (0, None)
+    said = [message for turn in turns for message in (turn.answer, turn.question) if message]
+    return next((Excerpt(each, "", start, end) for each in said if each.content[start:end] == reference.text), None)
+
+
+def past_receipts(tools: Tools, scope: Scope, limit: int) -> tuple[Receipt, ...]:
+    """Receipts of a session, newest first."""
+    return tuple(from_stored(each) for each in tools.store.receipts(scope.owner, scope.session_id, limit=limit))
+
+
+def recompose(tools: Tools, scope: Scope, turn_number: int) -> Context:
+    """The context that was built for a past turn, byte for byte."""
+    found = tools.store.receipts(scope.owner, scope.session_id, turn_number=turn_number, limit=1)
+    if not found:
+        raise NotFoundError(f"turn {turn_number} of session {scope.session_id!r} has no receipt")
+    receipt = from_stored(found[0])
+
+    turns: dict[str, Turn | None] = {}
+
+    def message_of(address: str) -> Message | None:
+        turn_id = turn_id_of(address)
+        if turn_id not in turns:
+            turns[turn_id] = tools.store.turn(scope.owner, turn_id)
+        turn = turns[turn_id]
+        return next((each for each in turn.messages if each.id == address), None) if turn else None
+
+    messages, prompt = rebuild(receipt, message_of)
+    return Context(messages, prompt, receipt.standalone or receipt.question, (), receipt)
+
+
+def as_chunks(given: object, limits: Limits) -> tuple[Chunk, ...]:
+    """Chunks in any of the shapes that callers have: records, mappings with id and text, pairs, plain text."""
+    chunks = []
+    for index, each in enumerate(check_list("chunks", given)):
+        field, own_id = f"chunks[{index}]", f"chunk-{index + 1}"
+        match each:
+            case Chunk(chunk_id, text):
+                pass
+            case str():
+                chunk_id, text = own_id, each
+            case (chunk_id, text):
+                pass
+            case Mapping():
+                chunk_id, text = each.get("id", own_id), each.get("text", each.get("content"))
+            case _:
+                raise ValidationError(
+                    field, "expected a Chunk, a text, a pair (id, text) or a mapping with id and text"
+                )
+        chunks.append(Chunk(check_id(f"{field}.id", chunk_id), check_text(f"{field}.text", text, limits)))
+    return tuple(chunks)
+
+
+def _spoke_before(tools: Tools, scope: Scope, question: str) -> bool:
+    """Whether the session has an earlier turn, though none of it fits the window."""
+    try:
+        return next(_newest_first(tools, scope, question), None) is not None
+    except Exception:  # the window has said already that history is unavailable
+        return False
+
+
+def _without_memory(scope: Scope, operation: str, problem: str, error: Exception) -> str:
+    """Log why memory is missing, never with the text of a message, and return the sentence."""
+    cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
+    log.warning(
+        "%s: %s",
+        problem,
+        cause,
+        extra={
+            "operation": operation,
+            "tenant_id": scope.owner.tenant_id,
+            "user_id": scope.owner.user_id,
+            "session_id": scope.session_id,
+        },
+    )
+    # Notes reach whoever asked; where a database is and what its driver said is for the log.
+    return f"{problem}: {'the database is away' if isinstance(error, StoreUnavailable) else cause}"
+
+
+def _newest_first(tools: Tools, scope: Scope, asking: str | None, after: int = 0) -> Iterator[Turn]:
+    """Turns from the newest on, fetched in growing pages and only as far as somebody reads."""
+    most = tools.settings.window.max_turns
+    page_size = FIRST_PAGE if most is None else most + (asking is not None)
+    before: int | None = None
+    current = asking
+    while page_size:
+        page = tools.store.turns(scope.owner, scope.session_id, last=page_size, before=before, after=after or None)
+        for turn in reversed(page):
+            if current is not None and turn.is_open and turn.query == current:
+                current = None
+                continue
+            current = None
+            yield turn
+        if len(page) < page_size:
+            return
+        before = page[0].turn_number
+        page_size = min(2 * page_size, LARGEST_PAGE)
+
+
+def _counting_note(tools: Tools) -> tuple[str, ...]:
+    if tools.counter.exact:
+        return ()
+    return (f"tokens are approximate ({tools.counter.name})",)

@@ -1,0 +1,302 @@
+"""Everything for the next prompt, under one budget: messages for chat APIs, and one text.
+
+In: the material of every section, settings and a counter. Out: a `Context` with its receipt. Pure: the same
+inputs give the same bytes. Both forms are filled by the same rules, each within the limit by its own count; how they
+are written is `rendering`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from ricordo.engine.protocols import TokenCounter
+from ricordo.languages.locales import Locale
+from ricordo.prompt.budget import Section, allot, check_safety
+from ricordo.prompt.receipt import ChatMessage, Receipt, ReceiptItem, digest, text_recipe
+from ricordo.prompt.render import (
+    NO_HISTORY,
+    SECTIONS,
+    STANDALONE,
+    SYSTEM_SECTIONS,
+    USER_SECTIONS,
+    Kept,
+    Text,
+    around_history,
+    as_messages,
+    cost_of_fences,
+    heading,
+    look_for,
+    one_text,
+)
+from ricordo.prompt.sections import (
+    SEPARATOR,
+    Candidates,
+    Excerpt,
+    Part,
+    Reason,
+    compact_part,
+    excerpt_part,
+    fill,
+    text_part,
+    turn_part,
+)
+from ricordo.records.turns import Chunk, Turn
+from ricordo.safety.fence import defuse
+from ricordo.settings import BudgetSettings
+
+if TYPE_CHECKING:
+    from ricordo.followups.clarify import Pending
+    from ricordo.followups.resolve import Resolved
+    from ricordo.safety.crisis import Crisis
+
+PRIMING = 3  # what a chat API adds before the reply
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A past message or fact brought back for this question; `excerpt` tells where its text is stored, if it is."""
+
+    id: str
+    text: str
+    reason: Reason = "recalled"
+    excerpt: Excerpt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to find chunks for: the question as it reads without the talk, and what it points at."""
+
+    question: str
+    references: "tuple[Resolved, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What every section could say. `history` is newest first; `chunks` and `recalled` best first.
+
+    `profile` is taken as it is: whoever writes it has defused its lines. Other stored text is defused here.
+    `standalone` is the question as it reads without the talk, where that differs. `history_shortened` says that the
+    window had to cut the one turn of the history to make it fit.
+    """
+
+    question: str
+    standalone: str = ""
+    safety: str = ""
+    system: str = ""
+    profile: str = ""
+    summary: str = ""
+    history: tuple[Turn, ...] = ()
+    history_shortened: bool = False
+    referenced: frozenset[str] = frozenset()
+    recalled: tuple[Remembered, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+    chunks_left_out: tuple[Chunk, ...] = ()
+    format_instructions: str = ""
+    embedder: str = ""
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What to send to a model, and the account of it.
+
+    `question` stands alone: it is what to search documents with. `references` are what it points at. With a
+    `clarification` it is better to ask that than to answer. With a `crisis` the notice comes before any model.
+    """
+
+    messages: tuple[ChatMessage, ...]
+    prompt: str
+    question: str
+    references: tuple["Resolved", ...]
+    receipt: Receipt
+    clarification: "Pending | None" = None
+    crisis: "Crisis | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """One of the two shapes of a context, filled and written."""
+
+    kept: Kept
+    shares: Mapping[Section, int]
+    tokens: int
+    texts: Sequence[Text]
+
+
+def assemble(
+    material: Material, budget: BudgetSettings, locale: Locale, characters: int, counter: TokenCounter
+) -> Context:
+    """Fill both forms, write them, and write the receipt."""
+    limit = max(budget.model_limit - budget.answer_reserve, 0)
+    plain = _plain_candidates(material, locale, counter)
+    as_chat = {**plain, Section.HISTORY: _history(material, counter)}
+    as_prompt = {**plain, Section.HISTORY: _compact_history(material, locale, characters, counter)}
+    look = look_for(as_prompt, locale)
+
+    def cost_of_chat(kept: Kept) -> tuple[int, Sequence[Text]]:
+        """What a chat API counts: stored counts for the history, a fresh count for the two texts around it."""
+        texts = around_history(kept, look)
+        history = sum(part.tokens for part in kept[Section.HISTORY])
+        around = sum(counter.message_overhead + counter.count(text.whole) for text in texts if text)
+        return (PRIMING + history + around if around or history else 0), texts
+
+    def cost_of_prompt(kept: Kept) -> tuple[int, Sequence[Text]]:
+        text = one_text(kept, look)
+        return counter.count(text.whole), (text,)
+
+    around = PRIMING + counter.message_overhead
+    if any(as_chat[section].demand for section in SYSTEM_SECTIONS):
+        around += counter.message_overhead
+    fences = [cost_of_fences(sections, plain, look, counter) for sections in (SYSTEM_SECTIONS, USER_SECTIONS)]
+    chat = _fit(as_chat, limit, around + sum(fences), budget, counter, cost_of_chat)
+    around = cost_of_fences(SECTIONS, as_prompt, look, counter)
+    prompt = _fit(as_prompt, limit, around, budget, counter, cost_of_prompt)
+
+    system, user = chat.texts
+    messages, recipe = as_messages(system, chat.kept[Section.HISTORY], user)
+    (text,) = prompt.texts
+    receipt = Receipt(
+        question=material.question,
+        limit=budget.model_limit,
+        answer_reserve=budget.answer_reserve,
+        total_tokens=chat.tokens,
+        prompt_tokens=prompt.tokens,
+        shares={section.value: share for section, share in chat.shares.items()},
+        sections={section.value: sum(part.tokens for part in parts) for section, parts in chat.kept.items()},
+        items=_items(as_chat, chat, prompt, material),
+        counter=counter.name,
+        counter_exact=counter.exact,
+        messages_digest=digest(messages),
+        prompt_digest=digest(text.whole),
+        recipe={"messages": recipe, "prompt": text_recipe(text.segments)},
+        degraded=material.degraded,
+        standalone=material.standalone,
+        embedder=material.embedder,
+    )
+    return Context(messages, text.whole, material.standalone or material.question, (), receipt)
+
+
+def _fit(
+    candidates: Mapping[Section, Candidates],
+    limit: int,
+    around: int,
+    budget: BudgetSettings,
+    counter: TokenCounter,
+    cost: Callable[[Kept], tuple[int, Sequence[Text]]],
+) -> _Form:
+    """Allot, fill, write, and count the result as it will be sent.
+
+    Joined texts may cost a little more than their parts, so the largest room is taken whose result fits. What
+    is kept only grows with the room, and a larger limit leaves every smaller room open: so what is kept only
+    grows with the limit, whatever the counter does. The search ends at the latest with the safety rules alone.
+    """
+    demands = {section: each.demand for section, each in candidates.items()}
+    if safety := candidates[Section.SAFETY].parts:
+        alone, _ = cost({section: safety if section is Section.SAFETY else () for section in candidates})
+        check_safety(alone, limit)
+    room = max(limit - around, demands[Section.SAFETY])
+    while True:
+        shares = allot(room, demands, budget)
+        kept = {section: fill(each, shares[section], counter) for section, each in candidates.items()}
+        tokens, texts = cost(kept)
+        if tokens <= limit:
+            return _Form(kept, shares, tokens, texts)
+        room -= 1
+
+
+def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter) -> dict[Section, Candidates]:
+    """The sections that look alike in both forms."""
+
+    def one(section: Section, reason: Reason, text: str) -> Candidates:
+        parts = (text_part(section, section.value, reason, text, counter),) if text.strip() else ()
+        return headed(section, parts)
+
+    def headed(section: Section, parts: tuple[Part, ...]) -> Candidates:
+        if not parts:
+            return Candidates(section, ())
+        above = heading(section, locale)
+        return Candidates(section, parts, _frame(f"{above}{SEPARATOR}" if above else "", counter))
+
+    recalled = tuple(
+        excerpt_part(Section.RECALLED, each.id, each.reason, each.excerpt, counter)
+        if each.excerpt and each.excerpt.text == each.text
+        else text_part(Section.RECALLED, each.id, each.reason, defuse(each.text), counter)
+        for each in material.recalled
+    )
+    chunks = tuple(
+        text_part(Section.CHUNKS, chunk.id, "cited", f"[{defuse(chunk.id)}] {defuse(chunk.text)}", counter)
+        for chunk in material.chunks
+    )
+    asked = [("question", material.question)]
+    if material.standalone and material.standalone != material.question:
+        asked.append((STANDALONE, locale.complete_question.format(question=defuse(material.standalone))))
+    questions = tuple(text_part(Section.QUESTION, name, "asked", text, counter) for name, text in asked if text.strip())
+    return {
+        Section.SAFETY: one(Section.SAFETY, "always", material.safety),
+        Section.SYSTEM: one(Section.SYSTEM, "always", material.system),
+        Section.PROFILE: one(Section.PROFILE, "fact", material.profile),
+        Section.SUMMARY: one(Section.SUMMARY, "summary", defuse(material.summary)),
+        Section.RECALLED: headed(Section.RECALLED, recalled),
+        Section.CHUNKS: headed(Section.CHUNKS, chunks),
+        Section.QUESTION: headed(Section.QUESTION, questions),
+        Section.FORMAT: one(Section.FORMAT, "always", material.format_instructions),
+    }
+
+
+def _frame(text: str, counter: TokenCounter) -> int:
+    """What stands around the parts of a section, and one token for the empty line between sections."""
+    return counter.count(text) + 1
+
+
+def _reason(turn: Turn, material: Material) -> Reason:
+    return "referenced" if turn.id in material.referenced else "recent"
+
+
+def _history(material: Material, counter: TokenCounter) -> Candidates:
+    parts = tuple(
+        turn_part(turn, _reason(turn, material), counter, shortened=material.history_shortened)
+        for turn in material.history
+    )
+    return Candidates(Section.HISTORY, parts)
+
+
+def _compact_history(material: Material, locale: Locale, characters: int, counter: TokenCounter) -> Candidates:
+    parts = tuple(
+        compact_part(turn, _reason(turn, material), locale, characters, counter, shortened=material.history_shortened)
+        for turn in material.history
+    )
+    if not parts:
+        none = text_part(Section.HISTORY, NO_HISTORY, "recent", locale.no_history, counter)
+        return Candidates(Section.HISTORY, (none,), _frame("", counter))
+    around = f"{locale.header(len(parts))}{SEPARATOR}{locale.history_footer}"
+    return Candidates(Section.HISTORY, parts, _frame(around, counter))
+
+
+def _items(
+    candidates: Mapping[Section, Candidates], chat: _Form, prompt: _Form, material: Material
+) -> tuple[ReceiptItem, ...]:
+    """Every candidate with its fate, section by section, best first: what is kept is always the first ones."""
+    items: list[ReceiptItem] = []
+    for section in SECTIONS:
+        name, parts = section.value, candidates[section].parts
+        in_prompt = len(prompt.kept[section])
+        for rank, (part, fate) in enumerate(zip_longest(parts, chat.kept[section])):
+            items.append(
+                ReceiptItem(
+                    section=name,
+                    id=part.id,
+                    tokens=(fate or part).tokens,
+                    kept=fate is not None,
+                    reason=part.reason if fate else f"over the share of {chat.shares[section]} tokens",
+                    in_prompt=rank < in_prompt,
+                    shortened=bool(fate and fate.shortened),
+                )
+            )
+        if section is Section.CHUNKS:
+            most = len(material.chunks)
+            items += [
+                ReceiptItem(name, chunk.id, 0, kept=False, reason=f"over the limit of {most} chunks")
+                for chunk in material.chunks_left_out
+            ]
+    return tuple(items)

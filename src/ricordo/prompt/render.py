@@ -1,0 +1,198 @@
+"""How a context is written: as messages for chat APIs and as one text, stored things between fences.
+
+In: the parts that every section kept, and a `Look` (headings and the fence of this request). Out: texts that know which
+of their segments are stored, so that a receipt can name them. Whatever was stored stands between two fences, as data:
+what is outside them comes from the program or is the question itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ricordo.engine.protocols import TokenCounter
+from ricordo.languages.locales import Locale, MemoryWords, memory_words
+from ricordo.prompt.budget import Section
+from ricordo.prompt.receipt import ChatMessage, chat_message, text_recipe
+from ricordo.prompt.sections import SEPARATOR, Candidates, Excerpt, Part, Segment, piece_text
+from ricordo.records.turns import Message
+from ricordo.safety.fence import close_fence, marker, open_fence
+
+BREAK = "\n\n"
+
+SECTIONS = tuple(Section)
+SYSTEM_SECTIONS = (Section.SAFETY, Section.SYSTEM, Section.PROFILE, Section.SUMMARY)
+USER_SECTIONS = (Section.RECALLED, Section.CHUNKS, Section.QUESTION, Section.FORMAT)
+DATA_SECTIONS = (Section.SUMMARY, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
+NO_HISTORY = "none"
+STANDALONE = "standalone"  # the part of the question that words of the talk went into
+
+Kept = Mapping[Section, tuple[Part, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text, and the segments it is made of; false where there is none."""
+
+    segments: Sequence[Segment]
+    whole: str
+
+    def __bool__(self) -> bool:
+        return bool(self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a context is written: headings, and the fence of this one request."""
+
+    locale: Locale
+    memory: MemoryWords
+    opening: str
+    closing: str
+
+    def fenced(self, segments: Sequence[Segment]) -> list[Segment]:
+        """Segments as data."""
+        return [self.opening, SEPARATOR, *segments, SEPARATOR, self.closing]
+
+
+def heading(section: Section, locale: Locale) -> str:
+    """What stands above a section, if anything does."""
+    match section:
+        case Section.SUMMARY:
+            return locale.summary_header
+        case Section.RECALLED:
+            return locale.recalled_header
+        case Section.CHUNKS:
+            return locale.chunks_header
+        case Section.QUESTION:
+            return locale.question_header
+    return ""
+
+
+def look_for(candidates: Mapping[Section, Candidates], locale: Locale) -> Look:
+    """The look of this request: the marker of its fence is made of what it fences and occurs nowhere in it."""
+    texts = [piece_text(part.piece) for section in SECTIONS for part in candidates[section].parts]
+    word = marker(texts)
+    return Look(locale, memory_words(locale), open_fence(word, locale.code), close_fence(word, locale.code))
+
+
+def cost_of_fences(
+    sections: Sequence[Section], candidates: Mapping[Section, Candidates], look: Look, counter: TokenCounter
+) -> int:
+    """What the fences around the data of these sections cost; decided by what there is, not by what fits."""
+    data = any(_is_data(candidates[section].parts) for section in sections if section in DATA_SECTIONS)
+    asked = any(part.id == STANDALONE for part in candidates[Section.QUESTION].parts) and Section.QUESTION in sections
+    profile = Section.PROFILE in sections and bool(candidates[Section.PROFILE].parts)
+    if not (data or asked or profile):
+        return 0
+    pair = counter.count(SEPARATOR.join((look.opening, "", look.closing, "")))
+    words = counter.count(SEPARATOR.join((look.memory.title, look.memory.instructions, ""))) if profile else 0
+    return pair * (data or asked) + (pair + words) * profile
+
+
+def one_text(kept: Kept, look: Look) -> Text:
+    """Every section in one text."""
+    return _text(_blocks(SECTIONS, kept, look))
+
+
+def around_history(kept: Kept, look: Look) -> tuple[Text, Text]:
+    """The texts of the system message and of the last one: a bare question stands alone, beside others headed."""
+    system = _text(_blocks(SYSTEM_SECTIONS, kept, look))
+    questions = kept[Section.QUESTION]
+    if len(questions) == 1 and not any(kept[section] for section in USER_SECTIONS if section is not Section.QUESTION):
+        return system, _text([questions[0].piece.segment])
+    return system, _text(_blocks(USER_SECTIONS, kept, look))
+
+
+def as_messages(
+    system: Text, history: Sequence[Part], user: Text
+) -> tuple[tuple[ChatMessage, ...], list[dict[str, Any]]]:
+    """System message, history, user message; and the recipe that gives them again."""
+    messages: list[ChatMessage] = []
+    recipe: list[dict[str, Any]] = []
+
+    def add(role: str, text: Text) -> None:
+        if text:
+            messages.append({"role": role, "content": text.whole})
+            recipe.append({"role": role, "content": text_recipe(text.segments)})
+
+    add("system", system)
+    for part in reversed(history):
+        for message in part.piece.messages:
+            chat, entry = _past_message(message, shortened=part.shortened)
+            messages.append(chat)
+            recipe.append(entry)
+    add("user", user)
+    return tuple(messages), recipe
+
+
+def _past_message(message: Message, *, shortened: bool) -> tuple[ChatMessage, dict[str, Any]]:
+    """A message of the history and its recipe. What was stored never speaks as the system: that is the program's."""
+    chat = chat_message(message)
+    if message.role == "system":
+        chat["role"] = "user"
+        return chat, {**chat, "content": text_recipe([message.content if shortened else Excerpt(message)])}
+    return chat, {**chat, "content": [message.content]} if shortened else {"message": message.id}
+
+
+def _blocks(sections: Sequence[Section], kept: Kept, look: Look) -> list[Segment]:
+    """The blocks of the sections that kept anything, apart by an empty line; data between fences."""
+    blocks: list[list[Segment]] = []
+    data: list[list[Segment]] = []
+
+    def end_data() -> None:
+        if data:
+            blocks.append(look.fenced(_apart(data)))
+            data.clear()
+
+    for section in sections:
+        parts = kept[section]
+        if not parts:
+            continue
+        if section is Section.QUESTION:
+            data.extend([part.piece.segment] for part in parts if part.id == STANDALONE)
+            parts = tuple(part for part in parts if part.id != STANDALONE)
+        if section in DATA_SECTIONS and _is_data(parts):
+            data.append(_history(parts, look.locale) if section is Section.HISTORY else _block(section, parts, look))
+            continue
+        end_data()
+        block = _block(section, parts, look)
+        if section is Section.PROFILE:
+            block = [look.memory.title, SEPARATOR, *look.fenced(block), SEPARATOR, look.memory.instructions]
+        blocks.append(block)
+    end_data()
+    return _apart(blocks)
+
+
+def _block(section: Section, parts: Sequence[Part], look: Look) -> list[Segment]:
+    """One section of text: its heading, if it has one, and its parts."""
+    above = heading(section, look.locale)
+    segments: list[Segment] = [above, SEPARATOR] if above else []
+    for index, part in enumerate(parts):
+        segments += [SEPARATOR] if index else []
+        segments.append(part.piece.segment)
+    return segments
+
+
+def _history(parts: Sequence[Part], locale: Locale) -> list[Segment]:
+    segments: list[Segment] = [locale.header(len(parts)), SEPARATOR]
+    for part in reversed(parts):
+        for line in part.piece.lines or (part.piece.text,):
+            segments += [line, SEPARATOR]
+    return [*segments, locale.history_footer]
+
+
+def _apart(blocks: Sequence[Sequence[Segment]]) -> list[Segment]:
+    segments: list[Segment] = []
+    for block in blocks:
+        segments += [BREAK] if segments else []
+        segments += block
+    return segments
+
+
+def _is_data(parts: Sequence[Part]) -> bool:
+    """Whether parts hold anything stored: that there is no history yet is our own sentence."""
+    return bool(parts) and parts[0].id != NO_HISTORY
+
+
+def _text(segments: list[Segment]) -> Text:
+    return Text(segments, "".join([each if isinstance(each, str) else each.text for each in segments]))

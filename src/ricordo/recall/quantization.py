@@ -1,0 +1,271 @@
+"""Vectors as they are stored and compared: two or four bits a dimension on disk, eight in memory.
+
+Long vectors (512 dimensions and more) can be rounded to two bits, because errors of many dimensions cancel out, if
+no dimension stands out: they are turned first (`turning`), and what is compared with them is turned as well. Shorter
+ones keep four bits, and sixteen neighbouring dimensions share one scale, so that a few large ones do not drown the
+rest. Two bits cost a few thousandths of recall (docs/recall.md). What is compared is always what the
+stored bytes say, so an index built from a store and one filled while writing agree exactly.
+
+    blob = scale (float32, little-endian) · one byte of scale per block · the dimensions, low bits of a byte first
+    a block is 128 dimensions of two bits, or 16 dimensions of four bits
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import shake_128
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Turning long vectors, so that every dimension says about as much as every other.
+
+Vectors = NDArray[np.float32]
+BLOCK = 128
+
+
+def turned(vectors: Vectors) -> Vectors:
+    """Each row turned; dimensions beyond the last whole block stay as they are."""
+    rows, whole = len(vectors), vectors.shape[1] // BLOCK * BLOCK
+    out = vectors.copy()
+    signed = vectors[:, :whole] * _signs(whole)
+    out[:, :whole] = (signed.reshape(rows, -1, BLOCK) @ _hadamard()).reshape(rows, whole)
+    return out
+
+
+def turned_back(vectors: Vectors) -> Vectors:
+    """The inverse of `turned`."""
+    rows, whole = len(vectors), vectors.shape[1] // BLOCK * BLOCK
+    out = vectors.copy()
+    out[:, :whole] = (vectors[:, :whole].reshape(rows, -1, BLOCK) @ _hadamard()).reshape(rows, whole) * _signs(whole)
+    return out
+
+
+@cache
+def _hadamard() -> Vectors:
+    """Its own inverse: symmetric and orthogonal."""
+    matrix = np.ones((1, 1), dtype=np.float32)
+    while len(matrix) < BLOCK:
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    return np.asarray(matrix / np.float32(np.sqrt(BLOCK)), dtype=np.float32)
+
+
+@cache
+def _signs(dimensions: int) -> Vectors:
+    """Part of the stored format: other signs would read stored vectors as noise."""
+    bits = np.unpackbits(np.frombuffer(shake_128(b"recall").digest(dimensions // 8), dtype=np.uint8))
+    return bits.astype(np.float32) * 2 - 1
+
+
+_LONG = 512  # dimensions from which two bits are enough
+_BLOCK = 16
+_LEVELS = 7  # codes of four bits run from -7 to 7
+_CHUNK = 1024  # rows decoded at once: small enough for the processor's cache
+
+# Two bits are the four numbers that stand best for a bell curve of width 1: ±0.453 within 0.982, ±1.510 beyond it.
+_EDGE = 0.9816
+_NUMBERS = np.array([-1.510, -0.453, 0.453, 1.510], dtype=np.float32)
+_VALUES = np.rint(np.arange(256)[:, None] / 255 * (_NUMBERS * 127 / 1.510)).astype(np.int8).ravel()  # share x 4 + code
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Decoded vectors as they are compared: `values[i] * scales[i]` is vector i, turned if it is a long one.
+
+    Scales of missing directions are zero.
+    """
+
+    values: NDArray[np.int8]
+    scales: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: NDArray[np.int64]) -> "Codes":
+        """Some of the vectors; all of them without copying."""
+        return self if len(rows) == len(self) else Codes(self.values[rows], self.scales[rows])
+
+    def floats(self) -> Vectors:
+        """The vectors as floats, as the embedder would have them."""
+        scaled = self.values.astype(np.float32) * self.scales[:, None]
+        return turned_back(scaled) if _is_long(scaled.shape[1]) else scaled
+
+
+def blob_size(dimensions: int) -> int:
+    """How many bytes a stored vector of so many dimensions takes."""
+    if _is_long(dimensions):
+        return 4 + -(-dimensions // BLOCK) + -(-dimensions // 4)
+    blocks = -(-dimensions // _BLOCK)
+    return 4 + blocks + blocks * _BLOCK // 2
+
+
+def vectors_to_blobs(vectors: Vectors) -> list[bytes]:
+    """Each row as its stored bytes; what is not finite counts as zero."""
+    finite = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32, copy=False)
+    scales, stored = (_two_bits if _is_long(finite.shape[1]) else _four_bits)(finite)
+    whole = np.concatenate([scales.astype("<f4")[:, None].view(np.uint8), stored], axis=1)
+    return [row.tobytes() for row in whole]
+
+
+def vectors_from_blobs(blobs: Sequence[bytes], dimensions: int) -> Codes:
+    """The stored vectors ready to be compared; a blob of another size raises ValueError, it is of another model."""
+    size = blob_size(dimensions)
+    if any(len(blob) != size for blob in blobs):
+        raise ValueError(f"a stored vector of {dimensions} dimensions has {size} bytes: embed these messages again")
+    raw = np.frombuffer(b"".join(blobs), dtype=np.uint8).reshape(len(blobs), size)
+    values = np.empty((len(blobs), dimensions), dtype=np.int8)
+    unpacked = _unpacker(dimensions)
+    for start in range(0, len(blobs), _CHUNK):
+        values[start : start + _CHUNK] = unpacked(raw[start : start + _CHUNK, 4:], dimensions)
+    return Codes(values, raw[:, :4].copy().view("<f4")[:, 0].astype(np.float32))
+
+
+def comparable(query: Vectors) -> Vectors:
+    """A question's vector as stored vectors are compared with it."""
+    return turned(query[None, :])[0] if _is_long(len(query)) else query
+
+
+def similarities(codes: Codes, query: Vectors) -> Vectors:
+    """The scalar product of every vector with the query, exact for the stored values.
+
+    Eight-bit rows are widened a few at a time, so that they stay in the processor's cache.
+    """
+    asked = comparable(query)
+    out = np.empty(len(codes), dtype=np.float32)
+    step = max(64, 262_144 // max(1, len(asked)))
+    buffer = np.empty((step, len(asked)), dtype=np.float32)
+    for start in range(0, len(codes), step):
+        rows = codes.values[start : start + step]
+        widened = buffer[: len(rows)]
+        np.copyto(widened, rows)
+        np.dot(widened, asked, out=out[start : start + step])
+    out *= codes.scales
+    return out
+
+
+def _is_long(dimensions: int) -> bool:
+    return dimensions >= _LONG
+
+
+def _unpacker(dimensions: int) -> Callable[[NDArray[np.uint8], int], NDArray[np.int8]]:
+    return _from_two_bits if _is_long(dimensions) else _from_four_bits
+
+
+def _two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
+    """Scales and stored bytes of long vectors.
+
+    Scales, of the blocks and of the whole, make the scalar product of what is decoded with the original what it should
+    be, so that similarities come out neither too small nor too large on average.
+    """
+    rows, dimensions = vectors.shape
+    even = turned(vectors)
+    starts = np.arange(0, dimensions, BLOCK)
+    widths = np.diff(np.append(starts, dimensions))
+    squares = np.add.reduceat(even**2, starts, axis=1)
+    edges = np.repeat(_EDGE * np.sqrt(squares / widths), widths, axis=1)
+    codes = np.where(even < 0, np.where(even < -edges, 0, 1), np.where(even > edges, 3, 2)).astype(np.uint8)
+    met = np.add.reduceat(even * _NUMBERS[codes], starts, axis=1)
+    wanted = np.divide(squares, met, out=np.zeros_like(met), where=met > 0)
+    highest = wanted.max(axis=1, initial=0, keepdims=True)
+    shares = np.rint(255 * np.divide(wanted, highest, out=np.zeros_like(wanted), where=highest > 0))
+    padded = np.zeros((rows, -(-dimensions // 4) * 4), dtype=np.uint8)
+    padded[:, :dimensions] = codes
+    quads = padded[:, 0::4] | padded[:, 1::4] << 2 | padded[:, 2::4] << 4 | padded[:, 3::4] << 6
+    stored = np.concatenate([shares.astype(np.uint8), quads], axis=1)
+    whole = np.einsum("ij,ij->i", _from_two_bits(stored, dimensions).astype(np.float32), even)
+    square = squares.sum(axis=1)
+    return np.divide(square, whole, out=np.zeros_like(square), where=whole > 0), stored
+
+
+def _from_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
+    """Shares and two-bit codes as eight-bit values: the number behind the code x share, between -127 and 127."""
+    blocks = -(-dimensions // BLOCK)
+    packed = stored[:, blocks:]
+    places = np.empty((len(stored), 4 * packed.shape[1]), dtype=np.uint16)
+    for place in range(4):
+        places[:, place::4] = packed >> (2 * place) & 3
+    places = places[:, :dimensions]
+    for block in range(blocks):
+        columns = places[:, block * BLOCK : (block + 1) * BLOCK]
+        columns += stored[:, block, None].astype(np.uint16) << 2
+    return _VALUES[places]
+
+
+def _four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
+    """Scales and stored bytes of short vectors."""
+    rows, dimensions = vectors.shape
+    blocks = -(-dimensions // _BLOCK)
+    padded = np.zeros((rows, blocks * _BLOCK), dtype=np.float32)
+    padded[:, :dimensions] = vectors
+    split = padded.reshape(rows, blocks, _BLOCK)
+    tops = np.abs(split).max(axis=2)
+    highest = tops.max(axis=1, initial=0, keepdims=True)
+    # Rounded up: a block's largest value must never be cut off.
+    shares = np.ceil(255 * np.divide(tops, highest, out=np.zeros_like(tops), where=highest > 0)).clip(0, 255)
+    steps = (shares * highest / 255 / _LEVELS)[:, :, None]
+    codes = np.rint(np.divide(split, steps, out=np.zeros_like(split), where=steps > 0)).clip(-_LEVELS, _LEVELS)
+    halves = (codes + 8).astype(np.uint8).reshape(rows, -1)
+    stored = np.concatenate([shares.astype(np.uint8), halves[:, 0::2] | (halves[:, 1::2] << 4)], axis=1)
+    # The scale gives the decoded vector the length of the original, so that similarities stay cosines.
+    lengths = np.linalg.norm(_from_four_bits(stored, dimensions).astype(np.float32), axis=1)
+    originals = np.linalg.norm(padded, axis=1)
+    return np.divide(originals, lengths, out=np.zeros_like(originals), where=lengths > 0), stored
+
+
+def _from_four_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
+    """Shares and half-bytes as eight-bit values: code x share / 16, which lies between -112 and 112."""
+    blocks = -(-dimensions // _BLOCK)
+    packed = stored[:, blocks:]
+    wide = np.empty((len(stored), blocks * _BLOCK), dtype=np.int16)
+    wide[:, 0::2] = packed & 0x0F
+    wide[:, 1::2] = packed >> 4
+    wide -= 8
+    shaped = wide.reshape(len(stored), blocks, _BLOCK)
+    shaped *= stored[:, :blocks, None]
+    wide += 8
+    wide >>= 4
+    return wide[:, :dimensions].astype(np.int8)
+
+
+# A first look at many vectors: one bit a dimension, to choose the few that deserve an exact comparison.
+
+_SEGMENT = 128
+_SAMPLE = 4096
+_SKETCH_CHUNK = 4096
+
+
+class Sketch:
+    """The bits of the rows that had a vector when it was made; `covered` says which."""
+
+    def __init__(self, codes: Codes, known: NDArray[np.bool_]) -> None:
+        self.covered = known.copy()
+        rows = np.flatnonzero(known)
+        sample = codes.values[rows[:: max(1, len(rows) // _SAMPLE)]].astype(np.float32)
+        self._middle = np.rint(sample.mean(axis=0)).astype(np.int8)
+        self._spread: Vectors = sample.std(axis=0)
+        words = -(-codes.values.shape[1] // _SEGMENT) * (_SEGMENT // 64)
+        # One array a word of 64 bits, so that a comparison runs over memory in order.
+        self._bits = np.zeros((words, len(codes)), dtype=np.uint64)
+        for start in range(0, len(codes), _SKETCH_CHUNK):
+            above = codes.values[start : start + _SKETCH_CHUNK] > self._middle
+            self._bits[:, start : start + _SKETCH_CHUNK] = _packed(above, words).T
+
+    def likeness(self, query: Vectors) -> Vectors:
+        """How alike each row's bits are to the question's; only the order means anything."""
+        query = comparable(query)
+        asked = _packed(query[None, :] > 0, len(self._bits))[0]
+        total = np.zeros(self._bits.shape[1], dtype=np.float32)
+        for start in range(0, len(self._bits), 2):
+            dimensions = slice(start * 64, start * 64 + _SEGMENT)
+            weight = np.linalg.norm(query[dimensions]) * np.linalg.norm(self._spread[dimensions])
+            apart = np.bitwise_count(self._bits[start] ^ asked[start])
+            apart += np.bitwise_count(self._bits[start + 1] ^ asked[start + 1])
+            total -= np.float32(weight) * apart
+        return total
+
+
+def _packed(above: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
+    packed = np.zeros((len(above), words * 8), dtype=np.uint8)
+    bits = np.packbits(above, axis=1)
+    packed[:, : bits.shape[1]] = bits
+    return packed.view(np.uint64)

@@ -1,0 +1,275 @@
+"""Recalling: past messages that speak to a question, from all of one user's sessions, with the reasons.
+
+A search that somebody waits for completes the index first. The context of a chat must not wait: it takes what the
+index holds, tops it up with the newest turns, and says in the receipt when the index is still behind. An embedder that
+fails takes the meaning away, never the words.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import numpy as np
+
+from ricordo.engine.tools import Scope, Tools, on_their_calendar, quarantined
+from ricordo.errors import RicordoError, StoreError
+from ricordo.prompt.context import Remembered
+from ricordo.prompt.sections import Excerpt
+from ricordo.recall.embedders.protocol import Hurried
+from ricordo.recall.indexes import Indexes
+from ricordo.recall.owner_index import Progress
+from ricordo.recall.quantization import Vectors
+from ricordo.recall.ranking import Filters, Question, rank, speaks
+from ricordo.recall.ranking import Hit as Ranked
+from ricordo.records.turns import Message, Owner, SessionMark, Turn, turn_id_of
+
+log = logging.getLogger("ricordo")
+
+PATIENCE = 120.0  # seconds that a search waits for its index
+IN_PASSING = 512  # turns that a context reads on its way; a longer backlog is left to the work beside the chat
+HURRY = 1.0  # seconds that a chat waits for the vector of its question
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A past message that was found: how sure (0 to 1), and why."""
+
+    message_id: str
+    score: float
+    reasons: tuple[str, ...]
+    message: Message
+    session_id: str
+    turn_number: int
+    topic_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The words that were found."""
+        return self.message.content
+
+
+class Hits(list[Hit]):
+    """Hits, best first, with the embedder that was used and what could not be done, if anything."""
+
+    def __init__(self, hits: Iterable[Hit] = (), *, embedder: str = "", degraded: tuple[str, ...] = ()) -> None:
+        super().__init__(hits)
+        self.embedder = embedder
+        self.degraded = degraded
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for, and among what."""
+
+    query: str
+    limit: int = 10
+    filters: Filters = field(default_factory=Filters)
+
+
+def search(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, *, patience: float = PATIENCE) -> Hits:
+    """Everything an owner has said, ranked for a question."""
+    notes: tuple[str, ...] = ()
+    try:
+        progress = indexes.complete(owner, patience)
+    except StoreError:
+        raise
+    except Exception as error:  # the embedder: words are there all the same
+        progress = indexes.read(owner)
+        notes = (_failed(indexes, owner, error),)
+    wanted = replace(wanted, filters=_with_topics_of_now(tools, indexes, owner, wanted.filters))
+    notes += _behind(indexes, progress) + _damaged(indexes, owner, wanted.filters)
+    return ranked(tools, indexes, owner, wanted, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A question in passing: as it was asked, as it reads alone, and the turns that the context has anyway."""
+
+    question: str
+    standalone: str
+    known: Sequence[Turn]
+    marks: Mapping[str, SessionMark]
+
+
+def recall_in_passing(
+    tools: Tools, indexes: Indexes, scope: Scope, asked: Passing, limit: int
+) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
+    """What the context of a chat gets: messages beyond the turns it has anyway, and notes on what is missing."""
+    wanted_text = asked.standalone or asked.question
+    failure: tuple[str, ...] = ()
+    if not indexes.embedder.dimensions:  # nothing can be compared before the first vector has come
+        _, failure = _question_vector(indexes, scope.owner, wanted_text, hurry=True)
+    progress = indexes.catch_up(scope.owner, asked.marks, most=IN_PASSING)
+    shown = {turn.id for turn in asked.known}
+    away = quarantined(tools, scope.owner)
+    room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
+    wanted = Search(wanted_text, room, Filters(without=away))  # what is kept out takes no place
+
+    def worth_reading(found: Ranked) -> bool:
+        return turn_id_of(found.message_id) not in shown and speaks(found, indexes.embedder.name)
+
+    notes = failure + _damaged(indexes, scope.owner, wanted.filters)
+    hits = ranked(tools, indexes, scope.owner, wanted, notes, worth_reading, enough=limit + 1, hurry=True)
+    others = [hit for hit in hits if not _is_asked_now(hit, scope, asked.question, tools)]
+    unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
+    return tuple(_remembered(hit, tools) for hit in others[:limit]), unread + hits.degraded
+
+
+def ranked(
+    tools: Tools,
+    indexes: Indexes,
+    owner: Owner,
+    wanted: Search,
+    notes: tuple[str, ...],
+    worth_reading: Callable[[Ranked], bool] = lambda _: True,
+    *,
+    enough: int | None = None,
+    hurry: bool = False,
+) -> Hits:
+    """What the index holds now, ranked for a question, with the words that were found.
+
+    Only what is `worth_reading` is read from the store, and no more than `enough` of it. In a `hurry` the embedder gets
+    a moment and no second chance.
+    """
+    index = indexes.shelf(owner).index
+    vector: Vectors | None = None
+    failure: tuple[str, ...] = ()
+    if index.has_vector.any():
+        vector, failure = _question_vector(indexes, owner, wanted.query, hurry=hurry)
+    question = Question(wanted.query, on_their_calendar(tools, tools.clock.now()), vector)
+    room = wanted.limit
+    while True:
+        found = rank(index, question, filters=wanted.filters, limit=room)
+        promising = [each for each in found if worth_reading(each)]
+        hits, damaged = _read(tools, indexes, owner, wanted.filters, promising, enough)
+        if enough or len(hits) >= wanted.limit or len(found) < room:
+            break
+        room *= 2  # some of them cannot be shown: others take their place
+    said = dict.fromkeys((*notes, *failure, *damaged))
+    return Hits(hits[: enough or wanted.limit], embedder=indexes.embedder.name, degraded=tuple(said))
+
+
+def _read(
+    tools: Tools, indexes: Indexes, owner: Owner, filters: Filters, promising: Sequence[Ranked], enough: int | None
+) -> tuple[list[Hit], list[str]]:
+    """The words of what was found, as far as they may be shown, and which blocks some of them are lost with."""
+    hits: list[Hit] = []
+    damaged: list[str] = []
+    step = enough or max(1, len(promising))
+    for start in range(0, len(promising), step):
+        some = promising[start : start + step]
+        turns = {turn.id: turn for turn in tools.store.turns_by_id(owner, [turn_id_of(e.message_id) for e in some])}
+        for each in some:
+            turn = turns.get(turn_id_of(each.message_id))
+            if turn is None or filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
+                continue
+            if turn.damage:
+                damaged.append(turn.damage)
+                continue
+            message = next((message for message in turn.messages if message.id == each.message_id), None)
+            if message:
+                place = (turn.session_id, turn.turn_number, turn.topic_id)
+                hits.append(Hit(each.message_id, each.score, each.reasons, message, *place))
+        if len(hits) >= step:
+            break
+    return hits, damaged
+
+
+def _question_vector(
+    indexes: Indexes, owner: Owner, question: str, *, hurry: bool
+) -> tuple[Vectors | None, tuple[str, ...]]:
+    """The question's vector, or a sentence that says why there is none."""
+    if hurry and indexes.pause.now:
+        return None, (indexes.pause.now,)
+    embedder = indexes.embedder
+    try:
+        if hurry and isinstance(embedder, Hurried):
+            vector = embedder.embed_query_within(question, HURRY)
+        else:
+            vector = embedder.embed_query(question)
+    except Exception as error:
+        return None, (_failed(indexes, owner, error),)
+    indexes.pause.end()
+    return vector, ()
+
+
+def _failed(indexes: Indexes, owner: Owner, error: Exception) -> str:
+    """Log that the embedder failed, leave it alone for a while, and return the sentence; never a message's text."""
+    cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
+    note = f"found by words only: the embedder {indexes.embedder.name} failed ({cause})"
+    details = {"operation": "recall", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
+    log.warning(note, extra=details)
+    indexes.pause.begin(note)
+    return note
+
+
+def _with_topics_of_now(tools: Tools, indexes: Indexes, owner: Owner, filters: Filters) -> Filters:
+    """Filters that know the tags of topics, and an index that knows the messages of the topics that are asked for.
+
+    Topics and their tags change without a new turn, so they are looked up when somebody asks.
+    """
+    if filters.topic_id is None and not filters.tags:
+        return filters
+    sessions = [filters.session_id] if filters.session_id else list(tools.store.marks(owner))
+    tagged: dict[str, frozenset[str]] = {}
+    for session_id in sessions if filters.tags else ():
+        topics = tools.store.topics(owner, session_id).topics
+        tagged |= {topic.id: frozenset(topic.tags) for topic in topics if filters.tags & set(topic.tags)}
+    asked = list(tagged) if filters.topic_id is None else [filters.topic_id]
+    index = indexes.shelf(owner).index
+    with index.lock:
+        before = [index.message_ids[row] for row in np.flatnonzero(index.topics.among(asked))]
+    index.set_topics(dict.fromkeys(before))
+    for session_id in sessions:
+        for topic_id in asked:
+            index.set_topics(dict.fromkeys(_messages_of(tools, owner, session_id, topic_id), topic_id))
+    return replace(filters, topic_tags=tagged)
+
+
+def _messages_of(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> list[str]:
+    """The ids of a topic's messages in one session."""
+    numbers = set(tools.store.turns_of(owner, session_id, topic_id))
+    if not numbers:
+        return []
+    turns = tools.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    return [message.id for turn in turns if turn.turn_number in numbers for message in turn.messages]
+
+
+def _behind(indexes: Indexes, progress: Progress) -> tuple[str, ...]:
+    notes = []
+    if progress.unread:
+        notes.append(f"{progress.unread} turns are not in the index yet")
+    if progress.unembedded:
+        notes.append(f"{progress.unembedded} turns are found by their words only: {indexes.embedder.name} is behind")
+    return tuple(notes)
+
+
+def _damaged(indexes: Indexes, owner: Owner, filters: Filters) -> tuple[str, ...]:
+    """Which archive blocks could not be read, among what is searched."""
+    shelf = indexes.shelf(owner)
+    with shelf.lock:
+        return tuple(
+            dict.fromkeys(
+                damage for (session, _), damage in shelf.damaged.items() if filters.session_id in (None, session)
+            )
+        )
+
+
+def _is_asked_now(hit: Hit, scope: Scope, question: str, tools: Tools) -> bool:
+    """Whether a hit is the very question that the context is built for, kept already and not answered yet."""
+    if hit.session_id != scope.session_id or hit.message.content != question or hit.message.role != "user":
+        return False
+    turn = tools.store.turn(scope.owner, turn_id_of(hit.message_id))
+    return turn is not None and turn.is_open
+
+
+def _remembered(hit: Hit, tools: Tools) -> Remembered:
+    """A found message as a line of the prompt: when, who, what."""
+    who = hit.message.name or tools.settings.locale.label(hit.message.role).rstrip(": ")
+    excerpt = Excerpt(hit.message, f"[{_day(on_their_calendar(tools, hit.message.created_at))}] {who}: ")
+    return Remembered(hit.message_id, excerpt.text, excerpt=excerpt)
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"

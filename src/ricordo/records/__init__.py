@@ -1,0 +1,1 @@
+"""Records: frozen values that stores keep and everything else passes around."""

@@ -1,0 +1,328 @@
+"""What is kept, as frozen records: owner, message, turn, session.
+
+A record is a value: it is compared by content, changed by copy and never knows a database. Times are
+timezone-aware and in UTC. A message is addressed through its turn (`<turn id>:query`, `:response`, `:1`…),
+so it needs no identifier of its own on disk.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Literal
+from uuid import UUID, uuid5
+
+Role = Literal["user", "assistant", "system", "tool"]
+Origin = Literal["chat", "import"]
+Json = Mapping[str, Any]
+
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+RESERVED = "ricordo:"  # how the names of those begin who are no users: no user id may
+_OWNERS = UUID("5f0d7b0e-6f3a-5a63-9f7e-2b1c6c1f0a11")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose memory it is: one tenant's user. Every key of every store begins with `Owner.key`."""
+
+    tenant_id: str
+    user_id: str
+
+    @property
+    def key(self) -> UUID:
+        """One id for (tenant, user), derived and not looked up, so that a write needs no directory."""
+        return _key_of(self.tenant_id, self.user_id)
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether this is no user but something of the tenant's own, such as its library."""
+        return self.user_id.startswith(RESERVED)
+
+
+@lru_cache(maxsize=4_096)
+def _key_of(tenant_id: str, user_id: str) -> UUID:
+    return uuid5(_OWNERS, f"{len(tenant_id)}:" + tenant_id + user_id)  # what they are, however they write themselves
+
+
+def library_of(tenant_id: str) -> Owner:
+    """Whose the documents are that all users of a tenant share."""
+    return Owner(tenant_id, f"{RESERVED}library")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One role's words. `tokens` counts name, content and tool calls, without a model's per-message overhead."""
+
+    id: str
+    role: Role
+    content: str
+    created_at: datetime
+    tokens: int = 0
+    chunk_ids: tuple[str, ...] = ()
+    metadata: Json = field(default_factory=dict)
+    tool_calls: tuple[Json, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+    def says_the_same(self, other: "Message | None") -> bool:
+        """Equal in everything but identity, time and token count: what makes a retry a retry."""
+        return other is not None and _said(self) == _said(other) and same_json(_said(self)[2:], _said(other)[2:])
+
+
+def _said(message: Message) -> tuple[object, ...]:
+    return (
+        message.role,
+        message.content,
+        message.chunk_ids,
+        message.metadata,
+        message.tool_calls,
+        message.tool_call_id,
+        message.name,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One user message and its answer, with the tool messages between them.
+
+    `question` is missing where somebody else spoke first (a greeting, an imported monologue); `answer` is
+    missing while the turn is open. `counter` names the token counter behind the stored counts. `block_id` names the
+    archive block that holds the turn, `archived` tells that only the block does. `damage` says why the words are
+    missing, should the block be unreadable.
+    """
+
+    id: str
+    owner: Owner
+    agent_id: str
+    session_id: str
+    turn_number: int
+    created_at: datetime
+    question: Message | None
+    answer: Message | None
+    steps: tuple[Message, ...] = ()
+    metadata: Json = field(default_factory=dict)
+    origin: Origin = "chat"
+    counter: str = ""
+    checksum: str = ""
+    topic_id: str | None = None
+    block_id: str | None = None
+    archived: bool = False
+    damage: str = ""
+
+    @property
+    def query(self) -> str:
+        """The user's words; empty when the turn has no question."""
+        return self.question.content if self.question else ""
+
+    @property
+    def response(self) -> str | None:
+        """The answer's words; None while the turn is open."""
+        return self.answer.content if self.answer else None
+
+    @property
+    def is_open(self) -> bool:
+        """Asked, not yet answered."""
+        return self.question is not None and self.answer is None
+
+    @property
+    def chunk_ids(self) -> tuple[str, ...]:
+        """What the answer cites."""
+        return self.answer.chunk_ids if self.answer else ()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Question, steps, answer: those that exist, in the order they were said."""
+        head = (self.question,) if self.question else ()
+        tail = (self.answer,) if self.answer else ()
+        return head + self.steps + tail
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all its messages, without a model's per-message overhead."""
+        return sum(message.tokens for message in self.messages)
+
+    def answered(self, answer: Message, metadata: Json | None = None) -> "Turn":
+        """This turn with its answer; `metadata` is laid over what the question brought."""
+        merged = {**self.metadata, **(metadata or {})}
+        return replace(self, answer=answer, metadata=merged).sealed()
+
+    def sealed(self) -> "Turn":
+        """This turn with the checksum of its content."""
+        return replace(self, checksum=checksum(self))
+
+    def repeats(self, stored: "Turn") -> bool:
+        """Whether writing this turn where `stored` stands would change nothing that was said."""
+        same_question = self.question.says_the_same(stored.question) if self.question else stored.question is None
+        return (
+            self.session_id == stored.session_id
+            and same_question
+            and (self.answer is None or stored.answer is None or self.answer.says_the_same(stored.answer))
+            and (not self.steps or len(self.steps) == len(stored.steps))
+            and all(a.says_the_same(b) for a, b in zip(self.steps, stored.steps, strict=False))
+            and self._brings_no_other_metadata(stored)
+        )
+
+    def _brings_no_other_metadata(self, stored: "Turn") -> bool:
+        if self.answer and stored.answer:
+            return same_json(self.metadata, stored.metadata)
+        return stored.carries(self.metadata)
+
+    def carries(self, metadata: Json) -> bool:
+        """Whether each of these values is in the turn's metadata already."""
+        return all(key in self.metadata and same_json(self.metadata[key], value) for key, value in metadata.items())
+
+
+def message_id(turn_id: str, part: str | int) -> str:
+    """The address of a message inside its turn: `query`, `response`, or the number of a step."""
+    return f"{turn_id}:{part}"
+
+
+def turn_id_of(message: str) -> str:
+    """The turn that a message id points into."""
+    return message.rpartition(":")[0]
+
+
+def checksum(turn: Turn) -> str:
+    """Eight bytes, in hex, over all that a turn says: silent damage to a stored turn is found by it."""
+    asked_at = turn.created_at
+    asked = asked_at.isoformat()
+    parts = [turn.id, turn.session_id, turn.agent_id, str(turn.turn_number), asked]
+    for message in turn.messages:
+        said = asked if message.created_at is asked_at else message.created_at.isoformat()
+        parts += (message.role, message.content, said, str(message.tokens))
+        if message.chunk_ids or message.metadata or message.tool_calls or message.name or message.tool_call_id:
+            parts.append(canonical(_said(message)[2:]))
+    if turn.metadata:
+        parts.append(canonical(turn.metadata))
+    # The lengths say where one part ends, whatever characters the parts are made of.
+    parts.append(",".join([str(len(part)) for part in parts]))
+    return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=8).hexdigest()
+
+
+def canonical(value: object) -> str:
+    """JSON with one spelling per value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def same_json(one: object, other: object) -> bool:
+    """Equal as JSON too, where 1, 1.0 and true are three things."""
+    return one == other and canonical(one) == canonical(other)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A conversation as the list shows it. `last_turn` is the counter that numbers turns."""
+
+    id: str
+    owner: Owner
+    agent_id: str
+    created_at: datetime
+    last_active_at: datetime
+    last_turn: int = 0
+    turn_count: int = 0
+    revision: int = 0
+    title: str | None = None
+    document_ids: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    metadata: Json = field(default_factory=dict)
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMark:
+    """How far a session has come, in three numbers: enough to see whether anything has changed."""
+
+    revision: int
+    last_turn: int
+    turn_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChanges:
+    """What to set on a session; None leaves a field alone."""
+
+    title: str | None = None
+    document_ids: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: Json | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a document, offered to the prompt and cited by id."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReceipt:
+    """A receipt as it lies beside its turn: JSON, with longer texts kept once per session by digest."""
+
+    session_id: str
+    turn_number: int
+    body: str
+    passages: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What meaning-based recall keeps of a turn: the vectors of its messages, in order, by one embedder.
+
+    `checksum` is that of the turn as it was embedded: a turn that has changed since has no valid trace.
+    """
+
+    session_id: str
+    turn_number: int
+    embedder: str
+    checksum: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Cold turns of one topic, compressed together; `turn_numbers` are the ones it holds."""
+
+    id: str
+    topic_id: str
+    turn_numbers: tuple[int, ...]
+    created_at: datetime
+    body: bytes
+
+
+# Where a single message goes in a session that is not strictly question and answer.
+
+Place = Literal["new", "answer", "step"]
+
+
+def place(message: Message, newest: Turn | None) -> Place:
+    """Decide between a new turn, the newest turn's answer, and a step of it."""
+    if message.role == "user" or newest is None or newest.answer is not None:
+        return "new"
+    if message.role == "assistant" and not message.tool_calls:
+        return "answer"
+    return "step"
+
+
+def open_turn(turn: Turn, message: Message) -> Turn:
+    """`turn` with the message as its question, its answer, or its first step, addressed accordingly."""
+    if message.role == "user":
+        return replace(turn, question=replace(message, id=message_id(turn.id, "query")))
+    if message.role == "assistant" and not message.tool_calls:
+        return replace(turn, answer=replace(message, id=message_id(turn.id, "response")))
+    return add_step(turn, message)
+
+
+def add_step(turn: Turn, message: Message) -> Turn:
+    """`turn` with one more step, numbered from 1."""
+    step = replace(message, id=message_id(turn.id, len(turn.steps) + 1))
+    return replace(turn, steps=(*turn.steps, step))
+
+
+def the_message(turn: Turn) -> Message:
+    """The one message of a turn that was made to carry a single message."""
+    (message,) = turn.messages
+    return message

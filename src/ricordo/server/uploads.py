@@ -1,0 +1,164 @@
+"""Bringing sessions in from a file that somebody sent: our own export, or what other programs keep of conversations.
+
+In: the file, whose sessions they become, whether it is only a rehearsal. Out: what was, or would be, brought in. Our
+own export is read here document by document; everything else is left to `ricordo.imports.run`.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+
+from ricordo.errors import RicordoError, ValidationError
+from ricordo.imports.run import as_import, bring_in
+from ricordo.memory import Memory
+from ricordo.records.reports import ImportResult
+from ricordo.records.turns import Turn
+from ricordo.stores.memory import MemoryStore
+
+OWN = "ricordo"
+Documents = Iterable[Mapping[str, Any] | Exception]
+Progress = Callable[[Mapping[str, int]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Bringing:
+    """A file to bring in: for one user, or for those that its documents name. `name` is what the sender called it."""
+
+    path: Path
+    name: str = ""
+    format: str = "auto"
+    user_id: str | None = None
+    dry_run: bool = False
+
+    def run(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        """Bring everything in; what cannot be is among the errors, and the rest goes on."""
+        if self.format == OWN or (self.format == "auto" and _looks_like_ours(self.path)):
+            return self._own(memory, progress)
+        return self._others(memory, progress)
+
+    def _own(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        documents: Documents = own_documents(self.path)
+        if self.user_id is not None:  # what somebody sends for themselves may claim anything
+            documents = (each if isinstance(each, Exception) else as_import(each) for each in documents)
+
+        def step(done: int) -> None:
+            progress({"documents": done})
+
+        if self.dry_run:
+            result = _rehearse(memory, documents, self.user_id, step)
+        else:
+            result = memory.import_documents(documents, user_id=self.user_id, progress=step)
+        return self._told(OWN, result)
+
+    def _others(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        result = bring_in(
+            memory,
+            self.path,
+            user_id=self.user_id,
+            format=self.format,
+            dry_run=self.dry_run,
+            name=self.name or "the file",
+            progress=lambda done, total: progress({"documents": 0, "bytes": done, "total_bytes": total}),
+        )
+        if result.format == "unknown":
+            raise ValidationError("format", result.errors[0] if result.errors else "the file holds no conversations")
+        return self._told(result.format, result)
+
+    def _told(self, format: str, result: Any) -> dict[str, Any]:  # noqa: A002 - the public name
+        return {
+            "format": format,
+            "sessions_added": result.sessions_added,
+            "turns_added": result.turns_added,
+            "turns_known": result.turns_known,
+            "errors": list(result.errors),
+            "dry_run": self.dry_run,
+        }
+
+
+def own_documents(path: Path) -> Iterator[Mapping[str, Any] | Exception]:
+    """The documents of our export: JSON lines, or one JSON text."""
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            value = _parsed(line)
+            if isinstance(value, ValueError) and number == 1:
+                yield from _listed(_parsed(line + lines.read()), "file")
+                return
+            yield from _listed(value, f"line {number}")
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return ValueError(f"is not JSON ({type(error).__name__})")
+
+
+def _listed(value: Any, where: str) -> Iterator[Mapping[str, Any] | Exception]:
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, ValueError):
+            yield ValidationError(where, str(each))
+        else:
+            yield each if isinstance(each, dict) else ValidationError(where, "expected a session as a JSON object")
+
+
+def _looks_like_ours(path: Path) -> bool:
+    """By the first document, which names a session and its turns."""
+    first = next(iter(own_documents(path)), None)
+    return isinstance(first, Mapping) and isinstance(first.get("session"), Mapping) and "turns" in first
+
+
+def _rehearse(
+    memory: Memory, documents: Documents, user_id: str | None, progress: Callable[[int], None]
+) -> ImportResult:
+    """What an import would bring: done in a store that is thrown away, and compared with the real one."""
+    with Memory(MemoryStore(), memory.settings, clock=memory.clock, counter=memory.counter, llm=memory.llm) as scratch:
+        result = scratch.import_documents(documents, user_id=user_id, progress=progress)
+        sessions = known = 0
+        errors = list(result.errors)
+        for owner in list(scratch.store.owners(memory.settings.tenant_id)):
+            for document in scratch.store.sessions(owner, limit=10**9):
+                sessions += memory.store.session(owner, document.id) is None
+                for turn in scratch.store.turns(owner, document.id):
+                    try:
+                        known += _is_known(turn, memory.store.turn(owner, turn.id))
+                    except RicordoError as error:
+                        errors.append(f"session {document.id!r}: {error}")
+    return ImportResult(sessions, result.turns_added - known, known, tuple(errors))
+
+
+def _is_known(turn: Turn, stored: Turn | None) -> bool:
+    if stored is not None and not turn.repeats(stored):
+        raise ValidationError("turn", f"{turn.id!r} is there with other content")
+    return stored is not None
+
+
+# Forms with one file in them: read within bounds, closed in any case.
+
+FIELDS = 8
+
+
+@asynccontextmanager
+async def uploaded(request: Request) -> AsyncIterator[tuple[UploadFile, FormData]]:
+    """The file in the field `file`, and the form around it."""
+    try:
+        form = await request.form(max_files=1, max_fields=FIELDS)
+    except HTTPException as error:
+        if error.status_code != 400:
+            raise
+        raise ValidationError("file", f"the form cannot be read: {error.detail}") from error
+    try:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise ValidationError("file", "send the file in a form field named 'file'")
+        yield file, form
+    finally:
+        await form.close()

@@ -1,0 +1,150 @@
+"""The compressors a block may name: how plain bytes become a payload and come back, never larger than declared.
+
+A codec is two numbers in a block's header, its own and its dictionary's; what was written with one is read with the
+same one for ever. New blocks use whichever offered one is smallest; numbers are only ever added.
+"""
+
+import threading
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Protocol
+
+import zstandard
+
+from ricordo.errors import DamageError
+
+# The dictionaries that blocks are compressed with: a number goes in, the bytes that were shipped under it come out.
+
+# Number -> sha256 of `dictionary-<number>.zstd`; the hash is checked at load, since other bytes would read nonsense.
+SHIPPED: dict[int, str] = {
+    1: "a78800b5ec1600efdcc2376f6605b0859830429742a8e5ec2001a90484d81b82",
+    2: "874cf25eb766c15de4abdd2289e69c7f39d6469dbe091f595164e538ad7bf55a",
+}
+
+# What new blocks may be written with: 0 is none; the text that fits best wins, so a dictionary never does harm.
+OFFERED = (0, 1, 2)
+
+
+@cache
+def dictionary_bytes(number: int) -> bytes:
+    """The dictionary of that number; KeyError when it was never shipped, DamageError when its file was altered."""
+    expected = SHIPPED[number]
+    raw = files("ricordo.stores.archive").joinpath(f"dictionary-{number}.zstd").read_bytes()
+    if sha256(raw).hexdigest() != expected:
+        raise DamageError(f"archive dictionary {number} was altered: reinstall ricordo")
+    return raw
+
+
+# Compaction runs off the write path, so time goes into ratio; measured in docs/archive.md. Above LARGE bytes the best
+# level would take seconds and a dictionary of common phrases no longer matters.
+LEVEL, LEVEL_FOR_LARGE = 19, 9
+LARGE = 256 * 1024
+
+
+class Unreadable(Exception):  # noqa: N818 - a verdict on bytes; the block turns it into an error that has a name
+    """The payload is not what this codec wrote."""
+
+
+class Codec(Protocol):
+    """Plain bytes to payload and back."""
+
+    @property
+    def number(self) -> int:
+        """How a block's header names the codec."""
+        ...
+
+    @property
+    def dictionary(self) -> int:
+        """How a block's header names the dictionary; 0 for none."""
+        ...
+
+    def compress(self, plain: bytes) -> bytes:
+        """The payload; the same bytes for the same text."""
+        ...
+
+    def decompress(self, payload: bytes, size: int) -> bytes:
+        """Exactly `size` plain bytes, or Unreadable; never allocates more than that."""
+        ...
+
+
+class Stored:
+    """Codec 0: the payload is the plain bytes."""
+
+    number = 0
+    dictionary = 0
+
+    def compress(self, plain: bytes) -> bytes:
+        return plain
+
+    def decompress(self, payload: bytes, size: int) -> bytes:
+        if len(payload) != size:
+            raise Unreadable(f"{size} bytes were declared, {len(payload)} are there")
+        return payload
+
+
+class Zstd:
+    """Codec 1: one zstd frame without magic, size, checksum or dictionary id, all of which the header has."""
+
+    number = 1
+
+    def __init__(self, dictionary: int) -> None:
+        self.dictionary = dictionary
+        raw = dictionary_bytes(dictionary) if dictionary else None
+        self._dictionary = zstandard.ZstdCompressionDict(raw) if raw else None
+        # A zstd context serves one thread at a time, and making one costs more than using it.
+        self._local = threading.local()
+
+    def compress(self, plain: bytes) -> bytes:
+        level = LEVEL if len(plain) <= LARGE else LEVEL_FOR_LARGE
+        made: dict[int, zstandard.ZstdCompressor] = self._local.__dict__.setdefault("compressors", {})
+        if level not in made:
+            parameters = zstandard.ZstdCompressionParameters.from_level(
+                level,
+                format=zstandard.FORMAT_ZSTD1_MAGICLESS,
+                write_content_size=False,
+                write_checksum=False,
+                write_dict_id=False,
+            )
+            made[level] = zstandard.ZstdCompressor(dict_data=self._dictionary, compression_params=parameters)
+        return made[level].compress(plain)
+
+    def decompress(self, payload: bytes, size: int) -> bytes:
+        decompressor: zstandard.ZstdDecompressor | None = getattr(self._local, "decompressor", None)
+        if decompressor is None:
+            decompressor = zstandard.ZstdDecompressor(
+                dict_data=self._dictionary, format=zstandard.FORMAT_ZSTD1_MAGICLESS
+            )
+            self._local.decompressor = decompressor
+        try:
+            plain = decompressor.decompress(payload, max_output_size=max(size, 1), allow_extra_data=False)
+        except zstandard.ZstdError as cause:
+            raise Unreadable(f"its payload does not decompress ({cause})") from cause
+        if len(plain) != size:
+            raise Unreadable(f"{size} bytes were declared, {len(plain)} came out")
+        return plain
+
+
+_CODECS: dict[tuple[int, int], Codec] = {(0, 0): Stored()}
+_LOCK = threading.Lock()
+
+
+def offered_codecs(size: int) -> tuple[Codec, ...]:
+    """What a new block of `size` plain bytes may be written with, the plainest first."""
+    dictionaries = OFFERED if size <= LARGE else (0,)
+    return (codec_for(Stored.number, 0), *(codec_for(Zstd.number, dictionary) for dictionary in dictionaries))
+
+
+def codec_for(number: int, dictionary: int) -> Codec:
+    """The codec that a header names; Unreadable when this version has no such codec or dictionary."""
+    found = _CODECS.get((number, dictionary))
+    if found is not None:
+        return found
+    if number != Zstd.number:
+        raise Unreadable(f"its codec {number} with dictionary {dictionary} is unknown here")
+    try:
+        made: Codec = Zstd(dictionary)
+    except KeyError as cause:
+        raise Unreadable(f"its dictionary {dictionary} is unknown here") from cause
+    with _LOCK:
+        return _CODECS.setdefault((number, dictionary), made)

@@ -1,0 +1,136 @@
+"""A block for people and other programs: base64 of gzip of JSON, readable with the tools every system has.
+
+Messages go in, ASCII text comes out: `[{"role": …, "content": …, "timestamp": seconds}]`, and back. Only those three
+fields travel; what else a message has stays in the block.
+"""
+
+import base64
+import gzip
+import io
+import json
+import threading
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+import zstandard
+
+from ricordo.errors import DamageError, ValidationError
+from ricordo.records.turns import ROLES, Message, Role
+from ricordo.stores.archive.codec import Unreadable
+
+MAX_EXPORT_BYTES = 256 * 1024 * 1024
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedMessage:
+    """What an export tells of a message."""
+
+    role: Role
+    content: str
+    created_at: datetime
+
+
+def export_messages(messages: Iterable[Message | ExportedMessage]) -> str:
+    """The messages as base64 gzip JSON; the same messages always give the same text."""
+    entries = [
+        {
+            "role": message.role,
+            "content": message.content,
+            "timestamp": (message.created_at - _EPOCH).total_seconds(),
+        }
+        for message in messages
+    ]
+    raw = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return base64.b64encode(gzip.compress(raw, mtime=0)).decode("ascii")
+
+
+def import_messages(text: str) -> tuple[ExportedMessage, ...]:
+    """The messages of an export, ours or another program's of the same shape; ValidationError says what is wrong."""
+    try:
+        packed = base64.b64decode(text, validate=True)
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
+            raw = stream.read(MAX_EXPORT_BYTES + 1)
+    except (ValueError, EOFError, OSError, zlib.error) as cause:
+        raise ValidationError("export", f"not base64 of gzip: {cause}") from cause
+    if len(raw) > MAX_EXPORT_BYTES:
+        raise ValidationError("export", f"more than {MAX_EXPORT_BYTES} bytes of JSON; split it")
+    try:
+        entries = json.loads(raw.decode("utf-8", "surrogatepass"))
+    except ValueError as cause:
+        raise ValidationError("export", f"not JSON inside: {cause}") from cause
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        raise ValidationError("export", "the JSON inside must be a list of messages")
+    return tuple(_message(number, entry) for number, entry in enumerate(entries))
+
+
+def _message(number: int, entry: object) -> ExportedMessage:
+    if not isinstance(entry, dict):
+        raise ValidationError(f"export[{number}]", "must be an object with role, content and timestamp")
+    role, content, timestamp = entry.get("role"), entry.get("content"), entry.get("timestamp")
+    if role not in ROLES:
+        raise ValidationError(f"export[{number}].role", f"{role!r} is none of {', '.join(ROLES)}")
+    if not isinstance(content, str):
+        raise ValidationError(f"export[{number}].content", "must be text")
+    if isinstance(timestamp, bool) or not isinstance(timestamp, int | float):
+        raise ValidationError(f"export[{number}].timestamp", "must be seconds since 1970")
+    try:
+        created_at = _EPOCH + timedelta(microseconds=round(timestamp * 1_000_000))
+    except (OverflowError, ValueError) as cause:
+        raise ValidationError(f"export[{number}].timestamp", f"{timestamp} is no date") from cause
+    return ExportedMessage(role, content, created_at)
+
+
+# A receipt as few bytes: the JSON of a stored receipt goes in, a sixth of it comes out, and back.
+
+NUMBER = 1
+LEVEL = 3
+LARGEST = 64 * 1024 * 1024
+_DIGEST = "d8ab6cb0ed8fba30e224e707e08218d496af02beadd79e90469f2bcda76c4ab1"
+
+
+def pack_receipt(body: str) -> bytes:
+    """The bytes to store."""
+    return bytes((NUMBER,)) + _tools().packer.compress(body.encode())
+
+
+def unpack_receipt(packed: bytes) -> str:
+    """What `pack_receipt` was given; Unreadable if these are not its bytes."""
+    try:
+        if packed[0] != NUMBER:
+            raise Unreadable(f"dictionary {packed[0]} of receipts is not known")
+        frame = packed[1:]
+        if zstandard.get_frame_parameters(frame).content_size > LARGEST:
+            raise Unreadable("more is declared than a receipt may hold")
+        return _tools().unpacker.decompress(frame, allow_extra_data=False).decode()
+    except (IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
+        raise Unreadable(f"the receipt cannot be unpacked ({error})") from error
+
+
+@cache
+def _dictionary() -> zstandard.ZstdCompressionDict:
+    raw = files("ricordo.stores.archive").joinpath(f"receipts-{NUMBER}.txt").read_bytes()
+    if sha256(raw).hexdigest() != _DIGEST:
+        raise DamageError(f"the dictionary of receipts, receipts-{NUMBER}.txt, was altered: reinstall ricordo")
+    known = zstandard.ZstdCompressionDict(raw, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    known.precompute_compress(level=LEVEL)
+    return known
+
+
+class _Tools(threading.local):
+    """A compressor and a decompressor for each thread: they serve one at a time."""
+
+    def __init__(self) -> None:
+        self.packer = zstandard.ZstdCompressor(dict_data=_dictionary(), write_checksum=True, write_dict_id=False)
+        self.unpacker = zstandard.ZstdDecompressor(dict_data=_dictionary())
+
+
+@cache
+def _tools() -> _Tools:
+    return _Tools()

@@ -1,0 +1,326 @@
+"""The spool on disk: append-only files of one process, written for many at once, gone when all in them is stored.
+
+In: records. Out: the segment that holds them, once they are on disk; whoever waits at the same time shares one fsync.
+A process holds the lock of its own files, so that another can tell what was left by one that died, and adopt it.
+"""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Condition, Lock
+from uuid import uuid4
+from weakref import WeakSet
+
+from ricordo.errors import StoreUnavailable
+
+# Records in a file, each with its length and its checksum, so that whatever a crash left can be told from the rest.
+
+MARK = b"RSP1"
+_HEAD = len(MARK) + 4 + 8
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a file holds. `damaged` are pieces between whole records; `torn` is what follows the last whole one."""
+
+    records: tuple[bytes, ...]
+    damaged: tuple[bytes, ...]
+    torn: bytes
+
+
+def frame(record: bytes) -> bytes:
+    """The record as it lies in the file."""
+    return MARK + len(record).to_bytes(4, "big") + _digest(record) + record
+
+
+def read_frames(data: bytes) -> Found:
+    """Every whole record, in order. What cannot be read is stepped over, up to the next mark of a whole record."""
+    records: list[bytes] = []
+    damaged: list[bytes] = []
+    position = good = 0
+    while True:
+        start = data.find(MARK, position)
+        if start < 0:
+            return Found(tuple(records), tuple(damaged), data[good:])
+        record = _record_at(data, start)
+        if record is None:
+            position = start + 1
+            continue
+        if start > good:
+            damaged.append(data[good:start])
+        records.append(record)
+        position = good = start + _HEAD + len(record)
+
+
+def _record_at(data: bytes, start: int) -> bytes | None:
+    length = int.from_bytes(data[start + len(MARK) : start + len(MARK) + 4], "big")
+    record = data[start + _HEAD : start + _HEAD + length]
+    whole = len(record) == length and _digest(record) == data[start + len(MARK) + 4 : start + _HEAD]
+    return record if whole else None
+
+
+def _digest(record: bytes) -> bytes:
+    return hashlib.blake2b(record, digest_size=8).digest()
+
+
+ROLL = 4 * 2**20  # bytes of a segment, after which the next one is begun: what is stored leaves the disk in pieces
+_sync = getattr(os, "fdatasync", os.fsync)
+
+
+@dataclass(eq=False)
+class Segment:
+    """One file, and how many of its records still wait."""
+
+    path: Path
+    file: int
+    size: int = 0
+    left: int = 0
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """One caller's record, until it is on disk."""
+
+    record: bytes
+    segment: Segment | None = None
+    error: OSError | None = None
+
+
+class Segments:
+    """The files of one process in a directory that others use too."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._name, self._lock_file = _own_lock(directory)
+        self._orphans: dict[str, int] = {}
+        self._number = 0
+        self._segments: list[Segment] = []
+        self._active: Segment | None = None
+        self._files = Lock()  # around every change of a file
+        self._turn = Condition()
+        self._queue: list[_Waiting] = []
+        self._led = False
+        _open.add(self)
+
+    @property
+    def size(self) -> int:
+        """How much lies on disk."""
+        return sum(segment.size for segment in list(self._segments))
+
+    def append(self, record: bytes) -> Segment:
+        """Put a record on disk. It is there when this returns; StoreUnavailable if it cannot be put there."""
+        mine = _Waiting(record)
+        with self._turn:
+            self._queue.append(mine)
+            while self._led and mine.segment is None and mine.error is None:
+                self._turn.wait()
+            leads = mine.segment is None and mine.error is None
+            if leads:
+                self._led = True
+                batch, self._queue = self._queue, []
+        if leads:
+            try:
+                self._put(batch)
+            finally:
+                with self._turn:
+                    self._led = False
+                    self._turn.notify_all()
+        if mine.segment is None:
+            raise StoreUnavailable(
+                f"the database is away and the spool in {self._directory} cannot be written "
+                f"({mine.error.strerror if mine.error else 'interrupted'}); make room or mend the folder"
+            ) from mine.error
+        return mine.segment
+
+    def done(self, segment: Segment) -> None:
+        """One record of a segment is stored: with its last one the bytes go."""
+        with self._files:
+            segment.left -= 1
+            if segment.left == 0:
+                self._drop(segment)
+
+    def strip(self, doomed: Callable[[bytes], bool], waiting: Mapping[Path, int]) -> None:
+        """Take records out of all files; nothing of them stays in a file of ours. `waiting` of them still counted."""
+        with self._files:
+            for segment in list(self._segments):
+                records = read_frames(segment.path.read_bytes()).records
+                staying = [record for record in records if not doomed(record)]
+                segment.left -= waiting.get(segment.path, 0)
+                if segment.left <= 0:
+                    self._drop(segment)
+                elif len(staying) < len(records):
+                    self._rewrite(segment, b"".join(map(frame, staying)))
+
+    def adopt(self) -> Iterator[tuple[Segment, Found]]:
+        """What processes that are gone have left; it is ours from now on."""
+        for path in sorted(self._directory.glob("*.lock")):
+            name = path.stem
+            if name == self._name or name in self._orphans or name == "refused":
+                continue
+            lock = _locked(path)
+            if lock is None:
+                continue
+            self._orphans[name] = lock
+            for file in sorted(self._directory.glob(f"{name}-*.spool")):
+                found = read_frames(file.read_bytes())
+                handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+                segment = Segment(file, handle, file.stat().st_size, len(found.records))
+                with self._files:
+                    self._segments.append(segment)
+                    if segment.left == 0 and not found.damaged:
+                        self._drop(segment)
+                        continue
+                yield segment, found
+            self._let_go(name)
+
+    def drop(self, segment: Segment) -> None:
+        """A segment in which nothing waits."""
+        with self._files:
+            self._drop(segment)
+
+    def close(self) -> None:
+        """Let go of the files. What still waits stays on disk, for whoever opens the directory next."""
+        with self._files:
+            for segment in self._segments:
+                os.close(segment.file)
+            names = {segment.path.name.rpartition("-")[0] for segment in self._segments}
+            self._segments, self._active = [], None
+            for name, lock in {**self._orphans, self._name: self._lock_file}.items():
+                if name not in names:
+                    (self._directory / f"{name}.lock").unlink(missing_ok=True)
+                os.close(lock)
+            self._orphans = {}
+        _open.discard(self)
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: the files and their lock are the parent's."""
+        for handle in (*self._orphans.values(), self._lock_file, *(segment.file for segment in self._segments)):
+            with suppress(OSError):  # the parent was closing it at that moment
+                os.close(handle)
+        self._segments, self._orphans = [], {}
+
+    def _put(self, batch: list[_Waiting]) -> None:
+        """Write and sync a batch; all of it or nothing."""
+        with self._files:
+            try:
+                segment = self._writable()
+                data = memoryview(b"".join(frame(each.record) for each in batch))
+                while data:
+                    data = data[os.write(segment.file, data) :]
+                _sync(segment.file)
+            except OSError as error:
+                self._undo()
+                for each in batch:
+                    each.error = error
+                return
+            segment.size = os.fstat(segment.file).st_size
+            segment.left += len(batch)
+            for each in batch:
+                each.segment = segment
+
+    def _undo(self) -> None:
+        """After a failed write nothing of it may be taken for acknowledged, and the file is not trusted any more."""
+        segment, self._active = self._active, None
+        if segment is None:
+            return
+        with suppress(OSError):  # a torn tail is read as one
+            os.ftruncate(segment.file, segment.size)
+        if segment.left == 0:
+            self._drop(segment)
+
+    def _writable(self) -> Segment:
+        if self._active is None or self._active.size >= ROLL:
+            self._number += 1
+            path = self._directory / f"{self._name}-{self._number:06}.spool"
+            handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            self._active = Segment(path, handle)
+            self._segments.append(self._active)
+            sync_directory(self._directory)
+        return self._active
+
+    def _drop(self, segment: Segment) -> None:
+        if segment not in self._segments:
+            return
+        self._segments.remove(segment)
+        if segment is self._active:
+            self._active = None
+        os.close(segment.file)
+        segment.path.unlink(missing_ok=True)
+        sync_directory(self._directory)
+        self._let_go(segment.path.name.rpartition("-")[0])
+
+    def _rewrite(self, segment: Segment, content: bytes) -> None:
+        replace_file(segment.path, content)
+        os.close(segment.file)
+        segment.file = os.open(segment.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        segment.size = len(content)
+
+    def _let_go(self, name: str) -> None:
+        """An orphan whose last segment went needs no lock any more."""
+        if name in self._orphans and not any(self._directory.glob(f"{name}-*.spool")):
+            (self._directory / f"{name}.lock").unlink(missing_ok=True)
+            os.close(self._orphans.pop(name))
+
+
+_open: "WeakSet[Segments]" = WeakSet()
+
+
+def _after_fork() -> None:
+    for segments in list(_open):
+        segments.leave_to_parent()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put other content in a file's place, whole or not at all."""
+    beside = path.with_suffix(".new")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make names that came and went as durable as what they name."""
+    handle = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _own_lock(directory: Path) -> tuple[str, int]:
+    while True:
+        name = uuid4().hex
+        path = directory / f"{name}.lock"
+        path.touch(0o600)
+        lock = _locked(path)
+        if lock is not None:  # else somebody took it for an orphan before we could lock it
+            return name, lock
+
+
+def _locked(path: Path) -> int | None:
+    """The lock, if nobody holds it and the file is still the one that has this name."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.exists() and os.stat(path).st_ino == os.fstat(handle).st_ino:
+            return handle
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(handle)
+    return None

@@ -1,0 +1,177 @@
+"""Facts, summaries and flags as operations on a connection; the writing ones are inside a write transaction.
+
+In: what the verbs of learning, condensing and safety want kept. Out: what is stored. What becomes of facts whose
+sources go is decided in `ricordo.stores.topic_rules`; here are only the rows.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ricordo.records.people import Fact, FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records.turns import Owner
+from ricordo.stores import topic_rules
+from ricordo.stores.derived_rows import (
+    fact_to_row,
+    flag_to_row,
+    row_to_fact,
+    row_to_flag,
+    row_to_summary,
+    summary_to_row,
+)
+from ricordo.stores.sqlite import people_statements as sql
+from ricordo.stores.sqlite import statements
+
+
+@dataclass(frozen=True, slots=True)
+class PersonCopy:
+    """What is known of an owner, as it was elsewhere: facts by agent, and flags. Summaries come with sessions."""
+
+    owner: Owner
+    people: Sequence[tuple[str, People]]
+    flags: Sequence[Flag]
+
+
+def agents(reader: sqlite3.Connection, owner: Owner) -> list[str]:
+    """Who has facts."""
+    return [agent_id for (agent_id,) in reader.execute(sql.AGENTS, (owner.key.bytes,))]
+
+
+def people(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> People:
+    """An agent's facts; the caller sees to one view of the file."""
+    key = (owner.key.bytes, agent_id)
+    found = reader.execute(sql.REVISION, key).fetchall()
+    if not found:
+        return People()
+    return People(tuple(row_to_fact(row) for row in reader.execute(sql.FACTS, key)), found[0][0])
+
+
+def put_facts(writer: sqlite3.Connection, owner: Owner, agent_id: str, change: FactChange) -> bool:
+    """Apply a change, if nobody was faster."""
+    key = (owner.key.bytes, agent_id)
+    known = people(writer, owner, agent_id)
+    if known.revision != change.revision:
+        return False
+    there = _ids(writer, sql.TURNS_THERE, key[:1], topic_rules.turns_named(change))
+    put = topic_rules.still_founded(change, known.facts, there)
+    sessions = _ids(writer, sql.SESSIONS_THERE, key[:1], [session_id for session_id, _ in change.learned])
+    if put or sessions:
+        writer.execute(statements.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
+        writer.execute(sql.MOVE_PEOPLE, key)
+        _put(writer, owner, put)
+        writer.executemany(sql.MOVE_LEARNED, [(number, key[0], session_id) for session_id, number in change.learned])
+    return True
+
+
+def learned_through(reader: sqlite3.Connection, owner: Owner, session_id: str) -> int:
+    """How far facts were looked for."""
+    (number,) = reader.execute(sql.LEARNED_THROUGH, (owner.key.bytes, session_id)).fetchone() or (0,)
+    return int(number)
+
+
+def summaries(
+    reader: sqlite3.Connection,
+    owner: Owner,
+    session_id: str | None,
+    agent_id: str | None,
+    kind: SummaryKind | None,
+    limit: int,
+) -> list[Summary]:
+    """Summaries, newest first."""
+    values = {
+        "owner": owner.key.bytes,
+        "session_id": session_id,
+        "agent_id": agent_id,
+        "kind": kind,
+        "limit": max(0, limit),
+    }
+    statement = sql.SUMMARIES if session_id is None else sql.SUMMARIES_OF_SESSION
+    return [row_to_summary(row) for row in reader.execute(statement, values)]
+
+
+def put_summary(writer: sqlite3.Connection, owner: Owner, summary: Summary) -> bool:
+    """Keep a summary of turns that the session has come to."""
+    counted = writer.execute(statements.LAST_TURN_OF_SESSION, (owner.key.bytes, summary.session_id)).fetchone()
+    if counted is None or summary.last_turn > counted[0]:
+        return False
+    return writer.execute(sql.ADD_SUMMARY, (owner.key.bytes, *summary_to_row(summary))).rowcount == 1
+
+
+def drop_summaries(writer: sqlite3.Connection, owner: Owner, summary_ids: Sequence[str]) -> int:
+    """Remove summaries by id, with the flags on them."""
+    key = owner.key.bytes
+    writer.executemany(sql.DROP_FLAG, [(key, "summary", each) for each in summary_ids])
+    return sum(writer.execute(sql.DROP_SUMMARY, (key, each)).rowcount for each in summary_ids)
+
+
+def flags(reader: sqlite3.Connection, owner: Owner, state: FlagState | None, limit: int) -> list[Flag]:
+    """Flags, newest first."""
+    values = {"owner": owner.key.bytes, "state": state, "limit": max(0, limit)}
+    return [row_to_flag(row) for row in reader.execute(sql.FLAGS, values)]
+
+
+def put_flag(writer: sqlite3.Connection, owner: Owner, flag: Flag) -> bool:
+    """Keep a flag of a session that is there."""
+    if writer.execute(statements.LAST_TURN_OF_SESSION, (owner.key.bytes, flag.session_id)).fetchone() is None:
+        return False
+    return writer.execute(sql.ADD_FLAG, (owner.key.bytes, *flag_to_row(flag))).rowcount == 1
+
+
+def set_flag(writer: sqlite3.Connection, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
+    """Change the state of a flag."""
+    rows = writer.execute(sql.SET_FLAG, (state, owner.key.bytes, flag_id)).fetchall()
+    return row_to_flag(rows[0]) if rows else None
+
+
+def forget_derived(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
+    """Remove what was derived from a session; how many summaries and facts went."""
+    writer.execute(sql.DROP_FLAGS_ON_SUMMARIES, {"owner": owner.key.bytes, "session_id": session_id})
+    went = writer.execute(sql.DROP_SUMMARIES, (owner.key.bytes, session_id)).rowcount
+    return went + unlearn(writer, owner, session_id)
+
+
+def unlearn(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
+    """Take a session away from the sources of facts; how many facts went with it."""
+    key = owner.key.bytes
+    facts = [row_to_fact(row) for row in writer.execute(sql.ALL_FACTS, (key,))]
+    unlearned = topic_rules.without_session(facts, session_id)
+    writer.executemany(sql.DROP_FACT, [(key, fact.agent_id, fact.id) for fact in unlearned.gone])
+    writer.executemany(sql.DROP_FLAG, [(key, "fact", fact.id) for fact in unlearned.gone])
+    _put(writer, owner, unlearned.changed)
+    writer.executemany(sql.MOVE_PEOPLE, [(key, agent_id) for agent_id in unlearned.agents])
+    return len(unlearned.gone)
+
+
+def drop_session(writer: sqlite3.Connection, key: tuple[bytes, str]) -> None:
+    """Remove a session's summaries and flags; facts are another matter."""
+    writer.execute(sql.DROP_SUMMARIES, key)
+    writer.execute(sql.DROP_FLAGS, {"owner": key[0], "session_id": key[1]})
+
+
+def restore(writer: sqlite3.Connection, copy: PersonCopy) -> None:
+    """Write what is known of an owner who is not known here yet."""
+    owner, key = copy.owner, copy.owner.key.bytes
+    if copy.people or copy.flags:
+        writer.execute(statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
+    for agent_id, known in copy.people:
+        writer.execute(sql.SET_PEOPLE, (key, agent_id, known.revision))
+        _put(writer, owner, known.facts)
+    writer.executemany(sql.ADD_FLAG, [(key, *flag_to_row(flag)) for flag in copy.flags])
+
+
+def restore_session(
+    writer: sqlite3.Connection, owner: Owner, session_id: str, through: int, kept: Iterable[Summary]
+) -> None:
+    """Write how far a session was learned from, and its summaries."""
+    writer.execute(sql.MOVE_LEARNED, (through, owner.key.bytes, session_id))
+    writer.executemany(sql.ADD_SUMMARY, [(owner.key.bytes, *summary_to_row(summary)) for summary in kept])
+
+
+def _put(writer: sqlite3.Connection, owner: Owner, facts: Iterable[Fact]) -> None:
+    writer.executemany(sql.PUT_FACT, [(owner.key.bytes, *fact_to_row(fact)) for fact in facts])
+
+
+def _ids(connection: sqlite3.Connection, statement: str, key: tuple[object, ...], wanted: Iterable[str]) -> set[str]:
+    asked = json.dumps(sorted(wanted))
+    return {found for (found,) in connection.execute(statement, (*key, asked))} if asked != "[]" else set()

@@ -1,0 +1,181 @@
+"""Topics and blocks as operations on a connection; the writing ones are inside a write transaction.
+
+In: what the verbs of topics want kept. Out: what is stored. What becomes of a topic or a block that loses
+turns is decided in `ricordo.stores.topic_rules`; here are only the rows.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ricordo.records.topics import Topic, TopicChange, TopicShelf
+from ricordo.records.turns import Block, Owner, SessionMark, Turn
+from ricordo.stores.derived_rows import block_to_row, row_to_block, row_to_topic, rows_to_marks, topic_to_row
+from ricordo.stores.sqlite import statements as sql
+from ricordo.stores.topic_rules import holds, lessened, recounted, replaces, returned, rewritten
+from ricordo.stores.turn_rows import rows_to_turns, turn_to_row
+
+Key = tuple[bytes, str]
+
+
+def key_of(owner: Owner, session_id: str) -> Key:
+    """What every statement about a session begins with."""
+    return owner.key.bytes, session_id
+
+
+def shelf(reader: sqlite3.Connection, key: Key) -> TopicShelf:
+    """The topics of a session; the caller sees to one view of the file."""
+    found = reader.execute(sql.SHELF, key).fetchall()
+    if not found:
+        return TopicShelf()
+    return TopicShelf(tuple(row_to_topic(row) for row in reader.execute(sql.TOPICS, key).fetchall()), *found[0])
+
+
+def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> bool:
+    """Apply a change, if nobody was faster."""
+    if not writer.execute(sql.MOVE_SHELF, (change.through, *key, change.revision)).rowcount:
+        return False
+    for topic_id in change.removed:
+        writer.execute(sql.DROP_TOPIC, (*key, topic_id))
+        writer.execute(sql.UNASSIGN_TURNS, (*key, topic_id))
+    writer.executemany(sql.PUT_TOPIC, [(*key, *topic_to_row(topic)) for topic in change.put])
+    writer.executemany(sql.ASSIGN_TURN, [(topic_id, *key, number) for number, topic_id in change.assigned.items()])
+    return True
+
+
+def turns_of(reader: sqlite3.Connection, key: Key, topic_id: str) -> list[int]:
+    """The numbers of a topic's turns."""
+    return [number for (number,) in reader.execute(sql.TURNS_OF_TOPIC, (*key, topic_id))]
+
+
+def to_turns(connection: sqlite3.Connection, owner: Owner, rows: Iterable[Any]) -> list[Turn]:
+    """Turns behind rows, archived ones with their words; rows and blocks must be seen at one moment."""
+    return rows_to_turns(owner, rows, lambda session, ids: _bodies(connection, key_of(owner, session), ids))
+
+
+def archive(writer: sqlite3.Connection, owner: Owner, session_id: str, block: Block) -> bool:
+    """Keep a block instead of the words of its turns: of all of them, or of none."""
+    key = key_of(owner, session_id)
+    if writer.execute(sql.BLOCK, (*key, block.id)).fetchall():
+        return False
+    numbers = json.dumps(block.turn_numbers)
+    found = to_turns(writer, owner, writer.execute(sql.TURNS_NUMBERED, (*key, numbers)).fetchall())
+    by_number = {turn.turn_number: turn for turn in found}
+    if not replaces(block, [by_number.get(number) for number in block.turn_numbers]):
+        return False
+    writer.execute(sql.ADD_BLOCK, (*key, *block_to_row(block)))
+    writer.execute(sql.ARCHIVE_TURNS, (block.id, *key, numbers))
+    return True
+
+
+def blocks(reader: sqlite3.Connection, key: Key, topic_id: str | None) -> list[Block]:
+    """The blocks of a session or of a topic."""
+    values = {"owner": key[0], "session_id": key[1], "topic_id": topic_id}
+    return [row_to_block(row) for row in reader.execute(sql.BLOCKS, values)]
+
+
+def rehydrate(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
+    """Write the words of archived turns back into their rows."""
+    key = key_of(owner, session_id)
+    rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
+    back = [turn for turn in to_turns(writer, owner, rows) if turn.archived and not turn.damage]
+    writer.executemany(sql.REHYDRATE_TURN, [(*_words(turn), *key, turn.turn_number) for turn in back])
+    return len(back)
+
+
+def release(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
+    """Let go of words that a block holds as well: never of the only copy, should the block be damaged."""
+    key = key_of(owner, session_id)
+    rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
+    plain: dict[str, list[Turn]] = {}
+    for turn in to_turns(writer, owner, rows):
+        if turn.block_id and not turn.archived:
+            plain.setdefault(turn.block_id, []).append(turn)
+    went = 0
+    for block_id, turns in plain.items():
+        for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
+            held = sorted(holds(row_to_block(row), turns))
+            went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
+    return went
+
+
+def leave_block(writer: sqlite3.Connection, before: Turn) -> None:
+    """Make a turn plain because something is being added to it; its block and its topic are told."""
+    if before.block_id is None:
+        return
+    key = key_of(before.owner, before.session_id)
+    query, _, _ = _words(before)
+    writer.execute(sql.LEAVE_BLOCK, (query, *key, before.turn_number))
+    tell_blocks(writer, key, {before.block_id})
+    topic = _topic(writer, key, before.topic_id) if before.archived and before.topic_id else None
+    if topic:
+        writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(returned(topic, before))))
+        writer.execute(sql.TOUCH_SHELF, key)
+
+
+def tell_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> None:
+    """Topics that lost turns count again; one that lost all of them goes."""
+    lost: dict[str, list[Any]] = {}
+    for row in gone:
+        if row[2]:
+            lost.setdefault(row[2], []).append(row)
+    for topic_id, rows in lost.items():
+        topic = _topic(writer, key, topic_id)
+        if topic is None:
+            continue
+        left = _lessened(writer, key, topic, rows)
+        if left is None:
+            writer.execute(sql.DROP_TOPIC, (*key, topic_id))
+        else:
+            writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(left)))
+    if lost:
+        writer.execute(sql.TOUCH_SHELF, key)
+
+
+def tell_blocks(writer: sqlite3.Connection, key: Key, touched: Iterable[str]) -> None:
+    """Blocks that lost turns are written again without them; one that lost all of them goes."""
+    for block_id in touched:
+        for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
+            stored = row_to_block(row)
+            numbers = json.dumps(stored.turn_numbers)
+            staying = dict(writer.execute(sql.TURNS_IN_BLOCK, (*key, numbers, block_id)).fetchall())
+            block = rewritten(stored, staying)
+            if block is None:
+                writer.execute(sql.DROP_BLOCK, (*key, block_id))
+                writer.execute(sql.LOSE_BLOCK, (*key, numbers, block_id))
+            else:
+                _, _, turn_numbers, _, body = block_to_row(block)
+                writer.execute(sql.SET_BLOCK, (turn_numbers, body, *key, block_id))
+
+
+def _lessened(writer: sqlite3.Connection, key: Key, topic: Topic, gone: Sequence[Any]) -> Topic | None:
+    if not writer.execute(sql.ANY_TURN_OF_TOPIC, (*key, topic.id)).fetchall():
+        return None
+    numbers = {row[1] for row in gone}
+    archived = sum(messages for *_, packed, messages in gone if packed)
+    left = lessened(topic, numbers, sum(row[-1] for row in gone), archived)
+    if left is not None:
+        return left
+    counts = writer.execute(sql.COUNT_TOPIC, (*key, topic.id)).fetchone()
+    return recounted(topic, numbers, *map(int, counts))
+
+
+def _topic(connection: sqlite3.Connection, key: Key, topic_id: str) -> Topic | None:
+    rows = connection.execute(sql.TOPIC, (*key, topic_id)).fetchall()
+    return row_to_topic(rows[0]) if rows else None
+
+
+def _bodies(connection: sqlite3.Connection, key: Key, block_ids: Sequence[str]) -> Mapping[str, bytes]:
+    return dict(connection.execute(sql.BLOCK_BODIES, (*key, json.dumps(block_ids))).fetchall())
+
+
+def _words(turn: Turn) -> tuple[Any, Any, Any]:
+    """The columns that are NULL while a turn is archived."""
+    _, _, _, _, _, query, _, _, response, _, _, _, details, *_ = turn_to_row(turn)
+    return query, response, details
+
+
+def marks(reader: sqlite3.Connection, owner: Owner) -> dict[str, SessionMark]:
+    """How far every session has come."""
+    return rows_to_marks(reader.execute(sql.MARKS, (owner.key.bytes,)))

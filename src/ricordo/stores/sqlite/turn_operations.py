@@ -1,0 +1,254 @@
+"""Write operations as functions on a connection that is inside a write transaction.
+
+In: what a caller wants kept. Out: what is stored. What it means when something stands there already is
+decided in `ricordo.stores.write_rules`; here are only the rows.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from ricordo.errors import DamageError, NotFoundError
+from ricordo.records.turns import (
+    Message,
+    Owner,
+    SessionChanges,
+    SessionInfo,
+    StoredReceipt,
+    Turn,
+    add_step,
+    checksum,
+    open_turn,
+    place,
+    the_message,
+)
+from ricordo.stores import write_rules
+from ricordo.stores.archive.export import pack_receipt
+from ricordo.stores.sqlite import statements as sql
+from ricordo.stores.sqlite import topics
+from ricordo.stores.sqlite.database import Writer
+from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session, session_to_row, turn_to_row
+
+
+class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has to decide
+    """The new turn's id is stored already, or its number is not the expected one."""
+
+
+def append_new(writer: Writer, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
+    """Number and keep a turn that is new; the unique key tells when it is not, at no cost otherwise."""
+    key = owner, session_id = turn.owner.key.bytes, turn.session_id
+    number = _next_number(writer, turn, key)
+    if expected is not None and number != expected:
+        raise TurnIdTaken
+    numbered = _numbered(turn, number)
+    try:
+        writer.pen.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
+    except sqlite3.IntegrityError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_UNIQUE and "turn_id" in str(error):
+            raise TurnIdTaken from error
+        raise
+    writer.note_reached(key, number)
+    if receipt:
+        keep_receipt(writer, turn.owner, receipt, session_id, number)
+    return numbered
+
+
+def _next_number(writer: Writer, turn: Turn, key: tuple[bytes, str]) -> int:
+    """Count a turn in its session; the session is made if it is not there.
+
+    Where this connection was the last to write, the number is known and the statement that counts proves it.
+    """
+    execute = writer.pen.execute
+    times = micros(turn.created_at), _last_said(turn)
+    reached = writer.reached.get(key)
+    if reached is not None and execute(sql.COUNT_TURN_AFTER, (*times, *key, reached)).rowcount:
+        return reached + 1
+    if _opens_session(writer, (*key, turn.agent_id, *times), turn.owner):
+        return 1
+    ((counted,),) = execute(sql.LAST_TURN_OF_SESSION, key).fetchall()
+    execute(sql.COUNT_TURN, (*times, *key))
+    return int(counted) + 1
+
+
+def _opens_session(writer: Writer, values: tuple[Any, ...], owner: Owner) -> bool:
+    """Make the session of a first turn, unless it is there. Most owners are there: the key says so if one is not."""
+    try:
+        return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
+    except sqlite3.IntegrityError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+            raise
+    _add_owner(writer, owner)
+    return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
+
+
+def append_known(writer: Writer, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
+    """Keep a turn whose id may be stored already."""
+    stored = find_turn(writer, turn.owner, turn.id)
+    if stored:
+        merged = write_rules.merge_repeat(turn, stored)
+        return stored if merged is stored else _change(writer, stored, merged, receipt)
+    counted = writer.execute(sql.LAST_TURN_OF_SESSION, (turn.owner.key.bytes, turn.session_id)).fetchone()
+    write_rules.check_expected(expected, (counted[0] if counted else 0) + 1, turn.session_id)
+    return append_new(writer, turn, None, receipt)
+
+
+def answer(
+    writer: sqlite3.Connection,
+    owner: Owner,
+    turn_id: str,
+    message: Message,
+    metadata: dict[str, object],
+    receipt: StoredReceipt | None,
+) -> Turn:
+    """Close an open turn."""
+    stored = find_turn(writer, owner, turn_id)
+    if stored is None:
+        raise NotFoundError(f"turn {turn_id!r} does not exist for this user; ask first")
+    merged = write_rules.merge_answer(stored, message, metadata)
+    return stored if merged is stored else _change(writer, stored, merged, receipt)
+
+
+def add_message(writer: Writer, turn: Turn) -> Turn:
+    """Place the one message of `turn`."""
+    message = the_message(turn)
+    newest = _newest(writer, turn.owner, turn.session_id)
+    where = place(message, newest)
+    if where == "new" or newest is None:
+        opened = open_turn(replace(turn, question=None, answer=None, steps=()), message)
+        return append_known(writer, opened, None, None)
+    if where == "answer":
+        return answer(writer, turn.owner, newest.id, message, {}, None)
+    return _change(writer, newest, add_step(newest, message).sealed(), None)
+
+
+def load(writer: sqlite3.Connection, session: SessionInfo, turns: Sequence[Turn]) -> tuple[int, int]:
+    """Bring in a session with its numbered turns; all or nothing."""
+    owner = session.owner.key.bytes
+    fresh: list[Turn] = []
+    for turn in turns:
+        key = (owner, session.id, turn.turn_number)
+        at_number = _one_turn(writer, session.owner, writer.execute(sql.TURN_BY_NUMBER, key))
+        if not write_rules.already_loaded(turn, at_number, find_turn(writer, session.owner, turn.id)):
+            fresh.append(turn)
+    numbers = [number for (number,) in writer.execute(sql.TURN_NUMBERS, (owner, session.id))]
+    write_rules.check_loaded(session.id, numbers, fresh)
+    existing = find_session(writer, session.owner, session.id)
+    after = write_rules.grown(existing or write_rules.loaded_session(session), fresh)
+    if existing is None:
+        add_session(writer, after)
+    elif fresh:
+        _set_session(writer, after)
+    if not _in_order(existing, fresh):
+        writer.execute(sql.OUT_OF_ORDER, (owner, session.id))
+    writer.executemany(sql.ADD_TURN, ((owner, *turn_to_row(turn)) for turn in fresh))
+    return len(fresh), len(turns) - len(fresh)
+
+
+def _in_order(before: SessionInfo | None, fresh: Iterable[Turn]) -> bool:
+    """Whether loaded turns surely leave a session's turns in the order of their dates."""
+    turns = sorted(fresh, key=lambda turn: turn.turn_number)
+    if before and turns:
+        first = turns[0]
+        if first.turn_number <= before.last_turn or first.created_at < before.last_active_at:
+            return False
+    return all(earlier.created_at <= later.created_at for earlier, later in pairwise(turns))
+
+
+def update_session(
+    writer: sqlite3.Connection, owner: Owner, session_id: str, changes: SessionChanges
+) -> SessionInfo | None:
+    """Set the given fields of a session."""
+    stored = find_session(writer, owner, session_id)
+    if stored is None:
+        return None
+    changed = write_rules.changed(stored, changes)
+    _set_session(writer, changed)
+    return changed
+
+
+def keep_receipt(
+    writer: sqlite3.Connection, owner: Owner, receipt: StoredReceipt, session_id: str, number: int
+) -> None:
+    """Keep a receipt beside its turn, and its passages once per session."""
+    key = owner.key.bytes
+    writer.execute(sql.KEEP_RECEIPT, (key, session_id, number, pack_receipt(receipt.body)))
+    writer.executemany(
+        sql.KEEP_PASSAGE,
+        [(key, session_id, digest, number, body) for digest, body in receipt.passages.items()],
+    )
+
+
+def find_turn(connection: sqlite3.Connection, owner: Owner, turn_id: str) -> Turn | None:
+    """One turn by id, to be compared with or added to."""
+    return _one_turn(connection, owner, connection.execute(sql.TURN_BY_ID, (owner.key.bytes, turn_id)))
+
+
+def find_session(connection: sqlite3.Connection, owner: Owner, session_id: str) -> SessionInfo | None:
+    """One session by id."""
+    rows = connection.execute(sql.SESSION, (owner.key.bytes, session_id)).fetchall()
+    return row_to_session(owner, rows[0]) if rows else None
+
+
+def _one_turn(connection: sqlite3.Connection, owner: Owner, found: Iterable[Any]) -> Turn | None:
+    """The turn behind a row, if there is one; an archived one whose words are lost cannot be compared or added to."""
+    for turn in topics.to_turns(connection, owner, found):
+        if turn.damage:
+            raise DamageError(turn.damage)
+        return turn
+    return None
+
+
+def _newest(writer: sqlite3.Connection, owner: Owner, session_id: str) -> Turn | None:
+    """The newest turn, if it can be added to: one whose words are lost does not keep the talk from going on."""
+    rows = writer.execute(sql.TURNS, (owner.key.bytes, session_id, 0, ENDLESS, 1)).fetchall()
+    return next((turn for turn in topics.to_turns(writer, owner, rows) if not turn.damage), None)
+
+
+def add_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
+    """A session that is not here yet, and its owner if need be."""
+    _add_owner(writer, session.owner)
+    writer.execute(sql.ADD_SESSION, (session.owner.key.bytes, *session_to_row(session)))
+
+
+def _add_owner(writer: sqlite3.Connection, owner: Owner) -> None:
+    writer.execute(sql.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
+
+
+def _set_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
+    session_id, *values = session_to_row(session)
+    writer.execute(sql.SET_SESSION, (*values, session.owner.key.bytes, session_id))
+
+
+def _change(writer: sqlite3.Connection, before: Turn, turn: Turn, receipt: StoredReceipt | None) -> Turn:
+    """Write what was added to a stored turn. Its block, if it is in one, does not hold that: it leaves the block."""
+    place = (turn.owner.key.bytes, turn.session_id)
+    _, _, _, _, _, _, _, answered_at, response, tokens, chunk_ids, metadata, details, _, _, seal, *_ = turn_to_row(turn)
+    values = (answered_at, response, tokens, chunk_ids, metadata, details, seal)
+    writer.execute(sql.CHANGE_TURN, (*values, *place, turn.turn_number))
+    writer.execute(sql.TOUCH_SESSION, (_last_said(turn), *place))
+    if receipt:
+        keep_receipt(writer, turn.owner, receipt, turn.session_id, turn.turn_number)
+    if before.block_id:
+        topics.leave_block(writer, before)
+        return replace(turn, block_id=None, archived=False)
+    return turn
+
+
+def _numbered(turn: Turn, number: int) -> Turn:
+    """The turn as stored. Spelled out and sealed before anyone sees it: this is on the path of every write."""
+    numbered = Turn(
+        turn.id, turn.owner, turn.agent_id, turn.session_id, number, turn.created_at,
+        turn.question, turn.answer, turn.steps, turn.metadata, turn.origin, turn.counter,
+    )  # fmt: skip
+    object.__setattr__(numbered, "checksum", checksum(numbered))
+    return numbered
+
+
+def _last_said(turn: Turn) -> int:
+    said = turn.created_at
+    for message in turn.messages:
+        if message.created_at > said:
+            said = message.created_at
+    return micros(said)

@@ -1,0 +1,280 @@
+"""What a write means where something stands already: the decisions every store shares, without a database.
+
+In: what comes and what is stored. Out: what is to be stored, or a ConflictError. `merged is stored` tells
+a store that nothing has to be written.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ricordo.errors import ConflictError, ValidationError
+from ricordo.limits import check_id
+from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
+from ricordo.records.turns import RESERVED, Message, Owner, SessionChanges, SessionInfo, Turn, message_id
+from ricordo.stores.topic_rules import as_new
+
+
+def merge_repeat(turn: Turn, stored: Turn) -> Turn:
+    """The same turn id again: the stored turn, answered if only now the answer came."""
+    if not turn.repeats(stored):
+        raise ConflictError(
+            f"turn id {turn.id!r} is taken by other content (turn {stored.turn_number} of session "
+            f"{stored.session_id!r}); use a new id for a new turn"
+        )
+    if turn.answer is None or stored.answer is not None:
+        return stored
+    return merge_answer(stored, turn.answer, dict(turn.metadata))
+
+
+def merge_answer(stored: Turn, answer: Message, metadata: dict[str, object]) -> Turn:
+    """An answer for a turn: written once, never overwritten."""
+    answer = replace(answer, id=message_id(stored.id, "response"))
+    if stored.answer is None:
+        return stored.answered(answer, metadata)
+    if answer.says_the_same(stored.answer) and stored.carries(metadata):
+        return stored
+    raise ConflictError(
+        f"turn {stored.turn_number} of session {stored.session_id!r} has another answer already; "
+        "an answer is never overwritten"
+    )
+
+
+def check_expected(expected: int | None, next_number: int, session_id: str) -> None:
+    """Refuse a write that counts on another number than the next one."""
+    if expected is not None and expected != next_number:
+        raise ConflictError(
+            f"turn_number {expected} is not the next of session {session_id!r} (that is {next_number}); "
+            "read the session again or leave the number out"
+        )
+
+
+def new_session(turn: Turn) -> SessionInfo:
+    """The session that a first turn makes, before the turn is in it."""
+    return SessionInfo(turn.session_id, turn.owner, turn.agent_id, turn.created_at, turn.created_at)
+
+
+def loaded_session(session: SessionInfo) -> SessionInfo:
+    """An imported session before its turns are in: what is derived from turns starts from nothing."""
+    return replace(session, last_turn=0, turn_count=0, revision=0)
+
+
+def touched(session: SessionInfo, turn: Turn, *, turn_count: int) -> SessionInfo:
+    """A session after a turn of it was written."""
+    said = [message.created_at for message in turn.messages]
+    return replace(
+        session,
+        last_turn=max(session.last_turn, turn.turn_number),
+        turn_count=turn_count,
+        revision=session.revision + 1,
+        last_active_at=max(session.last_active_at, turn.created_at, *said),
+        ended_at=None,
+    )
+
+
+def changed(session: SessionInfo, changes: SessionChanges) -> SessionInfo:
+    """A session with the given fields set."""
+    return replace(
+        session,
+        title=session.title if changes.title is None else changes.title,
+        document_ids=session.document_ids if changes.document_ids is None else changes.document_ids,
+        tags=session.tags if changes.tags is None else changes.tags,
+        metadata=session.metadata if changes.metadata is None else changes.metadata,
+        ended_at=session.ended_at if changes.ended_at is None else changes.ended_at,
+        revision=session.revision + 1,
+    )
+
+
+def prepared(session: SessionInfo, turns: Iterable[Turn]) -> list[Turn]:
+    """The turns of an import, plain and sealed; refused if one of them belongs elsewhere."""
+    sealed = []
+    for turn in turns:
+        if turn.owner != session.owner or turn.session_id != session.id:
+            raise ValidationError(
+                "session_id", f"turn {turn.turn_number} (id {turn.id!r}) is not of session {session.id!r}"
+            )
+        sealed.append(as_new(turn).sealed())
+    return sealed
+
+
+def grown(session: SessionInfo, fresh: Sequence[Turn]) -> SessionInfo:
+    """A session after turns were loaded into it: what derives from turns changes, its own fields stay."""
+    said = [message.created_at for turn in fresh for message in turn.messages]
+    return replace(
+        session,
+        last_turn=max([session.last_turn, *(turn.turn_number for turn in fresh)]),
+        turn_count=session.turn_count + len(fresh),
+        revision=session.revision + len(fresh),
+        last_active_at=max([session.last_active_at, *(turn.created_at for turn in fresh), *said]),
+    )
+
+
+def already_loaded(turn: Turn, at_number: Turn | None, by_id: Turn | None) -> bool:
+    """Whether an imported turn stands there unchanged; ConflictError if something else does."""
+    if at_number is None and by_id is None:
+        return False
+    for stored in (at_number, by_id):
+        if stored is None or stored.sealed().checksum != turn.sealed().checksum:
+            raise ConflictError(
+                f"turn {turn.turn_number} of session {turn.session_id!r} (id {turn.id!r}) meets other content "
+                "under its number or id; import into another session or user"
+            )
+    return True
+
+
+def check_loaded(session_id: str, numbers: Sequence[int], fresh: Sequence[Turn]) -> None:
+    """Refuse an import that brings an id or a number twice, or a number below 1.
+
+    Numbers may have gaps: a session that forgot some of its turns comes back as it was.
+    """
+    if len({turn.id for turn in fresh}) != len(fresh):
+        raise ConflictError(f"session {session_id!r} would hold a turn id twice; give every turn its own id")
+    wanted = [*numbers, *(turn.turn_number for turn in fresh)]
+    if wanted and min(wanted) < 1:
+        raise ValidationError("turn_number", f"expected 1 or more, got {min(wanted)}")
+    if len(set(wanted)) != len(wanted):
+        raise ConflictError(f"session {session_id!r} would hold a turn_number twice")
+
+
+# What may be kept as a document or a key: the decisions every store shares, without a database.
+
+
+def check_document(document: Document, chunks: Sequence[StoredChunk]) -> None:
+    """Refuse chunks that are not those of the document."""
+    if len(chunks) != document.chunk_count:
+        raise ValidationError(
+            "chunk_count", f"document {document.id!r} says {document.chunk_count} chunks, {len(chunks)} came"
+        )
+    for chunk in chunks:
+        if chunk.document_id != document.id:
+            raise ValidationError("document_id", f"chunk {chunk.id!r} is of document {chunk.document_id!r}")
+    for what in ([chunk.id for chunk in chunks], [chunk.position for chunk in chunks]):
+        if len(set(what)) != len(what):
+            raise ValidationError("chunks", f"document {document.id!r} has two chunks of one id or position")
+
+
+def is_known(stored: Document | None, document: Document) -> bool:
+    """Whether the same document is there; ConflictError if another one has its id."""
+    if stored is None:
+        return False
+    if stored.digest != document.digest:
+        raise ConflictError(
+            f"document id {document.id!r} is taken by other content; delete that document first, or use a new id"
+        )
+    return True
+
+
+def check_chunk_ids(taken: Iterable[str]) -> None:
+    """Refuse chunks whose ids other documents use."""
+    for chunk_id in taken:
+        raise ConflictError(f"chunk id {chunk_id!r} is taken by another document; give every chunk an id of its own")
+
+
+def keeper_of(key: ApiKey) -> Owner:
+    """Whose a key is: its user's, or the tenant's own."""
+    return Owner(key.tenant_id, f"{RESERVED}tenant" if key.user_id is None else key.user_id)
+
+
+def check_key(key: ApiKey, others: Iterable[ApiKey]) -> None:
+    """Refuse a key whose id or digest is taken."""
+    for other in others:
+        if other.id == key.id or other.digest == key.digest:
+            raise ConflictError(f"API key {key.id!r} is there already, or its secret is; make a new one")
+
+
+# What becomes of a job, and whose lease holds: the decisions every store shares, without a database.
+
+CLUSTER = Owner(f"{RESERVED}cluster", f"{RESERVED}cluster")  # whose leases are: all processes together
+ERROR_LENGTH = 1_000  # characters of an error that are kept
+KIND_LENGTH = 64
+
+
+def wished(stored: Job | None, wish: Job, *, postpone: bool) -> Job:
+    """A wish beside what is there already."""
+    if stored is None:
+        return wish
+    if stored.leased_by:  # also of a lease that has run out: whoever takes it next finishes the old wish, then ours
+        return replace(stored, again_at=_when(stored.again_at, wish.due_at, postpone=postpone))
+    if stored.due_at is None:
+        return wish
+    if stored.last_error and not postpone:
+        return stored
+    return replace(stored, due_at=_when(stored.due_at, wish.due_at, postpone=postpone))
+
+
+def a_wish(owner: Owner, kind: str, session_id: str, due_at: datetime) -> Job:
+    """A job as it begins."""
+    check_id("kind", kind)
+    if len(kind) > KIND_LENGTH:
+        raise ValidationError("kind", f"expected at most {KIND_LENGTH} characters, got {len(kind)}")
+    if session_id:
+        check_id("session_id", session_id)
+    return Job(owner, kind, session_id, due_at)
+
+
+def taken(job: Job, worker: str, until: datetime) -> Job:
+    """A job that somebody is at from now on."""
+    return replace(job, attempts=job.attempts + 1, leased_by=worker, leased_until=until)
+
+
+def holds(stored: Job | None, job: Job) -> bool:
+    """Whether the one who was given `job` still has it."""
+    return stored is not None and bool(job.leased_by) and _lease_of(stored) == _lease_of(job)
+
+
+def extended(stored: Job, until: datetime) -> Job:
+    """A job that somebody is at for longer."""
+    return replace(stored, leased_until=until)
+
+
+def finished(stored: Job) -> Job | None:
+    """A job that was done: nothing is left of it, unless it was wished for meanwhile."""
+    if stored.again_at is None:
+        return None
+    return Job(stored.owner, stored.kind, stored.session_id, stored.again_at)
+
+
+def failed(stored: Job, error: str, retry_at: datetime | None) -> Job:
+    """A job that did not work; what was wished meanwhile is done by the next attempt."""
+    words = (error.strip() or "failed")[:ERROR_LENGTH].replace("\x00", "")
+    retry_at = stored.again_at if retry_at is None else retry_at
+    return replace(stored, due_at=retry_at, leased_by="", leased_until=None, last_error=words, again_at=None)
+
+
+def handed_back(stored: Job) -> Job:
+    """A job that nobody is at any more, as it was before it was taken."""
+    return replace(stored, attempts=stored.attempts - 1, leased_by="", leased_until=None, again_at=None)
+
+
+def in_order(jobs: Sequence[Job]) -> list[Job]:
+    """Jobs that were taken together, those due longest first."""
+    return sorted(jobs, key=lambda job: (job.due_at is None, job.due_at, job.owner.key.bytes, job.kind, job.session_id))
+
+
+def is_due(job: Job, now: datetime) -> bool:
+    """Whether somebody may take it."""
+    return job.due_at is not None and job.due_at <= now and not is_leased(job, now)
+
+
+def is_leased(job: Job, now: datetime) -> bool:
+    """Whether somebody is at it."""
+    return job.leased_until is not None and now < job.leased_until
+
+
+def counted(jobs: Iterable[Job], now: datetime) -> JobStats:
+    """How much work these are."""
+    every = list(jobs)
+    leased = [job for job in every if is_leased(job, now)]
+    due = [job.due_at for job in every if job.due_at is not None and not is_leased(job, now)]
+    retrying = sum(job.due_at is not None and bool(job.last_error) and not is_leased(job, now) for job in every)
+    return JobStats(len(due), len(leased), len(every) - len(leased) - len(due), retrying, min(due, default=None))
+
+
+def _lease_of(job: Job) -> tuple[str, int, datetime | None]:
+    return job.leased_by, job.attempts, job.leased_until
+
+
+def _when(planned: datetime | None, wished_for: datetime | None, *, postpone: bool) -> datetime | None:
+    if planned is None or postpone:
+        return wished_for
+    return planned if wished_for is None else min(planned, wished_for)

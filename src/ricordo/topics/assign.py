@@ -1,0 +1,282 @@
+"""Does a message stay with what is being talked about, come back to something older, or open a topic?
+
+The message, the last messages of the active topic and the centres of the other topics go in; a decision with its
+reason comes out. How close the message is to the talk counts, and so does how people talk: an answer to a question
+stays, a question out of the blue leaves, and a follow-up stays whatever its own words.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ricordo.followups.reference import Reference, main_kind
+from ricordo.languages.words import CLOSING, CONTINUING, LEANING, OPENING
+from ricordo.recall.terms import stems
+from ricordo.records.topics import Topic
+from ricordo.records.turns import Role
+from ricordo.topics.centres import Scale, Vector, bytes_of, dimensions_of, matrix_of, unit, vector_of
+
+# What a message's references mean for its topic: text and references go in, one of three words comes out.
+
+Following = Literal["no", "talk", "past"]
+
+# A pronoun carries a short question; in a longer message it mostly points inside the message itself.
+_SHORT_WORDS = 8
+
+
+def following(text: str, references: Sequence[Reference]) -> Following:
+    """Whether the message continues the talk, points into the past, or stands by itself."""
+    kind = main_kind(tuple(references))
+    if kind in ("back", "statement"):
+        return "past"
+    if kind is None or (kind == "pronoun" and len(text.split()) > _SHORT_WORDS):
+        return "no"
+    return "talk"
+
+
+TITLE_CHARACTERS = 80
+RECENT_MESSAGES = 4
+_CENTRE_MEMORY = 16  # a centre follows its topic: the last sixteen messages or so decide where it lies
+_TYPICAL_WORDS = 8
+_MOST_WORDS = 16
+_TITLES_READ = 5
+_CONTENT_CHARACTERS = 400  # the beginning says what a message is about, and a long answer must not cost more
+_WORD = re.compile(r"\w+")
+
+Reason = Literal["first", "follow-up", "close", "returns", "new"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each sign counts against staying, in spreads of the embedder's cosines.
+
+    Calibrated once on labelled dialogues, for all embedders together; docs/topics.md says how, and what each is worth.
+    The cosine with the message just before and the highest one with the recent messages share one spread.
+    """
+
+    previous_share: float = 0.36
+    asks: float = 1.93
+    answers: float = -1.77
+    length: float = 1.17
+    closed: float = 0.96
+    opens: float = 1.83
+    leans: float = -0.32
+    overlap: float = -0.85
+    young: float = -1.37
+    title: float = -1.0
+    put_to_assistant: float = -0.75
+    continues: float = -1.0
+
+
+WEIGHTS = Weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message as topics see it: its text, its unit vector, and who said it."""
+
+    text: str
+    vector: Vector
+    role: Role = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    """How close consecutive messages of one session have been so far; starts empty, grows by copy."""
+
+    total: float = 0.0
+    count: int = 0
+
+    def after(self, before: Vector, message: Vector) -> "Closeness":
+        """This closeness with one more pair of consecutive messages."""
+        return Closeness(self.total + float(before @ message), self.count + 1)
+
+    def shift(self, scale: Scale) -> float:
+        """How far this session's cosines lie from the scale's mean; near 0 until the session has shown its own."""
+        return (self.total - self.count * scale.mean) / (scale.trust + self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What is being talked about: the active topic, its last messages (oldest first), and the session's closeness."""
+
+    topic_id: str
+    recent: tuple[Said, ...]
+    message_count: int
+    closeness: Closeness = Closeness()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Where the message goes. `topic_id` is None when a topic must be opened.
+
+    `similarity` is the message's closeness to the topic it was compared with last, signs included, to be read against
+    `threshold`.
+    """
+
+    topic_id: str | None
+    reason: Reason
+    similarity: float = 0.0
+    threshold: float = 0.0
+
+    @property
+    def margin(self) -> float:
+        """How far the similarity lies above its line; negative below it."""
+        return self.similarity - self.threshold
+
+
+def decide(
+    message: Said,
+    talk: Talk | None,
+    topics: Sequence[Topic],
+    scale: Scale,
+    *,
+    following: Following = "no",
+) -> Decision:
+    """Join the active topic, come back to one of `topics`, or open a new one.
+
+    A message that follows the talk stays in the active topic whatever its own words; one that points into the past goes
+    to the most similar topic and never opens one.
+
+    `topics` may hold working and archived topics, and the active one; only centres as long as the message's vector are
+    compared, so that topics of another embedder stand aside until they are embedded again.
+    """
+    active = talk if talk is not None and talk.recent else None
+    if active is not None and following == "talk":
+        return Decision(active.topic_id, "follow-up")
+    others = [topic for topic in topics if active is None or topic.id != active.topic_id]
+    if active is not None and following == "past":
+        named = _named(message, active, topics)
+        if named and (back := _back(message, named, scale)):
+            return back if back.margin >= 0 else replace(back, reason="follow-up")
+    stay, back = _stay(message, active, scale), _back(message, others, scale)
+    if active and active.recent[-1].role == "assistant" and stay and back and min(stay.margin, back.margin) >= 0:
+        # Both would do. How people talk spoke for staying alone, so where the words name the other topic the two are
+        # compared by one measure.
+        two = [topic for topic in topics if topic.id in (stay.topic_id, back.topic_id)]
+        here = _back(message, [topic for topic in two if topic.id == stay.topic_id], scale)
+        if here and back.similarity > here.similarity and _named(message, active, two):
+            return back
+    choices = [choice for choice in (stay, back) if choice]
+    best = max(choices, key=lambda choice: choice.margin, default=None)
+    if best is None:
+        return Decision(None, "first")
+    if best.margin >= 0:
+        return best
+    if following == "past":  # it was said in one of these, and the likeliest is better than a topic of its own
+        return replace(best, reason="follow-up")
+    if active and active.recent[-1].role == "assistant":
+        # It leaves; a topic that its words name is then held to no more than the line for staying.
+        back = _back(message, _named(message, active, _within_reach(message, topics, scale)), scale)
+        if back and back.similarity >= scale.threshold:
+            return replace(back, threshold=scale.threshold)
+    return replace(choices[0], topic_id=None, reason="new")
+
+
+def _named(message: Said, talk: Talk, topics: Sequence[Topic]) -> list[Topic]:
+    """The topics that were left and share more words with the message than what is being talked about does."""
+    told = _content(message.text)
+    shared = {topic.id: len(told & _content(" ".join((topic.title, *topic.tags)))) for topic in topics}
+    here = len(told & set().union(*(_content(said.text) for said in talk.recent)))
+    least = max(here, shared.pop(talk.topic_id, 0))
+    return [topic for topic in topics if shared.get(topic.id, 0) > least]
+
+
+def _within_reach(message: Said, topics: Sequence[Topic], scale: Scale) -> list[Topic]:
+    """The topics that could pass the line for staying if their title helped; reading titles is the dear part."""
+    line = scale.threshold + scale.spread * WEIGHTS.title
+    comparable = _comparable(message, topics)
+    return [topic for topic in comparable if vector_of(topic.centre) @ message.vector >= line]
+
+
+def _comparable(message: Said, topics: Sequence[Topic]) -> list[Topic]:
+    return [topic for topic in topics if dimensions_of(topic.centre) == message.vector.size]
+
+
+def _stay(message: Said, talk: Talk | None, scale: Scale) -> Decision | None:
+    if talk is None:
+        return None
+    return Decision(talk.topic_id, "close", similarity(message, talk, scale), scale.threshold)
+
+
+def similarity(message: Said, talk: Talk, scale: Scale, weights: Weights = WEIGHTS) -> float:
+    """How much the message belongs to the talk: its cosines with the recent messages, moved by the signs.
+
+    Read it against `scale.threshold`: a question of typical length without any other sign is judged by cosine alone.
+    """
+    recent = talk.recent[-RECENT_MESSAGES:]
+    cosines = np.stack([said.vector for said in recent]) @ message.vector
+    closest = float(cosines.max())
+    cosine = weights.previous_share * float(cosines[-1]) + (1 - weights.previous_share) * closest
+    before = recent[-1].text
+    shift = talk.closeness.shift(scale)
+    if recent[-1].role == "assistant":
+        # Whatever is put to an assistant asks, with a question mark or without, so the mark tells nothing. And many
+        # changes of subject must not make the session look like one that is loose by nature: its line only rises.
+        asks = weights.put_to_assistant + weights.continues * bool(CONTINUING.search(message.text))
+        shift = max(shift, -scale.give * scale.spread)
+    else:
+        asks = weights.asks * (("?" in message.text) - 1)
+    told = _content(message.text)
+    known: set[str] = set().union(*(_content(said.text) for said in recent))
+    words = min(sum(1 for _ in _WORD.finditer(message.text)), _MOST_WORDS)
+    leaving = (
+        asks
+        + weights.answers * before.rstrip().endswith("?")
+        + weights.length * (math.log1p(words) - math.log1p(_TYPICAL_WORDS))
+        + weights.closed * bool(CLOSING.search(before))
+        + weights.opens * bool(OPENING.match(message.text))
+        + weights.leans * bool(LEANING.search(message.text))
+        + weights.overlap * (len(told & known) / max(len(told), 1))
+        + weights.young * (talk.message_count == 1)
+    )
+    # What the session has shown so far moves the line; it is put on this side so that the threshold stays one number.
+    return cosine - shift - scale.spread * leaving
+
+
+def _back(message: Said, topics: Sequence[Topic], scale: Scale) -> Decision | None:
+    """The most similar of the topics that were left: cosine with its centre, helped by its title's words."""
+    comparable = _comparable(message, topics)
+    if not comparable:
+        return None
+    scores = matrix_of([topic.centre for topic in comparable]) @ message.vector
+    told = _content(message.text)
+    helped = -scale.spread * WEIGHTS.title
+    reachable = np.flatnonzero(scores + helped >= scale.return_threshold)
+    # Reading titles is the dear part: only the few nearest are read.
+    for row in reachable[np.argsort(-scores[reachable], kind="stable")[:_TITLES_READ]] if told else ():
+        named = _content(" ".join((comparable[row].title, *comparable[row].tags)))
+        scores[row] += helped * len(told & named) / max(min(len(told), len(named)), 1)
+    best = int(scores.argmax())
+    return Decision(comparable[best].id, "returns", float(scores[best]), scale.return_threshold)
+
+
+def title_of(text: str) -> str:
+    """A topic's title: the first 80 characters of the message that opened it, on one line."""
+    visible = "".join(" " if _hidden(character) else character for character in text)
+    return " ".join(visible.split())[:TITLE_CHARACTERS].rstrip() or "…"
+
+
+def _hidden(character: str) -> bool:
+    """Control and direction characters have no place in a list of titles; the joiners inside emoji do."""
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in "\u200c\u200d"
+
+
+def first_centre(vector: Vector) -> bytes:
+    """The centre of a topic that has one message."""
+    return bytes_of(unit(vector))
+
+
+def moved_centre(centre: bytes, message_count: int, vector: Vector) -> bytes:
+    """The centre after one more message: a running mean that keeps following, since talks drift."""
+    weight = min(max(message_count, 0), _CENTRE_MEMORY)
+    return bytes_of(unit(vector_of(centre) * np.float32(weight) + vector))
+
+
+def _content(text: str) -> set[str]:
+    return set(stems(text[:_CONTENT_CHARACTERS]))

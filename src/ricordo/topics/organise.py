@@ -1,0 +1,236 @@
+"""Organising a session into topics: assign new turns, let faded topics go, pack what is cold.
+
+Runs beside the chat, never in it. Each pass reads a shelf, decides with pure functions, and writes the change back
+only if nobody else has written meanwhile; if somebody has, the next pass decides again from what is there then.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from ricordo.engine.tools import Tools
+from ricordo.followups.parse import parse
+from ricordo.recall.indexes import Indexes
+from ricordo.recall.quantization import Vectors
+from ricordo.records.topics import Topic, TopicChange, TopicShelf
+from ricordo.records.turns import Owner, Turn
+from ricordo.topics.archive import bring_back, change_topic, compact, fading_of, pack_all, recount, turns_numbered
+from ricordo.topics.assign import (
+    RECENT_MESSAGES,
+    Closeness,
+    Said,
+    Talk,
+    decide,
+    first_centre,
+    following,
+    moved_centre,
+    title_of,
+)
+from ricordo.topics.centres import DEFAULT_THRESHOLD, Scale, dimensions_of, scale_for
+from ricordo.topics.decay import leaving
+
+PASS = 32  # turns assigned in one pass, unless the caller wants fewer
+ANSWERED_WITHIN = timedelta(hours=1)  # a question waits so long for its answer, then it finds its topic alone
+LATEST = datetime.max.replace(tzinfo=UTC)
+BEFORE = 16  # turns read back to know what is being talked about
+
+
+@dataclass
+class _Pass:
+    """One walk over new turns: the shelf as it becomes, and the talk so far."""
+
+    scale: Scale
+    embedder: str
+    vectors: Mapping[str, Vectors]
+    topics: dict[str, Topic]
+    active: str | None = None
+    said: dict[str, list[Said]] = field(default_factory=dict)
+    last: Said | None = None
+    closeness: Closeness = field(default_factory=Closeness)
+    changed: set[str] = field(default_factory=set)
+    returned: set[str] = field(default_factory=set)
+    assigned: dict[int, str] = field(default_factory=dict)
+
+    def spoken(self, turn: Turn) -> list[Said]:
+        """The question and the answer of a turn, with their vectors."""
+        said = [each for each in (turn.question, turn.answer) if each]
+        return [Said(message.content, self.vectors[message.id], message.role) for message in said]
+
+    def hear(self, topic_id: str | None, message: Said) -> None:
+        """Take a message into the talk."""
+        if self.last is not None and message.role == "user":
+            self.closeness = self.closeness.after(self.last.vector, message.vector)
+        self.last = message
+        if topic_id is not None:
+            self.active = topic_id
+            self.said.setdefault(topic_id, []).append(message)
+
+    def free_moment(self, moment: datetime) -> datetime:
+        """The moment, or the next one at which no topic began: topics stand in the order they began."""
+        taken = {topic.created_at for topic in self.topics.values()}
+        while moment in taken and moment < LATEST:
+            moment += timedelta(microseconds=1)
+        return moment
+
+    def talk(self) -> Talk | None:
+        """What is being talked about, for the next decision."""
+        topic = self.topics.get(self.active) if self.active else None
+        if topic is None:
+            return None
+        recent = tuple(self.said.get(topic.id, [])[-RECENT_MESSAGES:])
+        return Talk(topic.id, recent, topic.message_count, self.closeness)
+
+
+def organise(tools: Tools, indexes: Indexes, owner: Owner, session_id: str, most: int = PASS) -> bool:
+    """One pass over at most so many new turns of a session; whether there is more to do."""
+    session = tools.store.session(owner, session_id)
+    shelf = tools.store.topics(owner, session_id)
+    if session is None or shelf.through >= session.last_turn:
+        return False
+    through = min(shelf.through + most, session.last_turn)
+    new = list(tools.store.turns(owner, session_id, after=shelf.through, before=through + 1))
+    waiting = through == session.last_turn and _awaits_answer(new[-1:], tools.clock.now())
+    if waiting:
+        through -= 1
+        new.pop()
+    if through == shelf.through:
+        return False
+    walk = _begin(tools, indexes, owner, session_id, shelf, new)
+    for turn in new:
+        if not indexes.crises.within(turn):
+            _assign(walk, turn)
+    changed = tuple(topic for topic in walk.topics.values() if topic.id in walk.changed)
+    change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
+    if not tools.store.put_topics(owner, session_id, change):
+        return True
+    _count_again(tools, owner, session_id, walk, new)
+    for topic_id in walk.returned:
+        bring_back(tools, owner, session_id, topic_id, shelf.through + 1)
+    _let_go(tools, owner, session_id, walk.active)
+    _pack_the_cold(tools, owner, session_id)
+    return not waiting and through < session.last_turn
+
+
+def _awaits_answer(newest: Sequence[Turn], now: datetime) -> bool:
+    return any(turn.is_open and timedelta(0) <= now - turn.created_at < ANSWERED_WITHIN for turn in newest)
+
+
+def _begin(
+    tools: Tools, indexes: Indexes, owner: Owner, session_id: str, shelf: TopicShelf, new: Sequence[Turn]
+) -> _Pass:
+    """The walk as it stands before the first new turn."""
+    name = indexes.embedder.name
+    scale = scale_for(name)
+    wished = tools.settings.topics.similarity_threshold
+    if wished != DEFAULT_THRESHOLD:
+        scale = scale.at(wished)
+    before = tools.store.turns(owner, session_id, before=shelf.through + 1, last=BEFORE)
+    vectors = indexes.vectors(owner, [*before, *new])
+    walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
+    _recentre(walk, indexes)
+    for turn in before:
+        for message in walk.spoken(turn):
+            walk.hear(turn.topic_id, message)
+    return walk
+
+
+def _recentre(walk: _Pass, indexes: Indexes) -> None:
+    """Topics whose centre another embedder made get one in this embedder's space, from what is noted of them.
+
+    The model behind a remote one may have changed under its name: that shows in the size.
+    """
+    here = walk.embedder, indexes.embedder.dimensions
+    strangers = [topic for topic in walk.topics.values() if (topic.embedder, dimensions_of(topic.centre)) != here]
+    if not strangers:
+        return
+    centres = indexes.embedder.embed_passages([f"{topic.title} {topic.summary or ''}".strip() for topic in strangers])
+    for topic, centre in zip(strangers, centres, strict=True):
+        walk.topics[topic.id] = replace(topic, centre=first_centre(centre), embedder=walk.embedder)
+        walk.changed.add(topic.id)
+
+
+def _assign(walk: _Pass, turn: Turn) -> None:
+    """Find the topic of a turn by its first message; the answer follows the question."""
+    messages = walk.spoken(turn)
+    if not messages:
+        return
+    first = messages[0]
+    leans = following(turn.query, parse(turn.query)) if turn.question else "no"
+    decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, following=leans)
+    if decision.topic_id is None:
+        began = walk.free_moment(turn.created_at)
+        topic = Topic(
+            # Not by time, because people name a topic by the beginning of its id; and short: every turn repeats it.
+            id=uuid4().hex[:16],
+            title=title_of(first.text),
+            centre=first_centre(first.vector),
+            created_at=began,
+            last_active_at=began,
+            embedder=walk.embedder,
+        )
+    else:
+        topic = walk.topics[decision.topic_id]
+        if topic.archived_count and topic.id != walk.active:
+            walk.returned.add(topic.id)
+    for said in messages:
+        centre = (
+            topic.centre if topic.message_count == 0 else moved_centre(topic.centre, topic.message_count, said.vector)
+        )
+        topic = replace(topic, centre=centre, message_count=topic.message_count + 1)
+        walk.hear(topic.id, said)
+    used = topic.used(turn.created_at, messages=0)
+    walk.topics[topic.id] = replace(used, hot=(*used.hot, turn.turn_number))
+    walk.changed.add(topic.id)
+    walk.assigned[turn.turn_number] = topic.id
+
+
+def _count_again(tools: Tools, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:
+    """Set right what changed between reading the turns and writing their topics: a turn went, or was answered."""
+    stale: set[str] = set()
+    for topic_id in set(walk.assigned.values()):
+        there = set(tools.store.turns_of(owner, session_id, topic_id))
+        if not there.issuperset(number for number, topic in walk.assigned.items() if topic == topic_id):
+            stale.add(topic_id)
+    unanswered = [turn.turn_number for turn in new if turn.is_open]
+    for turn in turns_numbered(tools, owner, session_id, unanswered):
+        if not turn.is_open and turn.topic_id:
+            stale.add(turn.topic_id)
+    for topic_id in stale:
+        recount(tools, owner, session_id, topic_id)
+
+
+def _let_go(tools: Tools, owner: Owner, session_id: str, active: str | None) -> None:
+    """Topics that have faded leave working memory: into the archive, or for good."""
+    settings, now = tools.settings.topics, tools.clock.now()
+    fading = fading_of(settings)
+    shelf = tools.store.topics(owner, session_id)
+    gone = leaving(shelf.topics, now, active_id=active, max_topics=settings.max_topics, fading=fading)
+    if settings.forget == "delete":
+        _delete(tools, owner, session_id, shelf, gone)
+        return
+
+    def faded(topic: Topic) -> Topic:  # unless somebody has come back to it in the meantime
+        return topic.moved("archived") if topic.priority(now, fading) < fading.forget_below else topic
+
+    for topic_id in gone:
+        change_topic(tools, owner, session_id, topic_id, faded)
+    for topic in tools.store.topics(owner, session_id).topics:
+        if topic.state == "archived" and topic.hot:  # also what was open, and is answered now
+            pack_all(tools, owner, session_id, topic.id)
+
+
+def _pack_the_cold(tools: Tools, owner: Owner, session_id: str) -> None:
+    """Compact every topic that has grown over its limit."""
+    most = tools.settings.topics.max_messages_per_topic
+    for topic in tools.store.topics(owner, session_id).topics:
+        if topic.message_count - topic.archived_count - topic.restored_count > most:
+            compact(tools, owner, session_id, topic.id)
+
+
+def _delete(tools: Tools, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
+    """Forget topics with their turns. First the topics, and only if nobody has come back to one: a turn that joins
+    one in the meantime must not go with it."""
+    numbers = [n for topic_id in gone for n in tools.store.turns_of(owner, session_id, topic_id)]
+    if gone and tools.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
+        tools.store.delete_turns(owner, session_id, numbers)

@@ -1,0 +1,109 @@
+"""One topic of a session, as its user holds it: look into it, tag it, weigh it, merge it, take it out."""
+
+from collections.abc import Callable, Iterable
+
+from ricordo.engine.tools import Scope, Tools
+from ricordo.errors import DamageError, NotFoundError, StoreUnavailable, ValidationError
+from ricordo.limits import check_id, check_ids, check_within
+from ricordo.records.topics import Topic, TopicChange, TopicShelf, TopicStats
+from ricordo.records.turns import Turn
+from ricordo.stores.archive.export import export_messages
+from ricordo.topics.archive import change_topic, fading_of, tries, turns_numbered
+from ricordo.topics.centres import scale_for
+from ricordo.topics.merge import learned, merged, near_topics
+
+
+class Topics(list[Topic]):
+    """A session's topics, and why they may not be up to date, if so."""
+
+    def __init__(self, topics: Iterable[Topic] = (), *, degraded: tuple[str, ...] = ()) -> None:
+        super().__init__(topics)
+        self.degraded = degraded
+
+
+class SessionTopic:
+    """A handle on a topic; what it shows is read anew each time."""
+
+    def __init__(self, tools: Tools, scope: Scope, topic_id: str) -> None:
+        self._tools = tools
+        self._scope = scope
+        self.id = topic_id
+        self.read()
+
+    def read(self) -> Topic:
+        """The topic as it is now; NotFoundError if it is gone."""
+        return self._on(self._tools.store.topics(self._scope.owner, self._scope.session_id), self.id)
+
+    def stats(self) -> TopicStats:
+        """The topic in figures."""
+        return self.read().stats(self._tools.clock.now(), fading_of(self._tools.settings.topics))
+
+    def priority(self) -> float:
+        """What it is worth now: importance, faded by the time since it was used."""
+        return self.read().priority(self._tools.clock.now(), fading_of(self._tools.settings.topics))
+
+    def history(self) -> list[Turn]:
+        """All of its turns in order, archived ones included."""
+        owner, session_id = self._scope.owner, self._scope.session_id
+        numbers = self._tools.store.turns_of(owner, session_id, self.id)
+        return turns_numbered(self._tools, owner, session_id, numbers)
+
+    def tag(self, *tags: str) -> Topic:
+        """Set its tags."""
+        wanted = check_ids("tags", tags)
+        return self._change(lambda topic: topic.tagged(wanted))
+
+    def weigh(self, importance: float) -> Topic:
+        """Set its importance by hand, from 0 to 1."""
+        wanted = check_within("importance", importance, 0, 1)
+        return self._change(lambda topic: topic.weighed(wanted))
+
+    def feedback(self, value: float) -> Topic:
+        """Learn its importance from a word of feedback, from -1 (useless) to 1 (precious)."""
+        given = check_within("feedback", value, -1, 1)
+        return self._change(lambda topic: topic.weighed(learned(topic.importance, given)))
+
+    def near(self) -> list[tuple[str, float]]:
+        """Topics of this session that may be the same, with how similar they are."""
+        shelf = self._tools.store.topics(self._scope.owner, self._scope.session_id)
+        scale = scale_for(self.read().embedder)
+        found = near_topics(shelf.topics, scale)
+        pairs = [(each.keep if each.absorb == self.id else each.absorb, each.similarity, each) for each in found]
+        return [(other, similarity) for other, similarity, each in pairs if self.id in (each.keep, each.absorb)]
+
+    def merge(self, other_id: str) -> Topic:
+        """Make another topic of this session part of this one."""
+        owner, session_id = self._scope.owner, self._scope.session_id
+        if check_id("other_id", other_id) == self.id:
+            raise ValidationError("other_id", "a topic cannot be merged with itself")
+        for _ in tries():
+            shelf = self._tools.store.topics(owner, session_id)
+            keep, other = (self._on(shelf, topic_id) for topic_id in (self.id, other_id))
+            try:
+                joined = merged(keep, other)
+            except ValueError as error:
+                raise ValidationError("other_id", str(error)) from error
+            moving = dict.fromkeys(self._tools.store.turns_of(owner, session_id, other_id), self.id)
+            change = TopicChange(shelf.revision, put=(joined,), removed=(other_id,), assigned=moving)
+            if self._tools.store.put_topics(owner, session_id, change):
+                return joined
+        raise StoreUnavailable(f"topic {self.id!r} is being changed by others all the time; try again")
+
+    def export(self) -> str:
+        """Its messages as base64 of gzip of JSON: role, content, timestamp; DamageError if any of them is lost."""
+        turns = self.history()
+        damages = dict.fromkeys(turn.damage for turn in turns if turn.damage)
+        if damages:  # the form has no room to say so, and a part must not pass for the whole
+            raise DamageError(f"topic {self.id!r} cannot be exported whole: {'; '.join(damages)}")
+        return export_messages([message for turn in turns for message in turn.messages])
+
+    def _on(self, shelf: TopicShelf, topic_id: str) -> Topic:
+        topic = shelf.topic(topic_id)
+        if topic is None:
+            session_id = self._scope.session_id
+            raise NotFoundError(f"topic {topic_id!r} does not exist in session {session_id!r}; list the topics")
+        return topic
+
+    def _change(self, change: Callable[[Topic], Topic]) -> Topic:
+        changed = change_topic(self._tools, self._scope.owner, self._scope.session_id, self.id, change)
+        return changed or self.read()

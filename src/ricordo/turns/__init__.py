@@ -1,0 +1,1 @@
+"""Turns: write, number, export, forget and verify what was said."""

@@ -1,0 +1,319 @@
+"""A session as a document and back: JSON that loses nothing, Markdown to read.
+
+In: a session and its turns. Out: plain JSON values or text; and from such JSON the same records again. What
+comes from outside is checked field by field like any other input, so a forged document is refused by name.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from ricordo.engine.protocols import TokenCounter
+from ricordo.engine.tokens import recounted
+from ricordo.engine.tools import Scope, Tools
+from ricordo.errors import NotFoundError, RicordoError, ValidationError
+from ricordo.languages.locales import Locale
+from ricordo.limits import (
+    Limits,
+    check_id,
+    check_ids,
+    check_list,
+    check_metadata,
+    check_number,
+    check_text,
+    check_time,
+    check_tool_calls,
+)
+from ricordo.prompt.window import label, said
+from ricordo.records.reports import ImportResult
+from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
+
+FORMAT = "ricordo-session"
+VERSION = 1
+MOST_TURNS = 10_000_000
+
+
+def to_document(session: SessionInfo, turns: Iterable[Turn]) -> dict[str, Any]:
+    """The whole session as JSON values."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "user_id": session.owner.user_id,
+        "session": {
+            "id": session.id,
+            "agent_id": session.agent_id,
+            "created_at": session.created_at.isoformat(),
+            "last_active_at": session.last_active_at.isoformat(),
+            "title": session.title,
+            "document_ids": list(session.document_ids),
+            "tags": list(session.tags),
+            "metadata": session.metadata,
+            "ended_at": session.ended_at.isoformat() if session.ended_at else None,
+        },
+        "turns": [_turn_to_json(turn) for turn in turns],
+    }
+
+
+def from_document(
+    document: Mapping[str, Any], tenant_id: str, user_id: str | None, limits: Limits
+) -> tuple[SessionInfo, list[Turn]]:
+    """The records behind a document; `user_id` overrides whose they are."""
+    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+        raise ValidationError("format", f"expected a document of format {FORMAT!r}")
+    if document.get("version") != VERSION:
+        raise ValidationError("version", f"expected {VERSION}, got {document.get('version')!r}; upgrade Ricordo")
+    owner = Owner(tenant_id, check_id("user_id", user_id if user_id is not None else document.get("user_id")))
+    fields = _mapping("session", document.get("session"))
+    session = SessionInfo(
+        id=check_id("session.id", fields.get("id")),
+        owner=owner,
+        agent_id=check_id("session.agent_id", fields.get("agent_id")),
+        created_at=_time("session.created_at", fields.get("created_at")),
+        last_active_at=_time("session.last_active_at", fields.get("last_active_at")),
+        title=None if fields.get("title") is None else check_text("session.title", fields["title"], limits),
+        document_ids=check_ids("session.document_ids", fields.get("document_ids", ())),
+        tags=check_ids("session.tags", fields.get("tags", ())),
+        metadata=check_metadata("session.metadata", fields.get("metadata"), limits),
+        ended_at=None if fields.get("ended_at") is None else _time("session.ended_at", fields["ended_at"]),
+    )
+    listed = document.get("turns")
+    if not isinstance(listed, list):
+        raise ValidationError("turns", "expected a list")
+    turns = [
+        _turn_from_json(f"turns[{index}]", each, session, limits)
+        for index, each in enumerate(listed)
+        if not _is_lost(each)
+    ]
+    return session, turns
+
+
+def lost_turns(document: Mapping[str, Any]) -> list[str]:
+    """A sentence for each turn of a document that `from_document` read whose words were lost before it was written."""
+    return [
+        f"turn {each.get('turn_number')!r} has no words: {' '.join(each['damage'].split())}"
+        for each in document["turns"]
+        if _is_lost(each)
+    ]
+
+
+def _is_lost(turn: Any) -> bool:
+    """Whether a turn was damaged when it was exported, so that it tells its damage instead of its words."""
+    if not isinstance(turn, Mapping) or not isinstance(turn.get("damage"), str) or not turn["damage"].strip():
+        return False
+    return not (turn.get("question") or turn.get("answer") or turn.get("steps"))
+
+
+def to_markdown(session: SessionInfo, turns: Sequence[Turn], locale: Locale) -> str:
+    """The session as a page to read."""
+    lines = [f"# {' '.join((session.title or session.id).split())}", "", f"*{_minute(session.created_at)} UTC*", ""]
+    for turn in turns:
+        lines += [f"## {turn.turn_number}", ""]
+        if turn.damage:
+            lines += [f"> {' '.join(turn.damage.split())}", ""]
+        for message in turn.messages:
+            who = label(message, locale).rstrip(": ")
+            lines += [f"**{who}** ({_minute(message.created_at)})", "", said(message), ""]
+            if message.chunk_ids:
+                lines += [locale.sources.format(ids=", ".join(message.chunk_ids)).strip(), ""]
+    return "\n".join(lines)
+
+
+def _minute(moment: datetime) -> str:
+    return moment.isoformat(sep=" ", timespec="minutes")[:16]
+
+
+def _turn_to_json(turn: Turn) -> dict[str, Any]:
+    return {
+        "id": turn.id,
+        "turn_number": turn.turn_number,
+        "agent_id": turn.agent_id,
+        "created_at": turn.created_at.isoformat(),
+        "question": _message_to_json(turn.question) if turn.question else None,
+        "steps": [_message_to_json(step) for step in turn.steps],
+        "answer": _message_to_json(turn.answer) if turn.answer else None,
+        "metadata": turn.metadata,
+        "origin": turn.origin,
+        "counter": turn.counter,
+        **({"damage": turn.damage} if turn.damage else {}),
+    }
+
+
+def _message_to_json(message: Message) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "role": message.role,
+        "content": message.content,
+        "created_at": message.created_at.isoformat(),
+        "tokens": message.tokens,
+    }
+    extra = {
+        "chunk_ids": list(message.chunk_ids),
+        "metadata": message.metadata,
+        "tool_calls": list(message.tool_calls),
+        "tool_call_id": message.tool_call_id,
+        "name": message.name,
+    }
+    return plain | {key: value for key, value in extra.items() if value}
+
+
+def _turn_from_json(where: str, value: Any, session: SessionInfo, limits: Limits) -> Turn:
+    fields = _mapping(where, value)
+    turn_id = check_id(f"{where}.id", fields.get("id"))
+    question, answer = fields.get("question"), fields.get("answer")
+    steps = check_list(f"{where}.steps", fields.get("steps", ()))
+    if question is None and answer is None and not steps:
+        raise ValidationError(where, "has neither question, answer nor steps")
+    counter = fields.get("counter", "")
+    origin = fields.get("origin")
+    if origin not in ("chat", "import"):
+        raise ValidationError(f"{where}.origin", f"expected 'chat' or 'import', got {origin!r}")
+    return Turn(
+        id=turn_id,
+        owner=session.owner,
+        agent_id=check_id(f"{where}.agent_id", fields.get("agent_id")),
+        session_id=session.id,
+        turn_number=_turn_number(f"{where}.turn_number", fields.get("turn_number")),
+        created_at=_time(f"{where}.created_at", fields.get("created_at")),
+        question=_spoken("user", f"{where}.question", question, message_id(turn_id, "query"), limits),
+        answer=_spoken("assistant", f"{where}.answer", answer, message_id(turn_id, "response"), limits),
+        steps=tuple(
+            _message(f"{where}.steps[{n}]", step, message_id(turn_id, n + 1), limits) for n, step in enumerate(steps)
+        ),
+        metadata=check_metadata(f"{where}.metadata", fields.get("metadata"), limits),
+        origin=origin,
+        counter="" if counter == "" else check_id(f"{where}.counter", counter),
+    ).sealed()
+
+
+def _message(where: str, value: Any, address: str, limits: Limits) -> Message:
+    fields = _mapping(where, value)
+    role = _role(f"{where}.role", fields.get("role"))
+    calls = check_tool_calls(f"{where}.tool_calls", fields.get("tool_calls", ()), role, limits)
+    content = fields.get("content")
+    call_id, name = fields.get("tool_call_id"), fields.get("name")
+    return Message(
+        id=address,
+        role=role,
+        content="" if calls and content == "" else check_text(f"{where}.content", content, limits),
+        created_at=_time(f"{where}.created_at", fields.get("created_at")),
+        tokens=check_number(f"{where}.tokens", fields.get("tokens"), least=0),
+        chunk_ids=check_ids(f"{where}.chunk_ids", fields.get("chunk_ids", ())),
+        metadata=check_metadata(f"{where}.metadata", fields.get("metadata"), limits),
+        tool_calls=calls,
+        tool_call_id=None if call_id is None else check_id(f"{where}.tool_call_id", call_id),
+        name=None if name is None else check_id(f"{where}.name", name),
+    )
+
+
+def _spoken(role: Role, where: str, value: Any, address: str, limits: Limits) -> Message | None:
+    """A question is the user's and an answer the assistant's words: a document cannot slip in another's."""
+    if value is None:
+        return None
+    message = _message(where, value, address, limits)
+    if message.role != role:
+        raise ValidationError(f"{where}.role", f"expected {role!r}, got {message.role!r}")
+    if message.tool_calls:
+        raise ValidationError(f"{where}.tool_calls", "a message that calls tools is a step of its turn")
+    return message
+
+
+def _turn_number(where: str, value: Any) -> int:
+    """A number that a session can really have reached; what walks over numbers would never come to an end otherwise."""
+    number = check_number(where, value)
+    if number > MOST_TURNS:
+        raise ValidationError(where, f"expected at most {MOST_TURNS}, got {number}")
+    return number
+
+
+def _role(where: str, value: Any) -> Role:
+    for role in ROLES:
+        if value == role:
+            return role
+    raise ValidationError(where, f"expected one of {', '.join(ROLES)}, got {value!r}")
+
+
+def _time(where: str, value: Any) -> datetime:
+    try:
+        return check_time(where, datetime.fromisoformat(value))
+    except (TypeError, ValueError) as error:
+        raise ValidationError(where, f"expected an ISO time with a zone, got {value!r}") from error
+
+
+def _mapping(where: str, value: Any) -> Json:
+    if not isinstance(value, Mapping):
+        raise ValidationError(where, "expected a mapping")
+    return value
+
+
+# Taking sessions out and bringing them in: documents to and from the store, session by session.
+
+PAGE = 200
+
+
+def export_session(tools: Tools, scope: Scope) -> dict[str, Any]:
+    """One session as JSON values."""
+    session = found_session(tools, scope)
+    return to_document(session, tools.store.turns(scope.owner, scope.session_id))
+
+
+def export_markdown(tools: Tools, scope: Scope) -> str:
+    """One session as a page to read."""
+    session = found_session(tools, scope)
+    return to_markdown(session, tools.store.turns(scope.owner, scope.session_id), tools.settings.locale)
+
+
+def export_user(tools: Tools, owner: Owner) -> Iterator[dict[str, Any]]:
+    """Every session of a user, most recent first, one document at a time."""
+    page = tools.store.sessions(owner, limit=PAGE)
+    while page:
+        for session in page:
+            yield to_document(session, tools.store.turns(owner, session.id))
+        page = tools.store.sessions(owner, limit=PAGE, before=page[-1])
+
+
+def import_documents(
+    tools: Tools,
+    documents: Iterable[Mapping[str, Any] | Exception],
+    user_id: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> ImportResult:
+    """Bring documents in; an Exception among them is a document that could not even be read."""
+    tenant_id = tools.settings.tenant_id
+    sessions = added = known = 0
+    errors: list[str] = []
+    for done, document in enumerate(documents, start=1):
+        try:
+            if isinstance(document, Exception):
+                raise ValidationError("document", f"cannot be read ({document})")
+            session, turns = from_document(document, tenant_id, user_id, tools.settings.limits)
+            new = tools.store.session(session.owner, session.id) is None
+            fresh, repeated = tools.store.load(session, [_counted(turn, tools.counter) for turn in turns])
+            if fresh and tools.beyond:
+                tools.beyond.note(Scope(session.owner, session.id, session.agent_id))
+            errors += [f"document {done}: {lost}" for lost in lost_turns(document)]
+            sessions += new
+            added += fresh
+            known += repeated
+        except RicordoError as error:
+            errors.append(f"document {done}: {error}")
+        if progress:
+            progress(done)
+    return ImportResult(sessions, added, known, tuple(errors))
+
+
+def _counted(turn: Turn, counter: TokenCounter) -> Turn:
+    """The turn as this counter counts it.
+
+    Counts decide what fits a prompt, so a document's are never believed: they could make a long text look short.
+    """
+    return recounted(replace(turn, counter=""), counter)
+
+
+def found_session(tools: Tools, scope: Scope) -> SessionInfo:
+    """The session's fields, or NotFoundError."""
+    session = tools.store.session(scope.owner, scope.session_id)
+    if session is None:
+        raise NotFoundError(
+            f"session {scope.session_id!r} does not exist for user {scope.owner.user_id!r}; list the sessions"
+        )
+    return session

@@ -1,0 +1,83 @@
+"""Forgetting: what is past its time, and everything of one person.
+
+Cleanup goes user by user in short batches, so that writers barely wait; a failure with one user is noted and
+tried again next time. Erasing ends with a receipt of what went.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from ricordo.engine.tools import Tools
+from ricordo.errors import StoreError
+from ricordo.records.reports import CleanupResult, EraseReceipt
+from ricordo.records.turns import Owner
+from ricordo.settings import Retention
+
+log = logging.getLogger("ricordo")
+
+BATCH = 500
+
+Progress = Callable[[int, int], None]
+
+
+def cleanup(tools: Tools, tenant_id: str, retention: Retention, progress: Progress | None = None) -> CleanupResult:
+    """Remove a tenant's turns and sessions that are past their time, and nothing else."""
+    started = time.perf_counter()
+    now = tools.clock.now()
+    turns_before, idle_before = _ago(now, retention.turn_ttl), _ago(now, retention.session_idle)
+    sessions = turns = 0
+    errors: list[str] = []
+    if turns_before or idle_before:
+        owners = _owners(tools, tenant_id, errors)
+        for done, owner in enumerate(owners, start=1):
+            try:
+                gone_sessions, gone_turns = _expire(tools, owner, turns_before, idle_before)
+                sessions += gone_sessions
+                turns += gone_turns
+            except StoreError as error:
+                errors.append(f"user {owner.user_id!r}: {error}")
+                _log_failure(error, tenant_id, owner.user_id)
+            if progress:
+                progress(done, len(owners))
+    return CleanupResult(sessions, turns, time.perf_counter() - started, tuple(errors))
+
+
+def _ago(now: datetime, age: timedelta | None) -> datetime | None:
+    """The moment before which things are too old; None where nothing can be."""
+    try:
+        return now - age if age else None
+    except OverflowError:
+        return None
+
+
+def _owners(tools: Tools, tenant_id: str, errors: list[str]) -> list[Owner]:
+    try:
+        return list(tools.store.owners(tenant_id))
+    except StoreError as error:
+        errors.append(f"the users cannot be listed: {error}")
+        _log_failure(error, tenant_id, None)
+        return []
+
+
+def _log_failure(error: StoreError, tenant_id: str, user_id: str | None) -> None:
+    details = {"operation": "cleanup", "tenant_id": tenant_id, "user_id": user_id}
+    log.error("cleanup failed: %s", error, extra=details)
+
+
+def _expire(tools: Tools, owner: Owner, turns_before: datetime | None, idle_before: datetime | None) -> tuple[int, int]:
+    sessions = turns = 0
+    more = True
+    while more:
+        gone = tools.store.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=BATCH)
+        sessions += gone.sessions
+        turns += gone.turns
+        more = gone.more
+    return sessions, turns
+
+
+def erase(tools: Tools, owner: Owner) -> EraseReceipt:
+    """Remove all that is kept of one user."""
+    removed = tools.store.erase(owner)
+    return EraseReceipt(owner.user_id, owner.tenant_id, tools.clock.now(), removed, tools.store.erase_notes)

@@ -1,0 +1,338 @@
+"""Verifying: re-derive everything that can be derived from what is stored, and report every difference.
+
+Looks at the database's own structure, at each session's numbering and counts, at each turn's checksum and token
+counts, at receipts, archive blocks, topics, summaries and facts. It changes nothing, and one damage does not hide the
+next.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from time import sleep
+
+from ricordo.engine.tokens import recounted
+from ricordo.engine.tools import Tools
+from ricordo.errors import DamageError, RicordoError
+from ricordo.prompt.receipt import from_stored
+from ricordo.records.people import Fact, Source
+from ricordo.records.reports import Damage, Verification
+from ricordo.records.topics import Topic
+from ricordo.records.turns import Block, Owner, SessionInfo, Turn, checksum, turn_id_of
+from ricordo.stores.archive.block import unpack
+from ricordo.topics.merge import messages_in
+
+# Verifying what is known of a person: facts against the messages they quote, summaries against their session.
+
+EVERY = 2**53
+
+
+def bad_facts(tools: Tools, owner: Owner) -> Iterator[Damage]:
+    """Facts that quote what was not said, or were superseded by what is not there."""
+    where = f"user {owner.user_id!r}"
+    try:
+        agents = tools.store.agents(owner)
+    except RicordoError as error:
+        yield Damage(where, f"what is known of them cannot be read: {error}")
+        return
+    for agent_id in agents:
+        try:
+            facts = tools.store.people(owner, agent_id).facts
+        except RicordoError as error:
+            yield Damage(f"{where}, agent {agent_id!r}", f"what it knows cannot be read: {error}")
+            continue
+        ids = {fact.id for fact in facts}
+        for fact in facts:
+            for problem in _person_problems(tools, owner, fact, ids):
+                yield Damage(f"{where}, agent {agent_id!r}, fact {fact.id!r}", problem)
+
+
+def bad_summaries(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
+    """Summaries of turns that the session never had or of another length, and more turns learned from than it had."""
+    try:
+        for summary in tools.store.summaries(session.owner, session_id=session.id, limit=EVERY):
+            if not 1 <= summary.first_turn <= summary.last_turn <= session.last_turn:
+                reach = f"turns {summary.first_turn} to {summary.last_turn}"
+                yield Damage(where, f"summary {summary.id!r} is of {reach}, but the session has {session.last_turn}")
+            size = tools.counter.count(summary.text) if summary.counter == tools.counter.name else summary.tokens
+            if size != summary.tokens:  # a prompt makes room for what it says
+                yield Damage(where, f"summary {summary.id!r} is said to have {summary.tokens} tokens, but has {size}")
+        learned = tools.store.learned_through(session.owner, session.id)
+        if learned > session.last_turn:
+            yield Damage(where, f"counts as learned up to turn {learned}, but has {session.last_turn}")
+    except RicordoError as error:
+        yield Damage(where, f"its summaries cannot be read: {error}")
+
+
+def _person_problems(tools: Tools, owner: Owner, fact: Fact, ids: set[str]) -> Iterator[str]:
+    if fact.superseded_by is not None and fact.superseded_by not in ids:
+        yield f"was superseded by fact {fact.superseded_by!r}, which is not there"
+    for source in fact.sources:
+        problem = _misquoted(tools, owner, source)
+        if problem:
+            yield problem
+
+
+def _misquoted(tools: Tools, owner: Owner, source: Source) -> str | None:
+    try:
+        turn = tools.store.turn(owner, turn_id_of(source.message_id))
+    except RicordoError:
+        return None  # damage to the turn is reported with the turn
+    if turn is None or turn.damage:
+        return None
+    said = next((message for message in turn.messages if message.id == source.message_id), None)
+    if said is None or turn.session_id != source.session_id:
+        return f"names message {source.message_id!r} of session {source.session_id!r}, which was never there"
+    if source.quote not in said.content:
+        return f"quotes words that message {source.message_id!r} does not say"
+    return None
+
+
+# Verifying topics and archive of a session: what its turns say of them against what is stored of them.
+
+LOOKS = 4
+BETWEEN_LOOKS = 0.1  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a turn belongs; `messages` is unknown where its words are lost."""
+
+    number: int
+    topic_id: str | None
+    block_id: str | None
+    archived: bool
+    messages: int | None
+
+
+def place_of(turn: Turn) -> Place:
+    """Where a turn belongs, as it says itself."""
+    return Place(
+        turn.turn_number,
+        turn.topic_id,
+        turn.block_id,
+        turn.archived,
+        None if turn.damage else messages_in(turn),
+    )
+
+
+def bad_shelves(tools: Tools, session: SessionInfo, places: Sequence[Place], pause: float) -> list[str]:
+    """What is wrong with the topics and the blocks of a session, in sentences."""
+    problems = list(_topic_problems(tools, session, places))
+    for _ in range(LOOKS - 1):
+        if not problems:
+            break
+        sleep(pause)
+        turns = tools.store.turns(session.owner, session.id)
+        again = set(_topic_problems(tools, session, [place_of(turn) for turn in turns]))
+        problems = [problem for problem in problems if problem in again]
+    return problems
+
+
+def bad_blocks(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
+    """Blocks that cannot be unpacked, also where the words are still there in plain."""
+    try:
+        for block in tools.store.blocks(session.owner, session.id):
+            try:
+                unpack(block.body, block.id)
+            except DamageError as error:
+                yield Damage(where, str(error))
+    except RicordoError as error:
+        yield Damage(where, f"its archive cannot be read: {error}")
+
+
+def _topic_problems(tools: Tools, session: SessionInfo, places: Sequence[Place]) -> Iterator[str]:
+    try:
+        shelf = tools.store.topics(session.owner, session.id)
+        blocks = tools.store.blocks(session.owner, session.id)
+    except RicordoError as error:
+        yield f"its topics cannot be read: {error}"
+        return
+    by_topic: dict[str, list[Place]] = {}
+    by_block: dict[str, set[int]] = {}
+    for place in places:
+        if place.topic_id:
+            by_topic.setdefault(place.topic_id, []).append(place)
+        if place.block_id:
+            by_block.setdefault(place.block_id, set()).add(place.number)
+    known = {topic.id for topic in shelf.topics}
+    for topic_id in sorted(by_topic.keys() - known):
+        yield f"{len(by_topic[topic_id])} turns belong to topic {topic_id!r}, which is not there"
+    for topic in shelf.topics:
+        yield from _miscounted(topic, by_topic.get(topic.id, []))
+    yield from _misplaced(blocks, by_block)
+
+
+def _miscounted(topic: Topic, turns: Sequence[Place]) -> Iterator[str]:
+    """A topic that counts other messages than its turns have, or holds others at hand than are plain."""
+    plain = [turn for turn in turns if not turn.archived]
+    if topic.hot != tuple(turn.number for turn in plain):
+        yield f"topic {topic.id!r} has turns {_list(topic.hot)} at hand, but {_list(t.number for t in plain)} are plain"
+    if all(turn.messages is not None for turn in turns):
+        total = sum(turn.messages or 0 for turn in turns)
+        archived = sum(turn.messages or 0 for turn in turns if turn.archived)
+        if (topic.message_count, topic.archived_count) != (total, archived):
+            yield (
+                f"topic {topic.id!r} counts {topic.message_count} messages, {topic.archived_count} archived, "
+                f"but has {total}, {archived} archived"
+            )
+
+
+def _misplaced(blocks: Sequence[Block], by_block: Mapping[str, set[int]]) -> Iterator[str]:
+    """Blocks that say they hold other turns than say they are in it."""
+    there = {block.id: set(block.turn_numbers) for block in blocks}
+    for block_id in sorted(there.keys() | by_block.keys()):
+        says, said = there.get(block_id, set()), by_block.get(block_id, set())
+        if block_id not in there:
+            yield f"turns {_list(said)} are in archive block {block_id!r}, which is not there"
+        elif says != said:
+            yield f"archive block {block_id!r} is said to hold turns {_list(says)}, but holds {_list(said)}"
+
+
+def _list(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(numbers))) or "none"
+
+
+PAGE = 500
+
+Progress = Callable[[int, int], None]
+
+
+def verify(
+    tools: Tools, tenant_id: str, progress: Progress | None = None, *, pause: float = BETWEEN_LOOKS
+) -> Verification:
+    """Check everything of a tenant; `pause` seconds before looking again at what somebody may be changing."""
+    damages = list(tools.store.integrity())
+    owners = _owners(tools, tenant_id, damages)
+    sessions = turns = 0
+    for done, owner in enumerate(owners, start=1):
+        for session in _sessions(tools, owner):
+            if isinstance(session, Damage):
+                damages.append(session)
+                continue
+            sessions += 1
+            counted, found = _check_again(tools, session, pause)
+            turns += counted
+            damages += found
+        damages += bad_facts(tools, owner)
+        if progress:
+            progress(done, len(owners))
+    return Verification(sessions, turns, tuple(damages))
+
+
+def _owners(tools: Tools, tenant_id: str, damages: list[Damage]) -> list[Owner]:
+    try:
+        return list(tools.store.owners(tenant_id))
+    except DamageError as error:
+        damages.append(Damage(f"tenant {tenant_id!r}", f"its users cannot be listed: {error}"))
+        return []
+
+
+def _sessions(tools: Tools, owner: Owner) -> Iterator[SessionInfo | Damage]:
+    """Every session of an owner; an unreadable one comes as a Damage, and the others all the same."""
+    seen: set[str] = set()
+    try:
+        page = tools.store.sessions(owner, limit=PAGE)
+        while page:
+            seen.update(session.id for session in page)
+            yield from page
+            page = tools.store.sessions(owner, limit=PAGE, before=page[-1])
+    except DamageError:
+        yield from _one_by_one(tools, owner, seen)
+
+
+def _one_by_one(tools: Tools, owner: Owner, seen: set[str]) -> Iterator[SessionInfo | Damage]:
+    where = f"user {owner.user_id!r}"
+    try:
+        names = tools.store.marks(owner).keys() - seen
+    except DamageError as error:
+        yield Damage(where, f"the sessions cannot be listed: {error}")
+        return
+    for name in sorted(names):
+        try:
+            session = tools.store.session(owner, name)
+        except DamageError as error:
+            yield Damage(f"{where}, session {name!r}", f"cannot be read: {error}")
+        else:
+            if session is not None:  # else it was deleted meanwhile
+                yield session
+
+
+def _check_again(tools: Tools, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
+    """Check a session; once more if somebody wrote in it meanwhile, which would look like damage."""
+    for _ in range(LOOKS):
+        counted, found = _check_session(tools, session, pause)
+        now = tools.store.session(session.owner, session.id) if found else session
+        if now is None:
+            return counted, []
+        if now.revision == session.revision:
+            break
+        session = now
+    return counted, found
+
+
+def _check_session(tools: Tools, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
+    where = f"user {session.owner.user_id!r}, session {session.id!r}"
+    damages: list[Damage] = []
+    numbers: list[int] = []
+    places: list[Place] = []
+    newest = session.created_at
+    for turn in _turns(tools, session):
+        if isinstance(turn, Damage):
+            damages.append(Damage(f"{where}, {turn.where}", turn.problem))
+            continue
+        numbers.append(turn.turn_number)
+        places.append(place_of(turn))
+        newest = max([newest, turn.created_at, *(message.created_at for message in turn.messages)])
+        if turn.damage:
+            damages.append(Damage(f"{where}, turn {turn.turn_number}", turn.damage))
+        elif checksum(turn) != turn.checksum:
+            damages.append(Damage(f"{where}, turn {turn.turn_number}", "its content does not match its checksum"))
+        elif (
+            turn.counter == tools.counter.name
+            and turn.tokens != recounted(replace(turn, counter=""), tools.counter).tokens
+        ):
+            damages.append(Damage(f"{where}, turn {turn.turn_number}", "its token counts are not those of its text"))
+    unreadable = sum(damage.problem.startswith("cannot be read") for damage in damages)
+    if len(numbers) + unreadable != session.turn_count:
+        present = set(numbers)
+        first = min(numbers, default=session.last_turn + 1)
+        absent = (str(n) for n in range(first, session.last_turn + 1) if n not in present)
+        missing = ", ".join(islice(absent, 10))
+        detail = f"; missing: {missing}" if missing else ""
+        damages.append(Damage(where, f"holds {len(numbers)} turns but counts {session.turn_count}{detail}"))
+    if numbers and max(numbers) > session.last_turn:
+        damages.append(Damage(where, f"numbers up to {session.last_turn} but holds turn {max(numbers)}"))
+    if not damages and session.last_active_at < newest:
+        damages.append(Damage(where, "was active after the time it says, so it may be forgotten too early"))
+    whole = len(places) == session.turn_count
+    damages += [*_bad_receipts(tools, session, where), *bad_blocks(tools, session, where)]
+    damages += bad_summaries(tools, session, where)
+    if whole:  # what topics count follows from the turns: where some are lost, that is said already
+        damages += [Damage(where, problem) for problem in bad_shelves(tools, session, places, pause)]
+    return len(numbers), damages
+
+
+def _bad_receipts(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
+    try:
+        for stored in tools.store.receipts(session.owner, session.id, limit=max(session.last_turn, 1)):
+            try:
+                from_stored(stored)
+            except RicordoError as error:
+                yield Damage(f"{where}, turn {stored.turn_number}", str(error))
+    except RicordoError as error:
+        yield Damage(where, f"its receipts cannot be read: {error}")
+
+
+def _turns(tools: Tools, session: SessionInfo) -> Iterator[Turn | Damage]:
+    """Every turn of a session; an unreadable one comes as a Damage."""
+    for first in range(0, session.last_turn, PAGE):
+        try:
+            yield from tools.store.turns(session.owner, session.id, after=first, before=first + PAGE + 1)
+        except DamageError:
+            for number in range(first + 1, min(first + PAGE, session.last_turn) + 1):
+                try:
+                    yield from tools.store.turns(session.owner, session.id, after=number - 1, before=number + 1)
+                except DamageError as error:
+                    yield Damage(f"turn {number}", f"cannot be read: {error}")
+    last_read = -(-session.last_turn // PAGE) * PAGE
+    yield from tools.store.turns(session.owner, session.id, after=last_read)

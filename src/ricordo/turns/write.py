@@ -1,0 +1,199 @@
+"""Keeping what is said: check the input, count its tokens, hand a whole turn to the store.
+
+Nothing reaches the store unchecked, and nothing is acknowledged before the store has it on disk.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ricordo.engine.tokens import content_tokens
+from ricordo.engine.tools import Scope, Tools
+from ricordo.errors import NotFoundError, ValidationError
+from ricordo.limits import (
+    check_id,
+    check_ids,
+    check_metadata,
+    check_number,
+    check_text,
+    check_time,
+    check_tool_calls,
+)
+from ricordo.prompt.receipt import Receipt, to_stored
+from ricordo.records.turns import ROLES, Json, Message, Role, StoredReceipt, Turn, message_id, open_turn
+
+# New ids for sessions and turns: UUIDs that begin with the time, so that what is written together lies together.
+
+_MILLISECONDS = (1 << 48) - 1
+
+
+def new_id(now: datetime) -> str:
+    """A UUID of version 7: 48 bits of time in milliseconds, 74 bits of chance."""
+    moment = f"{int(now.timestamp() * 1_000) & _MILLISECONDS:012x}"
+    chance = os.urandom(10).hex()
+    variant = "89ab"[int(chance[3], 16) & 3]
+    return f"{moment[:8]}-{moment[8:]}-7{chance[:3]}-{variant}{chance[4:7]}-{chance[7:19]}"
+
+
+_NONE: tuple[()] = ()
+
+
+class Said(NamedTuple):
+    """A message as the caller gives it, before it is checked."""
+
+    role: str
+    content: str
+    created_at: datetime | None = None
+    chunk_ids: Iterable[str] = ()
+    metadata: Mapping[str, Any] | None = None
+    tool_calls: Iterable[Mapping[str, Any]] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+def keep_turn(
+    tools: Tools,
+    scope: Scope,
+    question: Said,
+    answer: Said | None,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    turn_id: str | None = None,
+    turn_number: int | None = None,
+    receipt: Receipt | None = None,
+) -> Turn:
+    """Write a question, with its answer if there is one already."""
+    now = tools.clock.now()
+    name = new_id(now) if turn_id is None else check_id("turn_id", turn_id)
+    moment = now if question.created_at is None else check_time("created_at", question.created_at)
+    expected = None if turn_number is None else check_number("turn_number", turn_number)
+    turn = Turn(
+        name,
+        scope.owner,
+        scope.agent_id,
+        scope.session_id,
+        0,
+        moment,
+        _message(tools, "query", message_id(name, "query"), question, moment),
+        _message(tools, "response", message_id(name, "response"), answer, moment) if answer else None,
+        (),
+        check_metadata("metadata", metadata, tools.settings.limits),
+        "chat",
+        tools.counter.name,
+    )
+    kept = tools.store.append(turn, expected=expected, receipt=_stored(receipt, scope))
+    _note(tools, scope, kept)
+    return kept
+
+
+def keep_answer(
+    tools: Tools,
+    scope: Scope,
+    turn: Turn,
+    answer: Said,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    receipt: Receipt | None = None,
+) -> Turn:
+    """Close an open turn of the session that `scope` names."""
+    if (turn.owner, turn.session_id) != (scope.owner, scope.session_id):
+        raise NotFoundError(f"turn {turn.id!r} is not of session {scope.session_id!r}; answer it in its own session")
+    message = _message(tools, "response", message_id(turn.id, "response"), answer, tools.clock.now())
+    checked = check_metadata("metadata", metadata, tools.settings.limits)
+    check_metadata("metadata", {**turn.metadata, **checked}, tools.settings.limits)
+    kept = tools.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
+    _note(tools, scope, kept)
+    return kept
+
+
+def keep_message(tools: Tools, scope: Scope, said: Said) -> Message:
+    """Write one message of a history that is not question and answer; returns it with its id."""
+    turn = _blank_turn(tools, scope, said.created_at)
+    message = _message(tools, "content", "", said, turn.created_at)
+    if turn.counter != tools.counter.name:  # it has found out with this message that it cannot count exactly
+        turn = replace(turn, counter=tools.counter.name)
+    kept = tools.store.add_message(open_turn(turn, message))
+    _note(tools, scope, kept)
+    return next(each for each in reversed(kept.messages) if each.says_the_same(message))
+
+
+def _note(tools: Tools, scope: Scope, kept: Turn) -> None:
+    """Tell what works beside the chat that something was said."""
+    if tools.beyond:
+        tools.beyond.note(scope, kept)
+
+
+def _blank_turn(tools: Tools, scope: Scope, created_at: datetime | None) -> Turn:
+    now = tools.clock.now()
+    return Turn(
+        id=new_id(now),
+        owner=scope.owner,
+        agent_id=scope.agent_id,
+        session_id=scope.session_id,
+        turn_number=0,
+        created_at=now if created_at is None else check_time("created_at", created_at),
+        question=None,
+        answer=None,
+        counter=tools.counter.name,
+    )
+
+
+def _message(tools: Tools, field: str, address: str, said: Said, moment: datetime) -> Message:
+    """The checked message. `field` is what a refusal calls its text."""
+    limits = tools.settings.limits
+    role, name = _role_and_name(said)
+    if _is_plain(said):  # nearly every message: nothing else to check, on the path of every write
+        text = check_text(field, said.content, limits)
+        spoken = moment if said.created_at is None else check_time("created_at", said.created_at)
+        tokens = tools.counter.count(text) + (tools.counter.count(name) if name else 0)
+        return Message(address, role, text, spoken, tokens, name=name)
+    calls = check_tool_calls("tool_calls", said.tool_calls, role, limits)
+    content = said.content if calls and said.content == "" else check_text(field, said.content, limits)
+    return Message(
+        id=address,
+        role=role,
+        content=content,
+        created_at=moment if said.created_at is None else check_time("created_at", said.created_at),
+        tokens=content_tokens(content, calls, tools.counter, name),
+        chunk_ids=check_ids("chunk_ids", said.chunk_ids),
+        metadata=check_metadata("metadata", said.metadata, limits),
+        tool_calls=calls,
+        tool_call_id=None if said.tool_call_id is None else check_id("tool_call_id", said.tool_call_id),
+        name=name,
+    )
+
+
+def _is_plain(said: Said) -> bool:
+    """Words alone, everything else left at its default; what looks empty in another way is checked like the rest."""
+    return said.chunk_ids is _NONE and said.tool_calls is _NONE and said.metadata is None and said.tool_call_id is None
+
+
+def _role_and_name(said: Said) -> tuple[Role, str | None]:
+    """One of the four roles. Any other word is the name of a speaker in a talk among people."""
+    name = None if said.name is None else check_id("name", said.name)
+    if not isinstance(said.role, str):
+        raise ValidationError("role", f"expected text, got {type(said.role).__name__}")
+    for role in ROLES:
+        if said.role == role:
+            return role, name
+    if name is not None:
+        raise ValidationError(
+            "role", f"expected one of {', '.join(ROLES)} beside a name; another role is a name itself"
+        )
+    return "user", check_id("role", said.role)
+
+
+def _stored(receipt: Receipt | None, scope: Scope) -> StoredReceipt | None:
+    """The receipt for the store, which fills in the number of the turn."""
+    if receipt is None:
+        return None
+    if not isinstance(receipt, Receipt):
+        raise ValidationError("receipt", f"expected the receipt of a context, got {type(receipt).__name__}")
+    return to_stored(receipt, scope.session_id, 0)
+
+
+def checked_metadata(tools: Tools, value: Mapping[str, Any] | None) -> Json | None:
+    """Metadata for a session; None means leave alone."""
+    return None if value is None else check_metadata("metadata", value, tools.settings.limits)

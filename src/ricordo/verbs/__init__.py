@@ -1,1 +1,0 @@
-"""What Ricordo does: each module is one verb that fetches, calls the pure decisions, and saves."""
