@@ -18,7 +18,7 @@ from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import ScriptedLLM
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "llms"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "engine"))
 
 from chat_server import USAGE, Handler, playing
 
