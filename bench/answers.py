@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ricordo.chat.reader.reader import Answer, read
-from ricordo.cli.demo_course import Question, lessons, questions
-from ricordo.documents import Found, Piece, PieceIndex, as_chunk, chunk
+from ricordo.cli.demo_course import SampleQuestion, lessons, questions
+from ricordo.documents import Piece, PieceIndex, RetrievedPiece, as_chunk, chunk
 from ricordo.recall.embedders import Embedder
 from ricordo.recall.embedders.choose import choose
 
@@ -28,7 +28,7 @@ CHUNKS = 6
 class Outcome:
     """One question: whether its passage was found first, among the chunks, and what the answer made of it."""
 
-    question: Question
+    question: SampleQuestion
     first: bool
     among: bool
     first_point: bool
@@ -102,7 +102,7 @@ def course() -> tuple[Piece, ...]:
     return tuple(piece for lesson in lessons() for piece in chunk(lesson.text, "markdown", lesson.id, lesson.title))
 
 
-def judge(question: Question, found: Sequence[Found], answer: Answer) -> Outcome:
+def judge(question: SampleQuestion, found: Sequence[RetrievedPiece], answer: Answer) -> Outcome:
     """What became of a question."""
     said = " ".join(point.text for point in answer.points)
     if not question.answerable:
@@ -112,7 +112,7 @@ def judge(question: Question, found: Sequence[Found], answer: Answer) -> Outcome
     return Outcome(question, holds[:1] == [True], any(holds), first, _says(said, question), answer)
 
 
-def _says(text: str, question: Question, *, all_of: bool = True) -> bool:
+def _says(text: str, question: SampleQuestion, *, all_of: bool = True) -> bool:
     plain = " ".join(text.split())
     return (all if all_of else any)(says in plain for says in question.says)
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ricordo.people.admission import Candidate, Said
+from ricordo.people.admission import Claim, UserMessage
 from ricordo.people.extract import extract
 from ricordo.people.facts import key_facts
-from ricordo.people.merge import Hearing, merge
+from ricordo.people.merge import LearningContext, merge
 from ricordo.people.sameness import is_negative
 from ricordo.recall.terms import fold
 from ricordo.records.people import FactChange, People
@@ -38,7 +38,7 @@ class Label:
     says: str
     negative: bool = False
 
-    def is_met_by(self, candidate: Candidate) -> bool:
+    def is_met_by(self, candidate: Claim) -> bool:
         """Whether a found claim is this one."""
         return (
             candidate.kind == self.kind
@@ -139,12 +139,12 @@ def load_cases(path: Path) -> tuple[Case, ...]:
     )
 
 
-def found_in(case: Case) -> tuple[Candidate, ...]:
+def found_in(case: Case) -> tuple[Claim, ...]:
     """The claims that patterns find in a case."""
-    return extract(Said(case.id, "cases", case.text, CASES_NOW))
+    return extract(UserMessage(case.id, "cases", case.text, CASES_NOW))
 
 
-def compared(case: Case) -> tuple[list[Label], list[Candidate], list[Label]]:
+def compared(case: Case) -> tuple[list[Label], list[Claim], list[Label]]:
     """The labels of a case that were found, the claims that no label has, the labels that were missed."""
     missed = list(case.facts)
     right, wrong = [], []
@@ -183,7 +183,7 @@ _SAYINGS = {
 _VALUES = {"name": _NAMES, "place:home": _PLACES, "class": ("prima", "seconda", "terza")}
 
 
-def a_talk(rng: random.Random) -> tuple[str, list[Said], str]:
+def a_talk(rng: random.Random) -> tuple[str, list[UserMessage], str]:
     """What one person says of one thing over time: what it is about, the messages, and what holds in the end."""
     started = datetime(2025, 1, 1, tzinfo=UTC)
     about = rng.choice((*_VALUES, "preference", "exam"))
@@ -200,7 +200,7 @@ def a_talk(rng: random.Random) -> tuple[str, list[Said], str]:
         else:
             value = rng.choice(_VALUES[about])
             text = rng.choice(_SAYINGS[about]).format(value)
-        said.append(Said(f"m{number}:query", f"s{number % 2}", text, started + timedelta(days=day)))
+        said.append(UserMessage(f"m{number}:query", f"s{number % 2}", text, started + timedelta(days=day)))
     return about, said, value
 
 
@@ -217,7 +217,7 @@ def supersession(order: str, talks: int, seed: int) -> Supersession:
         times = {each.id: each.when for each in said}
         people = People()
         for each in heard:
-            change = merge(people, extract(each), Hearing("tutor", now), said_at=times.get)
+            change = merge(people, extract(each), LearningContext("tutor", now), said_at=times.get)
             people = applied(people, change)
         served = [fact.text for fact in key_facts(people.facts, now)]
         newest += bool(served) and _holds(served[0], value)
@@ -242,7 +242,9 @@ def _milliseconds(text: str) -> float:
     """The best of three: other processes of the machine are not what is measured."""
     tries = []
     for attempt in range(3):
-        said = Said(f"t{attempt}", "times", f"{text}{' ' * attempt}", CASES_NOW)  # no try finds the cache of another
+        said = UserMessage(
+            f"t{attempt}", "times", f"{text}{' ' * attempt}", CASES_NOW
+        )  # no try finds the cache of another
         begun = time.perf_counter()
         extract(said)
         tries.append((time.perf_counter() - begun) * 1000)

@@ -13,7 +13,7 @@ import numpy as np
 from ricordo.recall.embedders.protocol import unit_rows
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
-from ricordo.recall.ranking import Question, rank
+from ricordo.recall.ranking import RecallQuestion, rank
 from ricordo.recall.terms import hashed, stem
 
 _VOCABULARY = 30_000
@@ -103,10 +103,10 @@ def _synthetic_vectors(count: int, dimensions: int, chance: np.random.Generator)
     return unit_rows(vectors)
 
 
-def _question(dimensions: int, chance: np.random.Generator) -> Question:
+def _question(dimensions: int, chance: np.random.Generator) -> RecallQuestion:
     numbers = chance.choice(_VOCABULARY, 6, p=_COMMONNESS)
     text = "when did I " + " ".join(_word(int(number)) for number in numbers)
-    return Question(text, _START + timedelta(days=800), _synthetic_vectors(1, dimensions, chance)[0])
+    return RecallQuestion(text, _START + timedelta(days=800), _synthetic_vectors(1, dimensions, chance)[0])
 
 
 def _word(number: int) -> str:

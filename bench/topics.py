@@ -24,7 +24,7 @@ from rich.table import Table
 from ricordo.followups.parse import parse
 from ricordo.recall.embedders import Embedder, choose
 from ricordo.records.topics import Topic
-from ricordo.topics.assign import Closeness, Said, Talk, decide, first_centre, following, moved_centre
+from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, first_centre, following, moved_centre
 from ricordo.topics.centres import Scale, Vector, scale_for
 
 _MOMENT = datetime(2024, 1, 1, tzinfo=UTC)
@@ -109,18 +109,18 @@ def read_dialogues(path: Path) -> Iterator[Dialogue]:
 def segment(utterances: Sequence[str], embedder: Embedder, scale: Scale) -> tuple[bool, ...]:
     """Where the product would leave the active topic, told one message at a time."""
     vectors = embedder.embed_passages(utterances)
-    said = [Said(text, vector) for text, vector in zip(utterances, vectors, strict=True)]
+    said = [TopicMessage(text, vector) for text, vector in zip(utterances, vectors, strict=True)]
     return tuple(_boundaries(said, scale))
 
 
-def _boundaries(messages: Sequence[Said], scale: Scale) -> Iterator[bool]:
+def _boundaries(messages: Sequence[TopicMessage], scale: Scale) -> Iterator[bool]:
     topics: dict[str, Topic] = {}
-    talk: Talk | None = None
+    talk: TalkState | None = None
     closeness = Closeness()
     before: Vector | None = None
     for message in messages:
         if before is not None and talk is not None:
-            talk = Talk(talk.topic_id, talk.recent, talk.message_count, closeness)
+            talk = TalkState(talk.topic_id, talk.recent, talk.message_count, closeness)
         follows = following(message.text, parse(message.text))
         decision = decide(message, talk, tuple(topics.values()), scale, following=follows)
         stays = talk is not None and decision.topic_id == talk.topic_id
@@ -135,7 +135,7 @@ def _boundaries(messages: Sequence[Said], scale: Scale) -> Iterator[bool]:
             topics[topic_id] = known.used(_MOMENT, centre=centre)
         recent = (*talk.recent, message)[-4:] if stays and talk else (message,)
         count = talk.message_count + 1 if stays and talk else 1
-        talk = Talk(topic_id, recent, count)
+        talk = TalkState(topic_id, recent, count)
         if before is not None:
             closeness = closeness.after(before, message.vector)
         before = message.vector
@@ -234,13 +234,13 @@ def match_milliseconds(embedder: Embedder, *, topics: int = 20, rounds: int = 30
         Topic(f"topic-{i}", text, first_centre(vector), _MOMENT, _MOMENT)
         for i, (text, vector) in enumerate(zip(texts, vectors[:-1], strict=True))
     ]
-    recent = tuple(Said(text, vector) for text, vector in zip(texts[:4], vectors[:4], strict=True))
-    message = Said("what was that again about the seventh thing, and why does it matter?", vectors[-1])
+    recent = tuple(TopicMessage(text, vector) for text, vector in zip(texts[:4], vectors[:4], strict=True))
+    message = TopicMessage("what was that again about the seventh thing, and why does it matter?", vectors[-1])
     scale = scale_for(embedder.name)
     spent: list[float] = []
     for _ in range(rounds):
         begun = time.perf_counter()
-        decide(message, Talk("topic-0", recent, 4), known, scale)
+        decide(message, TalkState("topic-0", recent, 4), known, scale)
         spent.append((time.perf_counter() - begun) * 1000)
     return float(np.percentile(spent, 50)), float(np.percentile(spent, 99))
 

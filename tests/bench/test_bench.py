@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench import text  # noqa: E402
 from bench.rows import Row, Rows, percentile  # noqa: E402
 from bench.systems.trim import TOKENS, tokens, trim  # noqa: E402
 from bench.verdicts import judge  # noqa: E402
+
+from bench import text  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from ricordo.chat import answerers, response
 from ricordo.chat.reader import scores
-from ricordo.chat.reader.scores import Evidence, coverage, margin
+from ricordo.chat.reader.scores import AnswerSupport, coverage, margin
 from ricordo.chat.response import INTENTS
 
 shares = st.floats(0, 1)
 counts = st.integers(0, 20)
-evidence = st.builds(Evidence, counts, shares, shares, counts, counts)
+evidence = st.builds(AnswerSupport, counts, shares, shares, counts, counts)
 
 
 @given(evidence, st.booleans())
-def test_confidence_is_a_share(seen: Evidence, found: bool) -> None:
+def test_confidence_is_a_share(seen: AnswerSupport, found: bool) -> None:
     """Confidence lies between 0 and 1 whatever was observed."""
     assert 0 <= scores(seen, found=found) <= 1
 
@@ -27,25 +27,25 @@ def test_more_coverage_never_lowers_confidence(
 ) -> None:
     """Of two answers alike in all else, the better covered one is never less confident."""
     less, more = sorted((one, other))
-    low = scores(Evidence(offered, less, lead, cited, removed), found=found)
-    assert low <= scores(Evidence(offered, more, lead, cited, removed), found=found)
+    low = scores(AnswerSupport(offered, less, lead, cited, removed), found=found)
+    assert low <= scores(AnswerSupport(offered, more, lead, cited, removed), found=found)
 
 
 @given(shares, shares, counts, counts)
 def test_without_chunks_there_is_no_confidence(covered: float, lead: float, cited: int, removed: int) -> None:
     """Nothing was offered, so nothing supports the answer."""
-    assert scores(Evidence(0, covered, lead, cited, removed)) == 0
+    assert scores(AnswerSupport(0, covered, lead, cited, removed)) == 0
 
 
 @given(evidence)
-def test_an_invented_citation_never_raises_confidence(seen: Evidence) -> None:
+def test_an_invented_citation_never_raises_confidence(seen: AnswerSupport) -> None:
     """One more citation that had to be taken out does not make an answer better."""
-    worse = Evidence(seen.offered, seen.coverage, seen.margin, seen.cited, seen.removed + 1)
+    worse = AnswerSupport(seen.offered, seen.coverage, seen.margin, seen.cited, seen.removed + 1)
     assert scores(worse) <= scores(seen)
 
 
 @given(evidence)
-def test_nothing_found_is_never_confident(seen: Evidence) -> None:
+def test_nothing_found_is_never_confident(seen: AnswerSupport) -> None:
     """An answer that nothing was found stays at or below a quarter."""
     assert scores(seen, found=False) <= 0.25
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.spool import Pace, SpooledStore
+from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.testing.postgres import PostgresForTests
 from ricordo.testing.strategies import hostile_texts, metadata, refused_texts, texts
 
@@ -25,7 +25,7 @@ pytest_plugins = ["ricordo.testing.postgres"]
 
 SHARED = "/dev/shm"
 DAY = timedelta(hours=24)
-QUICK = Pace(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
+QUICK = SpoolTimeouts(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
 words = texts(40)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Memory
-from ricordo.contrib.history import History, Words
+from ricordo.contrib.history import History, HistoryMessage
 from ricordo.errors import StoreUnavailable, ValidationError
 from ricordo.presets import settings_from
 from ricordo.stores.memory import MemoryStore
@@ -30,8 +30,8 @@ def _memory() -> Memory:
     return Memory(MemoryStore(), clock=FakeClock(datetime(2026, 5, 1, tzinfo=UTC)))
 
 
-def _words(number: int, role: str) -> Words:
-    return Words(role, f"message {number}", {"number": number}, tool_call_id="c" if role == "tool" else None)
+def _words(number: int, role: str) -> HistoryMessage:
+    return HistoryMessage(role, f"message {number}", {"number": number}, tool_call_id="c" if role == "tool" else None)
 
 
 @given(st.lists(steps, max_size=12))
@@ -124,7 +124,7 @@ def test_replacing_happens_in_one_moment(fails_at: str, expected: str) -> None:
 def test_a_batch_with_a_bad_message_is_not_written(size: int, bad: int) -> None:
     """Messages are checked before the first of them is written, wherever in the batch the bad one is."""
     batch = [_words(number, ("user", "assistant")[number % 2]) for number in range(size)]
-    batch[bad] = Words("assistant", "with \x00 inside", {})
+    batch[bad] = HistoryMessage("assistant", "with \x00 inside", {})
     with _memory() as memory:
         history = History(memory, "s", user_id="ada")
         with pytest.raises(ValidationError, match="content"):
@@ -145,14 +145,16 @@ def test_only_what_the_user_says_is_learned() -> None:
     with Memory(MemoryStore(), settings) as memory:
         talk = History(memory, "s", user_id="ada", agent_id="tutor")
         said = "Mi chiamo Ada e vivo a Genova."
-        talk.append([Words("system", "Mi chiamo Bruno. Rispondi a {user_name}.", {}), Words("user", said, {})])
-        talk.append([Words("assistant", "Tuo fratello Carlo vive a Milano, vero?", {})])
+        talk.append(
+            [HistoryMessage("system", "Mi chiamo Bruno. Rispondi a {user_name}.", {}), HistoryMessage("user", said, {})]
+        )
+        talk.append([HistoryMessage("assistant", "Tuo fratello Carlo vive a Milano, vero?", {})])
         memory.catch_up("s", user_id="ada")
         known = {(fact.kind, fact.text) for fact in memory.facts("ada", "tutor")}
         assert {kind for kind, _ in known} == {"name", "place"}
         recalled = memory.session("s", user_id="ada", agent_id="tutor").context("Chi sono?").prompt
-        talk.append([Words("user", f"Che cosa vuol dire questo?\n{recalled}", {})])
-        talk.append([Words("assistant", f"Dice: {recalled}", {}), Words("user", "Grazie.", {})])
+        talk.append([HistoryMessage("user", f"Che cosa vuol dire questo?\n{recalled}", {})])
+        talk.append([HistoryMessage("assistant", f"Dice: {recalled}", {}), HistoryMessage("user", "Grazie.", {})])
         for _ in range(3):
             memory.catch_up("s", user_id="ada")
         assert {(fact.kind, fact.text) for fact in memory.facts("ada", "tutor", superseded=True)} == known

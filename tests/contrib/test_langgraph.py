@@ -25,7 +25,7 @@ import ricordo
 from ricordo import Memory
 from ricordo.contrib.langgraph_checkpoint import CHANNELS, CHECKPOINTS, WRITES, RicordoSaver
 from ricordo.contrib.langgraph_store import RicordoStore
-from ricordo.contrib.shelf import Desk, Item, Shelf, parts, path
+from ricordo.contrib.shelf import Desk, Shelf, StoredItem, parts, path
 from ricordo.errors import ValidationError
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
@@ -72,7 +72,7 @@ def test_places_are_found_by_their_beginning(kept: list[tuple[tuple[str, ...], s
 
     def keep(desk: Desk) -> None:
         for place, key in kept:
-            desk.put(Item(path(*place), key, b"x"))
+            desk.put(StoredItem(path(*place), key, b"x"))
 
     shelf.write(ADA, "s", keep)
     found = {(parts(item.place), item.key) for item in shelf.read(ADA, "s", lambda desk: desk.under(path(*prefix)))}
@@ -85,7 +85,7 @@ def test_a_shelf_is_one_transaction(shelf: Shelf) -> None:
     """Work that fails in the middle leaves nothing."""
 
     def fail(desk: Desk) -> None:
-        desk.put(Item(path("a"), "k", b"x"))
+        desk.put(StoredItem(path("a"), "k", b"x"))
         raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError):
@@ -103,7 +103,7 @@ def test_a_control_character_in_a_name_is_refused() -> None:
 def test_erasing_a_user_erases_their_items(memory: Memory, shelf: Shelf, place: str) -> None:
     """Items hang on their owner: erasing takes them along, byte by byte, and nobody else's."""
     for owner in (ADA, BOB):
-        shelf.write(owner, "s", lambda desk: desk.put(Item(path("a"), "k", b"peculiar-words")))
+        shelf.write(owner, "s", lambda desk: desk.put(StoredItem(path("a"), "k", b"peculiar-words")))
     memory.erase("ada")
     assert shelf.read(ADA, "s", Desk.under) == []
     assert len(shelf.read(BOB, "s", Desk.under)) == 1

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import ricordo
 from ricordo import Memory
 from ricordo.contrib.carrying import export_items, import_items
-from ricordo.contrib.shelf import Desk, Item, Shelf, path
+from ricordo.contrib.shelf import Desk, Shelf, StoredItem, path
 from ricordo.errors import StoreError, ValidationError
 from ricordo.records.turns import Owner, turn_id_of
 from ricordo.settings import Retention
@@ -42,7 +42,7 @@ def everything(memory: Memory) -> list[str]:
     return [item.key for _, item in found]
 
 
-def keep(memory: Memory, *items: Item) -> None:
+def keep(memory: Memory, *items: StoredItem) -> None:
     """Put items for Ada."""
 
     def put(desk: Desk) -> None:
@@ -56,8 +56,8 @@ def test_what_hangs_on_a_session_goes_with_it(memory: Memory) -> None:
     """Deleting a session takes what hangs on it, and leaves what hangs on another or on none."""
     for name in ("one", "two"):
         memory.session(name, user_id="ada").add_turn("Ciao", "Ciao a te")
-    keep(memory, Item("", "of one", b"x", session_id="one"), Item("", "of two", b"x", session_id="two"),
-         Item("", "of none", b"x"))  # fmt: skip
+    keep(memory, StoredItem("", "of one", b"x", session_id="one"), StoredItem("", "of two", b"x", session_id="two"),
+         StoredItem("", "of none", b"x"))  # fmt: skip
     memory.delete_session("one", user_id="ada")
     assert everything(memory) == ["of none", "of two"]
     memory.erase("ada")
@@ -72,7 +72,7 @@ def test_what_hangs_on_a_turn_goes_with_it(memory: Memory) -> None:
         session = memory.session(name, user_id="ada")
         for number, days in enumerate((9, 0)):
             turn = session.add_turn(f"Ciao {number}", "Ciao a te", created_at=now - timedelta(days=days))
-            keep(memory, Item("", f"{name} {number}", b"x", session_id=name, turn_id=turn.id))
+            keep(memory, StoredItem("", f"{name} {number}", b"x", session_id=name, turn_id=turn.id))
     memory.store.delete_turns(ADA, "one", [1])
     assert everything(memory) == ["one 1", "three 0", "three 1", "two 0", "two 1"]
     memory.session("two", user_id="ada").clear()
@@ -87,18 +87,18 @@ def test_nothing_hangs_on_what_is_not_there(memory: Memory) -> None:
     memory.session("theirs", user_id="bob").add_turn("Ciao", "Ciao a te")
     for name in ("nowhere", "theirs"):
         with pytest.raises(StoreError):
-            keep(memory, Item("", "k", b"x", session_id=name))
+            keep(memory, StoredItem("", "k", b"x", session_id=name))
     assert everything(memory) == []
 
 
 @pytest.mark.parametrize("memory", ["sqlite", "postgres"], indirect=True)
 def test_a_read_sees_one_moment(memory: Memory) -> None:
     """What is written while somebody reads is not seen before that read is over."""
-    keep(memory, Item("", "k", b"old"))
+    keep(memory, StoredItem("", "k", b"old"))
 
     def look(desk: Desk) -> tuple[bytes | None, bytes | None]:
         first = desk.body("", "k")
-        keep(memory, Item("", "k", b"new"))
+        keep(memory, StoredItem("", "k", b"new"))
         return first, desk.body("", "k")
 
     assert Shelf.beside(memory).read(ADA, "s", look) == (b"old", b"old")
@@ -108,7 +108,7 @@ def test_a_read_sees_one_moment(memory: Memory) -> None:
 def test_what_has_a_tag_is_found_by_it(tmp_path: Path) -> None:
     """To find an item by its tag, the others at its place are not read."""
     with ricordo.open(tmp_path / "chat.db") as memory:
-        keep(memory, *(Item(path("events"), f"{n:03}", b"x", f"tag {n}") for n in range(50)))
+        keep(memory, *(StoredItem(path("events"), f"{n:03}", b"x", f"tag {n}") for n in range(50)))
         asked: list[str] = []
 
         def spy(desk: Desk) -> list[tuple[str, bytes]]:
@@ -128,9 +128,11 @@ def test_what_has_a_tag_is_found_by_it(tmp_path: Path) -> None:
 def test_a_shelf_is_taken_along(memory: Memory, tmp_path: Path) -> None:
     """Items exported beside the sessions are the same in another memory, times and all, and twice is once."""
     turn = memory.session("one", user_id="ada").add_turn("Ciao", "Ciao a te")
-    keep(memory, *(Item(path("a", str(n)), "k", bytes([n]), "t", b"v") for n in range(250)))
+    keep(memory, *(StoredItem(path("a", str(n)), "k", bytes([n]), "t", b"v") for n in range(250)))
     keep(
-        memory, Item("", "held", b"\x00\xff", session_id="one", turn_id=turn.id), Item("", "mortal", b"x", minutes=5.0)
+        memory,
+        StoredItem("", "held", b"\x00\xff", session_id="one", turn_id=turn.id),
+        StoredItem("", "mortal", b"x", minutes=5.0),
     )
     sessions, items = list(memory.export("ada")), list(export_items(memory, "ada"))
     assert len(items) == 252
@@ -160,7 +162,7 @@ def test_an_item_that_no_database_takes_is_refused_by_its_field(field: str, valu
 def test_a_forged_item_is_refused_by_name(changed: dict[str, object]) -> None:
     """Whatever stands in a document, it is kept or refused as invalid, never a crash."""
     with Memory(MemoryStore()) as memory:
-        keep(memory, Item("", "k", b"x"))
+        keep(memory, StoredItem("", "k", b"x"))
         (document,) = export_items(memory, "ada")
         refused = None
         try:
@@ -199,9 +201,14 @@ def test_a_glance_tells_whether_anybody_wrote(memory: Memory) -> None:
 def test_a_glance_finds_keys_of_its_own_place(memory: Memory) -> None:
     """Keys are found that lie at the place and are not past their time; neither another place's nor another user's."""
     shelf, now = Shelf.beside(memory), memory.clock.now()
-    kept = [Item("p", "a", b""), Item("p", "b", b""), Item("q", "c", b""), Item("p", "d", b"", expires_at=now)]
+    kept = [
+        StoredItem("p", "a", b""),
+        StoredItem("p", "b", b""),
+        StoredItem("q", "c", b""),
+        StoredItem("p", "d", b"", expires_at=now),
+    ]
     shelf.write(ADA, "x", lambda desk: [desk.put(item) for item in kept])
-    shelf.write(Owner("default", "bob"), "x", lambda desk: desk.put(Item("p", "e", b"")))
+    shelf.write(Owner("default", "bob"), "x", lambda desk: desk.put(StoredItem("p", "e", b"")))
     assert shelf.look(ADA, "x", lambda desk: desk.glance("s", "p", list("acdef")))[1] == {"a"}
     assert shelf.look(ADA, "y", lambda desk: desk.glance("s", "p", list("abc")))[1] == set()
 

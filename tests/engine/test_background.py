@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.engine.background import Background, Pace, Worker
+from ricordo.engine.background import Background, Worker, WorkerPace
 
-EAGER = Pace(quiet=0.0, starved=0.0, pause=0.0, longest_pause=0.0, patience=10.0)
-PATIENT = Pace(quiet=60.0, starved=60.0, pause=60.0, longest_pause=60.0, patience=10.0)
+EAGER = WorkerPace(quiet=0.0, starved=0.0, pause=0.0, longest_pause=0.0, patience=10.0)
+PATIENT = WorkerPace(quiet=60.0, starved=60.0, pause=60.0, longest_pause=60.0, patience=10.0)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_work_waits_for_quiet(worker: Worker) -> None:
 def test_work_that_is_starved_is_done_all_the_same(worker: Worker) -> None:
     """A foreground that never rests holds a slice up for a while, not for ever."""
     pile = Pile(3)
-    background = Background(pile.work, Pace(quiet=60.0, starved=0.02), worker)
+    background = Background(pile.work, WorkerPace(quiet=60.0, starved=0.02), worker)
     background.call()
     while not pile.done.wait(0.001):
         background.touch()
@@ -100,7 +100,7 @@ def test_a_failure_is_shown_and_tried_again(worker: Worker) -> None:
 
 def test_failures_do_not_hammer(worker: Worker) -> None:
     """Each failed try doubles the pause before the next one, up to a longest pause."""
-    background = Background(lambda: True, Pace(quiet=0.0, starved=0.0, pause=1.0, longest_pause=5.0), worker)
+    background = Background(lambda: True, WorkerPace(quiet=0.0, starved=0.0, pause=1.0, longest_pause=5.0), worker)
     pauses = []
     for failures in range(6):
         background._failures = failures
@@ -111,7 +111,7 @@ def test_failures_do_not_hammer(worker: Worker) -> None:
 
 def test_one_that_fails_does_not_hold_up_another(worker: Worker) -> None:
     """A memory whose work always fails pauses; the work of another one is done."""
-    broken = Background(Pile(1, fail=lambda tried: True).work, Pace(quiet=0.0, starved=0.0), worker)
+    broken = Background(Pile(1, fail=lambda tried: True).work, WorkerPace(quiet=0.0, starved=0.0), worker)
     pile = Pile(5)
     sound = Background(pile.work, EAGER, worker)
     broken.call()

@@ -27,7 +27,9 @@ from ricordo.records.turns import Message, Owner, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.strategies import texts
 
-TABLE = [json.loads(line) for line in (Path(__file__).parent.parent / "data" / "token_counts.jsonl").read_text().splitlines()]
+TABLE = [
+    json.loads(line) for line in (Path(__file__).parent.parent / "data" / "token_counts.jsonl").read_text().splitlines()
+]
 EXACT = counter_for("o200k")
 COUNTERS = st.sampled_from([EXACT, counter_for("cl100k"), ApproximateCounter(3), ApproximateCounter(4)])
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=300) | texts()

@@ -16,8 +16,8 @@ from ricordo.followups.clarification_store import ProcessClarifications, SharedC
 from ricordo.followups.clarify import (
     PATIENCE,
     ClarificationKey,
+    ClarificationOption,
     ClarificationStates,
-    Option,
     Pending,
     answer,
     ask,
@@ -27,11 +27,17 @@ from ricordo.followups.clarify import (
 KEY = ClarificationKey("shop", "anna", "s-1")
 WINES = Pending(
     "Con cosa lo abbino?",
-    (Option("Sangiovese di Romagna", 2), Option("Lambrusco Grasparossa", 2), Option("Barbera d'Asti", 2)),
+    (
+        ClarificationOption("Sangiovese di Romagna", 2),
+        ClarificationOption("Lambrusco Grasparossa", 2),
+        ClarificationOption("Barbera d'Asti", 2),
+    ),
     "it",
     NOON,
 )
-CAMERAS = Pending("How heavy is it?", (Option("Sony A7 IV", 1), Option("Canon R6", 1)), "en", NOON)
+CAMERAS = Pending(
+    "How heavy is it?", (ClarificationOption("Sony A7 IV", 1), ClarificationOption("Canon R6", 1)), "en", NOON
+)
 
 
 @given(any_text, st.timedeltas(timedelta(), timedelta(minutes=10)))
@@ -47,7 +53,7 @@ def test_every_message_has_one_outcome(message: str, later: timedelta) -> None:
 @given(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=6), st.data())
 def test_a_number_always_answers(names: list[str], data: st.DataObject) -> None:
     """Whatever the options are called, their number chooses them."""
-    options = tuple(Option(name, 1) for name in names)
+    options = tuple(ClarificationOption(name, 1) for name in names)
     place = data.draw(st.integers(min_value=1, max_value=len(names)))
     outcome = answer(Pending("?", options, "en", NOON), str(place), now=NOON)
     assert outcome.chosen == (options[place - 1],)
@@ -88,7 +94,7 @@ def test_an_answer_completes_the_question() -> None:
 
 def test_a_name_that_two_options_share_is_asked_again() -> None:
     """An answer that fits two options keeps the question open and its five minutes start anew."""
-    twins = Pending("Which?", (Option("red wine", 1), Option("white wine", 1)), "en", NOON)
+    twins = Pending("Which?", (ClarificationOption("red wine", 1), ClarificationOption("white wine", 1)), "en", NOON)
     outcome = answer(twins, "wine", now=NOON + timedelta(minutes=4))
     assert outcome.kind == "unclear"
     assert outcome.pending is not None
@@ -119,7 +125,7 @@ def states(request: pytest.FixtureRequest, tmp_path: Path) -> ClarificationState
 
 def test_a_pending_question_is_read_back_whole(states: ClarificationStates) -> None:
     """What was put is what is got, by its key alone."""
-    rich = Pending("Perché 😀 «così»?", (Option("a", 3, "tutto\nil testo", ("c-1", "c-2")),), "it", NOON)
+    rich = Pending("Perché 😀 «così»?", (ClarificationOption("a", 3, "tutto\nil testo", ("c-1", "c-2")),), "it", NOON)
     states.put(KEY, rich)
     assert states.get(KEY, NOON) == rich
     assert states.get(ClarificationKey("shop", "anna", "s-2"), NOON) is None
@@ -139,7 +145,9 @@ def test_a_handled_question_is_gone(states: ClarificationStates) -> None:
 
 def test_an_unclear_answer_keeps_the_question(states: ClarificationStates) -> None:
     """After an unclear answer the question is still there, refreshed."""
-    states.put(KEY, Pending("Which?", (Option("red wine", 1), Option("white wine", 1)), "en", NOON))
+    states.put(
+        KEY, Pending("Which?", (ClarificationOption("red wine", 1), ClarificationOption("white wine", 1)), "en", NOON)
+    )
     assert handle(states, KEY, "wine", now=NOON + timedelta(minutes=4)) is not None
     outcome = handle(states, KEY, "red", now=NOON + timedelta(minutes=8))
     assert outcome is not None

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.followups import PastTurn, parse, resolve
-from ricordo.followups.clarify import Option, Pending, answer
+from ricordo.followups.clarify import ClarificationOption, Pending, answer
 from ricordo.followups.focus import alternatives
 from ricordo.languages.followups_english import ENGLISH
 from ricordo.languages.word_spans import read
@@ -134,7 +134,9 @@ def test_a_verb_names_no_topic() -> None:
 )
 def test_an_option_is_told_by_its_own_words(message: str, kind: str) -> None:
     """A short statement with the words of one option answers; a question or a request of its own cancels."""
-    pending = Pending("How much is it?", (Option("train", 1), Option("plane to Paris", 1)), "en", NOON)
+    pending = Pending(
+        "How much is it?", (ClarificationOption("train", 1), ClarificationOption("plane to Paris", 1)), "en", NOON
+    )
     assert answer(pending, message, now=NOON).kind == kind
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.imports import json_stream as module
-from ricordo.imports.conversation import Problem
-from ricordo.imports.json_stream import Entry, entries
+from ricordo.imports.conversation import ImportProblem
+from ricordo.imports.json_stream import JsonEntry, entries
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
@@ -32,7 +32,7 @@ class Dribble(io.StringIO):
 
 def values(text: str, most: int = 7, into: Any = ()) -> list[Any]:
     """The values of a text that comes in pieces; a problem as itself."""
-    return [each if isinstance(each, Problem) else each.value for each in entries(Dribble(text, most), "f", into)]
+    return [each if isinstance(each, ImportProblem) else each.value for each in entries(Dribble(text, most), "f", into)]
 
 
 @given(st.lists(JSON, max_size=5), st.integers(1, 9), st.sampled_from([None, 1]))
@@ -51,7 +51,7 @@ def test_lines_come_one_by_one(lines: list[Any], most: int) -> None:
 def test_an_object_can_be_entered(whole: dict[str, Any], most: int) -> None:
     """The members of an object that is entered come with their names."""
     found = list(entries(Dribble(json.dumps(whole), most), "f", {()}))
-    assert {each.path[0]: each.value for each in found if isinstance(each, Entry)} == whole
+    assert {each.path[0]: each.value for each in found if isinstance(each, JsonEntry)} == whole
 
 
 @given(st.text(max_size=200), st.integers(1, 9))
@@ -73,7 +73,7 @@ def test_a_damaged_element_is_named_and_the_rest_is_read() -> None:
     """Between two sound elements a damaged one is a problem with its place."""
     first, damaged, last = values('[{"a": 1}, {"b": [1, oops, "]}"]}, {"c": "x"}]')
     assert (first, last) == ({"a": 1}, {"c": "x"})
-    assert isinstance(damaged, Problem)
+    assert isinstance(damaged, ImportProblem)
     assert damaged.place == "f, entry 2"
     assert "character 21" in damaged.problem
 
@@ -82,14 +82,14 @@ def test_a_damaged_line_is_named_and_the_rest_is_read() -> None:
     """A line that is not JSON is a problem, those around it are read."""
     first, damaged, last = values('{"a": 1}\n{"b": }\n{"c": 3}\n')
     assert (first, last) == ({"a": 1}, {"c": 3})
-    assert isinstance(damaged, Problem)
+    assert isinstance(damaged, ImportProblem)
 
 
 def test_a_list_that_is_cut_off_gives_what_came_before() -> None:
     """The elements before the cut are read; the cut is told."""
     *read, cut = values('[{"a": 1}, {"b": 2}, {"c": "unfin')
     assert read[:2] == [{"a": 1}, {"b": 2}]
-    assert isinstance(cut, Problem)
+    assert isinstance(cut, ImportProblem)
     assert "cut off" in str([*read, cut])
 
 
@@ -98,14 +98,14 @@ def test_an_entry_that_is_too_large_is_passed_over(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(module, "CHUNK", 16)
     text = json.dumps([{"a": 1}, {"b": 'x"]}' * 500}, {"c": 3}])
     found = list(entries(io.StringIO(text), "f", largest=100))
-    assert isinstance(found[1], Problem)
+    assert isinstance(found[1], ImportProblem)
     assert "larger than 100" in found[1].problem
-    assert [each.value for each in found if isinstance(each, Entry)] == [{"a": 1}, {"c": 3}]
+    assert [each.value for each in found if isinstance(each, JsonEntry)] == [{"a": 1}, {"c": 3}]
 
 
 def test_nesting_without_end_is_a_problem() -> None:
     """A value nested too deeply to be parsed is passed over like any damaged one."""
     found = values("[1, " + "[" * 200_000 + "]" * 200_000 + ", 2]", 4096)
     assert found[0] == 1
-    assert isinstance(found[1], Problem)
+    assert isinstance(found[1], ImportProblem)
     assert found[2] == 2

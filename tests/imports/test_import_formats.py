@@ -28,7 +28,7 @@ from foreign_exports import (
     write_lines,
 )
 
-from ricordo.imports import Imported, Problem, detect, read
+from ricordo.imports import Imported, ImportProblem, detect, read
 from ricordo.limits import Limits
 from ricordo.records.turns import SessionInfo, Turn
 from ricordo.turns.export import FORMAT, VERSION, from_document
@@ -40,13 +40,13 @@ Session = tuple[SessionInfo, list[Turn]]
 def sessions(path: Path) -> list[Session]:
     """What a file holds, each document checked as an import checks it; there must be no problem."""
     found = list(read(path))
-    assert not [each for each in found if isinstance(each, Problem)]
+    assert not [each for each in found if isinstance(each, ImportProblem)]
     return [from_document(each.document, "t", "anna", Limits()) for each in found if isinstance(each, Imported)]
 
 
-def problems(path: Path) -> list[Problem]:
+def problems(path: Path) -> list[ImportProblem]:
     """What is wrong with a file."""
-    return [each for each in read(path) if isinstance(each, Problem)]
+    return [each for each in read(path) if isinstance(each, ImportProblem)]
 
 
 def said(session: Session) -> list[tuple[str, str]]:

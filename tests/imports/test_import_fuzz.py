@@ -19,7 +19,7 @@ from foreign_exports import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ricordo.imports import FORMATS, Imported, Problem, detect, read
+from ricordo.imports import FORMATS, Imported, ImportProblem, detect, read
 from ricordo.imports.formats import OWN
 from ricordo.limits import Limits
 from ricordo.turns.export import from_document
@@ -52,8 +52,8 @@ SOUND: dict[str, Any] = {
 def check(path: Path, form: str | None = None) -> None:
     """Read everything; what comes is a document that can be imported, or a problem with a place."""
     for found in read(path, form):
-        assert isinstance(found, Imported | Problem)
-        if isinstance(found, Problem):
+        assert isinstance(found, Imported | ImportProblem)
+        if isinstance(found, ImportProblem):
             assert found.place
             assert found.problem
         elif found.format != OWN:

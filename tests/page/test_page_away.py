@@ -6,7 +6,7 @@ from page_samples import HOLD, Switched, Visitor, answered, answers, ask, site
 from playwright.sync_api import Browser, expect
 
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.spool import Pace, SpooledStore
+from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 
 # The first stream breaks off in the middle, as it does when a proxy loses patience.
 CUT = """
@@ -27,7 +27,7 @@ CUT = """
         return new Response(body, response);
     };
 """
-QUICK = Pace(interval=0.02, first_pause=0.02, longest_pause=0.1, silence=2.0)
+QUICK = SpoolTimeouts(interval=0.02, first_pause=0.02, longest_pause=0.1, silence=2.0)
 
 
 def test_the_chat_goes_on_while_the_database_is_away(browser: Browser, tmp_path: Path) -> None:

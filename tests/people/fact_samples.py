@@ -7,14 +7,14 @@ from pathlib import Path
 from bench.facts import applied
 from hypothesis import strategies as st
 
-from ricordo.people.admission import Candidate, Said
+from ricordo.people.admission import Claim, UserMessage
 from ricordo.people.extract import extract
-from ricordo.people.merge import Hearing, merge
+from ricordo.people.merge import LearningContext, merge
 from ricordo.records.people import Fact, People
 
 CASES = Path(__file__).parent.parent / "data" / "facts_cases.jsonl"
 NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
-HEARING = Hearing("tutor", NOW)
+HEARING = LearningContext("tutor", NOW)
 
 SENTENCES = (
     "mi chiamo Anna", "mi chiamo Marco", "my name is Anna", "vivo a Roma", "vivo a Milano", "I live in Paris",
@@ -26,11 +26,11 @@ SENTENCES = (
 )  # fmt: skip
 
 
-def said(text: str, day: int = 0, **changes: object) -> Said:
+def said(text: str, day: int = 0, **changes: object) -> UserMessage:
     """A message of the user, `day` days after the first of 2026."""
     moment = datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=day)
     values: dict[str, object] = {"id": f"m{day}:query", "session_id": "s1", "text": text, "created_at": moment}
-    return Said(**(values | changes))  # type: ignore[arg-type]
+    return UserMessage(**(values | changes))  # type: ignore[arg-type]
 
 
 def texts_of(text: str, day: int = 0) -> list[str]:
@@ -38,7 +38,7 @@ def texts_of(text: str, day: int = 0) -> list[str]:
     return [candidate.text for candidate in extract(said(text, day))]
 
 
-def heard(messages: Iterable[Said], people: People | None = None, known: Iterable[Said] = ()) -> People:
+def heard(messages: Iterable[UserMessage], people: People | None = None, known: Iterable[UserMessage] = ()) -> People:
     """What is known after hearing messages one by one."""
     messages = list(messages)
     times = {each.id: each.when for each in (*messages, *known)}
@@ -53,7 +53,7 @@ def now_known(people: People) -> list[str]:
     return sorted(fact.text for fact in people.facts if fact.known_at(NOW))
 
 
-def histories(max_size: int = 8) -> st.SearchStrategy[list[Said]]:
+def histories(max_size: int = 8) -> st.SearchStrategy[list[UserMessage]]:
     """Several messages, each on its own day, oldest first."""
     day = st.integers(0, 300)
     lines = st.lists(
@@ -62,24 +62,24 @@ def histories(max_size: int = 8) -> st.SearchStrategy[list[Said]]:
     return lines.map(lambda found: [said(text, day) for day, text in sorted(found)])
 
 
-def moments(max_size: int = 8) -> st.SearchStrategy[tuple[list[Said], list[Said]]]:
+def moments(max_size: int = 8) -> st.SearchStrategy[tuple[list[UserMessage], list[UserMessage]]]:
     """Messages twice, in the order of their turns: of one moment, with ids that tell nothing, and one a day."""
     lines = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=max_size)
     ids = st.permutations(range(max_size))
 
-    def both(found: list[str], names: list[int]) -> tuple[list[Said], list[Said]]:
+    def both(found: list[str], names: list[int]) -> tuple[list[UserMessage], list[UserMessage]]:
         day = [said(text, 7, id=f"m{names[n]}:query", turn_number=n + 1) for n, text in enumerate(found)]
         return day, [said(text, n) for n, text in enumerate(found)]
 
     return st.builds(both, lines, ids)
 
 
-def candidate(text: str, quote: str, message: str, **changes: object) -> Candidate:
+def candidate(text: str, quote: str, message: str, **changes: object) -> Claim:
     """A claim as a model may make it."""
     values: dict[str, object] = {
         "kind": "other", "text": text, "about": "", "quote": quote, "language": "it", "said": said(message),
     }  # fmt: skip
-    return Candidate(**(values | changes))  # type: ignore[arg-type]
+    return Claim(**(values | changes))  # type: ignore[arg-type]
 
 
 def a_fact(text: str, **changes: object) -> Fact:

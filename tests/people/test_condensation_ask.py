@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import LLMError
-from ricordo.people.model_summary import Writer, condense, summarise_session, talk_language
+from ricordo.people.model_summary import SummaryWriter, condense, summarise_session, talk_language
 from ricordo.people.summary import Range
 from ricordo.people.summary_evidence import survives
 from ricordo.records.turns import Turn
@@ -30,10 +30,10 @@ def fence(text: str) -> str:
     return f"⟦{text}⟧"
 
 
-def writing(*answers: object, **more: object) -> tuple[ScriptedLLM, Writer]:
+def writing(*answers: object, **more: object) -> tuple[ScriptedLLM, SummaryWriter]:
     """A scripted model and a writer that has it."""
     model = ScriptedLLM(*answers, name="small")  # type: ignore[arg-type]
-    return model, Writer(model, fence, **more)  # type: ignore[arg-type]
+    return model, SummaryWriter(model, fence, **more)  # type: ignore[arg-type]
 
 
 def test_by_a_model() -> None:
@@ -235,7 +235,7 @@ def test_slow_model_holds_nobody() -> None:
     model = ScriptedLLM(GOOD, gate=gate)
     made: list[object] = []
     asking = threading.Thread(
-        target=lambda: made.append(condense(TALK, None, 200, COUNTER, "it", writer=Writer(model, fence)))
+        target=lambda: made.append(condense(TALK, None, 200, COUNTER, "it", writer=SummaryWriter(model, fence)))
     )
     asking.start()
     assert model.waiting.wait(10)

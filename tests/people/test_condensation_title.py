@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import LLMError
-from ricordo.people.model_summary import Writer
+from ricordo.people.model_summary import SummaryWriter
 from ricordo.people.titles import LONGEST, Title, plain, title
 from ricordo.testing.fakes import ScriptedLLM
 from ricordo.testing.strategies import texts as any_texts
@@ -19,7 +19,7 @@ QUOTES = '"«»“”`<>'
 def by(answer: object, *texts: str) -> Title | None:
     """A title by a model that answers so."""
     model = ScriptedLLM(answer, name="small")  # type: ignore[arg-type]
-    return title(talk(*texts), writer=Writer(model, lambda text: f"⟦{text}⟧"))
+    return title(talk(*texts), writer=SummaryWriter(model, lambda text: f"⟦{text}⟧"))
 
 
 @given(st.lists(any_texts(300), min_size=1, max_size=6), st.none() | any_texts(200))
@@ -132,7 +132,7 @@ def test_useless_titles(answer: object) -> None:
 def test_talk_is_fenced() -> None:
     """A model reads the talk inside the fence."""
     model = ScriptedLLM("Cellula")
-    title(talk("Parlami della cellula Zorro", "Ecco."), writer=Writer(model, lambda text: f"⟦{text}⟧"))
+    title(talk("Parlami della cellula Zorro", "Ecco."), writer=SummaryWriter(model, lambda text: f"⟦{text}⟧"))
     system, user = model.asked[0]
     assert "Zorro" not in system["content"]
     assert "Zorro" in user["content"].partition("⟦")[2].partition("⟧")[0]

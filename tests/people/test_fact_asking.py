@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError
-from ricordo.people.admission import Said, is_order, refusal
+from ricordo.people.admission import UserMessage, is_order, refusal
 from ricordo.people.extract import extract
 from ricordo.people.merge import merge
 from ricordo.people.model_facts import MOST_FACTS, SCHEMA, ask, prompt, read_facts
@@ -173,7 +173,7 @@ def test_json_in_a_code_fence_is_read() -> None:
 
 def test_a_model_and_patterns_agree_on_one_fact() -> None:
     """The same message read twice gives one fact with one source."""
-    message: Said = said("Non capisco le frazioni")
+    message: UserMessage = said("Non capisco le frazioni")
     by_model = ask([message], telling(row(quote="Non capisco le frazioni"))).candidates
     change = merge(People(), (*by_model, *extract(message)), HEARING)
     assert [len(fact.sources) for fact in change.put] == [1]

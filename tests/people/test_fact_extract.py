@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.languages.locales import LOCALES, MEMORY_WORDS
-from ricordo.people.admission import LONGEST, Said, is_order, refusal
+from ricordo.people.admission import LONGEST, UserMessage, is_order, refusal
 from ricordo.people.extract import extract
 from ricordo.safety.fence import close_fence, open_fence
 from ricordo.testing.strategies import texts
@@ -106,7 +106,7 @@ def test_of_two_claims_about_one_thing_the_last_counts() -> None:
 
 def test_days_are_worked_out_where_the_writer_is() -> None:
     """Tomorrow is another day in Tokyo than in New York."""
-    late = Said("m", "s", "domani ho una verifica di storia", datetime(2026, 3, 10, 23, 30, tzinfo=UTC))
+    late = UserMessage("m", "s", "domani ho una verifica di storia", datetime(2026, 3, 10, 23, 30, tzinfo=UTC))
     assert [c.text for c in extract(late, ZoneInfo("America/New_York"))] == [
         "Ha una verifica di storia il 11 marzo 2026"
     ]
@@ -135,8 +135,8 @@ def test_a_long_sentence_is_not_read() -> None:
 def test_an_order_told_as_a_favourite_is_none(text: str) -> None:
     """What gives orders after a colon gives orders; what names a thing there does not."""
     moment = datetime(2026, 1, 1, tzinfo=UTC)
-    assert extract(Said("m", "s", text, moment)) == ()
-    (claim,) = extract(Said("m", "s", "My favourite colour is blue", moment))
+    assert extract(UserMessage("m", "s", text, moment)) == ()
+    (claim,) = extract(UserMessage("m", "s", "My favourite colour is blue", moment))
     assert claim.text == "Favourite colour: blue"
 
 

@@ -10,7 +10,7 @@ from fact_samples import CASES, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.admission import Candidate, is_order, unfounded
+from ricordo.people.admission import Claim, is_order, unfounded
 from ricordo.people.extract import extract
 from ricordo.people.model_facts import prompt
 from ricordo.records.people import FactKind
@@ -18,9 +18,9 @@ from ricordo.records.people import FactKind
 READ = [claim for case in load_cases(CASES) for claim in extract(said(case.text))]
 
 
-def claim(message: str, kind: FactKind, text: str, quote: str, language: str = "en") -> Candidate:
+def claim(message: str, kind: FactKind, text: str, quote: str, language: str = "en") -> Claim:
     """What a model makes of a message."""
-    return Candidate(kind, text, "", quote, language, said(message), 0.8, "model")
+    return Claim(kind, text, "", quote, language, said(message), 0.8, "model")
 
 
 def test_what_patterns_read_would_be_believed_of_a_model() -> None:
@@ -30,9 +30,9 @@ def test_what_patterns_read_would_be_believed_of_a_model() -> None:
 
 
 @given(st.sampled_from(READ), st.sampled_from(("Marmaduke", "Zanzibar", "heroin", "77", "bombe", "Putin")))
-def test_no_word_can_be_added(honest: Candidate, extra: str) -> None:
+def test_no_word_can_be_added(honest: Claim, extra: str) -> None:
     """A claim that says one telling word more than its message is refused."""
-    more = Candidate(honest.kind, f"{honest.text} {extra}", honest.about, honest.quote, honest.language, honest.said)
+    more = Claim(honest.kind, f"{honest.text} {extra}", honest.about, honest.quote, honest.language, honest.said)
     assert unfounded(more)
 
 

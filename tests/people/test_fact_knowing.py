@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import NotFoundError
-from ricordo.people.admission import Said
+from ricordo.people.admission import UserMessage
 from ricordo.people.facts import forget, key_facts, known_at
 from ricordo.records.people import People, Source
 
@@ -16,7 +16,7 @@ DAY = timedelta(days=1)
 
 
 @given(histories(), st.integers(0, 400))
-def test_nothing_is_known_before_it_was_said(history: list[Said], day: int) -> None:
+def test_nothing_is_known_before_it_was_said(history: list[UserMessage], day: int) -> None:
     """What was known at a moment began before it and had not ended."""
     moment = history[0].created_at + day * DAY
     for fact in known_at(heard(history).facts, moment):
@@ -25,7 +25,7 @@ def test_nothing_is_known_before_it_was_said(history: list[Said], day: int) -> N
 
 
 @given(histories(), st.randoms(use_true_random=False))
-def test_the_order_of_key_facts_follows_from_the_facts(history: list[Said], rng: object) -> None:
+def test_the_order_of_key_facts_follows_from_the_facts(history: list[UserMessage], rng: object) -> None:
     """Facts in any order are told in one order, and none that does not hold now is told."""
     facts = list(heard(history).facts)
     told = key_facts(facts, NOW)

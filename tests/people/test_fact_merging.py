@@ -11,10 +11,10 @@ from fact_samples import HEARING, NOW, heard, histories, moments, now_known, sai
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.admission import Said
+from ricordo.people.admission import UserMessage
 from ricordo.people.extract import extract
 from ricordo.people.facts import forget, key_facts
-from ricordo.people.merge import Hearing, merge
+from ricordo.people.merge import LearningContext, merge
 from ricordo.records.people import FactChange, People
 
 
@@ -24,7 +24,7 @@ def knows(*lines: str) -> People:
 
 
 @given(histories())
-def test_hearing_the_same_again_changes_nothing(history: list[Said]) -> None:
+def test_hearing_the_same_again_changes_nothing(history: list[UserMessage]) -> None:
     """The same candidates twice are the same as once: nothing is left to write."""
     people = heard(history)
     times = {each.id: each.when for each in history}
@@ -33,7 +33,7 @@ def test_hearing_the_same_again_changes_nothing(history: list[Said]) -> None:
 
 
 @given(histories(), st.randoms(use_true_random=False))
-def test_the_order_of_arrival_does_not_change_what_is_known(history: list[Said], rng: random.Random) -> None:
+def test_the_order_of_arrival_does_not_change_what_is_known(history: list[UserMessage], rng: random.Random) -> None:
     """An import of older turns never supersedes what was said later."""
     shuffled = list(history)
     rng.shuffle(shuffled)
@@ -41,7 +41,7 @@ def test_the_order_of_arrival_does_not_change_what_is_known(history: list[Said],
 
 
 @given(histories(), st.randoms(use_true_random=False))
-def test_one_batch_or_many_is_the_same(history: list[Said], rng: random.Random) -> None:
+def test_one_batch_or_many_is_the_same(history: list[UserMessage], rng: random.Random) -> None:
     """Candidates may come together, in any order."""
     candidates = [candidate for each in history for candidate in extract(each)]
     rng.shuffle(candidates)
@@ -51,7 +51,7 @@ def test_one_batch_or_many_is_the_same(history: list[Said], rng: random.Random) 
 
 @given(histories(), st.randoms(use_true_random=False))
 def test_what_was_known_at_a_time_follows_from_what_was_said_until_then(
-    history: list[Said], rng: random.Random
+    history: list[UserMessage], rng: random.Random
 ) -> None:
     """At every moment the newest claim on a thing is what was known, in whatever words it is told later."""
     shuffled = list(history)
@@ -64,7 +64,7 @@ def test_what_was_known_at_a_time_follows_from_what_was_said_until_then(
 
 
 @given(histories(), st.randoms(use_true_random=False))
-def test_intervals_of_one_thing_never_overlap(history: list[Said], rng: random.Random) -> None:
+def test_intervals_of_one_thing_never_overlap(history: list[UserMessage], rng: random.Random) -> None:
     """Of two facts about the same thing at most one holds at a time."""
     rng.shuffle(history)
     facts = heard(history).facts
@@ -75,7 +75,7 @@ def test_intervals_of_one_thing_never_overlap(history: list[Said], rng: random.R
 
 
 @given(histories())
-def test_every_fact_quotes_its_messages(history: list[Said]) -> None:
+def test_every_fact_quotes_its_messages(history: list[UserMessage]) -> None:
     """Each source names a message that was said, and holds words of it."""
     texts = {each.id: each.text for each in history}
     for fact in heard(history).facts:
@@ -84,7 +84,7 @@ def test_every_fact_quotes_its_messages(history: list[Said]) -> None:
 
 
 @given(histories())
-def test_what_is_superseded_names_what_holds_instead(history: list[Said]) -> None:
+def test_what_is_superseded_names_what_holds_instead(history: list[UserMessage]) -> None:
     """A fact that ended names the fact that ended it, which began then."""
     facts = {fact.id: fact for fact in heard(history).facts}
     for fact in facts.values():
@@ -95,7 +95,7 @@ def test_what_is_superseded_names_what_holds_instead(history: list[Said]) -> Non
 
 @given(moments(), st.randoms(use_true_random=False))
 def test_of_one_moment_the_later_turn_is_the_newer_word(
-    both: tuple[list[Said], list[Said]], rng: random.Random
+    both: tuple[list[UserMessage], list[UserMessage]], rng: random.Random
 ) -> None:
     """Turns of one moment, as of an import by the day, count in their order, however they arrive."""
     moment, days = both
@@ -106,7 +106,7 @@ def test_of_one_moment_the_later_turn_is_the_newer_word(
 
 
 @given(moments())
-def test_hearing_one_moment_again_changes_nothing(both: tuple[list[Said], list[Said]]) -> None:
+def test_hearing_one_moment_again_changes_nothing(both: tuple[list[UserMessage], list[UserMessage]]) -> None:
     """Turns of one moment are heard once, as all others are."""
     moment, _ = both
     people = heard(moment)
@@ -116,7 +116,7 @@ def test_hearing_one_moment_again_changes_nothing(both: tuple[list[Said], list[S
 
 
 @given(histories(), st.data())
-def test_what_was_forgotten_is_not_learned_again(history: list[Said], data: st.DataObject) -> None:
+def test_what_was_forgotten_is_not_learned_again(history: list[UserMessage], data: st.DataObject) -> None:
     """A forgotten claim leaves no word, and no message brings it back."""
     people = heard(history)
     if not people.facts:
@@ -130,11 +130,11 @@ def test_what_was_forgotten_is_not_learned_again(history: list[Said], data: st.D
 
 
 @given(histories(), st.data())
-def test_excluded_messages_teach_nothing(history: list[Said], data: st.DataObject) -> None:
+def test_excluded_messages_teach_nothing(history: list[UserMessage], data: st.DataObject) -> None:
     """Text that came from memory or from a prompt is left out by the id of its message."""
     excluded = frozenset(data.draw(st.sets(st.sampled_from([each.id for each in history]))))
     candidates = [candidate for each in history for candidate in extract(each)]
-    change = merge(People(), candidates, Hearing("tutor", NOW, excluded))
+    change = merge(People(), candidates, LearningContext("tutor", NOW, excluded))
     assert not {source.message_id for fact in change.put for source in fact.sources} & excluded
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ricordo.recall import indexes
-from ricordo.recall.indexes import AtHand
+from ricordo.recall.indexes import VectorCache
 from ricordo.records.turns import Owner
 from ricordo.testing.examples import a_turn
 from talks import CountingEmbedder, fill, memory, on_file
@@ -36,7 +36,7 @@ def test_topics_after_a_deletion_take_the_vectors_that_are_kept() -> None:
 
 def test_what_somebody_else_forgets_costs_nothing() -> None:
     """The vectors of one user stay at hand when another one is forgotten, and nothing of the other stays."""
-    near = AtHand()
+    near = VectorCache()
     turns = {name: a_turn(Owner("default", name)).sealed() for name in ("anna", "bruno")}
     for turn in turns.values():
         near.keep(turn.owner, [turn], {message.id: b"vector" for message in turn.messages})

@@ -10,8 +10,8 @@ from ricordo.engine import remembering
 from ricordo.engine.beyond import EMBEDDERS
 from ricordo.errors import SettingsError
 from ricordo.recall import indexes
-from ricordo.recall.embedders import EmbedderUnavailable, Endpoint, LightEmbedder, RemoteEmbedder, choose
-from ricordo.recall.embedders.protocol import Choice
+from ricordo.recall.embedders import EmbedderUnavailable, EmbeddingsEndpoint, LightEmbedder, RemoteEmbedder, choose
+from ricordo.recall.embedders.protocol import EmbedderChoice
 from ricordo.recall.quantization import Vectors
 from ricordo.testing import MemoryStore
 from talks import CountingEmbedder, fill, memory, texts
@@ -54,7 +54,7 @@ class Away(CountingEmbedder):
 
 def test_a_search_answers_by_words_while_the_endpoint_is_down() -> None:
     """A remote endpoint that never answered costs the meaning alone, and `degraded` names it."""
-    remote = RemoteEmbedder(Endpoint(NOWHERE, "m"), sleep=lambda _: None)
+    remote = RemoteEmbedder(EmbeddingsEndpoint(NOWHERE, "m"), sleep=lambda _: None)
     with memory(embedder=remote, organise="off") as kept:
         kept.session("s", user_id="anna").add_turn("dove dormono i rondoni", "in volo")
         hits = kept.search("rondoni", user_id="anna")
@@ -125,10 +125,10 @@ def test_an_embedder_that_cannot_be_made_is_tried_again(monkeypatch: pytest.Monk
     """A named embedder without weights leaves the words, says the remedy, and is taken when it can be made."""
     missing = True
 
-    def choosing(setting: str) -> Choice:
+    def choosing(setting: str) -> EmbedderChoice:
         if missing:
             raise EmbedderUnavailable("the weights are not here: run `ricordo weights --fetch`")
-        return Choice(LightEmbedder(), "chosen by setting")
+        return EmbedderChoice(LightEmbedder(), "chosen by setting")
 
     monkeypatch.setattr(remembering, "choose", choosing)
     monkeypatch.setattr(remembering, "_choices", {})

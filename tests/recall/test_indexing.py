@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.recall.embedders.protocol import Choice
+from ricordo.recall.embedders.protocol import EmbedderChoice
 from ricordo.recall.indexes import Indexes
 from ricordo.records.turns import Owner, SessionMark
 from ricordo.stores.sqlite import SqliteStore
@@ -386,7 +386,7 @@ def test_the_longest_unasked_make_room() -> None:
     for owner in owners:
         fill(kept.session("s", user_id=owner.user_id), 2)
     embedder = CountingEmbedder()
-    indexes = Indexes(store, Choice(embedder, "test"), owners=3)
+    indexes = Indexes(store, EmbedderChoice(embedder, "test"), owners=3)
     for owner in owners:
         assert indexes.complete(owner, 10).done
     assert list(indexes._shelves) == [owner.key for owner in owners[2:]]
@@ -395,7 +395,7 @@ def test_the_longest_unasked_make_room() -> None:
     assert list(indexes._shelves) == [owners[4].key, owners[2].key, owners[0].key]
     assert len(indexes.shelf(owners[0]).index) == 4
     assert len(embedder.passages) == 20
-    few = Indexes(store, Choice(embedder, "test"), messages=8)
+    few = Indexes(store, EmbedderChoice(embedder, "test"), messages=8)
     for owner in owners:
         few.complete(owner, 10)
     assert list(few._shelves) == [owner.key for owner in owners[-2:]]
@@ -406,7 +406,7 @@ def test_indexes_that_grow_make_room(talk: list[tuple[int, int]]) -> None:
     """However those who are known already go on talking, no more messages are held than allowed or than one has."""
     store = MemoryStore()
     kept = memory(store, recall_messages=0, organise="off")
-    indexes = Indexes(store, Choice(CountingEmbedder(), "test"), messages=10)
+    indexes = Indexes(store, EmbedderChoice(CountingEmbedder(), "test"), messages=10)
     for number, turns in talk:
         owner = Owner("default", f"user{number}")
         fill(kept.session("s", user_id=owner.user_id), turns)

@@ -12,14 +12,14 @@ from recall_samples import EMBEDDER, NOW, START, index_of, message, rows, said
 
 from ricordo.recall import index as index_module
 from ricordo.recall.index import OwnerIndex, Row
-from ricordo.recall.ranking import Filters, Hit, Question, rank, whole_order
+from ricordo.recall.ranking import Filters, RankedMessage, RecallQuestion, rank, whole_order
 
 
 def ask(
     index: OwnerIndex, text: str, *, limit: int = 10, filters: Filters | None = None, embed: bool = True
-) -> list[Hit]:
+) -> list[RankedMessage]:
     vector = EMBEDDER.embed_query(text) if embed else None
-    return rank(index, Question(text, NOW, vector), limit=limit, filters=filters)
+    return rank(index, RecallQuestion(text, NOW, vector), limit=limit, filters=filters)
 
 
 filter_sets = st.builds(
@@ -77,7 +77,7 @@ def test_a_larger_limit_only_adds(messages: list[Row], text: str) -> None:
     """The first hits do not depend on how many are asked for."""
     index = index_of(*messages)
     assert ask(index, text, limit=3) == ask(index, text, limit=9)[:3]
-    assert whole_order(index, Question(text, NOW)) == [
+    assert whole_order(index, RecallQuestion(text, NOW)) == [
         hit.message_id for hit in ask(index, text, limit=99, embed=False)
     ]
 
@@ -121,7 +121,7 @@ def test_a_question_without_substance_finds_nothing() -> None:
 def test_a_vector_of_another_size_is_refused() -> None:
     """Vectors of two embedders are never compared."""
     with pytest.raises(ValueError, match="dimensions"):
-        rank(index_of(message(1, "sea")), Question("sea", NOW, np.ones(8, dtype=np.float32)))
+        rank(index_of(message(1, "sea")), RecallQuestion("sea", NOW, np.ones(8, dtype=np.float32)))
 
 
 def test_an_answer_is_found_by_the_words_of_its_question() -> None:
@@ -206,11 +206,11 @@ def test_a_near_topic_tips_the_scales() -> None:
         message(1, "we should book the tickets for the whole family soon", topic="sea", session="x"),
         message(2, "we should book the tickets for the whole family soon", topic="opera", session="y"),
     )
-    hits = rank(index, Question("tickets", NOW, topics={"opera": 0.9}))
+    hits = rank(index, RecallQuestion("tickets", NOW, topics={"opera": 0.9}))
     assert hits[0].message_id == "2"
     assert "topic: opera" in hits[0].reasons
     index.set_topics({"1": "opera", "2": None})
-    assert rank(index, Question("tickets", NOW, topics={"opera": 0.9}))[0].message_id == "1"
+    assert rank(index, RecallQuestion("tickets", NOW, topics={"opera": 0.9}))[0].message_id == "1"
 
 
 def test_italian_inflection_and_accents_do_not_matter() -> None:
@@ -273,7 +273,7 @@ def test_asking_while_messages_arrive_is_safe() -> None:
         for number in range(first, first + 60):
             index.add([message(number, f"thing number{number} about the garden", session=str(first))])
 
-    def ask_often(_: int) -> list[list[Hit]]:
+    def ask_often(_: int) -> list[list[RankedMessage]]:
         return [ask(index, "garden thing") for _ in range(40)]
 
     with ThreadPoolExecutor(4) as pool:

@@ -6,7 +6,7 @@ from recall_samples import NOW, START
 
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.owner_index import rows_of, speaker_of, text_to_index
-from ricordo.recall.ranking import Question, rank
+from ricordo.recall.ranking import RecallQuestion, rank
 from ricordo.recall.terms import terms, terms_to_blob
 from ricordo.records.turns import Message, Owner, Turn
 
@@ -46,5 +46,5 @@ def test_open_and_silent_turns_have_fewer_rows() -> None:
 
 def test_a_turn_is_found_as_soon_as_it_is_there() -> None:
     """Rows need no vector to be found."""
-    [hit, *_] = rank(OwnerIndex(8, rows_of(TURN)), Question("dov'erano le chiavi in cucina?", NOW))
+    [hit, *_] = rank(OwnerIndex(8, rows_of(TURN)), RecallQuestion("dov'erano le chiavi in cucina?", NOW))
     assert hit.message_id in {"t:query", "t:response"}

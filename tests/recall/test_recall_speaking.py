@@ -13,7 +13,7 @@ from recall_samples import EMBEDDER, NOW, index_of, message, rows, said
 from ricordo.recall.embedders.light import DeterministicEmbedder
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import vectors_to_blobs
-from ricordo.recall.ranking import LEAST_SAID, Hit, Question, line_for, rank, speaks
+from ricordo.recall.ranking import LEAST_SAID, RankedMessage, RecallQuestion, line_for, rank, speaks
 from ricordo.recall.terms import question_words
 from ricordo.topics.centres import known_embedders
 
@@ -25,12 +25,12 @@ def test_both_measures_stand_for_themselves(messages: list[Row], question: str) 
     """What a hit says of a question is a share, its cosine is its own, and both are the same for any limit."""
     index = index_of(*messages)
     vector = EMBEDDER.embed_query(question)
-    hits = rank(index, Question(question, NOW, vector), limit=50)
+    hits = rank(index, RecallQuestion(question, NOW, vector), limit=50)
     for hit in hits:
         assert 0 <= hit.said <= 1 + 1e-9
         if hit.cosine is not None:
             assert hit.cosine == pytest.approx(float(index.vectors_of([hit.message_id])[0] @ vector), abs=1e-4)
-    assert rank(index, Question(question, NOW, vector), limit=2) == hits[:2]
+    assert rank(index, RecallQuestion(question, NOW, vector), limit=2) == hits[:2]
 
 
 @pytest.mark.parametrize("dimensions", [256, 896])
@@ -44,14 +44,14 @@ def test_a_cosine_is_that_of_the_vectors_however_they_are_kept(dimensions: int) 
         [replace(message(at, text), vector=blob) for at, (text, blob) in enumerate(zip(texts, blobs, strict=True))],
     )
     for at, text in enumerate(texts):
-        hits = {hit.message_id: hit for hit in rank(index, Question(text, NOW, embedder.embed_query(text)))}
+        hits = {hit.message_id: hit for hit in rank(index, RecallQuestion(text, NOW, embedder.embed_query(text)))}
         assert hits[index.message_ids[at]].cosine == pytest.approx(1.0, abs=0.15)
 
 
 def test_words_of_another_turn_are_not_ones_own() -> None:
     """A neighbour in another turn lends words for the order, not for the verdict."""
     index = OwnerIndex(1, [message(0, "domani vado dal dentista"), message(1, "mi piace il jazz")])
-    said_it, beside = rank(index, Question("dentista", NOW))
+    said_it, beside = rank(index, RecallQuestion("dentista", NOW))
     assert (said_it.message_id, beside.reasons) == (index.message_ids[0], ("words nearby: dentista",))
     assert (said_it.said, beside.said) == (1.0, 0.0)
     assert speaks(said_it, "light-256@1")
@@ -62,14 +62,14 @@ def test_a_message_that_says_the_word_stands_before_its_short_neighbour() -> Non
     """By words alone, "dentista" finds the message about the dentist before the wishes that follow it."""
     talk = ["Ho il dentista domani.", "Auguri per la visita.", "Mi piace il jazz."]
     index = OwnerIndex(1, [message(number, text) for number, text in enumerate(talk)])
-    assert rank(index, Question("dentista", NOW))[0].message_id == index.message_ids[0]
+    assert rank(index, RecallQuestion("dentista", NOW))[0].message_id == index.message_ids[0]
 
 
 @given(st.floats(0, 1), st.none() | st.floats(-1, 1), st.sampled_from([*known_embedders(), "remote:m@http://x"]))
 def test_either_measure_is_enough(share: float, cosine: float | None, embedder: str) -> None:
     """A hit speaks exactly if its words or its meaning reach their line."""
     near = cosine is not None and cosine >= line_for(embedder)
-    assert speaks(Hit("m", 0.0, (), share, cosine), embedder) == (share >= LEAST_SAID or near)
+    assert speaks(RankedMessage("m", 0.0, (), share, cosine), embedder) == (share >= LEAST_SAID or near)
 
 
 def test_every_measured_embedder_has_its_own_line() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ricordo.recall.embedders import EmbedderError, Endpoint, RemoteEmbedder, choose
+from ricordo.recall.embedders import EmbedderError, EmbeddingsEndpoint, RemoteEmbedder, choose
 
 
 @dataclass
@@ -60,7 +60,7 @@ def server() -> Iterator[Server]:
 
 
 def embedder(server: Server, **limits: Any) -> RemoteEmbedder:
-    return RemoteEmbedder(Endpoint(server.url, "small", **limits), sleep=lambda _: None)
+    return RemoteEmbedder(EmbeddingsEndpoint(server.url, "small", **limits), sleep=lambda _: None)
 
 
 def test_texts_go_in_batches_and_come_back_in_order(server: Server) -> None:
@@ -121,7 +121,7 @@ def test_a_vector_without_numbers_is_refused(server: Server, vector: str) -> Non
 
 def test_an_absent_server_is_an_error_that_names_the_remedy() -> None:
     """A closed port ends in an error that says what to check."""
-    remote = RemoteEmbedder(Endpoint("http://127.0.0.1:9", "small", timeout_seconds=1), sleep=lambda _: None)
+    remote = RemoteEmbedder(EmbeddingsEndpoint("http://127.0.0.1:9", "small", timeout_seconds=1), sleep=lambda _: None)
     with pytest.raises(EmbedderError, match="check the URL"):
         remote.embed_query("hello")
 

@@ -13,12 +13,12 @@ from ricordo.errors import ConflictError
 from ricordo.records.turns import Owner
 from ricordo.server import streams
 from ricordo.server.problems import told_of
-from ricordo.server.streams import NOTHING, Answer, Answers, Crowded, Sent
+from ricordo.server.streams import NOTHING, Answers, AnswerStream, Crowded, Sent
 
 ANNA, BRUNO = Owner("acme", "anna"), Owner("acme", "bruno")
 
 
-async def read(answer: Answer, after: int, slowly: bool) -> list[Sent]:
+async def read(answer: AnswerStream, after: int, slowly: bool) -> list[Sent]:
     """All that comes after a number."""
     found = []
     async for sent in answer.follow(after):
@@ -37,7 +37,7 @@ def test_every_reader_gets_everything_once(count: int, readers: list[tuple[int, 
     """Events come in order and without a gap to each of many readers, and every reader comes to an end."""
 
     async def law() -> None:
-        answer = Answer(ANNA, "t1")
+        answer = AnswerStream(ANNA, "t1")
 
         def write() -> None:
             for number in range(count):
@@ -63,7 +63,7 @@ def test_silence_is_filled_so_that_nobody_hangs_up() -> None:
     """Where nothing comes for a while a reader gets a sign of life."""
 
     async def run() -> None:
-        answer = Answer(ANNA, "t1")
+        answer = AnswerStream(ANNA, "t1")
         following = answer.follow(pulse=0.01)
         assert await anext(following) is NOTHING
         answer.add("delta", {})

@@ -20,13 +20,13 @@ from ricordo.server.run import open_store
 from ricordo.server.scheduler import Scheduler
 from ricordo.server.service import ATTEMPTS, now
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.spool import Pace, SpooledStore
+from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.examples import a_turn
 from ricordo.testing.fakes import ScriptedLLM
 
 ANNA = Owner("default", "anna")
-QUICK = Pace(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
+QUICK = SpoolTimeouts(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
 
 
 def test_the_log_is_json_with_known_fields_alone() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 from ricordo.errors import StoreUnavailable
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.protocols import Store
-from ricordo.stores.spool import Pace, SpooledStore
+from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 
-QUICK = Pace(
+QUICK = SpoolTimeouts(
     interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, doubt=2.0, suspicion=0.05, patience=10.0
 )
 
@@ -66,6 +66,6 @@ class Switched:
         return call
 
 
-def spooled(open_store: Callable[[], Any], directory: Path, pace: Pace = QUICK) -> SpooledStore:
+def spooled(open_store: Callable[[], Any], directory: Path, pace: SpoolTimeouts = QUICK) -> SpooledStore:
     """A spooled store before whatever is opened."""
     return SpooledStore(open_store, directory, scratch=MemoryStore(), pace=pace)

@@ -8,7 +8,7 @@ import ricordo
 from ricordo.errors import DamageError
 from ricordo.prompt.receipt import to_stored
 from ricordo.stores.archive import export
-from ricordo.stores.archive.codec import Unreadable
+from ricordo.stores.archive.codec import UnreadablePayload
 from ricordo.stores.archive.export import pack_receipt, unpack_receipt
 
 PACKED = "0128b52ffd243d950000107b7d04001ae604d5660236cc1f7060c02bcd42ff86"
@@ -30,14 +30,14 @@ def test_damage_is_found_out(body: str, data: st.DataObject) -> None:
     for damaged in (bytes(changed), packed[:at], packed + b"more"):
         try:
             assert unpack_receipt(damaged) == body
-        except Unreadable:
+        except UnreadablePayload:
             continue
 
 
 @pytest.mark.parametrize("strange", [b"", b"\x01", b"\x02rest", b"\x01no frame at all"])
 def test_strange_bytes_are_unreadable(strange: bytes) -> None:
     """Bytes that never were a receipt raise the one error."""
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadablePayload):
         unpack_receipt(strange)
 
 
@@ -45,7 +45,7 @@ def test_a_frame_that_declares_too_much_is_refused_unread(monkeypatch: pytest.Mo
     """Nothing is unpacked that says it is larger than a receipt may be."""
     packed = pack_receipt("x" * 100)
     monkeypatch.setattr(export, "LARGEST", 99)
-    with pytest.raises(Unreadable, match="declared"):
+    with pytest.raises(UnreadablePayload, match="declared"):
         unpack_receipt(packed)
 
 

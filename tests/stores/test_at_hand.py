@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.records.turns import Owner, SessionInfo, Turn
-from ricordo.stores.spool.recent_turns import TURNS, AtHand
+from ricordo.stores.spool.recent_turns import TURNS, RecentTurns
 from ricordo.testing.examples import a_turn
 
 ANNA = Owner("acme", "anna")
@@ -26,7 +26,7 @@ steps = st.lists(st.tuples(st.sampled_from(["write", "elsewhere", "read", "answe
 @given(steps=steps)
 def test_what_is_at_hand_is_a_tail_as_it_was_last_seen(steps: list[tuple[str, int]]) -> None:
     """Whatever is written here or elsewhere: without a gap, whole only if it begins at the beginning, and bounded."""
-    at_hand, last, seen = AtHand(), 0, 0
+    at_hand, last, seen = RecentTurns(), 0, 0
     for step, size in steps:
         if step in ("write", "elsewhere"):
             last += 1
@@ -52,7 +52,7 @@ def test_what_is_at_hand_is_a_tail_as_it_was_last_seen(steps: list[tuple[str, in
 @given(order=st.integers(1, TURNS).flatmap(lambda most: st.permutations(range(1, most + 1))), data=st.data())
 def test_results_in_any_order_come_to_the_same(order: list[int], data: st.DataObject) -> None:
     """Turns that are heard of in whatever order are all at hand on the way, without a gap, and whole in the end."""
-    at_hand = AtHand()
+    at_hand = RecentTurns()
     info = SessionInfo("s", ANNA, "tutor", NOW, NOW, 0, 0)
     at_hand.read_fields(ANNA, "s", info, since=at_hand.moment)
     stop = data.draw(st.integers(1, len(order)))
@@ -74,7 +74,7 @@ def test_results_in_any_order_come_to_the_same(order: list[int], data: st.DataOb
 @given(first=st.integers(1, 60), length=st.integers(1, TURNS), last=st.integers(1, TURNS), more=st.integers(0, 5))
 def test_reading_less_loses_nothing(first: int, length: int, last: int, more: int) -> None:
     """What is at hand stays though fewer of the newest turns are read, unless others stand there now."""
-    at_hand = AtHand()
+    at_hand = RecentTurns()
     known = [numbered(number) for number in range(first, first + length)]
     at_hand.read_tail(ANNA, "s", known, whole=first == 1, since=at_hand.moment)
     newest = [numbered(number) for number in range(first, first + length + more)][-last:]
@@ -99,7 +99,7 @@ numbers = st.sets(st.integers(1, 80))
 @given(opened=st.sets(st.integers(1, 80), max_size=TURNS), reads=numbers, elsewhere=numbers)
 def test_open_questions_stay_at_hand(opened: set[int], reads: set[int], elsewhere: set[int]) -> None:
     """As many open turns as there is room for can be answered, however much is said after them and read of it."""
-    at_hand = AtHand()
+    at_hand = RecentTurns()
     for number in range(1, 81):
         turn = replace(numbered(number), answer=None) if number in opened else numbered(number)
         if number not in elsewhere:
@@ -113,7 +113,7 @@ def test_open_questions_stay_at_hand(opened: set[int], reads: set[int], elsewher
 @given(names=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=30), most=st.integers(1, 4))
 def test_the_session_used_longest_ago_goes_first(names: list[str], most: int) -> None:
     """There are never more sessions than allowed, and those that stay are the ones last used."""
-    at_hand = AtHand(sessions=most)
+    at_hand = RecentTurns(sessions=most)
     for number, name in enumerate(names, start=1):
         at_hand.note_turn(numbered(number, name))
     latest = list(dict.fromkeys(reversed(names)))[:most]
@@ -122,7 +122,7 @@ def test_the_session_used_longest_ago_goes_first(names: list[str], most: int) ->
 
 def test_long_texts_leave_less_room() -> None:
     """Room is counted in characters too; what goes takes its index along."""
-    at_hand = AtHand(characters=100)
+    at_hand = RecentTurns(characters=100)
     for name in "abc":
         at_hand.note_turn(replace(a_turn(ANNA, "x" * 40, "", session_id=name, turn_id=name), turn_number=1))
     assert {known.session_id for known in at_hand.of(ANNA)} == {"b", "c"}
@@ -131,7 +131,7 @@ def test_long_texts_leave_less_room() -> None:
 
 def test_a_session_that_is_not_there_is_known_to_be_new() -> None:
     """The database's word that there is no session counts, until somebody begins it."""
-    at_hand = AtHand()
+    at_hand = RecentTurns()
     at_hand.read_fields(ANNA, "s", None, since=at_hand.moment)
     known = at_hand.get(ANNA, "s")
     assert known is not None

@@ -5,15 +5,15 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.stores.spool.circuit_breaker import STRIDE, USUALLY, Hearing, Pace
+from ricordo.stores.spool.circuit_breaker import STRIDE, USUALLY, SilenceTimer, SpoolTimeouts
 
-PACE = Pace()
+PACE = SpoolTimeouts()
 gaps = st.lists(st.floats(0.0001, 1.0), min_size=1, max_size=60)
 
 
-def looks(gaps: list[float], heard: float = 0.0) -> list[Hearing]:
+def looks(gaps: list[float], heard: float = 0.0) -> list[SilenceTimer]:
     """A question at the moment 1, and looks at it with these seconds between them."""
-    now, hearing = 1.0, Hearing().ask(1.0)
+    now, hearing = 1.0, SilenceTimer().ask(1.0)
     found = [hearing]
     for gap in gaps:
         now += gap
@@ -43,7 +43,7 @@ def test_an_answer_to_anybody_begins_anew(gaps: list[float], which: int) -> None
 @given(gaps=gaps, usual=st.floats(0.0, 2.0))
 def test_who_is_far_away_is_given_time(gaps: list[float], usual: float) -> None:
     """There is no doubt before a multiple of what answers usually take, and no silence before doubt."""
-    now, hearing = 1.0, Hearing().answer(usual).ask(1.0)
+    now, hearing = 1.0, SilenceTimer().answer(usual).ask(1.0)
     for gap in gaps:
         now += gap
         hearing = hearing.look(now, 0.0)
@@ -55,7 +55,7 @@ def test_who_is_far_away_is_given_time(gaps: list[float], usual: float) -> None:
 @given(took=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=50))
 def test_what_is_usual_lies_between_what_was(took: list[float]) -> None:
     """The usual time is never outside of the times that were seen, and an answer ends the quiet."""
-    hearing = Hearing()
+    hearing = SilenceTimer()
     for each in took:
         hearing = hearing.answer(each)
         assert hearing.quiet == 0

@@ -14,7 +14,7 @@ from spool_samples import HASTY, Switched, spooled
 from ricordo.errors import StoreUnavailable
 from ricordo.records.turns import Owner, SessionChanges, StoredReceipt, Turn
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.spool.writes import AddMessage, Answer, Append, Update, Write
+from ricordo.stores.spool.writes import AddMessage, AnswerWrite, Append, Update, Write
 from ricordo.testing.examples import a_message, a_turn, an_answer
 
 sessions = st.sampled_from(["s1", "s2"])
@@ -51,7 +51,7 @@ class Outages(RuleBasedStateMachine):
 
     def was_done(self, write: Write) -> bool:
         """A write that was not acknowledged may have been done all the same, if only its answer was lost."""
-        if isinstance(write, Answer):
+        if isinstance(write, AnswerWrite):
             turn = self.database.store.turn(self.owner, write.turn_id)
             return turn is not None and write.answer.says_the_same(turn.answer)
         assert isinstance(write, Update), "turns and messages are always acknowledged"
@@ -62,7 +62,7 @@ class Outages(RuleBasedStateMachine):
         """The write, as a client does it."""
         if isinstance(write, Append):
             return self.store.append(write.turn, receipt=write.receipt)
-        if isinstance(write, Answer):
+        if isinstance(write, AnswerWrite):
             return self.store.answer(self.owner, write.turn_id, write.answer, dict(write.metadata), write.receipt)
         if isinstance(write, AddMessage):
             return self.store.add_message(write.turn)
@@ -89,7 +89,7 @@ class Outages(RuleBasedStateMachine):
             turn_id, session_id = self.asked[which % len(self.asked)]
             turn = self.oracle.turn(self.owner, turn_id)
             if turn and turn.is_open:
-                self.write(Answer(self.owner, session_id, turn_id, an_answer(response), {"n": 1}))
+                self.write(AnswerWrite(self.owner, session_id, turn_id, an_answer(response), {"n": 1}))
 
     @rule(session_id=sessions, role=roles, content=words)
     def add_message(self, session_id: str, role: str, content: str) -> None:

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from ricordo.errors import DamageError
 from ricordo.records.turns import SessionChanges, StoredReceipt, Turn
 from ricordo.stores.spool.segments import MARK, frame, read_frames
-from ricordo.stores.spool.writes import AddMessage, Answer, Append, Entry, Update, Write, decode, encode, owner_of
+from ricordo.stores.spool.writes import (
+    AddMessage,
+    AnswerWrite,
+    Append,
+    Update,
+    WaitingWrite,
+    Write,
+    decode,
+    encode,
+    owner_of,
+)
 from ricordo.testing import strategies
 from ricordo.testing.examples import a_message, a_turn, an_owner
 from ricordo.testing.fakes import START
@@ -64,7 +74,7 @@ def writes(draw: st.DrawFn) -> Write:
     if kind == "append":
         return Append(turn, draw(receipts()))
     if kind == "answer" and turn.answer:
-        return Answer(owner, "lesson", turn.id, turn.answer, dict(turn.metadata), draw(receipts()))
+        return AnswerWrite(owner, "lesson", turn.id, turn.answer, dict(turn.metadata), draw(receipts()))
     if kind == "message":
         message = a_message(owner, draw(st.sampled_from(["user", "assistant", "tool"])), draw(strategies.ids()))
         return AddMessage(message, draw(st.sampled_from(["new", "step", "open"])))
@@ -76,9 +86,9 @@ def writes(draw: st.DrawFn) -> Write:
 @given(write=writes(), at=st.floats(0, 1e10), unsure=st.booleans())
 def test_a_write_comes_back_as_it_was(write: Write, at: float, unsure: bool) -> None:
     """Whatever waits is what is replayed, in any Unicode; only a number and a checksum are not kept."""
-    entry = Entry(write, at, unsure)
+    entry = WaitingWrite(write, at, unsure)
     if isinstance(write, Append):
-        entry = Entry(replace(write, turn=replace(write.turn, turn_number=0, checksum="")), at, unsure)
+        entry = WaitingWrite(replace(write, turn=replace(write.turn, turn_number=0, checksum="")), at, unsure)
     assert decode(encode(entry)) == entry
     assert owner_of(encode(entry, cause="refused")) == write.scope[0]
 
@@ -94,4 +104,4 @@ def test_what_is_no_write_is_damage(record: bytes) -> None:
 def test_a_turn_without_words_of_its_own_is_kept() -> None:
     """A question alone comes back as a question alone."""
     turn = a_turn(an_owner(), response=None)
-    assert decode(encode(Entry(Append(turn), 1.0))).write == Append(turn)
+    assert decode(encode(WaitingWrite(Append(turn), 1.0))).write == Append(turn)

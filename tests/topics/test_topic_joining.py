@@ -12,7 +12,16 @@ from topic_samples import a_topic
 
 from ricordo.recall.embedders import LightEmbedder
 from ricordo.records.topics import Topic
-from ricordo.topics.assign import Closeness, Said, Talk, decide, first_centre, moved_centre, similarity, title_of
+from ricordo.topics.assign import (
+    Closeness,
+    TalkState,
+    TopicMessage,
+    decide,
+    first_centre,
+    moved_centre,
+    similarity,
+    title_of,
+)
 from ricordo.topics.centres import Vector, bytes_of, scale, scale_for, vector_of
 
 SCALE = scale_for("never measured")
@@ -29,9 +38,9 @@ def unit_vectors(draw: st.DrawFn) -> Vector:
     return np.array(numbers, dtype=np.float32)
 
 
-said = st.builds(Said, texts, unit_vectors(), st.sampled_from(["user", "assistant"]))
+said = st.builds(TopicMessage, texts, unit_vectors(), st.sampled_from(["user", "assistant"]))
 talks = st.builds(
-    Talk,
+    TalkState,
     st.just("t0"),
     st.lists(said, min_size=1, max_size=6).map(tuple),
     st.integers(min_value=1, max_value=40),
@@ -43,21 +52,23 @@ topic_rows = st.lists(unit_vectors(), max_size=6).map(
 
 
 @given(said, talks, topic_rows)
-def test_a_follow_up_stays_whatever_its_words(message: Said, talk: Talk, topics: list[Topic]) -> None:
+def test_a_follow_up_stays_whatever_its_words(message: TopicMessage, talk: TalkState, topics: list[Topic]) -> None:
     """A message that refers to the talk so far never leaves the active topic."""
     decision = decide(message, talk, topics, SCALE, following="talk")
     assert (decision.topic_id, decision.reason) == ("t0", "follow-up")
 
 
 @given(said, talks, topic_rows)
-def test_a_message_about_the_past_never_opens_a_topic(message: Said, talk: Talk, topics: list[Topic]) -> None:
+def test_a_message_about_the_past_never_opens_a_topic(
+    message: TopicMessage, talk: TalkState, topics: list[Topic]
+) -> None:
     """What points at something said before goes to a topic that exists: the active one or one that was left."""
     decision = decide(message, talk, topics, SCALE, following="past")
     assert decision.topic_id in {talk.topic_id, *(topic.id for topic in topics)}
 
 
 @given(said, talks, topic_rows)
-def test_a_decision_names_a_known_topic_or_none(message: Said, talk: Talk, topics: list[Topic]) -> None:
+def test_a_decision_names_a_known_topic_or_none(message: TopicMessage, talk: TalkState, topics: list[Topic]) -> None:
     """A message joins the active topic, one of those offered, or opens one; the reason fits."""
     decision = decide(message, talk, topics, SCALE)
     others = {topic.id for topic in topics} - {talk.topic_id}
@@ -70,13 +81,13 @@ def test_a_decision_names_a_known_topic_or_none(message: Said, talk: Talk, topic
 
 
 @given(said, talks, topic_rows)
-def test_the_same_question_gets_the_same_answer(message: Said, talk: Talk, topics: list[Topic]) -> None:
+def test_the_same_question_gets_the_same_answer(message: TopicMessage, talk: TalkState, topics: list[Topic]) -> None:
     """Deciding twice decides the same, and changes nothing it was given."""
     assert decide(message, talk, topics, SCALE) == decide(message, talk, topics, SCALE)
 
 
 @given(said, talks, st.floats(min_value=-1, max_value=1), st.floats(min_value=-1, max_value=1))
-def test_a_lower_threshold_never_leaves_more(message: Said, talk: Talk, one: float, other: float) -> None:
+def test_a_lower_threshold_never_leaves_more(message: TopicMessage, talk: TalkState, one: float, other: float) -> None:
     """What stays at a high threshold stays at a lower one too."""
     low, high = sorted((one, other))
     if decide(message, talk, [], SCALE.at(high)).topic_id == "t0":
@@ -84,12 +95,12 @@ def test_a_lower_threshold_never_leaves_more(message: Said, talk: Talk, one: flo
 
 
 @given(texts, talks, unit_vectors(), unit_vectors())
-def test_a_closer_message_belongs_more(text: str, talk: Talk, one: Vector, other: Vector) -> None:
+def test_a_closer_message_belongs_more(text: str, talk: TalkState, one: Vector, other: Vector) -> None:
     """With the same words, the vector nearer to every recent message never belongs less."""
     recent = np.stack([each.vector for each in talk.recent[-4:]])
     if bool((recent @ one >= recent @ other).all()):
-        nearer = similarity(Said(text, one), talk, SCALE)
-        assert nearer >= similarity(Said(text, other), talk, SCALE) - 1e-6
+        nearer = similarity(TopicMessage(text, one), talk, SCALE)
+        assert nearer >= similarity(TopicMessage(text, other), talk, SCALE) - 1e-6
 
 
 @given(texts)
@@ -124,16 +135,16 @@ def test_closeness_shifts_within_what_it_saw(vectors: list[Vector]) -> None:
 
 def test_the_first_message_opens_a_topic() -> None:
     """Without any topic there is nothing to join."""
-    decision = decide(Said("ciao", np.eye(4, dtype=np.float32)[0]), None, [], SCALE)
+    decision = decide(TopicMessage("ciao", np.eye(4, dtype=np.float32)[0]), None, [], SCALE)
     assert (decision.topic_id, decision.reason) == (None, "first")
 
 
 def test_signs_of_talk_move_the_similarity() -> None:
     """At the same cosine an answer belongs more than a statement, and a greeting out of the blue belongs less."""
     vectors = np.eye(4, dtype=np.float32)
-    message = Said("in the evening after work with friends", vectors[1])
-    asked = Talk("t0", (Said("hello", vectors[0]), Said("when do you go there?", vectors[0])), 4)
-    told = Talk("t0", (Said("hello", vectors[0]), Said("I go there often.", vectors[0])), 4)
+    message = TopicMessage("in the evening after work with friends", vectors[1])
+    asked = TalkState("t0", (TopicMessage("hello", vectors[0]), TopicMessage("when do you go there?", vectors[0])), 4)
+    told = TalkState("t0", (TopicMessage("hello", vectors[0]), TopicMessage("I go there often.", vectors[0])), 4)
     opening = replace(message, text="by the way " + message.text)
     assert similarity(message, asked, SCALE) > similarity(message, told, SCALE)
     assert similarity(opening, told, SCALE) < similarity(message, told, SCALE)
@@ -142,26 +153,26 @@ def test_signs_of_talk_move_the_similarity() -> None:
 def test_questions_to_an_assistant_leave_less_easily() -> None:
     """Asking is the rule when talking to an assistant, so a question counts less there than between people."""
     vectors = np.eye(4, dtype=np.float32)
-    question = Said("how long does the second phase usually last?", vectors[1])
-    person = Talk("t0", (Said("It has two phases.", vectors[0], "user"),), 4)
-    assistant = Talk("t0", (Said("It has two phases.", vectors[0], "assistant"),), 4)
+    question = TopicMessage("how long does the second phase usually last?", vectors[1])
+    person = TalkState("t0", (TopicMessage("It has two phases.", vectors[0], "user"),), 4)
+    assistant = TalkState("t0", (TopicMessage("It has two phases.", vectors[0], "assistant"),), 4)
     assert similarity(question, assistant, SCALE) > similarity(question, person, SCALE)
 
 
 @given(said, talks)
-def test_a_question_mark_tells_nothing_to_an_assistant(message: Said, talk: Talk) -> None:
+def test_a_question_mark_tells_nothing_to_an_assistant(message: TopicMessage, talk: TalkState) -> None:
     """After an assistant's message the same words leave as easily with a question mark as without."""
-    talk = replace(talk, recent=(*talk.recent, Said("Done.", talk.recent[0].vector, "assistant")))
+    talk = replace(talk, recent=(*talk.recent, TopicMessage("Done.", talk.recent[0].vector, "assistant")))
     bare = replace(message, text=message.text.replace("?", ""))
     asked = replace(bare, text=bare.text + "?")
     assert similarity(bare, talk, SCALE) == similarity(asked, talk, SCALE)
 
 
 @given(said, talks, st.floats(min_value=-50, max_value=0))
-def test_changes_of_subject_do_not_hide_the_next(message: Said, talk: Talk, total: float) -> None:
+def test_changes_of_subject_do_not_hide_the_next(message: TopicMessage, talk: TalkState, total: float) -> None:
     """However far apart the messages of a chat with an assistant have been, staying gets no easier by it."""
     known = scale_for("light-256")
-    talk = replace(talk, recent=(*talk.recent, Said("Done.", talk.recent[0].vector, "assistant")))
+    talk = replace(talk, recent=(*talk.recent, TopicMessage("Done.", talk.recent[0].vector, "assistant")))
     fresh = similarity(message, replace(talk, closeness=Closeness()), known)
     assert similarity(message, replace(talk, closeness=Closeness(total, 40)), known) == fresh
 
@@ -169,9 +180,9 @@ def test_changes_of_subject_do_not_hide_the_next(message: Said, talk: Talk, tota
 def test_words_that_add_to_what_was_said_stay_longer() -> None:
     """Put to an assistant, "and for dinner" belongs more than "for dinner", in both languages."""
     vectors = np.eye(4, dtype=np.float32)
-    talk = Talk("t0", (Said("It has two phases.", vectors[0], "assistant"),), 4)
+    talk = TalkState("t0", (TopicMessage("It has two phases.", vectors[0], "assistant"),), 4)
     for adding, plain in (("and for dinner", "now for dinner"), ("e per cena", "ora per cena")):
-        adds, opens = Said(adding, vectors[1]), Said(plain, vectors[1])
+        adds, opens = TopicMessage(adding, vectors[1]), TopicMessage(plain, vectors[1])
         assert similarity(adds, talk, SCALE) > similarity(opens, talk, SCALE)
 
 
@@ -190,18 +201,18 @@ def test_unrelated_requests_to_an_assistant_do_not_pile_up(mark: str) -> None:
     ]
     embedder = LightEmbedder()
     known = scale_for(embedder.name)
-    talk: Talk | None = None
+    talk: TalkState | None = None
     closeness = Closeness()
     opened = 0
     for question, answer in chat:
         asked, told = embedder.embed_passages([question + mark, answer])
-        decision = decide(Said(question + mark, asked), talk, [], known)
+        decision = decide(TopicMessage(question + mark, asked), talk, [], known)
         opened += decision.topic_id is None
         if talk is not None:
             closeness = closeness.after(talk.recent[-1].vector, asked)
         recent = talk.recent if talk is not None and decision.topic_id else ()
-        both = (*recent, Said(question + mark, asked), Said(answer, told, "assistant"))
-        talk = Talk(question, both[-4:], len(both), closeness)
+        both = (*recent, TopicMessage(question + mark, asked), TopicMessage(answer, told, "assistant"))
+        talk = TalkState(question, both[-4:], len(both), closeness)
     assert opened >= len(chat) - 2
 
 
@@ -210,8 +221,8 @@ def test_an_explicit_return_leaves_what_is_talked_about() -> None:
     vectors = np.eye(4, dtype=np.float32)
     left = a_topic("left", direction=2, title="How do I bake sourdough bread?")
     active = a_topic("t0", direction=0, title="How do I change a flat tyre?")
-    talk = Talk("t0", (Said("Tighten the wheel nuts.", vectors[0], "assistant"),), 6)
-    message = Said("Let's go back to the sourdough", vectors[0])
+    talk = TalkState("t0", (TopicMessage("Tighten the wheel nuts.", vectors[0], "assistant"),), 6)
+    message = TopicMessage("Let's go back to the sourdough", vectors[0])
     decision = decide(message, talk, [active, left], SCALE, following="past")
     assert decision.topic_id == "left"
     about_this = replace(message, text="You said the nuts must be tight")
@@ -223,10 +234,10 @@ def test_a_left_topic_that_is_named_and_nearer_wins_over_a_habit_of_staying() ->
     vectors = np.eye(4, dtype=np.float32)
     left = a_topic("left", direction=2, title="Come si prepara il ragù?")
     active = a_topic("t0", direction=0, title="Un viaggio a Lisbona")
-    talk = Talk("t0", (Said("Vuoi altro per il viaggio?", vectors[0], "assistant"),), 6)
+    talk = TalkState("t0", (TopicMessage("Vuoi altro per il viaggio?", vectors[0], "assistant"),), 6)
     vector = 0.55 * vectors[0] + 0.835 * vectors[2]
-    assert similarity(Said("Per il ragù, che pasta metto?", vector), talk, SCALE) >= SCALE.threshold
-    assert decide(Said("Per il ragù, che pasta metto?", vector), talk, [active, left], SCALE).topic_id == "left"
+    assert similarity(TopicMessage("Per il ragù, che pasta metto?", vector), talk, SCALE) >= SCALE.threshold
+    assert decide(TopicMessage("Per il ragù, che pasta metto?", vector), talk, [active, left], SCALE).topic_id == "left"
 
 
 def test_what_leaves_comes_back_more_easily_to_a_topic_it_names() -> None:
@@ -234,12 +245,16 @@ def test_what_leaves_comes_back_more_easily_to_a_topic_it_names() -> None:
     vectors = np.eye(4, dtype=np.float32)
     left = a_topic("left", direction=2, title="Freni della macchina")
     active = a_topic("t0", direction=0, title="Un viaggio a Lisbona")
-    talk = Talk("t0", (Said("Da maggio fa caldo.", vectors[0], "assistant"),), 6)
+    talk = TalkState("t0", (TopicMessage("Da maggio fa caldo.", vectors[0], "assistant"),), 6)
     between = 0.72 * vectors[2] + 0.694 * vectors[3]
     assert SCALE.threshold < 0.72 < SCALE.return_threshold
-    named = decide(Said("Il meccanico dice che adesso i freni vanno bene", between), talk, [active, left], SCALE)
+    named = decide(
+        TopicMessage("Il meccanico dice che adesso i freni vanno bene", between), talk, [active, left], SCALE
+    )
     assert (named.topic_id, named.reason) == ("left", "returns")
-    unnamed = decide(Said("Il dentista dice che adesso i molari vanno bene", between), talk, [active, left], SCALE)
+    unnamed = decide(
+        TopicMessage("Il dentista dice che adesso i molari vanno bene", between), talk, [active, left], SCALE
+    )
     assert unnamed.topic_id is None
 
 
@@ -248,8 +263,8 @@ def test_a_named_topic_is_returned_to() -> None:
     vectors = np.eye(4, dtype=np.float32)
     left = replace(a_topic("left", direction=2, title="Cos'è la spondilolistesi?"), state="archived")
     active = a_topic("t0", direction=0)
-    talk = Talk("t0", (Said("La ricetta è pronta.", vectors[0], "assistant"),), 6)
-    message = Said("Torniamo alla spondilolistesi: quando si opera?", vectors[2])
+    talk = TalkState("t0", (TopicMessage("La ricetta è pronta.", vectors[0], "assistant"),), 6)
+    message = TopicMessage("Torniamo alla spondilolistesi: quando si opera?", vectors[2])
     decision = decide(message, talk, [active, left], SCALE)
     assert (decision.topic_id, decision.reason) == ("left", "returns")
 
@@ -257,7 +272,7 @@ def test_a_named_topic_is_returned_to() -> None:
 def test_centres_of_another_embedder_stand_aside() -> None:
     """A topic whose centre has other dimensions is not compared, so it is not joined by chance."""
     other = replace(a_topic("other"), centre=bytes_of(np.ones(7, dtype=np.float32)))
-    decision = decide(Said("ciao", np.eye(4, dtype=np.float32)[0]), None, [other], SCALE)
+    decision = decide(TopicMessage("ciao", np.eye(4, dtype=np.float32)[0]), None, [other], SCALE)
     assert decision.topic_id is None
 
 
@@ -269,13 +284,13 @@ def test_a_talk_in_two_topics_with_a_real_embedder() -> None:
         ("Posso fare la pasta con le zucchine senza pecorino?", "Sì, la pasta con zucchine viene bene lo stesso."),
         ("Senti, quanto costa un treno per Milano?", "Tra 40 e 90 euro."),
     ]
-    talk: Talk | None = None
+    talk: TalkState | None = None
     reasons = []
     for question, answer in chat:
         asked, told = embedder.embed_passages([question, answer])
-        decision = decide(Said(question, asked), talk, [], scale_for(embedder.name))
+        decision = decide(TopicMessage(question, asked), talk, [], scale_for(embedder.name))
         reasons.append(decision.reason)
-        talk = Talk(question, (Said(question, asked), Said(answer, told, "assistant")), 2)
+        talk = TalkState(question, (TopicMessage(question, asked), TopicMessage(answer, told, "assistant")), 2)
     assert reasons == ["first", "close", "new"]
 
 

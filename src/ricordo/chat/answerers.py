@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
 from ricordo.chat.reader.reader import stream
-from ricordo.chat.reader.scores import Evidence, confidence, coverage, margin
+from ricordo.chat.reader.scores import AnswerSupport, confidence, coverage, margin
 from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError
 from ricordo.prompt.context import Context
@@ -133,7 +133,7 @@ class Model:
             notes = notes or (f"the model {self.name} said nothing",)
             return Answered(answered.text, answered.cited, (), answered.confidence, READER, completion, notes)
         support = confidence(
-            Evidence(
+            AnswerSupport(
                 len(task.chunks),
                 coverage(task.context.question, [chunk.text for chunk in task.chunks]),
                 margin(task.scores),

@@ -47,7 +47,7 @@ def chat(options: Options, output: Output) -> int:
 
 
 @dataclass
-class Talk:
+class TerminalChat:
     """A session in the terminal."""
 
     memory: Memory
@@ -181,7 +181,7 @@ def _options(event: Any) -> list[Text]:
     return [*numbered, Text("  a number, a place or a name answers it; anything else is a new question", "dim")]
 
 
-def _begin(memory: Memory, options: Options, output: Output) -> Talk:
+def _begin(memory: Memory, options: Options, output: Output) -> TerminalChat:
     """The talk that the options describe, with the documents that were given."""
     from ricordo.chat import Chat
 
@@ -194,10 +194,10 @@ def _begin(memory: Memory, options: Options, output: Output) -> Talk:
         session_id = newest[0].id if newest else None
     given = tuple(add_file(library, owner, path)[0].id for path in options.document)
     spoken = Chat(memory, passages=library)
-    return Talk(memory, spoken, output, user_id, options.agent, session_id, given or None)
+    return TerminalChat(memory, spoken, output, user_id, options.agent, session_id, given or None)
 
 
-def _lines(output: Output, talk: Talk) -> Iterator[str]:
+def _lines(output: Output, talk: TerminalChat) -> Iterator[str]:
     """What a person types, or the lines of a pipe; empty ones say nothing."""
     if not sys.stdin.isatty():
         try:

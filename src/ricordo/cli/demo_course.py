@@ -275,7 +275,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SampleQuestion:
     """Something asked of the course: an answer must say all of `says`; one without it is not in the material.
 
     An `unseen` question was kept aside while the rules were written.
@@ -300,11 +300,11 @@ def lessons(language: Literal["it", "en"] | None = None) -> tuple[Lesson, ...]:
 
 
 @cache
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[SampleQuestion, ...]:
     """The labelled questions, answerable or not."""
     lines = files("ricordo.cli").joinpath("sample").joinpath("questions.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines if line.strip()]
-    return tuple(Question(**{**row, "says": tuple(row["says"])}) for row in rows)
+    return tuple(SampleQuestion(**{**row, "says": tuple(row["says"])}) for row in rows)
 
 
 def _lesson(code: Literal["it", "en"], name: str) -> Lesson:

@@ -22,7 +22,7 @@ PATIENCE = 120.0  # seconds for what is done beside the chat; it takes a few
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class DemoSession:
     """A session some days ago: each question, with the answer where it is not for the reader to give."""
 
     days_ago: int
@@ -30,7 +30,7 @@ class Talk:
 
 
 TALKS = (
-    Talk(
+    DemoSession(
         6,
         (
             (
@@ -43,7 +43,7 @@ TALKS = (
             ("Perché in autunno le foglie diventano gialle?", ""),
         ),
     ),
-    Talk(
+    DemoSession(
         2,
         (
             ("What are the stages of sleep?", ""),
@@ -53,7 +53,7 @@ TALKS = (
             ("How long should a nap be?", ""),
         ),
     ),
-    Talk(
+    DemoSession(
         0,
         (
             ("Che cos'è un'ustione?", ""),

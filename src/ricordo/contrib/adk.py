@@ -22,8 +22,8 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from ricordo.contrib.adk_sessions import RicordoSessionService
-from ricordo.contrib.history import History, Words, sessions_of
-from ricordo.contrib.shelf import Desk, Glance, Item, Shelf, path
+from ricordo.contrib.history import History, HistoryMessage, sessions_of
+from ricordo.contrib.shelf import Desk, Glance, Shelf, StoredItem, path
 from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, owner_of
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, Limits, check_metadata
@@ -37,16 +37,18 @@ from ricordo.turns.write import new_id
 NOTE = "adk"
 
 
-def words_of(event: Event, custom: Json, limits: Limits) -> list[Words]:
+def words_of(event: Event, custom: Json, limits: Limits) -> list[HistoryMessage]:
     """What an event says: nothing, one message, or one for each response of a tool."""
     parts = (event.content.parts if event.content else None) or []
     role = "user" if event.author == "user" else "assistant"
     if len(parts) == 1 and not custom and (content := _text_alone(parts[0], limits)):  # nearly every event
         note = {"event": event.id, "author": event.author}
-        return [Words(role, content, {NOTE: note}, (), None, None, datetime.fromtimestamp(event.timestamp, UTC))]
+        return [
+            HistoryMessage(role, content, {NOTE: note}, (), None, None, datetime.fromtimestamp(event.timestamp, UTC))
+        ]
     said = [part.text for part in parts if part.text and part.text.strip() and not part.thought]
     calls = tuple(_call(part.function_call, limits) for part in parts if part.function_call)
-    made: list[Words] = []
+    made: list[HistoryMessage] = []
     if said or calls:
         content = _clean("\n".join(said), limits)
         content = content if content.strip() else "" if calls else "(no words)"
@@ -98,14 +100,14 @@ def _call(call: types.FunctionCall, limits: Limits) -> Json:
 
 def _words(
     event: Event, custom: Json, limits: Limits, role: str, content: str, calls: tuple[Any, ...], call: str | None = None
-) -> Words:
+) -> HistoryMessage:
     moment = datetime.fromtimestamp(event.timestamp, UTC)
     note: dict[str, Any] = {"event": event.id, "author": event.author}
     note |= {"custom": dict(custom)} if custom else {}
     assert event.content is not None
     simple = len(event.content.parts or ()) == 1 and not calls and role != "tool"
     whole = {} if simple else {"content": event.content.model_dump(mode="json", exclude_none=True)}
-    return Words(role, content, _fitting(note, whole, limits), calls, call, None, moment)
+    return HistoryMessage(role, content, _fitting(note, whole, limits), calls, call, None, moment)
 
 
 def _fitting(note: dict[str, Any], whole: dict[str, Any], limits: Limits) -> Json:
@@ -219,14 +221,14 @@ class RicordoMemoryService(BaseMemoryService):
             raise ValidationError("memory_id", "is missing; give the id of a memory that was found")
         await asyncio.to_thread(self._delete, app_name, user_id, memory_id)
 
-    def _add(self, app: str, user_id: str, session_id: str, said: Mapping[str, Sequence[Words]]) -> None:
+    def _add(self, app: str, user_id: str, session_id: str, said: Mapping[str, Sequence[HistoryMessage]]) -> None:
         owner = owner_of(self._memory, user_id)
         if any(said.values()):
             known, deleted = self._known(owner, app, _place(app) + session_id), path("deleted", app)
             self._shelf.alone(owner, SHELF, lambda desk: self._take_in(desk, owner, known, deleted, said))
 
     def _take_in(
-        self, desk: Desk, owner: Owner, known: _Known, deleted: str, said: Mapping[str, Sequence[Words]]
+        self, desk: Desk, owner: Owner, known: _Known, deleted: str, said: Mapping[str, Sequence[HistoryMessage]]
     ) -> None:
         """Keep what is neither in the session nor deleted; nobody else takes anything in until it is written."""
         asked = [event for event in said if event not in known.events][:PORTION]
@@ -277,11 +279,11 @@ class RicordoMemoryService(BaseMemoryService):
 
     def _delete(self, app: str, user_id: str, memory_id: str) -> None:
         owner = owner_of(self._memory, user_id)
-        forgotten = Item(path("deleted", app), memory_id, b"")
+        forgotten = StoredItem(path("deleted", app), memory_id, b"")
         self._shelf.write(owner, SHELF, lambda desk: desk.put(forgotten))
         self._shelf.alone(owner, SHELF, lambda desk: self._remove(desk, app, user_id, forgotten))
 
-    def _remove(self, desk: Desk, app: str, user_id: str, forgotten: Item) -> None:
+    def _remove(self, desk: Desk, app: str, user_id: str, forgotten: StoredItem) -> None:
         """Remove a memory from all sessions. Nobody takes it in any more, and whoever did has done so by now."""
         if desk.body(forgotten.place, forgotten.key) is None:  # its user was erased meanwhile
             return

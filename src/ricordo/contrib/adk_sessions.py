@@ -19,7 +19,7 @@ from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from ricordo.contrib.shelf import Desk, Item, Shelf, path
+from ricordo.contrib.shelf import Desk, Shelf, StoredItem, path
 from ricordo.contrib.tool_calls import owner_of
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory
@@ -42,12 +42,12 @@ class _Record:
     revision: int = 0
 
     @classmethod
-    def read(cls, item: Item) -> "_Record":
+    def read(cls, item: StoredItem) -> "_Record":
         return cls(**json.loads(item.body))
 
-    def item(self, app: str, session_id: str) -> Item:
+    def item(self, app: str, session_id: str) -> StoredItem:
         fields = {"state": self.state, "updated": self.updated, "revision": self.revision}
-        return Item(path("sessions", app), session_id, json.dumps(fields).encode())
+        return StoredItem(path("sessions", app), session_id, json.dumps(fields).encode())
 
 
 class RicordoSessionService(BaseSessionService):
@@ -163,7 +163,7 @@ class RicordoSessionService(BaseSessionService):
             if known is not None and known != str(record.revision):
                 raise StaleSessionError(f"session {name!r} was written since it was read; get it again")
             after = replace(record, state=record.state | own, updated=event.timestamp, revision=record.revision + 1)
-            desk.put(Item(place, f"{after.revision:012d}", body, event.id))
+            desk.put(StoredItem(place, f"{after.revision:012d}", body, event.id))
             desk.put(after.item(session.app_name, name))
             _merge(desk, path("user", session.app_name), user)
             return after.revision
@@ -216,7 +216,7 @@ def _values(desk: Desk, place: str) -> Values:
 
 def _merge(desk: Desk, place: str, values: Values) -> None:
     if values:
-        desk.put(Item(place, STATE, json.dumps(_values(desk, place) | values).encode()))
+        desk.put(StoredItem(place, STATE, json.dumps(_values(desk, place) | values).encode()))
 
 
 def _split(state: Values) -> tuple[Values, Values, Values]:

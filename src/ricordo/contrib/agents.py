@@ -17,9 +17,9 @@ from agents import RunContextWrapper, TResponseInputItem
 from agents.memory import SessionSettings
 from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 
-from ricordo.contrib.agents_items import Kept, items_of, kept_as
+from ricordo.contrib.agents_items import KeptItem, items_of, kept_as
 from ricordo.contrib.history import HistoryLock, lock_of
-from ricordo.contrib.shelf import Desk, Item, Shelf, path
+from ricordo.contrib.shelf import Desk, Shelf, StoredItem, path
 from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.limits import check_id
@@ -116,17 +116,17 @@ class RicordoSession:
             for each in others:
                 self._keep(session, each)
 
-    def _keep(self, session: Session, kept: Kept) -> None:
+    def _keep(self, session: Session, kept: KeptItem) -> None:
         if kept.spilled is None:
             session.add_message(**kept.fields)
         else:
             self._spill(session, kept)
 
-    def _spill(self, session: Session, kept: Kept) -> None:
+    def _spill(self, session: Session, kept: KeptItem) -> None:
         """Add an item that is too large: put on the shelf first, where it goes with its session and then its turn."""
         session.create()
         key, owner, place = str(uuid4()), self._owner(session), path(session.id)
-        item = Item(place, key, json.dumps(kept.spilled).encode(), session_id=session.id)
+        item = StoredItem(place, key, json.dumps(kept.spilled).encode(), session_id=session.id)
         self._shelf.write(owner, SHELF, lambda desk: desk.put(item))
         message = session.add_message(**kept.fields | {"metadata": kept.pointing(key)})
         self._shelf.write(owner, SHELF, lambda desk: desk.hang(place, key, turn_id_of(message.id)))
@@ -165,7 +165,7 @@ class RicordoSession:
             number = max(turn.turn_number, *stale, session.info().last_turn) + 1
             turn_id = new_id(self._memory.clock.now())
             store.load(session.info(), [_turn_of(left, turn, number, turn_id)])
-            for key in filter(None, map(Kept.pointer, left)):
+            for key in filter(None, map(KeptItem.pointer, left)):
                 self._shelf.write(owner, SHELF, partial(_hang, path(session.id), key, turn_id))
         store.delete_turns(owner, session.id, [turn.turn_number, *stale])
 
@@ -194,7 +194,7 @@ class RicordoSession:
         return None if found is None else json.loads(found)
 
     def _forget(self, session: Session, message: Message) -> None:
-        key = Kept.pointer(message)
+        key = KeptItem.pointer(message)
         if key is not None:
             self._shelf.write(self._owner(session), SHELF, lambda desk: desk.remove(path(session.id), key))
 

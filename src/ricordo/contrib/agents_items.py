@@ -21,7 +21,7 @@ FILLED = {"function_call": "arguments", "function_call_output": "output"}
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptItem:
     """What `add_message` is called with, and the item itself where it is too large to go along."""
 
     fields: dict[str, Any]
@@ -39,7 +39,7 @@ class Kept:
         return note.get(SPILLED) if isinstance(note, Mapping) else None
 
 
-def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> Kept:
+def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> KeptItem:
     """How to keep an item; refused only if it is no JSON object.
 
     With `checked_later` whoever keeps it finds out whether it fits, and asks again if it does not.
@@ -50,13 +50,13 @@ def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> Kept:
     fields = _said(given)
     if checked_later or _surely_fits(given, fields, limits):
         note = _note(given, fields)
-        return Kept(fields | {"metadata": note} if note else fields)
+        return KeptItem(fields | {"metadata": note} if note else fields)
     try:
         _check(fields, limits)
         note = _note(given, fields)
-        return Kept(fields | {"metadata": check_metadata("metadata", note, limits)} if note else fields)
+        return KeptItem(fields | {"metadata": check_metadata("metadata", note, limits)} if note else fields)
     except ValidationError:
-        return Kept(_tamed(fields, limits), spilled=_checked(given))
+        return KeptItem(_tamed(fields, limits), spilled=_checked(given))
 
 
 def _surely_fits(item: Json, fields: Mapping[str, Any], limits: Limits) -> bool:

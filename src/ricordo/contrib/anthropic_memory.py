@@ -20,7 +20,7 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from ricordo.contrib.shelf import Desk, Item, Shelf, parts, path
+from ricordo.contrib.shelf import Desk, Shelf, StoredItem, parts, path
 from ricordo.contrib.tool_calls import owner_of
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, check_text
@@ -158,7 +158,7 @@ class Files:
             for where, item in moved:
                 desk.remove(item.place, item.key)
                 after = (*new, *where[len(old) :])
-                desk.put(Item(self._folder(after[:-1]), after[-1], item.body))
+                desk.put(StoredItem(self._folder(after[:-1]), after[-1], item.body))
 
         self._write(write)
         return f"Successfully renamed {command.old_path} to {command.new_path}"
@@ -180,13 +180,13 @@ class Files:
     def _folder(self, where: Where) -> str:
         return path(self._agent, *where)
 
-    def _file(self, desk: Desk, where: Where) -> Item | None:
+    def _file(self, desk: Desk, where: Where) -> StoredItem | None:
         return desk.get(self._folder(where[:-1]), where[-1]) if where else None
 
     def _body(self, desk: Desk, where: Where) -> bytes | None:
         return desk.body(self._folder(where[:-1]), where[-1]) if where else None
 
-    def _below(self, desk: Desk, where: Where) -> list[tuple[Where, Item]]:
+    def _below(self, desk: Desk, where: Where) -> list[tuple[Where, StoredItem]]:
         found = desk.under(self._folder(where))
         return sorted((((*parts(item.place)[1:], item.key), item) for item in found), key=lambda pair: pair[0])
 
@@ -211,7 +211,7 @@ class Files:
         verdict = decide("assistant_said", "message", found, self._settings.safety.suspicious)
         if verdict in ("quarantine", "drop"):
             raise ToolError(f"{name} was not written: it reads like instructions ({', '.join(found)}), not like notes")
-        desk.put(Item(self._folder(where[:-1]), where[-1], text.encode()))
+        desk.put(StoredItem(self._folder(where[:-1]), where[-1], text.encode()))
 
     def _check_parents(self, desk: Desk, where: Where, name: str) -> None:
         for length in range(1, len(where)):
@@ -348,7 +348,7 @@ def _lines(lines: list[str], first: int, end: int) -> list[str]:
     return [f"{number:>{WIDTH}}\t{line}" for number, line in enumerate(lines[first:end], first + 1)]
 
 
-def _listing(name: str, depth: int, below: list[tuple[Where, Item]]) -> str:
+def _listing(name: str, depth: int, below: list[tuple[Where, StoredItem]]) -> str:
     """The folder, and what is in it to two levels, without what is hidden."""
     sizes: dict[str, int] = {}
     total = 0

@@ -175,12 +175,12 @@ class _Order:
     """One after the other, in all processes: an advisory lock on a file beside the memory's."""
 
     def __init__(self, path: Path) -> None:
-        from ricordo.stores.sqlite.database import Gate, translating
+        from ricordo.stores.sqlite.database import AdvisoryLock, translating
 
         self.process = getpid()
         self.lock = Lock()
         with translating(path):
-            self.gate = Gate(Path(f"{path.resolve()}-items"))
+            self.gate = AdvisoryLock(Path(f"{path.resolve()}-items"))
 
 
 class InMemory:

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from ricordo.contrib.shelf import Desk, Item, Shelf
+from ricordo.contrib.shelf import Desk, Shelf, StoredItem
 from ricordo.contrib.tool_calls import owner_of
 from ricordo.errors import ValidationError
 from ricordo.limits import check_time
@@ -55,18 +55,18 @@ def import_items(
     return added
 
 
-def _page(after: tuple[str, str, str], desk: Desk) -> list[tuple[str, Item]]:
+def _page(after: tuple[str, str, str], desk: Desk) -> list[tuple[str, StoredItem]]:
     return desk.every(after, limit=PAGE)
 
 
-def _keep(item: Item, desk: Desk) -> bool:
+def _keep(item: StoredItem, desk: Desk) -> bool:
     if desk.get(item.place, item.key) is not None:
         return False
     desk.put(item)
     return True
 
 
-def _to_document(shelf: str, item: Item) -> dict[str, Any]:
+def _to_document(shelf: str, item: StoredItem) -> dict[str, Any]:
     plain: dict[str, Any] = {"format": FORMAT, "version": VERSION, "shelf": shelf}
     plain |= {name: getattr(item, name) for name in (*_TEXTS, "minutes", *_HELD)}
     plain |= {name: moment.isoformat() if (moment := getattr(item, name)) else None for name in _TIMES}
@@ -75,7 +75,7 @@ def _to_document(shelf: str, item: Item) -> dict[str, Any]:
     return plain
 
 
-def _from_document(document: Mapping[str, Any]) -> tuple[str, Item]:
+def _from_document(document: Mapping[str, Any]) -> tuple[str, StoredItem]:
     """The item behind a document, refused by the name of its field."""
     if not isinstance(document, Mapping) or document.get("format") != FORMAT or document.get("version") != VERSION:
         raise ValidationError("format", f"expected a document of format {FORMAT!r}, version {VERSION}")
@@ -90,7 +90,7 @@ def _from_document(document: Mapping[str, Any]) -> tuple[str, Item]:
     body, vector = _bytes(document, "body"), _bytes(document, "vector")
     if body is None:
         raise ValidationError("body", "is missing")
-    item = Item(place, key, body, tag, vector, created, updated, expires, minutes, session_id, turn_id)
+    item = StoredItem(place, key, body, tag, vector, created, updated, expires, minutes, session_id, turn_id)
     return _text(document, "shelf"), item
 
 

@@ -40,7 +40,7 @@ def condenser(**options: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CondensedAnswer:
     """What the module made of a conversation."""
 
     text: str
@@ -64,12 +64,12 @@ class DspyModel:
         *,
         max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
-    ) -> Answer:
+    ) -> CondensedAnswer:
         """The condensed context; the task's own words are left to the module, which may have been optimised."""
         history = "\n\n".join(str(message["content"]) for message in messages if message["role"] != "system")
         try:
             predicted = self._module(conversation_history=history, current_query="")
-            return Answer(str(predicted.condensed_context or ""), str(predicted.key_topics or ""))
+            return CondensedAnswer(str(predicted.condensed_context or ""), str(predicted.key_topics or ""))
         except Exception as cause:
             raise LLMError(
                 f"the DSPy module failed ({type(cause).__name__}): check the model that DSPy uses"

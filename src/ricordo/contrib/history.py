@@ -41,7 +41,7 @@ LATEST = 100  # sessions listed at once
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class HistoryMessage:
     """One message as a library gives it: `metadata` is what Ricordo has no field for, and comes back as it was."""
 
     role: str
@@ -150,7 +150,7 @@ class History:
 
     # Writing
 
-    def append(self, messages: Sequence[Words]) -> None:
+    def append(self, messages: Sequence[HistoryMessage]) -> None:
         """Add messages at the end, in order. All of them are checked before one is written."""
         if not messages:
             return
@@ -172,7 +172,7 @@ class History:
             self._load(said[first:last], 0)
             messages[last].say_in(self._session)  # not loaded but said, so that work beside the chat begins
 
-    def replace(self, messages: Sequence[Words], *, keep: int = 0, with_aside: bool = False) -> None:
+    def replace(self, messages: Sequence[HistoryMessage], *, keep: int = 0, with_aside: bool = False) -> None:
         """Put these messages after the first `keep` active ones, in place of the others, in one moment.
 
         With `with_aside` they stand in place of all there is, also of what was set aside.
@@ -181,7 +181,7 @@ class History:
         with self._lock().lock:
             self._replace(said, keep, with_aside=with_aside)
 
-    def insert(self, messages: Sequence[Words]) -> None:
+    def insert(self, messages: Sequence[HistoryMessage]) -> None:
         """Put messages before the first active one."""
         said = [self._checked(each) for each in messages]
         with self._lock().lock:
@@ -353,7 +353,7 @@ class History:
             metadata: dict[str, Any] = {**info.metadata, NOTE: mark.as_json()}
             self._memory.store.update_session(self._owner, self._session.id, SessionChanges(metadata=metadata))
 
-    def _checked(self, words: Words) -> Message:
+    def _checked(self, words: HistoryMessage) -> Message:
         """The message, refused by the name of its field if it cannot be kept."""
         limits = self._memory.settings.limits
         role: Role = next(role for role in ROLES if role == words.role)

@@ -29,7 +29,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
 
-from ricordo.contrib.history import History, Words
+from ricordo.contrib.history import History, HistoryMessage
 from ricordo.contrib.tool_calls import Whose, call_of, check_whose, moment_of, openai_call, owner_of, paired, user_of
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import BudgetError, RicordoError
@@ -57,11 +57,11 @@ _PLAIN_CLASSES: Mapping[str, type[HumanMessage | AIMessage | SystemMessage]] = {
 }
 
 
-def to_words(message: BaseMessage) -> Words:
+def to_words(message: BaseMessage) -> HistoryMessage:
     """A message of LangChain for the store; what Ricordo has no field for goes into its metadata."""
     plain = _PLAIN_ROLES.get(type(message))
     if plain and isinstance(message.content, str) and message.content.strip() and not _has_more(message):
-        return Words(plain, message.content, {})
+        return HistoryMessage(plain, message.content, {})
     given = message_to_dict(message)
     kind, data = given["type"].removesuffix("Chunk").removesuffix("MessageChunk").lower(), given["data"]
     role = ROLES.get(kind) or ROLES.get(_kind(message), "user")
@@ -75,7 +75,7 @@ def to_words(message: BaseMessage) -> Words:
         note["type"] = given["type"]
     if not text.strip():
         text = "" if calls and role == "assistant" else f"[{_kinds(message) or 'empty'}]"
-    return Words(
+    return HistoryMessage(
         role,
         text,
         {NOTE: note} if note else {},

@@ -24,7 +24,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ricordo.contrib.shelf import Desk, Item, Shelf, parts, path
+from ricordo.contrib.shelf import Desk, Shelf, StoredItem, parts, path
 from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
 from ricordo.errors import ValidationError
 from ricordo.limits import check_number
@@ -117,11 +117,11 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         tuples = [self._tuple(desk, item) for item in items if not told or self._told(item, told)]
         return tuples, items[-1].key if full else None
 
-    def _told(self, item: Item, wanted: dict[str, Any]) -> bool:
+    def _told(self, item: StoredItem, wanted: dict[str, Any]) -> bool:
         metadata = self._loads(item.body)["metadata"]
         return all(metadata.get(key) == value for key, value in wanted.items())
 
-    def _tuple(self, desk: Desk, item: Item) -> CheckpointTuple:
+    def _tuple(self, desk: Desk, item: StoredItem) -> CheckpointTuple:
         body, (thread, namespace) = self._loads(item.body), parts(item.place)
         checkpoint: Checkpoint = body["checkpoint"]
         versions = checkpoint["channel_versions"]
@@ -156,9 +156,9 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         told = get_checkpoint_metadata(config, metadata)
         user = owner.user_id if callable(self._whose) else None
         body = {"checkpoint": bare, "metadata": told, "parent": get_checkpoint_id(config), "user": user}
-        item = Item(place, checkpoint["id"], self._dumps(body), str(told.get("run_id") or ""))
+        item = StoredItem(place, checkpoint["id"], self._dumps(body), str(told.get("run_id") or ""))
         channels = [
-            Item(
+            StoredItem(
                 path(thread, namespace, channel),
                 str(version),
                 self._dumps(values[channel]) if channel in values else b"",
@@ -186,7 +186,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         for position, (channel, value) in enumerate(writes):
             index = WRITES_IDX_MAP.get(channel, position)
             body = self._dumps((task_path, task_id, index, channel, value))
-            rows.append((Item(place, path(task_id, str(index)), body), index < 0))
+            rows.append((StoredItem(place, path(task_id, str(index)), body), index < 0))
 
         def keep(desk: Desk) -> None:
             for item, over in rows:
@@ -218,7 +218,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
                 there = desk.on(shelf)
                 for item in there.under(path(source_thread_id)):
                     place = path(target_thread_id, *parts(item.place)[1:])
-                    there.put(Item(place, item.key, item.body, item.tag))
+                    there.put(StoredItem(place, item.key, item.body, item.tag))
 
         if source_thread_id != target_thread_id:
             self._write(copy)
@@ -254,7 +254,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
             if checkpoint not in needed and checkpoint < items[0].key:
                 writes.remove(late.place, late.key)
 
-    def _ancestry(self, desk: Desk, item: Item, by_id: dict[str, Item]) -> set[str]:
+    def _ancestry(self, desk: Desk, item: StoredItem, by_id: dict[str, StoredItem]) -> set[str]:
         """The ancestors that the delta channels of a checkpoint are rebuilt from, back to where each has a value."""
         body = self._loads(item.body)
         waiting = set(body["metadata"].get(COUNTERS) or ()) - self._held(desk, item)
@@ -265,13 +265,13 @@ class RicordoSaver(BaseCheckpointSaver[str]):
             body = self._loads(parent.body)
         return needed
 
-    def _held(self, desk: Desk, item: Item) -> set[str]:
+    def _held(self, desk: Desk, item: StoredItem) -> set[str]:
         """The channels that have a value in a checkpoint."""
         versions = self._loads(item.body)["checkpoint"]["channel_versions"]
         wanted = [(path(*parts(item.place), channel), str(version)) for channel, version in versions.items()]
         return {parts(each.place)[2] for each in desk.on(CHANNELS).get_all(wanted) if each.body}
 
-    def _drop(self, desk: Desk, gone: Sequence[Item]) -> None:
+    def _drop(self, desk: Desk, gone: Sequence[StoredItem]) -> None:
         """Remove checkpoints with their writes, and the versions of channels that none of the others names."""
         for item in gone:
             desk.remove(item.place, item.key)

@@ -174,7 +174,7 @@ class RicordoStore(BaseStore):
                 shown.append(SearchItem(op.namespace_prefix, hit.message_id, value, when, when, score=hit.score))
         return shown
 
-    def _renew(self, owner: Owner, found: Sequence[shelves.Item], *, wanted: bool) -> None:
+    def _renew(self, owner: Owner, found: Sequence[shelves.StoredItem], *, wanted: bool) -> None:
         """Begin the time of what was read anew."""
         mortal = [item for item in found if item.minutes is not None] if wanted else []
         if mortal:
@@ -182,16 +182,16 @@ class RicordoStore(BaseStore):
 
     # Ranking
 
-    def _item(self, op: PutOp) -> shelves.Item:
+    def _item(self, op: PutOp) -> shelves.StoredItem:
         if op.value is None:
-            return shelves.Item(path(*op.namespace), op.key, b"")
+            return shelves.StoredItem(path(*op.namespace), op.key, b"")
         try:
             body = json.dumps(op.value, ensure_ascii=False, allow_nan=False).encode()
         except (TypeError, ValueError) as error:
             raise ValidationError("value", f"is not JSON ({error}); use text, numbers, lists and mappings") from error
         vector = None if op.index is False else self._vector(op.value, op.index or self._fields)
         tag = "unranked" if op.index is False else ""
-        return shelves.Item(path(*op.namespace), op.key, body, tag, vector, minutes=op.ttl)
+        return shelves.StoredItem(path(*op.namespace), op.key, body, tag, vector, minutes=op.ttl)
 
     def _vector(self, value: Mapping[str, Any], fields: Sequence[str]) -> bytes | None:
         """The name of the embedder and a vector of 32-bit numbers for each text."""
@@ -201,7 +201,7 @@ class RicordoStore(BaseStore):
         embedder = self._memory.embedder
         return embedder.name.encode() + b"\x00" + np.asarray(embedder.embed_passages(texts), np.float32).tobytes()
 
-    def _scores(self, query: str, items: Sequence[shelves.Item]) -> list[float | None]:
+    def _scores(self, query: str, items: Sequence[shelves.StoredItem]) -> list[float | None]:
         """How well each item speaks to a query; None for what was put outside the ranking."""
         if self._ranking == "words":
             return [None if item.tag else _said(query, _texts(json.loads(item.body), self._fields)) for item in items]
@@ -217,7 +217,7 @@ class RicordoStore(BaseStore):
         return scores
 
 
-def _put(items: Sequence[tuple[PutOp, shelves.Item]], desk: Desk) -> None:
+def _put(items: Sequence[tuple[PutOp, shelves.StoredItem]], desk: Desk) -> None:
     for op, item in items:
         if op.value is None:
             desk.remove(item.place, item.key)
@@ -225,7 +225,7 @@ def _put(items: Sequence[tuple[PutOp, shelves.Item]], desk: Desk) -> None:
             desk.put(item)
 
 
-def _renew(items: Sequence[shelves.Item], desk: Desk) -> None:
+def _renew(items: Sequence[shelves.StoredItem], desk: Desk) -> None:
     for item in items:
         desk.renew(item)
 
@@ -241,7 +241,7 @@ def _reach(op: Op) -> Namespace:
     return tuple(op.namespace)
 
 
-def _fields(item: shelves.Item) -> dict[str, Any]:
+def _fields(item: shelves.StoredItem) -> dict[str, Any]:
     return {
         "namespace": parts(item.place),
         "key": item.key,

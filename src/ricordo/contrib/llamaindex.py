@@ -17,7 +17,7 @@ from llama_index.core.memory.types import BaseMemory
 from llama_index.core.storage.chat_store.base import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
-from ricordo.contrib.history import History, Words, sessions_of
+from ricordo.contrib.history import History, HistoryMessage, sessions_of
 from ricordo.contrib.llamaindex_messages import from_context, from_message, from_messages, to_words
 from ricordo.contrib.tool_calls import paired
 from ricordo.errors import BudgetError
@@ -129,7 +129,7 @@ class RicordoChatStore(AsyncDBChatStore):
             return [each.message for each in history.split()[0]]
         return history.messages(aside=status is None)
 
-    def _append(self, key: str, words: Sequence[Words], status: MessageStatus) -> None:
+    def _append(self, key: str, words: Sequence[HistoryMessage], status: MessageStatus) -> None:
         history = self.history(key)
         if status is MessageStatus.ACTIVE:
             history.append(words)
@@ -137,7 +137,7 @@ class RicordoChatStore(AsyncDBChatStore):
             history.insert(words)
             history.set_aside(len(words))
 
-    def _set(self, key: str, words: Sequence[Words], status: MessageStatus) -> None:
+    def _set(self, key: str, words: Sequence[HistoryMessage], status: MessageStatus) -> None:
         history = self.history(key)
         history.replace(words, with_aside=True)
         if status is MessageStatus.ARCHIVED:

@@ -5,7 +5,7 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 
-from ricordo.contrib.history import Words
+from ricordo.contrib.history import HistoryMessage
 from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, openai_calls
 from ricordo.records.turns import Message
 
@@ -18,7 +18,7 @@ ROLES = {
 }
 
 
-def to_words(message: ChatMessage) -> Words:
+def to_words(message: ChatMessage) -> HistoryMessage:
     """A message of LlamaIndex for the store; what Ricordo has no field for goes into its metadata."""
     role = ROLES.get(message.role, message.role.value)
     extra: dict[str, Any] = {}
@@ -37,7 +37,7 @@ def to_words(message: ChatMessage) -> Words:
     if not text.strip():
         text = "" if calls else f"[{', '.join(block.block_type for block in message.blocks) or 'empty'}]"
     called = extra.get("tool_call_id") if role == "tool" else None
-    return Words(
+    return HistoryMessage(
         role,
         text,
         {NOTE: note} if note else {},

@@ -23,7 +23,7 @@ from pydantic_ai.conversation_store import (
 from pydantic_ai.run import AgentRunResult
 
 from ricordo.contrib.pydantic_ai_messages import Step, answer_text, asked_text, composed, last_turns, steps_of
-from ricordo.contrib.shelf import Desk, Item, Shelf, path
+from ricordo.contrib.shelf import Desk, Shelf, StoredItem, path
 from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
 from ricordo.errors import RicordoError
 from ricordo.memory import DEFAULT_AGENT, Memory
@@ -70,7 +70,7 @@ class RicordoConversations(ConversationStore):
         expected_revision: str | None,
     ) -> None:
         """Keep a record and its new entries, all of them or nothing."""
-        kept = Item(RECORDS, record.conversation_id, _record.dump_json(record), _tag(record.scope))
+        kept = StoredItem(RECORDS, record.conversation_id, _record.dump_json(record), _tag(record.scope))
         entries = [_entry_item(entry, record.conversation_id) for entry in new_entries]
         added = {entry.id for entry in new_entries}
 
@@ -266,13 +266,13 @@ def _found(desk: Desk, conversation_id: str) -> ConversationRecord | None:
     return None if item is None else _record.validate_json(item.body)
 
 
-def _entry_item(entry: ConversationEntry, conversation_id: str) -> Item:
+def _entry_item(entry: ConversationEntry, conversation_id: str) -> StoredItem:
     """The parent's id stands before the message, so that a chain can be followed without reading messages."""
     body = ModelMessagesTypeAdapter.dump_json([entry.message])
-    return Item(ENTRIES, entry.id, f"{entry.parent_id or ''}\n".encode() + body, conversation_id)
+    return StoredItem(ENTRIES, entry.id, f"{entry.parent_id or ''}\n".encode() + body, conversation_id)
 
 
-def _parent(item: Item) -> str | None:
+def _parent(item: StoredItem) -> str | None:
     return item.body.partition(b"\n")[0].decode() or None
 
 

@@ -56,7 +56,7 @@ ALIVE = "(expires_at IS NULL OR expires_at > :now)"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class StoredItem:
     """One thing on a shelf. `tag` is a second way to find it; `expires_at` the moment from which it is not there.
 
     It goes with the session and with the turn that it names; both have to be there.
@@ -93,9 +93,9 @@ class Desk:
     def take_turns(self) -> None:
         """Let writers of one owner and shelf follow each other, so that what was read holds until it is written."""
         if not self._in_turn:
-            self.on(f"{self._shelf}.order").put(Item("", "", b""))
+            self.on(f"{self._shelf}.order").put(StoredItem("", "", b""))
 
-    def get(self, place: str, key: str) -> Item | None:
+    def get(self, place: str, key: str) -> StoredItem | None:
         """One item, if it is there and not past its time."""
         statement = f"SELECT {_COLUMNS} FROM {{items}} WHERE {MINE} AND place = :place AND key = :key AND {ALIVE}"
         found = self._run(statement, place=place, key=key)
@@ -107,7 +107,7 @@ class Desk:
         found = self._run(statement, place=place, key=key)
         return bytes(found[0][0]) if found else None
 
-    def get_all(self, wanted: Sequence[tuple[str, str]]) -> list[Item]:
+    def get_all(self, wanted: Sequence[tuple[str, str]]) -> list[StoredItem]:
         """The items at these (place, key), in any order; what is missing is missing."""
         if not wanted:
             return []
@@ -142,7 +142,7 @@ class Desk:
         tag: str | None = None,
         newest_first: bool = False,
         limit: int | None = None,
-    ) -> list[Item]:
+    ) -> list[StoredItem]:
         """Items whose place begins like this, by place and key; newest first: by key alone, falling."""
         clauses = [MINE, "place >= :prefix", "place < :end", ALIVE]
         clauses += ["key < :before"] if before is not None else []
@@ -172,7 +172,7 @@ class Desk:
         found = [bytes(body) for (body,) in self._run(f"{statement} ORDER BY {order}", **values)]
         return found[::-1] if few else found
 
-    def every(self, after: tuple[str, str, str] = ("", "", ""), *, limit: int) -> list[tuple[str, Item]]:
+    def every(self, after: tuple[str, str, str] = ("", "", ""), *, limit: int) -> list[tuple[str, StoredItem]]:
         """What lies on any shelf of the owner, with the shelf's name, after a shelf, place and key."""
         statement = (
             f"SELECT shelf, {_COLUMNS} FROM {{items}} WHERE owner = :owner AND {ALIVE} "
@@ -192,7 +192,7 @@ class Desk:
         )
         return [place for (place,) in found]
 
-    def put(self, item: Item, *, over: bool = True) -> None:
+    def put(self, item: StoredItem, *, over: bool = True) -> None:
         """Keep an item; what is there already is replaced, or stays where `over` is False. Times left out are now."""
         expires_at = item.expires_at
         if expires_at is None and item.minutes is not None:
@@ -217,7 +217,7 @@ class Desk:
         statement = f"UPDATE {{items}} SET turn_id = :turn_id WHERE {MINE} AND place = :place AND key = :key"
         self._run(statement, place=place, key=key, turn_id=turn_id)
 
-    def renew(self, item: Item) -> None:
+    def renew(self, item: StoredItem) -> None:
         """Begin the time of an item anew, because it was read."""
         if item.minutes is not None:
             self._run(
@@ -343,9 +343,9 @@ def _end(prefix: str) -> str:
     return prefix[:-1] + _AFTER if prefix else _LAST
 
 
-def _item(row: Row) -> Item:
+def _item(row: Row) -> StoredItem:
     place, key, tag, body, vector, created_at, updated_at, expires_at, minutes, session_id, turn_id = row
-    return Item(
+    return StoredItem(
         place,
         key,
         bytes(body),

@@ -6,15 +6,15 @@ and ranked findings with reasons come out. Where documents are kept is a store's
 
 from ricordo.documents.chunks import KINDS, Bounds, Kind, Piece, as_chunk, chunk, kind_of
 from ricordo.documents.pdf import read_pdf
-from ricordo.documents.retrieval import Found, PieceIndex, Retriever, rank
+from ricordo.documents.retrieval import PieceIndex, RetrievedPiece, Retriever, rank
 
 __all__ = [
     "KINDS",
     "Bounds",
-    "Found",
     "Kind",
     "Piece",
     "PieceIndex",
+    "RetrievedPiece",
     "Retriever",
     "as_chunk",
     "chunk",

@@ -23,7 +23,7 @@ _MARKUP = re.compile(r"[*_`]+|\[([^\[\]]*)\]\([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """`text[start:end]`, without the blanks around it; `level` and `title` are of headings only."""
 
     kind: BlockKind
@@ -33,10 +33,10 @@ class Block:
     title: str = ""
 
 
-def blocks(text: str, *, markdown: bool) -> tuple[Block, ...]:
+def blocks(text: str, *, markdown: bool) -> tuple[TextBlock, ...]:
     """The blocks of a text from its first word to its last."""
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
-    found: list[Block] = []
+    found: list[TextBlock] = []
     at = 0
     while at < len(lines):
         kind, after = _next_block(text, lines, at, markdown=markdown)
@@ -47,7 +47,7 @@ def blocks(text: str, *, markdown: bool) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def points(text: str, block: Block) -> tuple[tuple[int, int], ...]:
+def points(text: str, block: TextBlock) -> tuple[tuple[int, int], ...]:
     """The outermost points of a list as spans; each holds the points under it."""
     # The block begins after the blanks of its first line, which therefore counts as the outermost.
     starts = [block.start] + [
@@ -59,7 +59,7 @@ def points(text: str, block: Block) -> tuple[tuple[int, int], ...]:
     return tuple(trimmed(text, start, end) for start, end in zip(starts, ends, strict=True))
 
 
-def path_after(path: Sequence[tuple[int, str]], heading: Block) -> tuple[tuple[int, str], ...]:
+def path_after(path: Sequence[tuple[int, str]], heading: TextBlock) -> tuple[tuple[int, str], ...]:
     """The way to what stands under a heading, given the way to what stood before it."""
     kept = tuple((level, title) for level, title in path if level < heading.level)
     return (*kept, (heading.level, heading.title)) if heading.title else kept
@@ -135,15 +135,15 @@ def _opens_other(line: str) -> bool:
     return _is_row(line) or any(pattern.match(line) for pattern in (_FENCE, _HEADING))
 
 
-def _described(text: str, kind: BlockKind, start: int, end: int) -> Block:
+def _described(text: str, kind: BlockKind, start: int, end: int) -> TextBlock:
     if kind != "heading":
-        return Block(kind, start, end)
+        return TextBlock(kind, start, end)
     own = text[start:end]
     hashes = _HEADING.match(own)
     if hashes is not None:
-        return Block(kind, start, end, len(hashes.group(1)), _plain(_unclosed(own[hashes.end() :].strip())))
+        return TextBlock(kind, start, end, len(hashes.group(1)), _plain(_unclosed(own[hashes.end() :].strip())))
     title, _, underline = own.rpartition("\n")
-    return Block(kind, start, end, 1 if "=" in underline else 2, _plain(title))
+    return TextBlock(kind, start, end, 1 if "=" in underline else 2, _plain(title))
 
 
 def _unclosed(title: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
-from ricordo.documents.blocks import Block, blocks, lines_of, path_after, points
+from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
 from ricordo.errors import ValidationError
 from ricordo.languages.sentences import Span, sentences, trimmed
 from ricordo.records.turns import Chunk
@@ -116,7 +116,7 @@ class _Unit:
 @dataclass(frozen=True, slots=True)
 class _Section:
     heading: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[TextBlock, ...]
 
 
 def chunk(
@@ -160,10 +160,10 @@ class _Pages:
         return self._page
 
 
-def _sections(found: Sequence[Block], title: str) -> Iterator[_Section]:
+def _sections(found: Sequence[TextBlock], title: str) -> Iterator[_Section]:
     """Blocks under the same heading; a heading with nothing under it goes with the next one."""
     path: tuple[tuple[int, str], ...] = ()
-    held: list[Block] = []
+    held: list[TextBlock] = []
     for block in found:
         if block.kind == "heading":
             if held and held[-1].kind != "heading":
@@ -182,7 +182,7 @@ def _heading(title: str, path: Sequence[tuple[int, str]]) -> str:
     return PATH.join(names)
 
 
-def _bound(text: str, found: Sequence[Block], bounds: Bounds) -> list[_Unit]:
+def _bound(text: str, found: Sequence[TextBlock], bounds: Bounds) -> list[_Unit]:
     """The units of a section. A heading, and a line that announces a list, are bound to what they announce."""
     units: list[_Unit] = []
     for at, block in enumerate(found):
@@ -195,7 +195,7 @@ def _bound(text: str, found: Sequence[Block], bounds: Bounds) -> list[_Unit]:
     return units
 
 
-def _whole(text: str, block: Block, bounds: Bounds) -> list[Span]:
+def _whole(text: str, block: TextBlock, bounds: Bounds) -> list[Span]:
     """The parts of a block that are kept whole: all of it where it fits, else its points, lines or sentences."""
     spans: Sequence[Span] = [(block.start, block.end)]
     if block.kind == "paragraph" or block.kind == "heading":

@@ -33,7 +33,7 @@ class Retriever(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RetrievedPiece:
     """A piece with what speaks for it: a score from 0 to 1 and the reasons in words."""
 
     piece: Piece
@@ -69,7 +69,9 @@ class PieceIndex:
     def __len__(self) -> int:
         return len(self.pieces)
 
-    def rank(self, question: str, *, question_vector: Vectors | None = None, limit: int = 8) -> tuple[Found, ...]:
+    def rank(
+        self, question: str, *, question_vector: Vectors | None = None, limit: int = 8
+    ) -> tuple[RetrievedPiece, ...]:
         """The best pieces for a question, best first; one that shares neither word nor meaning is left out."""
         if not self.pieces or limit < 1:
             return ()
@@ -82,7 +84,7 @@ class PieceIndex:
             scores = ((1 - _MEANING) * words + _MEANING * scaled).astype(np.float32)
         order = sorted(np.flatnonzero(scores > 0), key=lambda row: (-float(scores[row]), int(row)))
         return tuple(
-            Found(self.pieces[row], round(float(scores[row]), 6), _reasons(int(row), heard, meaning))
+            RetrievedPiece(self.pieces[row], round(float(scores[row]), 6), _reasons(int(row), heard, meaning))
             for row in order[:limit]
         )
 
@@ -125,7 +127,7 @@ def rank(
     vectors: Vectors | None = None,
     question_vector: Vectors | None = None,
     limit: int = 8,
-) -> tuple[Found, ...]:
+) -> tuple[RetrievedPiece, ...]:
     """Like `PieceIndex(pieces, vectors).rank(…)`, for a set of pieces that is asked once."""
     return PieceIndex(pieces, vectors).rank(question, question_vector=question_vector, limit=limit)
 

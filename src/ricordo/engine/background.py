@@ -15,7 +15,7 @@ from time import monotonic
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class WorkerPace:
     """How eager the work is, in seconds.
 
     `quiet` without foreground work before a slice is begun; after `starved` a slice is done all the same. A failed
@@ -102,9 +102,9 @@ _worker = lasting_worker()
 class Background:
     """Runs `work` in slices until it says that nothing is left. `failure` says why the last slice failed, if it did."""
 
-    def __init__(self, work: Callable[[], bool], pace: Pace | None = None, worker: Worker = _worker) -> None:
+    def __init__(self, work: Callable[[], bool], pace: WorkerPace | None = None, worker: Worker = _worker) -> None:
         self._work = work
-        self._pace = pace or Pace()
+        self._pace = pace or WorkerPace()
         self._worker = worker
         self._closed = False
         self._hurried = 0

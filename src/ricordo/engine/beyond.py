@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from ricordo.engine.background import Background, lasting_worker
-from ricordo.engine.tools import Known, Scope, Tools
+from ricordo.engine.tools import KnownContext, Scope, Tools
 from ricordo.errors import RicordoError, SettingsError, StoreError
 from ricordo.prompt.context import Remembered
 from ricordo.records.turns import Owner, Turn
@@ -109,7 +109,7 @@ class Beyond:
                 _at_the_end(self._due, due)
             self.background.call()
 
-    def known(self, scope: Scope) -> Known:
+    def known(self, scope: Scope) -> KnownContext:
         """What is known of the person and of condensed turns."""
         self.background.touch()
         self.slow.touch()

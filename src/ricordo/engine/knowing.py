@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ricordo.engine.protocols import LLM
-from ricordo.engine.tools import Known, Scope, Tools
+from ricordo.engine.tools import KnownContext, Scope, Tools
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.people import condense
 from ricordo.people import profile as profiles
 from ricordo.people.learn import learn
-from ricordo.people.model_summary import Writer
+from ricordo.people.model_summary import SummaryWriter
 from ricordo.people.session_end import SessionEnd, end_session, idle_sessions, is_idle
 from ricordo.people.titles import title
 from ricordo.records.people import Profile, Summary
@@ -46,7 +46,7 @@ class Knowing:
         self._leaving = threading.Lock()
         # Sessions that nothing could name, and how many turns were looked at: a model is not asked again for the same.
         self._nameless: OrderedDict[tuple[Owner, str], int] = OrderedDict()
-        self._writer = Writer(llm, self._fenced) if llm else None
+        self._writer = SummaryWriter(llm, self._fenced) if llm else None
         self._sizes = condense.Sizes()
         self.screen = Screen(tools.settings.safety)
 
@@ -54,7 +54,7 @@ class Knowing:
         """The sign of a crisis in what a user asks."""
         return self.screen.crisis(Message("", "user", question, self._tools.clock.now()))
 
-    def known(self, scope: Scope) -> Known:
+    def known(self, scope: Scope) -> KnownContext:
         """What goes into a context before its question is read.
 
         A session that was left without a goodbye is ended before the first context of the next one, so that yesterday

@@ -13,7 +13,7 @@ from ricordo.engine.tools import Scope, Tools
 from ricordo.prompt.context import Remembered
 from ricordo.recall import search
 from ricordo.recall.embedders import AbsentEmbedder, EmbedderError, choose
-from ricordo.recall.embedders.protocol import Choice, Embedder
+from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
 from ricordo.recall.indexes import Indexes
 from ricordo.recall.ranking import Filters
 from ricordo.recall.search import Hits, Search
@@ -24,7 +24,7 @@ from ricordo.topics.organise import PASS, organise
 
 log = logging.getLogger("ricordo")
 
-_choices: dict[str, Choice] = {}  # an embedder takes seconds to load and serves every memory of the process
+_choices: dict[str, EmbedderChoice] = {}  # an embedder takes seconds to load and serves every memory of the process
 _choosing = threading.Lock()
 
 TRY_AGAIN = 30.0  # seconds after which an embedder that could not be made is tried again
@@ -43,7 +43,7 @@ class Remembering:
     def __init__(self, tools: Tools, embedder: Embedder | None = None) -> None:
         self._tools = tools
         self._setting = tools.settings.recall.embedder
-        choice = Choice(embedder, "given by the program") if embedder else _shared(self._setting)
+        choice = EmbedderChoice(embedder, "given by the program") if embedder else _shared(self._setting)
         self.indexes = Indexes(tools.store, choice, crises=crises_by(tools.settings.safety))
         self._try_again_at = monotonic() + TRY_AGAIN
         # Two threads at one session would pack the same turns, and one of them for nothing.
@@ -106,7 +106,7 @@ class Remembering:
             self.indexes.choose(choice)
 
 
-def _shared(setting: str) -> Choice:
+def _shared(setting: str) -> EmbedderChoice:
     """The embedder of a setting, made once; one that cannot be made leaves the words, and says why."""
     with _choosing:
         if setting not in _choices:
@@ -114,5 +114,5 @@ def _shared(setting: str) -> Choice:
                 _choices[setting] = choose(setting)
             except EmbedderError as error:
                 log.warning("found by words only: %s", error, extra={"operation": "embedder"})
-                return Choice(AbsentEmbedder(setting, str(error)), f"words only: {error}")
+                return EmbedderChoice(AbsentEmbedder(setting, str(error)), f"words only: {error}")
         return _choices[setting]

@@ -20,7 +20,7 @@ EVERY = 1_000_000_000  # of what one owner has: no limit that anybody reaches
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownContext:
     """What is known before a question is read: of the person, and of the turns that were condensed.
 
     `summary` covers the session's turns up to `covered`; the history of a context begins after them.
@@ -35,7 +35,7 @@ class Known:
 class BeyondWindow(Protocol):
     """What reaches beyond the window: understanding follow-ups, recalling, work beside the chat."""
 
-    def known(self, scope: "Scope") -> Known:
+    def known(self, scope: "Scope") -> KnownContext:
         """What is known of the person and of earlier turns, for a context."""
         ...
 

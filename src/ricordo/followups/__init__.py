@@ -2,8 +2,8 @@
 
 from ricordo.followups.clarify import (
     ClarificationKey,
+    ClarificationOption,
     ClarificationStates,
-    Option,
     Outcome,
     Pending,
     answer,
@@ -13,7 +13,7 @@ from ricordo.followups.clarify import (
 from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import Item, derive_items
 from ricordo.followups.parse import parse
-from ricordo.followups.reference import Kind, Pick, Reference, main_kind
+from ricordo.followups.reference import Kind, Pick, ReferenceCue, main_kind
 from ricordo.followups.resolve import Candidate, FindAnswer, Resolution, Resolved, resolve
 from ricordo.followups.rewrite import Addition, Rewriter
 
@@ -21,16 +21,16 @@ __all__ = [
     "Addition",
     "Candidate",
     "ClarificationKey",
+    "ClarificationOption",
     "ClarificationStates",
     "FindAnswer",
     "Item",
     "Kind",
-    "Option",
     "Outcome",
     "PastTurn",
     "Pending",
     "Pick",
-    "Reference",
+    "ReferenceCue",
     "Resolution",
     "Resolved",
     "Rewriter",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ricordo.followups.focus import Focus, Mention, PastTurn
 from ricordo.followups.items import Item, derive_items, lists_of
 from ricordo.followups.phrases import content_words
-from ricordo.followups.reference import Pick, Reference
+from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.followups.rewrite import headline
 from ricordo.languages.followups_base import Language, Words
 from ricordo.languages.word_spans import read, stem, stems
@@ -24,7 +24,7 @@ LISTS_AT_HAND = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ListChoice:
     """Items of one list of one turn that a place may mean; `listed` is the whole list."""
 
     turn: PastTurn
@@ -61,7 +61,7 @@ def list_labels(history: Sequence[PastTurn]) -> Words:
     return frozenset(name for item in items for name in (item.label, str(item.position)) if name)
 
 
-def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Language) -> tuple[Choice, ...]:
+def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Language) -> tuple[ListChoice, ...]:
     """The choices that fit a place: none, one, or several when the place is ambiguous."""
     # A noun first looks for a list about it; only a noun that any list could bear falls back on the newest list.
     passes = (True, False) if noun in language.list_nouns else (bool(noun),)
@@ -76,19 +76,19 @@ def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Langua
     return ()
 
 
-def next_choice(choice: Choice, step: int) -> Choice | None:
+def next_choice(choice: ListChoice, step: int) -> ListChoice | None:
     """The neighbour of the item last talked about, None beyond the ends of its list."""
     place = choice.listed.index(choice.items[-1]) + step
     if not 0 <= place < len(choice.listed):
         return None
-    return Choice(choice.turn, (choice.listed[place],), choice.listed)
+    return ListChoice(choice.turn, (choice.listed[place],), choice.listed)
 
 
-def _fitting(turn: PastTurn, items: Sequence[Item], pick: Pick) -> Iterator[Choice]:
+def _fitting(turn: PastTurn, items: Sequence[Item], pick: Pick) -> Iterator[ListChoice]:
     for listed in lists_of(items):
         chosen = _chosen(listed, pick)
         if chosen:
-            yield Choice(turn, chosen, listed)
+            yield ListChoice(turn, chosen, listed)
 
 
 def _chosen(listed: Sequence[Item], pick: Pick) -> tuple[Item, ...]:
@@ -108,7 +108,7 @@ def _chosen(listed: Sequence[Item], pick: Pick) -> tuple[Item, ...]:
     return tuple(listed[place] for place in places)
 
 
-def _preferred(fitting: tuple[Choice, ...], pick: Pick) -> tuple[Choice, ...]:
+def _preferred(fitting: tuple[ListChoice, ...], pick: Pick) -> tuple[ListChoice, ...]:
     """A printed label first, then the outermost list; what is still equal stays ambiguous."""
     if len(fitting) == 1:
         return fitting
@@ -164,7 +164,7 @@ def _stems(text: str, language: Language) -> Words:
 # Items called by what they say instead of by their place: "quello sui farmaci", "the heat pump one".
 
 
-def named_choice(query: str, history: Sequence[PastTurn], language: Language) -> Choice | None:
+def named_choice(query: str, history: Sequence[PastTurn], language: Language) -> ListChoice | None:
     """The one item of the newest list that a question called by its whole name ("Con cosa abbino il Barolo?")."""
     said = stems(content_words(read(query), language))
     turn = _newest_list(history)
@@ -172,11 +172,11 @@ def named_choice(query: str, history: Sequence[PastTurn], language: Language) ->
         names = [stems(content_words(read(headline(item.text)), language)) for item in listed]
         named = tuple(item for item, name in zip(listed, names, strict=True) if name and name <= said)
         if turn is not None and len(named) == 1 and len(listed) > 1:
-            return Choice(turn, named, listed)
+            return ListChoice(turn, named, listed)
     return None
 
 
-def described_items(content: str, history: Sequence[PastTurn], language: Language) -> Choice | None:
+def described_items(content: str, history: Sequence[PastTurn], language: Language) -> ListChoice | None:
     """The items of the newest list that hold all the words of a description; None when no item does."""
     wanted = stems(content_words(read(content), language))
     turn = _newest_list(history)
@@ -185,7 +185,7 @@ def described_items(content: str, history: Sequence[PastTurn], language: Languag
     for listed in lists_of(items_of(turn)):
         holding = tuple(i for i in listed if wanted <= stems(content_words(read(i.text), language)))
         if holding:
-            return Choice(turn, holding, listed)
+            return ListChoice(turn, holding, listed)
     return None
 
 
@@ -196,7 +196,7 @@ def _newest_list(history: Sequence[PastTurn]) -> PastTurn | None:
 # What pronouns and things left out stand for, chosen among the phrases of the talk.
 
 
-def antecedents(references: Sequence[Reference], focus: Focus, language: Language) -> list[Mention]:
+def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Language) -> list[Mention]:
     """The phrases that the references stand for, the surest first."""
     found: list[Mention] = []
     for reference in references:
@@ -214,7 +214,7 @@ def antecedents(references: Sequence[Reference], focus: Focus, language: Languag
     return list(dict.fromkeys(found))
 
 
-def _agreeing(reference: Reference, focus: Focus, language: Language) -> list[Mention]:
+def _agreeing(reference: ReferenceCue, focus: Focus, language: Language) -> list[Mention]:
     """ "Perché l'ha inventata?": what the last question named with an article of that gender, if the topic has none."""
     determiners = {"f": language.feminine, "m": language.masculine}.get(reference.gender, frozenset())
     central = focus.centre[0].phrase.determiner if focus.centre else ""

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from ricordo.errors import SettingsError
-from ricordo.followups.clarify import ClarificationKey, Option, Pending
+from ricordo.followups.clarify import ClarificationKey, ClarificationOption, Pending
 
 _SUFFIX = ".json"
 
@@ -144,7 +144,7 @@ def _read(path: Path) -> Pending | None:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         options = tuple(
-            Option(str(o["name"]), int(o["turn_number"]), str(o["text"]), tuple(map(str, o["chunk_ids"])))
+            ClarificationOption(str(o["name"]), int(o["turn_number"]), str(o["text"]), tuple(map(str, o["chunk_ids"])))
             for o in data["options"]
         )
         moment = datetime.fromisoformat(data["last_active_at"])

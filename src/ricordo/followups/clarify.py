@@ -16,7 +16,7 @@ from ricordo.followups.reference import Pick
 from ricordo.followups.resolve import Candidate
 from ricordo.languages.detect import LANGUAGES, language_of
 from ricordo.languages.followups_base import Language, Words
-from ricordo.languages.word_spans import Line, read, stem
+from ricordo.languages.word_spans import WordSpans, read, stem
 
 PATIENCE = timedelta(minutes=5)
 _NEAR = 0.8
@@ -36,7 +36,7 @@ class ClarificationKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ClarificationOption:
     """One of the things that may be meant; `text` is the item in full when it is one."""
 
     name: str
@@ -50,7 +50,7 @@ class Pending:
     """A question waiting for the user to say which."""
 
     question: str
-    options: tuple[Option, ...]
+    options: tuple[ClarificationOption, ...]
     language: str
     last_active_at: datetime
     patience: timedelta = PATIENCE
@@ -74,7 +74,7 @@ class Outcome:
     """What a message did to a pending question; `question` is the completed one when it was answered."""
 
     kind: OutcomeKind
-    chosen: tuple[Option, ...] = ()
+    chosen: tuple[ClarificationOption, ...] = ()
     question: str = ""
     pending: Pending | None = None
 
@@ -109,7 +109,7 @@ def ask(
 ) -> Pending:
     """The pending question for candidates that compete; `pending.prompt` is what to say."""
     options = tuple(
-        Option(
+        ClarificationOption(
             candidate.name,
             candidate.turn_number,
             candidate.item.text if candidate.item is not None else "",
@@ -152,7 +152,7 @@ def handle(states: ClarificationStates, key: ClarificationKey, message: str, *, 
     return outcome if states.delete(key) else None
 
 
-def _picked(line: Line, language: Language, labels: Words) -> Pick | None:
+def _picked(line: WordSpans, language: Language, labels: Words) -> Pick | None:
     named = label_sequence(line, language, labels)
     if named is not None:
         return named.pick
@@ -176,7 +176,7 @@ def _by_pick(pending: Pending, pick: Pick) -> Outcome:
     return _answered(pending, tuple(options[index] for index in indexes))
 
 
-def _named(pending: Pending, line: Line) -> tuple[Option, ...]:
+def _named(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]:
     """The options that hold every word of the message that carries meaning."""
     said = _meaning(line)
     if not said:
@@ -188,7 +188,7 @@ def _named(pending: Pending, line: Line) -> tuple[Option, ...]:
     return exact or tuple(option for option in pending.options if said <= _meaning(read(option.name)))
 
 
-def _mentioned(pending: Pending, line: Line) -> tuple[Option, ...]:
+def _mentioned(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]:
     """ "Intendo l'aereo", "I mean the train": the one option whose own words are all said in a short statement."""
     if line.text.endswith("?") or _is_question(line):
         return ()
@@ -203,7 +203,7 @@ def _mentioned(pending: Pending, line: Line) -> tuple[Option, ...]:
     return tuple(found) if len(found) == 1 else ()
 
 
-def _is_question(line: Line) -> bool:
+def _is_question(line: WordSpans) -> bool:
     asking = [at for at, word in enumerate(line.words) if _asks(word)]
     return bool(asking) and (asking[0] == 0 or line.text.endswith("?"))
 
@@ -215,7 +215,7 @@ def _asks(word: str) -> bool:
     )
 
 
-def _nearly_named(pending: Pending, line: Line) -> tuple[Option, ...]:
+def _nearly_named(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]:
     """The options that the message spells nearly right, whole or by one of their words, with or without endings."""
     if _is_question(line):
         return ()
@@ -236,12 +236,12 @@ def _nearness(said: str, name: frozenset[str]) -> float:
     return max((SequenceMatcher(None, said, spelling).ratio() for spelling in spellings), default=0.0)
 
 
-def _meaning(line: Line) -> frozenset[str]:
+def _meaning(line: WordSpans) -> frozenset[str]:
     """Stems of the words that could belong to a name."""
     return frozenset(stem(word) for word in _spelled(line))
 
 
-def _spelled(line: Line) -> frozenset[str]:
+def _spelled(line: WordSpans) -> frozenset[str]:
     """The words that could belong to a name, as they are written."""
     return frozenset(
         word
@@ -250,7 +250,7 @@ def _spelled(line: Line) -> frozenset[str]:
     )
 
 
-def _answered(pending: Pending, chosen: tuple[Option, ...]) -> Outcome:
+def _answered(pending: Pending, chosen: tuple[ClarificationOption, ...]) -> Outcome:
     body = pending.question.rstrip()
     bare = body.rstrip("?!.… ")
     names = ", ".join(option.name for option in chosen)

@@ -6,9 +6,9 @@ because those words are what the resolver searches for.
 
 import re
 
-from ricordo.followups.reference import Pick, Reference
+from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.languages.followups_base import Language, Words
-from ricordo.languages.word_spans import Line, stem
+from ricordo.languages.word_spans import WordSpans, stem
 
 _MARKS = frozenset(",.;:!?…")
 _LONGEST_REQUEST = 12
@@ -16,7 +16,7 @@ _EXCLAMATION = 4
 _SENTENCE_END = re.compile(r"[.!?;:…]")
 
 
-def continuation(line: Line, language: Language) -> Reference | None:
+def continuation(line: WordSpans, language: Language) -> ReferenceCue | None:
     """A message that only asks to go on ("continua", "Interesting, tell me more please")."""
     clauses = _clauses(line)
     while len(clauses) > 1 and all(line.word(at) in language.polite_endings for at in clauses[-1]):
@@ -28,11 +28,11 @@ def continuation(line: Line, language: Language) -> Reference | None:
         request = _request(line, language, clause)
         if request:
             start, end = line.span(request[0], request[-1])
-            return Reference("continuation", 0.9, start, end, line.original[start:end])
+            return ReferenceCue("continuation", 0.9, start, end, line.original[start:end])
     return None
 
 
-def _request(line: Line, language: Language, clause: list[int]) -> list[int]:
+def _request(line: WordSpans, language: Language, clause: list[int]) -> list[int]:
     """The words that ask to go on, after peeling politeness one word at a time from both ends; empty if they do not."""
     while len(clause) <= _LONGEST_REQUEST:
         if language.patterns["continuation"].fullmatch(" ".join(line.word(at) for at in clause)):
@@ -46,7 +46,7 @@ def _request(line: Line, language: Language, clause: list[int]) -> list[int]:
     return []
 
 
-def _clauses(line: Line) -> list[list[int]]:
+def _clauses(line: WordSpans) -> list[list[int]]:
     """The indexes of the words, clause by clause."""
     clauses: list[list[int]] = [[]]
     for at, token in enumerate(line.tokens):
@@ -57,7 +57,7 @@ def _clauses(line: Line) -> list[list[int]]:
     return [clause for clause in clauses if clause]
 
 
-def statement(line: Line, language: Language) -> Reference | None:
+def statement(line: WordSpans, language: Language) -> ReferenceCue | None:
     """Something attributed to an earlier answer ("hai detto che…", "you said that…")."""
     match = language.patterns["statement"].search(line.text)
     if match is None:
@@ -66,10 +66,10 @@ def statement(line: Line, language: Language) -> Reference | None:
     if not content:
         return None
     start, end = line.match_span(match)
-    return Reference("statement", 0.9, start, end, line.original[start:end], content=content, must_match=True)
+    return ReferenceCue("statement", 0.9, start, end, line.original[start:end], content=content, must_match=True)
 
 
-def back(line: Line, language: Language) -> Reference | None:
+def back(line: WordSpans, language: Language) -> ReferenceCue | None:
     """A return to something said before, with the words that tell what."""
     previous = language.patterns["last_answer"].search(line.text)
     match = language.patterns["back"].search(line.text) or previous
@@ -81,10 +81,10 @@ def back(line: Line, language: Language) -> Reference | None:
     rest = line.text[: match.start()] + " " + line.text[match.end() :]
     content = "" if previous is not None else " ".join(re.findall(r"\w+", rest))
     must_match = recalled is not None
-    return Reference("back", 0.85, start, end, line.original[start:end], content=content, must_match=must_match)
+    return ReferenceCue("back", 0.85, start, end, line.original[start:end], content=content, must_match=must_match)
 
 
-def described(line: Line, language: Language, nouns: Words) -> Reference | None:
+def described(line: WordSpans, language: Language, nouns: Words) -> ReferenceCue | None:
     """ "The one about windows", "quella manuale": an item called by words that a list of the talk is made of."""
     for match in language.patterns["the_one"].finditer(line.text) if nouns else ():
         said = next(filter(None, match.groups()), "").split()
@@ -92,7 +92,7 @@ def described(line: Line, language: Language, nouns: Words) -> Reference | None:
         if content and all(stem(word) in nouns for word in content):
             start, end = line.match_span(match)
             text = line.original[start:end]
-            return Reference("back", 0.8, start, end, text, content=" ".join(content), must_match=True, one=True)
+            return ReferenceCue("back", 0.8, start, end, text, content=" ".join(content), must_match=True, one=True)
     return None
 
 
@@ -107,7 +107,7 @@ def _description(said: list[str], language: Language) -> list[str]:
     return content
 
 
-def comparison(line: Line, language: Language, places: tuple[Reference, ...]) -> Reference | None:
+def comparison(line: WordSpans, language: Language, places: tuple[ReferenceCue, ...]) -> ReferenceCue | None:
     """A comparison whose terms are in the talk: with a place ("than the first") or with all of them ("which one…")."""
     bare = language.patterns["bare_comparison"].search(_clause(line))
     if bare is not None:
@@ -115,7 +115,7 @@ def comparison(line: Line, language: Language, places: tuple[Reference, ...]) ->
         if any(token.capital and token.start == end + 1 for token in line.tokens):
             return None  # "Which of the two World Wars…": they have a name of their own.
         count = max((p.pick.count for p in places if p.pick is not None), default=0)
-        return Reference("comparison", 0.8, start, end, line.original[start:end], pick=Pick(every=True, count=count))
+        return ReferenceCue("comparison", 0.8, start, end, line.original[start:end], pick=Pick(every=True, count=count))
     picks = [place.pick for place in places if place.pick is not None]
     cue = language.patterns["comparison"].search(line.text) if picks else None
     if cue is None:
@@ -124,14 +124,14 @@ def comparison(line: Line, language: Language, places: tuple[Reference, ...]) ->
     everything = next((pick for pick in picks if pick.every), None)
     pick = everything or Pick(positions=tuple(dict.fromkeys(p for pick in picks for p in pick.positions)))
     noun = next((place.noun for place in places if place.noun), "")
-    return Reference("comparison", 0.85, start, end, line.original[start:end], pick=pick, noun=noun)
+    return ReferenceCue("comparison", 0.85, start, end, line.original[start:end], pick=pick, noun=noun)
 
 
-def _clause(line: Line) -> str:
+def _clause(line: WordSpans) -> str:
     """The line without its final marks, so that a pattern may end with the sentence."""
     return line.text.rstrip(" ?!.…")
 
 
-def _sentence_after(line: Line, position: int) -> str:
+def _sentence_after(line: WordSpans, position: int) -> str:
     rest = line.text[position:]
     return _SENTENCE_END.split(rest, maxsplit=1)[0].strip() or rest.strip()

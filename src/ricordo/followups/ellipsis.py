@@ -4,9 +4,9 @@ The test is the same in every language: when all the words that carry meaning on
 price, symptom) or there are none, the something must come from the talk.
 """
 
-from ricordo.followups.reference import Reference
+from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.followups_base import Language
-from ricordo.languages.word_spans import Line
+from ricordo.languages.word_spans import WordSpans
 
 _FRAGMENT_WORDS = 6
 _CONDITION_WORDS = 9
@@ -14,7 +14,7 @@ _QUESTION_WORDS = 9
 _HEADLESS_WORDS = 14
 
 
-def ellipsis(line: Line, language: Language) -> Reference | None:
+def ellipsis(line: WordSpans, language: Language) -> ReferenceCue | None:
     """The one trace of something left out, if there is any."""
     clause = line.text.rstrip(" ?!.…")
     count = len(line.words)
@@ -34,7 +34,7 @@ def ellipsis(line: Line, language: Language) -> Reference | None:
     headless = language.patterns["headless"].search(clause) if count <= _HEADLESS_WORDS else None
     if headless is not None:
         start, end = line.match_span(headless)
-        return Reference("ellipsis", 0.65, start, end, line.original[start:end])
+        return ReferenceCue("ellipsis", 0.65, start, end, line.original[start:end])
     unsorted = _unsorted(line, language)
     if unsorted is not None:
         return unsorted
@@ -43,14 +43,14 @@ def ellipsis(line: Line, language: Language) -> Reference | None:
     presupposing = language.patterns["presupposing"].search(clause)
     if presupposing is not None and not _names_someone(line) and _topical_words(line, language) <= 1:
         start, end = line.match_span(presupposing)
-        return Reference("ellipsis", 0.6, start, end, line.original[start:end])
+        return ReferenceCue("ellipsis", 0.6, start, end, line.original[start:end])
     predicate = language.patterns["zero_subject"].match(clause)
     if predicate is not None and _lower_case(line, predicate.group("predicate")):
         return _whole(line, 0.6)
     return None
 
 
-def _opened(line: Line, language: Language, groups: dict[str, str | None]) -> Reference | None:
+def _opened(line: WordSpans, language: Language, groups: dict[str, str | None]) -> ReferenceCue | None:
     rest, condition = groups.get("rest"), groups.get("condition") or groups.get("supposed")
     if condition and len(condition.split()) <= _CONDITION_WORDS:
         return _whole(line, 0.65)
@@ -64,7 +64,7 @@ def _opened(line: Line, language: Language, groups: dict[str, str | None]) -> Re
     return _whole(line, 0.8) if len(words) <= _FRAGMENT_WORDS and not complete else None
 
 
-def _fragment(line: Line, language: Language, clause: str) -> bool:
+def _fragment(line: WordSpans, language: Language, clause: str) -> bool:
     """A short question that begins with a preposition and has no verb ("In children?", "Nei bambini?")."""
     words = clause.split()
     return (
@@ -75,7 +75,7 @@ def _fragment(line: Line, language: Language, clause: str) -> bool:
     )
 
 
-def _waits_for_topic(line: Line, language: Language) -> bool:
+def _waits_for_topic(line: WordSpans, language: Language) -> bool:
     """Whether nothing in the question names a topic, and something in it asks for one."""
     words = line.words
     if len(words) > _QUESTION_WORDS or any(word in language.second_person for word in words):
@@ -93,7 +93,7 @@ def _waits_for_topic(line: Line, language: Language) -> bool:
     return not any(line.word(i - 1) in language.indefinite for i in relational)
 
 
-def _is_complement(line: Line, language: Language, at: int) -> bool:
+def _is_complement(line: WordSpans, language: Language, at: int) -> bool:
     """ "the stages of the process", "le fasi della vita": what a noun is said to be of is itself the topic.
 
     Without an article it is half of a compound that still waits ("the cause of death", "i fattori di rischio").
@@ -106,18 +106,18 @@ def _is_complement(line: Line, language: Language, at: int) -> bool:
     return line.word(at) in language.links and line.word(at - 1) in language.relational
 
 
-def _unsorted(line: Line, language: Language) -> Reference | None:
+def _unsorted(line: WordSpans, language: Language) -> ReferenceCue | None:
     """ "What type is best?": a question that sorts, without saying what."""
     for at in range(min(3, len(line.tokens) - 1)):
         if line.word(at) in language.sorting_words and line.word(at + 1) in language.sort_nouns:
             if line.is_word(at + 2) and (line.word(at + 2) in language.links or language.is_topical(line.word(at + 2))):
                 return None
             start, end = line.span(at, at + 1)
-            return Reference("ellipsis", 0.65, start, end, line.original[start:end])
+            return ReferenceCue("ellipsis", 0.65, start, end, line.original[start:end])
     return None
 
 
-def _plural_of_something(line: Line, language: Language) -> bool:
+def _plural_of_something(line: WordSpans, language: Language) -> bool:
     """ "What were the diplomatic objectives?", "Quali sono gli obiettivi diplomatici?": objectives of whom?"""
     match = language.patterns["plural_of"].match(line.text)
     if match is None:
@@ -128,19 +128,19 @@ def _plural_of_something(line: Line, language: Language) -> bool:
     )
 
 
-def _topical_words(line: Line, language: Language) -> int:
+def _topical_words(line: WordSpans, language: Language) -> int:
     return sum(language.is_topical(word) for word in line.words)
 
 
-def _names_someone(line: Line) -> bool:
+def _names_someone(line: WordSpans) -> bool:
     return any(token.capital and len(token.word) > 1 for token in line.tokens[1:])
 
 
-def _lower_case(line: Line, word: str) -> bool:
+def _lower_case(line: WordSpans, word: str) -> bool:
     return any(token.word == word and not token.capital for token in line.tokens)
 
 
-def _whole(line: Line, confidence: float) -> Reference:
+def _whole(line: WordSpans, confidence: float) -> ReferenceCue:
     words = [i for i, token in enumerate(line.tokens) if token.is_word]
     start, end = line.span(words[0], words[-1])
-    return Reference("ellipsis", confidence, start, end, line.original[start:end])
+    return ReferenceCue("ellipsis", confidence, start, end, line.original[start:end])

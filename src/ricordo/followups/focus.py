@@ -14,7 +14,7 @@ from ricordo.followups.items import Item
 from ricordo.followups.parse import LONGEST_FOLLOW_UP, traces
 from ricordo.followups.phrases import Phrase, phrases
 from ricordo.languages.followups_base import Language
-from ricordo.languages.word_spans import Line, read
+from ricordo.languages.word_spans import WordSpans, read
 
 Origin = Literal["question", "answer", "item"]
 _LOOKED_AT = 12
@@ -143,7 +143,7 @@ def _after_answer(focus: Focus, turn: PastTurn, language: Language) -> Focus:
 _LONGEST = 8
 
 
-def alternatives(line: Line, language: Language) -> tuple[str, ...]:
+def alternatives(line: WordSpans, language: Language) -> tuple[str, ...]:
     """The two sides of a choice in a line, as they are written; empty when there is no choice."""
     for at in range(1, len(line.tokens) - 1):
         if not _joins(line, language, at):
@@ -155,7 +155,7 @@ def alternatives(line: Line, language: Language) -> tuple[str, ...]:
     return ()
 
 
-def _joins(line: Line, language: Language, at: int) -> bool:
+def _joins(line: WordSpans, language: Language, at: int) -> bool:
     word = line.word(at)
     if word in language.choice_words:
         return True
@@ -168,7 +168,7 @@ def _joins(line: Line, language: Language, at: int) -> bool:
     return compares is not None and line.token_at(compares.end() - 1) < at
 
 
-def _side(line: Line, language: Language, joiner: int, step: int) -> str:
+def _side(line: WordSpans, language: Language, joiner: int, step: int) -> str:
     """The words on one side of the joiner, up to a verb, a question word or a mark."""
     end = joiner + step
     while abs(end - joiner) <= _LONGEST and (
@@ -188,14 +188,14 @@ def _side(line: Line, language: Language, joiner: int, step: int) -> str:
     return line.original[start:stop]
 
 
-def _hyphen(line: Line, at: int) -> bool:
+def _hyphen(line: WordSpans, at: int) -> bool:
     """Whether a hyphen holds two words together ("cast-iron")."""
     if line.word(at) != "-" or not (line.is_word(at - 1) and line.is_word(at + 1)):
         return False
     return line.tokens[at - 1].end == line.tokens[at].start and line.tokens[at].end == line.tokens[at + 1].start
 
 
-def _said_of(line: Line, language: Language, at: int) -> bool:
+def _said_of(line: WordSpans, language: Language, at: int) -> bool:
     """ "Is bread or focaccia easier?": the last word is asked of both sides and belongs to neither."""
     token = line.tokens[at]
     ends = not line.is_word(at + 1)
@@ -206,7 +206,7 @@ def _graded(word: str, language: Language) -> bool:
     return language.graded != "" and len(word) > 5 and word.endswith(language.graded)
 
 
-def _stops(line: Line, language: Language, at: int) -> bool:
+def _stops(line: WordSpans, language: Language, at: int) -> bool:
     word = line.word(at)
     if line.tokens[at].capital and at > 0:
         return False

@@ -9,10 +9,10 @@ from ricordo.followups import cues
 from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.ordinals import label_number, places, whole_message
 from ricordo.followups.pronouns import general_nouns, pronouns
-from ricordo.followups.reference import Pick, Reference
+from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.languages.detect import language_of
 from ricordo.languages.followups_base import Language, Words
-from ricordo.languages.word_spans import Line, read
+from ricordo.languages.word_spans import WordSpans, read
 
 # Labels said on their own: "1 e 3", "more on 2", "la a e la d", "il 4 a cosa serve?".
 
@@ -20,7 +20,7 @@ _JOINERS = frozenset(",&+")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
-def label_sequence(line: Line, language: Language, labels: Words) -> Reference | None:
+def label_sequence(line: WordSpans, language: Language, labels: Words) -> ReferenceCue | None:
     """The labels that a message names, if it is believed to mean items of the list that has `labels`."""
     if not labels:
         return None
@@ -35,11 +35,13 @@ def label_sequence(line: Line, language: Language, labels: Words) -> Reference |
         start, end = line.span(index, ends)
         positions = tuple(dict.fromkeys(label_number(label) or 0 for label in named))
         pick = Pick(positions=positions, label=named[0] if len(named) == 1 else "")
-        return Reference("ordinal", 0.85 if len(named) > 1 else 0.75, start, end, line.original[start:end], pick=pick)
+        return ReferenceCue(
+            "ordinal", 0.85 if len(named) > 1 else 0.75, start, end, line.original[start:end], pick=pick
+        )
     return None
 
 
-def _sequence(line: Line, language: Language, labels: Words, index: int) -> tuple[int, list[str], bool] | None:
+def _sequence(line: WordSpans, language: Language, labels: Words, index: int) -> tuple[int, list[str], bool] | None:
     """From `index`: article? label (joiner article? label)*; its end, the labels, and whether it may be believed."""
     named: list[str] = []
     ends, at, introduced = index, index, False
@@ -67,13 +69,13 @@ def _sequence(line: Line, language: Language, labels: Words, index: int) -> tupl
     return (ends, named, introduced) if named else None
 
 
-def _part_of_name(line: Line, language: Language, at: int) -> bool:
+def _part_of_name(line: WordSpans, language: Language, at: int) -> bool:
     """ "vitamin c", "plan b": the word before a letter makes it part of a name."""
     before = line.word(at - 1)
     return line.is_word(at - 1) and (language.is_content(before) or before not in language.function_words)
 
 
-def _joined(line: Line, language: Language, labels: Words, at: int) -> bool:
+def _joined(line: WordSpans, language: Language, labels: Words, at: int) -> bool:
     """Whether another label is joined to this one, so that "a" and "i" are labels and not words."""
     if line.word(at + 1) not in language.coordinators and line.word(at + 1) not in _JOINERS:
         return False
@@ -81,7 +83,7 @@ def _joined(line: Line, language: Language, labels: Words, at: int) -> bool:
     return line.word(after) in labels
 
 
-def _stands_free(line: Line, language: Language, ends: int) -> bool:
+def _stands_free(line: WordSpans, language: Language, ends: int) -> bool:
     """Neither "il 4 luglio" nor "la d eufonica": no noun or adjective belongs to the label."""
     following = line.word(ends + 1)
     if not line.is_word(ends + 1):
@@ -92,7 +94,7 @@ def _stands_free(line: Line, language: Language, ends: int) -> bool:
     return not language.is_content(following)
 
 
-def _only_requested(line: Line, language: Language, first: int, last: int, count: int) -> bool:
+def _only_requested(line: WordSpans, language: Language, first: int, last: int, count: int) -> bool:
     """Whether all other words only ask for them; an unknown first word is taken for the verb before two labels."""
     others = [at for at, token in enumerate(line.tokens) if token.is_word and not first <= at <= last]
     unknown = [
@@ -107,7 +109,7 @@ LONGEST_FOLLOW_UP = 400
 
 def parse(
     question: str, *, nouns: Words = frozenset(), labels: Words = frozenset(), language: Language | None = None
-) -> tuple[Reference, ...]:
+) -> tuple[ReferenceCue, ...]:
     """The references of a question; `nouns` are stems of what lists in the talk are about, `labels` those in sight."""
     if len(question) > LONGEST_FOLLOW_UP:
         return ()
@@ -118,8 +120,8 @@ def parse(
 
 
 def traces(
-    line: Line, language: Language, nouns: Words = frozenset(), labels: Words = frozenset()
-) -> tuple[Reference, ...]:
+    line: WordSpans, language: Language, nouns: Words = frozenset(), labels: Words = frozenset()
+) -> tuple[ReferenceCue, ...]:
     """The references of a line already read, in a known language."""
     named = label_sequence(line, language, labels)
     alone = whole_message(line, language)

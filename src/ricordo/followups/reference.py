@@ -36,7 +36,7 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceCue:
     """One trace of the talk so far inside a question: `question[start:end]` triggered it."""
 
     kind: Kind
@@ -55,7 +55,7 @@ class Reference:
     one: bool = False
 
 
-def main_kind(references: tuple[Reference, ...]) -> Kind | None:
+def main_kind(references: tuple[ReferenceCue, ...]) -> Kind | None:
     """The kind that decides how the question is read, None for a question complete in itself."""
     found = {reference.kind for reference in references}
     return next((kind for kind in KINDS if kind in found), None)

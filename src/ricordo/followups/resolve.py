@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ricordo.followups.candidates import (
     LISTS_AT_HAND,
-    Choice,
+    ListChoice,
     antecedents,
     best_item,
     choices,
@@ -26,7 +26,7 @@ from ricordo.followups.focus import Mention, PastTurn, alternatives, follow
 from ricordo.followups.items import Item
 from ricordo.followups.parse import parse
 from ricordo.followups.phrases import content_words
-from ricordo.followups.reference import Kind, Pick, Reference, main_kind
+from ricordo.followups.reference import Kind, Pick, ReferenceCue, main_kind
 from ricordo.followups.rewrite import Addition, Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
 from ricordo.languages.detect import language_of
 from ricordo.languages.followups_base import Language
@@ -62,7 +62,7 @@ class Resolution:
 
     question: str
     language: str
-    references: tuple[Reference, ...]
+    references: tuple[ReferenceCue, ...]
     resolved: tuple[Resolved, ...]
     candidates: tuple[Candidate, ...]
     standalone: str
@@ -147,7 +147,7 @@ def _ask(rewriter: Rewriter, question: str, talk: _Talk) -> str | None:
     return trusted_rewrite(question, rewritten, talk.language)
 
 
-def _bind(references: Sequence[Reference], talk: _Talk) -> _Bound:
+def _bind(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
     if not references:
         return _Bound()
     first = references[0]
@@ -162,7 +162,7 @@ def _bind(references: Sequence[Reference], talk: _Talk) -> _Bound:
     return _bind_topic(references, talk)
 
 
-def _bind_places(references: Sequence[Reference], talk: _Talk) -> _Bound:
+def _bind_places(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
     resolved: list[Resolved] = []
     offered: list[Addition] = []
     if references[0].text.split()[-1].lower() in talk.language.of_two:
@@ -195,19 +195,19 @@ def _bind_places(references: Sequence[Reference], talk: _Talk) -> _Bound:
     return _bind_sides(references[0], talk)
 
 
-def _choices(pick: Pick, noun: str, talk: _Talk) -> tuple[Choice, ...]:
+def _choices(pick: Pick, noun: str, talk: _Talk) -> tuple[ListChoice, ...]:
     if not pick.step and (pick.positions or not pick.rest):
         return choices(pick, noun, talk.history, talk.language)
     last = _last_choice(talk)
     if pick.rest:
         others = tuple(item for item in last.listed if item not in last.items) if last is not None else ()
         fits = last is not None and others and pick.count in (0, len(others))
-        return (Choice(last.turn, others, last.listed),) if last is not None and fits else ()
+        return (ListChoice(last.turn, others, last.listed),) if last is not None and fits else ()
     following = next_choice(last, pick.step) if last is not None else None
     return (following,) if following is not None else ()
 
 
-def _last_choice(talk: _Talk) -> Choice | None:
+def _last_choice(talk: _Talk) -> ListChoice | None:
     """The item that the latest question pointed at, following "the next one" back to where it started."""
     steps = 0
     for at in range(len(talk.history) - 1, max(0, len(talk.history) - LISTS_AT_HAND), -1):
@@ -229,7 +229,7 @@ def _last_choice(talk: _Talk) -> Choice | None:
     return None
 
 
-def _resolved_choice(reference: Reference, pick: Pick, choice: Choice, talk: _Talk) -> list[Resolved]:
+def _resolved_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: _Talk) -> list[Resolved]:
     turn = choice.turn
     distance = sum(other.turn_number > turn.turn_number for other in talk.history)
     confidence = round(reference.confidence * _DISTANT**distance, 3)
@@ -241,7 +241,7 @@ def _resolved_choice(reference: Reference, pick: Pick, choice: Choice, talk: _Ta
     ]
 
 
-def _bind_sides(reference: Reference, talk: _Talk) -> _Bound:
+def _bind_sides(reference: ReferenceCue, talk: _Talk) -> _Bound:
     """ "The two" without a list: the two sides of the last choice that was asked about."""
     if reference.pick is not None and not reference.pick.every and reference.kind != "comparison":
         return _Bound()
@@ -255,7 +255,7 @@ def _bind_sides(reference: Reference, talk: _Talk) -> _Bound:
     return _bind_topic((reference,), talk) if reference.kind == "comparison" else _Bound()
 
 
-def _one_side(reference: Reference, talk: _Talk) -> _Bound | None:
+def _one_side(reference: ReferenceCue, talk: _Talk) -> _Bound | None:
     """ "The latter" after a question that put two things side by side."""
     last = talk.history[-1]
     sides = alternatives(read(last.query), talk.language)
@@ -267,7 +267,7 @@ def _one_side(reference: Reference, talk: _Talk) -> _Bound | None:
     return _Bound((whole,), (), (Addition(name, last.turn_number, "question"),))
 
 
-def _bind_said(reference: Reference, talk: _Talk) -> _Bound:
+def _bind_said(reference: ReferenceCue, talk: _Talk) -> _Bound:
     """The answer that said it: the caller's search over all answers first, then the turns at hand."""
     found: Sequence[PastTurn] = ()
     if reference.content:
@@ -289,7 +289,7 @@ def _bind_said(reference: Reference, talk: _Talk) -> _Bound:
     return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk)))
 
 
-def _bind_described(reference: Reference, talk: _Talk) -> _Bound:
+def _bind_described(reference: ReferenceCue, talk: _Talk) -> _Bound:
     """ "The one about windows": the item that says so, or the choice between those that do."""
     choice = described_items(reference.content, talk.history, talk.language)
     if choice is None:
@@ -299,20 +299,20 @@ def _bind_described(reference: Reference, talk: _Talk) -> _Bound:
     return _bind_choice(reference, Pick(), choice, talk)
 
 
-def _bind_choice(reference: Reference, pick: Pick, choice: Choice, talk: _Talk) -> _Bound:
+def _bind_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: _Talk) -> _Bound:
     named = [Addition(headline(item.text), choice.turn.turn_number, "item") for item in choice.items[:4]]
     resolved = _resolved_choice(reference, pick, choice, talk)
     return _Bound(tuple(resolved), (), (*named, *_topic_of(choice.turn, talk)))
 
 
-def _bind_last_answer(reference: Reference, talk: _Talk, certainty: float = 1.0) -> _Bound:
+def _bind_last_answer(reference: ReferenceCue, talk: _Talk, certainty: float = 1.0) -> _Bound:
     turn = next((t for t in reversed(talk.history) if t.response), talk.history[-1])
     confidence = round(reference.confidence * certainty, 3)
     whole = Resolved(reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, confidence)
     return _Bound((whole,), (), _topic_of(turn, talk, asked=True))
 
 
-def _bind_topic(references: Sequence[Reference], talk: _Talk) -> _Bound:
+def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
     """Pronouns and what was left out: the topic of the talk, unless two topics or several items compete."""
     reference = references[0]
     competing = _competing(reference, talk)
@@ -335,7 +335,7 @@ def _bind_topic(references: Sequence[Reference], talk: _Talk) -> _Bound:
     return _Bound((whole,), (), offered)
 
 
-def _competing(reference: Reference, talk: _Talk) -> tuple[Candidate, ...]:
+def _competing(reference: ReferenceCue, talk: _Talk) -> tuple[Candidate, ...]:
     if reference.kind != "pronoun" or reference.plural or reference.person or not talk.history:
         return ()
     last = talk.history[-1]

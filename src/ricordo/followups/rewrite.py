@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ricordo.engine.protocols import LLM
 from ricordo.followups.focus import Origin, PastTurn
-from ricordo.followups.reference import Reference
+from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.detect import language_of
 from ricordo.languages.followups_base import Language
 from ricordo.languages.word_spans import read
@@ -70,7 +70,7 @@ def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_A
 def write_standalone(
     question: str,
     additions: Sequence[Addition],
-    references: Sequence[Reference],
+    references: Sequence[ReferenceCue],
     language: Language,
     in_place: bool = True,
 ) -> str:
@@ -99,7 +99,7 @@ def trusted_rewrite(question: str, rewritten: str, language: Language) -> str | 
     return text if language_of(text, default=language) == language else None
 
 
-def _replaceable(question: str, references: Sequence[Reference], language: Language) -> Reference | None:
+def _replaceable(question: str, references: Sequence[ReferenceCue], language: Language) -> ReferenceCue | None:
     if not references:
         return None
     first = references[0]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ricordo.engine.tools import Scope, Tools
-from ricordo.followups.clarify import ClarificationKey, ClarificationStates, Option, Pending, answer, ask
+from ricordo.followups.clarify import ClarificationKey, ClarificationOption, ClarificationStates, Pending, answer, ask
 from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import derive_items
 from ricordo.followups.parse import LONGEST_FOLLOW_UP
@@ -105,5 +105,5 @@ def past_turn(turn: Turn) -> PastTurn:
     return PastTurn(turn.turn_number, turn.query, response, chunk_ids, derive_items(response, chunk_ids))
 
 
-def _chosen(option: Option) -> Resolved:
+def _chosen(option: ClarificationOption) -> Resolved:
     return Resolved("ordinal", option.turn_number, None, option.text or option.name, option.chunk_ids, 1.0)

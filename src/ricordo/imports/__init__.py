@@ -4,8 +4,8 @@ A path goes in; session documents come out one at a time, in bounded memory, wit
 read. `ricordo.imports.run` brings them into a memory.
 """
 
-from ricordo.imports.conversation import Imported, Problem
+from ricordo.imports.conversation import Imported, ImportProblem
 from ricordo.imports.formats import FORMATS, Format
-from ricordo.imports.read import Reading, detect, read
+from ricordo.imports.read import ReadOptions, detect, read
 
-__all__ = ["FORMATS", "Format", "Imported", "Problem", "Reading", "detect", "read"]
+__all__ = ["FORMATS", "Format", "ImportProblem", "Imported", "ReadOptions", "detect", "read"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said, unread
+from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem, unread
 from ricordo.imports.values import call, calls_of, content_of, identifier, listed, mapping, moment, rest, role_of, text
 from ricordo.records.turns import Json, canonical
 
@@ -27,7 +27,7 @@ def is_message(value: Any) -> bool:
     return isinstance(fields.get("role"), str) and "messages" not in fields
 
 
-def said_in_api(fields: Json, name: str, at: datetime | None) -> Said:
+def said_in_api(fields: Json, name: str, at: datetime | None) -> ImportedMessage:
     """A message of a chat API; what LlamaIndex adds to one is read too."""
     role, speaker = role_of(fields.get("role"))
     extra = mapping(fields.get("additional_kwargs"))
@@ -37,7 +37,7 @@ def said_in_api(fields: Json, name: str, at: datetime | None) -> Said:
     if any(mapping(each).get("block_type") == "tool_call" for each in attached):
         calls = calls or calls_of({"tool_calls": [p for p in attached if mapping(p).get("block_type") == "tool_call"]})
         words, attached = content_of([part for part in listed(blocks) if part not in attached])
-    return Said(
+    return ImportedMessage(
         id=name,
         role=role,
         content=words,
@@ -59,7 +59,7 @@ def _dated(fields: Json) -> datetime | None:
     return moment(*[fields.get(name) for name in names])
 
 
-def fallback_id(place: str, messages: Iterable[Said]) -> str:
+def fallback_id(place: str, messages: Iterable[ImportedMessage]) -> str:
     """What names a conversation that has no id: its file and place there, and how it begins.
 
     How it begins reaches to the first words of a user, so that a longer version of it keeps its name.
@@ -74,12 +74,12 @@ def fallback_id(place: str, messages: Iterable[Said]) -> str:
     return f"{place}:{digest}"
 
 
-def message_list(value: Any, place: str, fallback: str) -> Conversation | Problem | None:
+def message_list(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
     """A conversation as a list of messages, or as an object that holds one; None for one without messages."""
     fields = mapping(value)
     found = value if isinstance(value, list) else fields.get("messages")
     if not isinstance(found, list):
-        return Problem(place, "is not a conversation: expected a list of messages, or an object with 'messages'")
+        return ImportProblem(place, "is not a conversation: expected a list of messages, or an object with 'messages'")
     path = tuple(said_in_api(mapping(each), _id(each, n), None) for n, each in enumerate(found) if mapping(each))
     named = identifier(*[fields.get(key) for key in ("conversation_id", "session_id", "thread_id", "id")])
     return Conversation(
@@ -99,12 +99,12 @@ def _id(message: Any, number: int) -> str:
     return identifier(mapping(message).get("id")) or f"#{number}"
 
 
-def sharegpt(value: Any, place: str, fallback: str) -> Conversation | Problem | None:
+def sharegpt(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
     """A conversation of the ShareGPT form: `from` and `value`; None for one without messages."""
     fields = mapping(value)
     found = fields.get("conversations", fields.get("items"))
     if not isinstance(found, list):
-        return Problem(place, "is not a conversation: expected an object with 'conversations'")
+        return ImportProblem(place, "is not a conversation: expected an object with 'conversations'")
     path = tuple(said for n, each in enumerate(found) if (said := sharegpt_said(each, f"#{n}", None)))
     return Conversation(
         id=identifier(fields.get("id"), fields.get("conversation_id")) or fallback_id(fallback, path),
@@ -117,17 +117,17 @@ def sharegpt(value: Any, place: str, fallback: str) -> Conversation | Problem | 
     )
 
 
-def chat_store(key: str, value: Any, place: str) -> Conversation | Problem | None:
+def chat_store(key: str, value: Any, place: str) -> Conversation | ImportProblem | None:
     """One key of a LlamaIndex chat store."""
     if not isinstance(value, list):
-        return Problem(place, "is not a list of messages")
+        return ImportProblem(place, "is not a list of messages")
     path = tuple(said_in_api(mapping(each), f"#{n}", None) for n, each in enumerate(value) if mapping(each))
     return Conversation(
         id=key, place=place, paths=(path,), metadata={"key": key}, unread=unread(place, enumerate(value))
     )
 
 
-def langchain_said(value: Any, name: str, at: datetime | None) -> Said | None:
+def langchain_said(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
     """A message as LangChain writes one: its kind, and its data."""
     fields = mapping(value)
     data = mapping(fields.get("data"))
@@ -138,7 +138,7 @@ def langchain_said(value: Any, name: str, at: datetime | None) -> Said | None:
     return said_in_api({**data, "role": text(role).removesuffix("MessageChunk"), "type": None}, name, at)
 
 
-def agent_said(value: Any, name: str, at: datetime | None) -> Said | None:
+def agent_said(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
     """An item as the OpenAI Agents SDK writes one: a message, a call, or the result of a call."""
     fields = mapping(value)
     kind = text(fields.get("type"))
@@ -146,24 +146,26 @@ def agent_said(value: Any, name: str, at: datetime | None) -> Said | None:
     if kind.endswith("_call_output"):
         output = fields.get("output")
         words = output if isinstance(output, str) else content_of(output)[0]
-        return Said(name, "tool", words, at, tool_call_id=called or None, raw=rest(fields, "type", "call_id", "output"))
+        return ImportedMessage(
+            name, "tool", words, at, tool_call_id=called or None, raw=rest(fields, "type", "call_id", "output")
+        )
     if kind.endswith("_call"):
         tool = text(fields.get("name")) or kind.removesuffix("_call")
         arguments = fields.get("arguments", fields.get("action", {}))
         made = call(tool, arguments, called)
         raw = rest(fields, "type", "call_id", "name", "arguments", "action")
-        return Said(name, "assistant", "", at, tool_calls=(made,), raw=raw)
+        return ImportedMessage(name, "assistant", "", at, tool_calls=(made,), raw=raw)
     if "role" not in fields:
         return None  # reasoning and the like: nobody said it
     return said_in_api({key: inner for key, inner in fields.items() if key not in ("type", "status")}, name, at)
 
 
-def api_said(value: Any, name: str, at: datetime | None) -> Said | None:
+def api_said(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
     """A message of a chat API that stands alone; None for anything else."""
     return said_in_api(mapping(value), name, at) if is_message(value) else None
 
 
-def sharegpt_said(value: Any, name: str, at: datetime | None) -> Said | None:
+def sharegpt_said(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
     """A message of the ShareGPT form; None for anything else."""
     said = mapping(value)
     if not said.keys() & {"from", "role"}:
@@ -172,23 +174,23 @@ def sharegpt_said(value: Any, name: str, at: datetime | None) -> Said | None:
     words, attached = content_of(_or_blank(said.get("value", said.get("content"))))
     extra = {"attachments": attached} if attached else {}
     raw = rest(said, "from", "value", "role", "content")
-    return Said(name, role, words, at, name=speaker, metadata=extra, raw=raw)
+    return ImportedMessage(name, role, words, at, name=speaker, metadata=extra, raw=raw)
 
 
 def gathered(
-    entries: Iterable[tuple[Any, str]], name: str, said: Callable[[Any, str, datetime | None], Said | None]
-) -> Iterator[Conversation | Problem]:
+    entries: Iterable[tuple[Any, str]], name: str, said: Callable[[Any, str, datetime | None], ImportedMessage | None]
+) -> Iterator[Conversation | ImportProblem]:
     """Messages that stand alone, one after the other, as one conversation; no more than can be held."""
-    path: list[Said] = []
+    path: list[ImportedMessage] = []
     for n, (value, place) in enumerate(entries):
         if len(path) == MOST_MESSAGES:
-            yield Problem(
+            yield ImportProblem(
                 place, f"a conversation ends after {MOST_MESSAGES} messages; the rest is left out", "left out"
             )
             break
         found = said(value, _id(value, n), None)
         if found is None:
-            yield Problem(place, "is not a message: expected an object with its speaker's role")
+            yield ImportProblem(place, "is not a message: expected an object with its speaker's role")
         else:
             path.append(found)
     if path:

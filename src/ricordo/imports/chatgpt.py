@@ -8,7 +8,15 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said, branches, nearest, unread, without
+from ricordo.imports.conversation import (
+    Conversation,
+    ImportedMessage,
+    ImportProblem,
+    branches,
+    nearest,
+    unread,
+    without,
+)
 from ricordo.imports.values import call, content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
 from ricordo.records.turns import Json
 
@@ -37,16 +45,16 @@ _MOST_THOUGHTS = 20  # messages of thoughts before one that was said
 _CITED = re.compile(r"【[^【】]*】")
 
 
-def chatgpt(value: Any, place: str, fallback: str) -> Conversation | Problem | None:
+def chatgpt(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
     """One conversation; None for an entry that is none, such as a folder."""
     fields = mapping(value)
     if not fields:
-        return Problem(place, "is not a conversation: expected an object with 'mapping'")
+        return ImportProblem(place, "is not a conversation: expected an object with 'mapping'")
     nodes = mapping(fields.get("mapping"))
     if not nodes:
         return None
     if fields.get("is_do_not_remember") is True:
-        return Problem(place, "is marked as not to be remembered; left out", "left out")
+        return ImportProblem(place, "is marked as not to be remembered; left out", "left out")
     said = _named_apart({name: _said(name, node, nodes) for name, node in nodes.items()})
     parents = {name: _parent(node) for name, node in nodes.items()}
 
@@ -72,7 +80,7 @@ def chatgpt(value: Any, place: str, fallback: str) -> Conversation | Problem | N
     )
 
 
-def _named_apart(said: dict[str, Said | None]) -> dict[str, Said | None]:
+def _named_apart(said: dict[str, ImportedMessage | None]) -> dict[str, ImportedMessage | None]:
     """The messages of the nodes; one whose id another node's has already goes by the name of its node."""
     first: dict[str, str] = {}
     for name, each in said.items():
@@ -85,11 +93,11 @@ def _parent(node: Any) -> str | None:
     return identifier(mapping(node).get("parent")) or None
 
 
-def _is_user(said: Said | None) -> bool:
+def _is_user(said: ImportedMessage | None) -> bool:
     return said is not None and said.role == "user"
 
 
-def _said(name: str, node: Any, nodes: Json) -> Said | None:
+def _said(name: str, node: Any, nodes: Json) -> ImportedMessage | None:
     """The message of a node; None if it has none or the site hides it."""
     message = mapping(mapping(node).get("message"))
     details = mapping(message.get("metadata"))
@@ -108,7 +116,7 @@ def _said(name: str, node: Any, nodes: Json) -> Said | None:
         calls, words = (call(recipient, words, name),), ""
     if not words.strip() and not calls:
         return None
-    return Said(
+    return ImportedMessage(
         id=identifier(message.get("id")) or name,
         role=role,
         content=words,
@@ -138,8 +146,8 @@ def _thoughts(node: Any) -> str:
 
 
 def _with_thoughts(
-    said: Said | None, above: str | None, parents: dict[str, str | None], thought: dict[str, str]
-) -> Said | None:
+    said: ImportedMessage | None, above: str | None, parents: dict[str, str | None], thought: dict[str, str]
+) -> ImportedMessage | None:
     """A message with what was thought right before it; that is kept beside the words, never as words."""
     found: list[str] = []
     while said is not None and above in thought and len(found) < _MOST_THOUGHTS:

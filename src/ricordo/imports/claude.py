@@ -7,7 +7,7 @@ order of the talk. Thinking is kept beside the message, tools as calls and resul
 from collections.abc import Iterator
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said, branches, own_name, unread
+from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem, branches, own_name, unread
 from ricordo.imports.values import call, content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
 from ricordo.records.turns import Json
 
@@ -15,11 +15,11 @@ _KNOWN = ("uuid", "name", "created_at", "updated_at", "chat_messages")
 _KNOWN_OF_MESSAGE = ("uuid", "sender", "text", "content", "created_at", "updated_at", "parent_message_uuid")
 
 
-def claude(value: Any, place: str, fallback: str) -> Conversation | Problem | None:
+def claude(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
     """One conversation; None for an entry without messages."""
     fields = mapping(value)
     if not isinstance(fields.get("chat_messages"), list):
-        return Problem(place, "is not a conversation: expected an object with 'chat_messages'")
+        return ImportProblem(place, "is not a conversation: expected an object with 'chat_messages'")
     messages: dict[str, Json] = {}
     for n, each in enumerate(fields["chat_messages"]):
         if mapping(each):
@@ -53,7 +53,7 @@ def _paths(messages: dict[str, Json]) -> list[list[str]]:
     return branches(parents, newest, lambda name: messages[name].get("sender") == "human")
 
 
-def _said(name: str, message: Json) -> Iterator[Said]:
+def _said(name: str, message: Json) -> Iterator[ImportedMessage]:
     """A message, before it the tools that were used for it."""
     role, speaker = role_of(message.get("sender"))
     at = moment(message.get("created_at"), message.get("updated_at"))
@@ -66,16 +66,18 @@ def _said(name: str, message: Json) -> Iterator[Said]:
         elif kind == "tool_use" and role == "assistant":
             called = identifier(block.get("id")) or f"{name}#{n}"
             made = call(text(block.get("name")), block.get("input", {}), called)
-            yield Said(f"{name}#{n}", "assistant", "", at, tool_calls=(made,))
+            yield ImportedMessage(f"{name}#{n}", "assistant", "", at, tool_calls=(made,))
         elif kind == "tool_result" and role == "assistant":
             result, _ = content_of(block.get("content"))
             answers = identifier(block.get("tool_use_id")) or called or None
-            yield Said(f"{name}#{n}", "tool", result, at, tool_call_id=answers, name=text(block.get("name")) or None)
+            yield ImportedMessage(
+                f"{name}#{n}", "tool", result, at, tool_call_id=answers, name=text(block.get("name")) or None
+            )
         elif kind in ("text", None):
             words.append(text(block.get("text")))
     attached = [*listed(message.get("attachments")), *listed(message.get("files"))]
     content = joined(words) or text(message.get("text"))
-    yield Said(
+    yield ImportedMessage(
         id=name,
         role=role,
         content=joined([content, *_files(attached)]),

@@ -17,7 +17,7 @@ ProblemKind = Literal["damaged", "left out", "mended", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ImportProblem:
     """What is wrong with one thing, and where it stands; everything else is still read."""
 
     place: str
@@ -29,7 +29,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ImportedMessage:
     """One message as a reader found it, not checked yet. `id` is the one it has over there, or its place."""
 
     id: str
@@ -53,7 +53,7 @@ class Conversation:
 
     id: str
     place: str
-    paths: tuple[tuple[Said, ...], ...]
+    paths: tuple[tuple[ImportedMessage, ...], ...]
     title: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
@@ -61,7 +61,7 @@ class Conversation:
     metadata: Json = field(default_factory=dict)
     raw: Json = field(default_factory=dict)
     notes: bool = False
-    unread: tuple[Problem, ...] = ()
+    unread: tuple[ImportProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class Imported:
     notes: bool = False
 
 
-def unread(place: str, messages: Iterable[tuple[int | str, Any]]) -> tuple[Problem, ...]:
+def unread(place: str, messages: Iterable[tuple[int | str, Any]]) -> tuple[ImportProblem, ...]:
     """A problem for each of the numbered or named things that should be a message and is no object."""
     found = [name for name, message in messages if not isinstance(message, Mapping)]
-    return tuple(Problem(f"{place}, message {name!r}", "is not a message: expected an object") for name in found)
+    return tuple(ImportProblem(f"{place}, message {name!r}", "is not a message: expected an object") for name in found)
 
 
 def own_name(name: str, message: Json, named: Mapping[str, Json]) -> str:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ricordo.imports.chat_messages import MOST_MESSAGES, agent_said, langchain_said, said_in_api
-from ricordo.imports.conversation import Conversation, Problem, Said
+from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem
 from ricordo.imports.mem0 import BATCH, note, noted
 from ricordo.imports.sources import Progress
 from ricordo.imports.values import identifier, mapping, moment, text
 
-Reader = Callable[[Any, str, Any], Said | None]
+Reader = Callable[[Any, str, Any], ImportedMessage | None]
 Columns = dict[str, set[str]]
 
 _READERS: dict[str, Reader] = {
@@ -43,7 +43,7 @@ def detect_database(path: Path) -> str | None:
         return None
 
 
-def read_database(path: Path, form: str, name: str, progress: Progress) -> Iterator[Conversation | Problem]:
+def read_database(path: Path, form: str, name: str, progress: Progress) -> Iterator[Conversation | ImportProblem]:
     """The conversations of a database, by session."""
     try:
         with closing(_opened(path)) as database:
@@ -53,7 +53,7 @@ def read_database(path: Path, form: str, name: str, progress: Progress) -> Itera
             else:
                 yield from _memories(database, tables, name, progress)
     except sqlite3.Error as error:
-        yield Problem(name, f"cannot be read further ({error}); copy the database again")
+        yield ImportProblem(name, f"cannot be read further ({error}); copy the database again")
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -128,23 +128,23 @@ def _query(tables: Columns, form: str) -> str:
 
 def _sessions(
     database: sqlite3.Connection, tables: Columns, form: str, name: str, progress: Progress
-) -> Iterator[Conversation | Problem]:
+) -> Iterator[Conversation | ImportProblem]:
     query = _query(tables, form)
     total = _count(database, query)
     dated = {"session_id", "created_at", "updated_at"} <= tables.get("agent_sessions", set())
     for session, rows in groupby(enumerate(database.execute(query), start=1), key=lambda row: row[1][1]):
         place = f"{name}, session {session!r}"
-        path: list[Said] = []
+        path: list[ImportedMessage] = []
         for done, (number, _, message, at) in rows:
             progress(done, total)
             found = _message(message, str(number), at, _READERS[form])
             if isinstance(found, str):
-                yield Problem(f"{place}, row {number}", found)
+                yield ImportProblem(f"{place}, row {number}", found)
             elif found and len(path) < MOST_MESSAGES:
                 path.append(found)
             elif found:
                 left = f"the conversation ends after {MOST_MESSAGES} messages; this one is left out"
-                yield Problem(f"{place}, row {number}", left, "left out")
+                yield ImportProblem(f"{place}, row {number}", left, "left out")
         first, last = _dates(database, session) if dated else (None, None)
         key = identifier(session) or f"{name}#unnamed"
         yield Conversation(key, place, (tuple(path),), None, moment(first), moment(last), metadata={"key": key})
@@ -163,7 +163,7 @@ def _count(database: sqlite3.Connection, query: str) -> int:
     return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def _message(written: Any, number: str, at: Any, said: Reader) -> Said | str | None:
+def _message(written: Any, number: str, at: Any, said: Reader) -> ImportedMessage | str | None:
     """One row's message, or what is wrong with it."""
     try:
         value = json.loads(written, strict=False) if isinstance(written, str | bytes) else None
@@ -176,7 +176,7 @@ def _message(written: Any, number: str, at: Any, said: Reader) -> Said | str | N
 
 def _memories(
     database: sqlite3.Connection, tables: Columns, name: str, progress: Progress
-) -> Iterator[Conversation | Problem]:
+) -> Iterator[Conversation | ImportProblem]:
     """What each memory says last, unless it was deleted."""
     columns = tables.get("history", set())
     words = "new_memory" if "new_memory" in columns else "new_value"
@@ -187,7 +187,7 @@ def _memories(
         f"SELECT memory_id, {words}, {deleted}, {event}, coalesce({', '.join([*dates, 'NULL', 'NULL'])}), max(rowid) "
         "FROM history GROUP BY memory_id ORDER BY max(rowid)"
     )
-    batch: list[Said] = []
+    batch: list[ImportedMessage] = []
     for done, (memory, said, gone, what, at, _) in enumerate(database.execute(query), start=1):
         progress(done, done)
         if gone or what == "DELETE" or not text(said).strip():

@@ -12,7 +12,7 @@ from datetime import datetime
 from uuid import UUID, uuid5
 
 from ricordo.errors import ValidationError
-from ricordo.imports.conversation import Conversation, Imported, Problem, ProblemKind, Said
+from ricordo.imports.conversation import Conversation, Imported, ImportedMessage, ImportProblem, ProblemKind
 from ricordo.imports.values import text
 from ricordo.limits import ID_LENGTH, Limits, check_id, check_metadata, check_text, check_tool_calls
 from ricordo.records.turns import Json, Message, Owner, SessionInfo, Turn, add_step, canonical, open_turn, place
@@ -49,7 +49,7 @@ def _derived(*parts: str) -> str:
     return str(uuid5(_IDS, canonical(parts).encode(errors="backslashreplace").decode()))
 
 
-def documents(conversation: Conversation, terms: Terms) -> Iterator[Imported | Problem]:
+def documents(conversation: Conversation, terms: Terms) -> Iterator[Imported | ImportProblem]:
     """The conversation as session documents, the current branch first; nothing for one that says nothing."""
     writer = _Writer(conversation, terms)
     taken: set[str] = set()
@@ -81,17 +81,17 @@ class _Writer:
 
     def __init__(self, conversation: Conversation, terms: Terms) -> None:
         self._conversation, self._terms = conversation, terms
-        self._problems: dict[Problem, None] = {}  # in order, each once, though branches share messages
-        self._told: set[Problem] = set()
+        self._problems: dict[ImportProblem, None] = {}  # in order, each once, though branches share messages
+        self._told: set[ImportProblem] = set()
         self._dates = _dates(conversation)
 
-    def told(self) -> Iterator[Problem]:
+    def told(self) -> Iterator[ImportProblem]:
         """What was noted since the last time."""
         fresh = [each for each in self._problems if each not in self._told]
         self._told.update(fresh)
         yield from fresh
 
-    def turns(self, path: tuple[Said, ...]) -> list[Turn]:
+    def turns(self, path: tuple[ImportedMessage, ...]) -> list[Turn]:
         """The path as turns, placed as a live talk would place them; so a longer path begins with the same turns."""
         turns: list[Turn] = []
         ids: list[list[str]] = []
@@ -142,13 +142,13 @@ class _Writer:
     def _blank(self, moment: datetime) -> Turn:
         return Turn("", NOBODY, self._terms.agent_id, "", 0, moment, None, None, origin="import")
 
-    def _start(self, path: tuple[Said, ...]) -> datetime:
+    def _start(self, path: tuple[ImportedMessage, ...]) -> datetime:
         """What dates messages before the first that has a date."""
         first = next((said.created_at for said in path if said.created_at), None)
         known = [each for each in (self._conversation.created_at, first) if each]
         return min(known) if known else self._conversation.updated_at or self._terms.now
 
-    def _message(self, said: Said, moment: datetime) -> Message | None:
+    def _message(self, said: ImportedMessage, moment: datetime) -> Message | None:
         """The checked message; None for one that says nothing or cannot be kept."""
         where = f"message {said.id!r}"
         content = self._mended(where, said.content)
@@ -172,7 +172,7 @@ class _Writer:
             name=self._id(said.name),
         )
 
-    def _calls(self, where: str, said: Said) -> tuple[Json, ...]:
+    def _calls(self, where: str, said: ImportedMessage) -> tuple[Json, ...]:
         if said.role != "assistant":
             return ()
         try:
@@ -230,7 +230,7 @@ class _Writer:
         return "".join(_NO_CHARACTER if c == "\x00" or "\ud800" <= c <= "\udfff" else c for c in value)
 
     def _note(self, where: str, problem: str, kind: ProblemKind) -> None:
-        self._problems[Problem(f"{self._conversation.place}, {where}", problem, kind)] = None
+        self._problems[ImportProblem(f"{self._conversation.place}, {where}", problem, kind)] = None
 
 
 def _dates(conversation: Conversation) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from ricordo.imports.chat_messages import is_message
-from ricordo.imports.json_stream import Characters, Entry, Path, entries
+from ricordo.imports.json_stream import Characters, JsonEntry, Path, entries
 from ricordo.imports.values import mapping, text
 
 Format = Literal[
@@ -59,7 +59,7 @@ def shape_of(stream: Characters) -> Shape | None:
             return Shape(form, frozenset(_ENTERED[form]) if container and form in _ENTERED else frozenset())
         return None
     for n, each in enumerate(entries(head)):
-        found = format_of(each.value) if isinstance(each, Entry) else None
+        found = format_of(each.value) if isinstance(each, JsonEntry) else None
         if found or n == LOOK_AT:
             return Shape(found) if found else None
     return None
@@ -107,7 +107,7 @@ def _skeleton(found: Iterator[Any]) -> tuple[Format, bool] | None:
     """
     whole: dict[str, Any] = {}
     for n, each in enumerate(found):
-        if n > LOOK_AT * 10 or not isinstance(each, Entry):
+        if n > LOOK_AT * 10 or not isinstance(each, JsonEntry):
             return None
         if each.path[:-1] in CONTAINERS:
             form = _inside(each.path, each.value)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ricordo.imports.conversation import Problem
+from ricordo.imports.conversation import ImportProblem
 
 CHUNK = 256 * 1024
 LARGEST = 64 * 1024 * 1024  # characters of one entry
@@ -34,14 +34,14 @@ class Characters(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JsonEntry:
     """A value and the names and numbers that lead to it."""
 
     path: Path
     value: Any
 
 
-class Unreadable(Exception):  # noqa: N818 - a finding, turned into a Problem where it is found
+class UnreadableJson(Exception):  # noqa: N818 - a finding, turned into a Problem where it is found
     """A value that is not JSON, or is larger than may be."""
 
 
@@ -53,7 +53,7 @@ def place_of(name: str, path: Path) -> str:
 
 def entries(
     stream: Characters, name: str = "", into: Collection[Path] = (), *, largest: int = LARGEST
-) -> Iterator[Entry | Problem]:
+) -> Iterator[JsonEntry | ImportProblem]:
     """The values of a text: of one list, or one after the other as in JSON lines.
 
     `into` are the paths of objects and lists whose members come one by one; a list at the top always does.
@@ -64,42 +64,42 @@ def entries(
         path: Path = () if text.peek() == "[" or () in into else (number,)
         try:
             yield from _walk(text, path, into, name)
-        except Unreadable as error:
-            yield Problem(place_of(name, path), str(error))
+        except UnreadableJson as error:
+            yield ImportProblem(place_of(name, path), str(error))
             text.skip_to_next_value()
         number += 1
 
 
-def _walk(text: "_Text", path: Path, into: Collection[Path], name: str) -> Iterator[Entry | Problem]:
+def _walk(text: "_Text", path: Path, into: Collection[Path], name: str) -> Iterator[JsonEntry | ImportProblem]:
     if text.peek() == "[" and (path == () or path in into):
         yield from _members(text, path, into, name, closing="]")
     elif text.peek() == "{" and path in into:
         yield from _members(text, path, into, name, closing="}")
     else:
-        yield Entry(path, text.value())
+        yield JsonEntry(path, text.value())
 
 
 def _members(
     text: "_Text", path: Path, into: Collection[Path], name: str, *, closing: str
-) -> Iterator[Entry | Problem]:
+) -> Iterator[JsonEntry | ImportProblem]:
     text.take()
     number = 0
     while (mark := text.peek()) != closing:
         if not mark:
-            raise Unreadable(f"is cut off at {text.where()}; what came before was read")
+            raise UnreadableJson(f"is cut off at {text.where()}; what came before was read")
         key: str | int = number
         if closing == "}":
             key = text.key()
         inner = (*path, key)
         try:
             yield from _walk(text, inner, into, name)
-        except Unreadable as error:
-            yield Problem(place_of(name, inner), str(error))
+        except UnreadableJson as error:
+            yield ImportProblem(place_of(name, inner), str(error))
             text.skip()
         if text.peek() == ",":
             text.take()
         elif text.peek() not in (closing, ""):
-            raise Unreadable(f"is not JSON at {text.where()}: expected ',' or {closing!r}")
+            raise UnreadableJson(f"is not JSON at {text.where()}: expected ',' or {closing!r}")
         number += 1
     text.take()
 
@@ -137,7 +137,7 @@ class _Text:
         """The name of a member, and past its colon."""
         found = self.value() if self.peek() == '"' else None
         if not isinstance(found, str) or self.peek() != ":":
-            raise Unreadable(f"is not JSON at {self.where()}: expected a name and ':'")
+            raise UnreadableJson(f"is not JSON at {self.where()}: expected a name and ':'")
         self.take()
         self.peek()
         return found
@@ -150,15 +150,17 @@ class _Text:
                 found, end = self._decoder.raw_decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
                 if not self._is_cut(error):
-                    raise Unreadable(f"is not JSON at {self.where(error.pos)}: {error.msg}") from None
+                    raise UnreadableJson(f"is not JSON at {self.where(error.pos)}: {error.msg}") from None
                 if len(self._buffer) - self._at > self._largest:
-                    raise Unreadable(f"is larger than {self._largest} characters; split it") from None
+                    raise UnreadableJson(f"is larger than {self._largest} characters; split it") from None
                 if not self._more():
-                    raise Unreadable(f"is cut off at {self.where(len(self._buffer))}") from None
+                    raise UnreadableJson(f"is cut off at {self.where(len(self._buffer))}") from None
             except RecursionError:
-                raise Unreadable(f"is nested too deeply to be read, from {self.where()} on; export it flat") from None
+                raise UnreadableJson(
+                    f"is nested too deeply to be read, from {self.where()} on; export it flat"
+                ) from None
             except ValueError as error:
-                raise Unreadable(f"cannot be read ({type(error).__name__}) at {self.where()}") from None
+                raise UnreadableJson(f"cannot be read ({type(error).__name__}) at {self.where()}") from None
             else:
                 # A number at the very end of the buffer may go on in what is not read yet.
                 is_whole = not isinstance(found, int | float) or not _IN_NUMBER.fullmatch(self._buffer, end)

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, Problem, Said
+from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem
 from ricordo.imports.values import identifier, mapping, moment, rest, text
 from ricordo.records.turns import Json
 
@@ -18,14 +18,14 @@ BATCH = 500
 _MEM0_KNOWN = ("id", "memory", "text", "content", "hash", "created_at", "updated_at", "event", "score")
 
 
-def memories(entries: Iterable[tuple[Any, str]], name: str) -> Iterator[Conversation | Problem]:
+def memories(entries: Iterable[tuple[Any, str]], name: str) -> Iterator[Conversation | ImportProblem]:
     """The memories of an export, by the user they are about."""
-    batches: dict[str, list[Said]] = {}
+    batches: dict[str, list[ImportedMessage]] = {}
     for value, place in entries:
         fields = mapping(value)
         words = text(fields.get("memory")) or text(fields.get("text")) or text(fields.get("content"))
         if not words.strip():
-            yield Problem(place, "is not a memory: expected an object with 'memory'")
+            yield ImportProblem(place, "is not a memory: expected an object with 'memory'")
             continue
         about = identifier(fields.get("user_id"), fields.get("agent_id"), fields.get("run_id")) or name
         batch = batches.setdefault(about, [])
@@ -36,10 +36,10 @@ def memories(entries: Iterable[tuple[Any, str]], name: str) -> Iterator[Conversa
         yield noted(about, name, batch)
 
 
-def note(memory_id: str, words: str, fields: Json) -> Said:
+def note(memory_id: str, words: str, fields: Json) -> ImportedMessage:
     """One memory as it stands."""
     digest = hashlib.blake2b(words.encode(errors="surrogatepass"), digest_size=12).hexdigest()
-    return Said(
+    return ImportedMessage(
         id=f"{memory_id}:{digest}",
         role="assistant",
         content=words,
@@ -50,6 +50,6 @@ def note(memory_id: str, words: str, fields: Json) -> Said:
     )
 
 
-def noted(about: str, place: str, notes: list[Said]) -> Conversation:
+def noted(about: str, place: str, notes: list[ImportedMessage]) -> Conversation:
     """Notes about one person as a conversation to which more may be added."""
     return Conversation(id=about, place=place, paths=(tuple(notes),), title=f"Notes from mem0 ({about})", notes=True)

@@ -17,22 +17,22 @@ from ricordo.errors import ValidationError
 from ricordo.imports import chat_messages, mem0
 from ricordo.imports.chatgpt import chatgpt
 from ricordo.imports.claude import claude
-from ricordo.imports.conversation import Conversation, Imported, Problem
+from ricordo.imports.conversation import Conversation, Imported, ImportProblem
 from ricordo.imports.databases import detect_database, read_database
 from ricordo.imports.document import Terms, documents
 from ricordo.imports.formats import FORMATS, OWN, Format, Shape, shape_of
-from ricordo.imports.json_stream import Entry, entries, place_of
-from ricordo.imports.sources import FAILURES, SQLITE, Metered, Part, Progress, parts
+from ricordo.imports.json_stream import JsonEntry, entries, place_of
+from ricordo.imports.sources import FAILURES, SQLITE, Metered, Progress, SourceFile, parts
 from ricordo.imports.values import mapping
 from ricordo.imports.webui import chatbot_ui, librechat, open_webui
 from ricordo.limits import Limits
 
-Found = Iterator[Conversation | Problem]
+Found = Iterator[Conversation | ImportProblem]
 _UNKNOWN = (
     "is of no format that is known here; give JSON as UTF-8 text, a zip or an SQLite file, or name its format: "
     + ", ".join(FORMATS)
 )
-_EACH: dict[str, Callable[[Any, str, str], Conversation | Problem | None]] = {
+_EACH: dict[str, Callable[[Any, str, str], Conversation | ImportProblem | None]] = {
     "chatgpt": chatgpt,
     "claude": claude,
     "open-webui": open_webui,
@@ -44,7 +44,7 @@ _EACH: dict[str, Callable[[Any, str, str], Conversation | Problem | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadOptions:
     """How to read: whose words they become, what may be stored, what to call the file, and who hears of progress.
 
     `now` dates what has no date; left out, it is when the file was written.
@@ -62,7 +62,7 @@ def detect(source: str | os.PathLike[str] | bytes) -> Format | None:
     if isinstance(source, bytes):
         return _form(shape_of(_Bytes(source)))
     for part in parts(Path(source)):
-        found = None if isinstance(part, Problem) else _looked_at(part)
+        found = None if isinstance(part, ImportProblem) else _looked_at(part)
         if isinstance(found, Shape):
             return found.format
     return None
@@ -71,32 +71,32 @@ def detect(source: str | os.PathLike[str] | bytes) -> Format | None:
 def read(
     source: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - the public name
-    reading: Reading | None = None,
-) -> Iterator[Imported | Problem]:
+    reading: ReadOptions | None = None,
+) -> Iterator[Imported | ImportProblem]:
     """What a file, a folder or an archive holds; the format is detected part by part unless it is named."""
-    path, how = Path(source), reading or Reading()
+    path, how = Path(source), reading or ReadOptions()
     if format not in (None, "auto", *FORMATS):
         raise ValidationError("format", f"{format!r} is unknown; use auto or one of {', '.join(FORMATS)}")
     found = list(parts(path, how.name))
-    total = sum(part.size for part in found if isinstance(part, Part))
+    total = sum(part.size for part in found if isinstance(part, SourceFile))
     before = 0
     for part in found:
-        if isinstance(part, Problem):
+        if isinstance(part, ImportProblem):
             yield part
             continue
         meter = _Meter(how.progress, before, part.size, total)
         shape = _looked_at(part)
-        if format not in (None, "auto") and not isinstance(shape, Problem):
+        if format not in (None, "auto") and not isinstance(shape, ImportProblem):
             shape = shape if shape and shape.format == format else Shape(format)  # type: ignore[arg-type]
         if isinstance(shape, Shape):
             now = how.now or datetime.fromtimestamp(path.stat().st_mtime, UTC)
             yield from _read_part(part, shape, Terms(shape.format, how.agent_id, how.limits, now), meter)
         else:
-            yield shape or Problem(part.name, _UNKNOWN + _why(part))
+            yield shape or ImportProblem(part.name, _UNKNOWN + _why(part))
         before += part.size
 
 
-def _looked_at(part: Part) -> Shape | Problem | None:
+def _looked_at(part: SourceFile) -> Shape | ImportProblem | None:
     """The shape of a part, or why it cannot be told."""
     try:
         if part.head() == SQLITE:
@@ -105,24 +105,24 @@ def _looked_at(part: Part) -> Shape | Problem | None:
         with part.open() as stream:
             return shape_of(Metered(stream, lambda done: None))
     except FAILURES as error:
-        return Problem(part.name, f"cannot be read ({error})")
+        return ImportProblem(part.name, f"cannot be read ({error})")
 
 
-def _why(part: Part) -> str:
+def _why(part: SourceFile) -> str:
     """What is wrong with the first value of a text whose format is not known, if anything is."""
     try:
         with part.open() as stream:
             first = next(entries(Metered(stream, lambda done: None)), None)
     except FAILURES:
         return ""
-    return f" (it {first.problem})" if isinstance(first, Problem) else ""
+    return f" (it {first.problem})" if isinstance(first, ImportProblem) else ""
 
 
-def _read_part(part: Part, shape: Shape, terms: Terms, meter: "_Meter") -> Iterator[Imported | Problem]:
+def _read_part(part: SourceFile, shape: Shape, terms: Terms, meter: "_Meter") -> Iterator[Imported | ImportProblem]:
     try:
         if part.head() == SQLITE:
             if part.path is None:
-                yield Problem(part.name, "is a database inside an archive; unpack it first")
+                yield ImportProblem(part.name, "is a database inside an archive; unpack it first")
                 return
             for found in read_database(part.path, shape.format, part.name, meter.rows):
                 yield from _written(found, terms)
@@ -135,29 +135,29 @@ def _read_part(part: Part, shape: Shape, terms: Terms, meter: "_Meter") -> Itera
             for found in _conversations(listed, shape, part.name):
                 yield from _written(found, terms)
     except FAILURES as error:
-        yield Problem(part.name, f"cannot be read further ({error})")
+        yield ImportProblem(part.name, f"cannot be read further ({error})")
 
 
-def _written(found: Conversation | Problem, terms: Terms) -> Iterator[Imported | Problem]:
-    if isinstance(found, Problem):
+def _written(found: Conversation | ImportProblem, terms: Terms) -> Iterator[Imported | ImportProblem]:
+    if isinstance(found, ImportProblem):
         yield found
     else:
         yield from found.unread
         yield from documents(found, terms)
 
 
-def _own(listed: Iterable[Entry | Problem], name: str) -> Iterator[Imported | Problem]:
+def _own(listed: Iterable[JsonEntry | ImportProblem], name: str) -> Iterator[Imported | ImportProblem]:
     """Our own documents as they are."""
     for each in listed:
-        if isinstance(each, Problem):
+        if isinstance(each, ImportProblem):
             yield each
         elif mapping(each.value):
             yield Imported(OWN, place_of(name, each.path), each.value)
         else:
-            yield Problem(place_of(name, each.path), "is not a session: expected a JSON object")
+            yield ImportProblem(place_of(name, each.path), "is not a session: expected a JSON object")
 
 
-def _conversations(listed: Iterable[Entry | Problem], shape: Shape, name: str) -> Found:
+def _conversations(listed: Iterable[JsonEntry | ImportProblem], shape: Shape, name: str) -> Found:
     """The conversations among the entries of a text."""
     sifted = _Sifted(listed, shape, name)
     if shape.format == "mem0":
@@ -171,7 +171,7 @@ def _conversations(listed: Iterable[Entry | Problem], shape: Shape, name: str) -
     elif shape.format in _EACH:
         yield from _each(sifted, shape.format, name)
     else:
-        yield Problem(name, f"is not a database of {shape.format}; name the database file")
+        yield ImportProblem(name, f"is not a database of {shape.format}; name the database file")
     yield from sifted.problems
 
 
@@ -192,7 +192,7 @@ def _each(sifted: "_Sifted", form: str, name: str) -> Found:
             yield from _one(_EACH[form](value, place, f"{name}#{number}"))
 
 
-def _one(found: Conversation | Problem | None) -> Found:
+def _one(found: Conversation | ImportProblem | None) -> Found:
     if found is not None:
         yield found
 
@@ -200,17 +200,17 @@ def _one(found: Conversation | Problem | None) -> Found:
 class _Sifted:
     """The entries that stand where conversations do; problems among them are put aside in their order."""
 
-    def __init__(self, listed: Iterable[Entry | Problem], shape: Shape, name: str) -> None:
+    def __init__(self, listed: Iterable[JsonEntry | ImportProblem], shape: Shape, name: str) -> None:
         self._listed, self._name = listed, name
         # Conversations stand in the innermost of what is entered.
         entered = {path[:-1] for path in shape.into if path}
         self._holders = shape.into - entered
-        self.problems: list[Problem] = []
+        self.problems: list[ImportProblem] = []
 
-    def each(self) -> Iterator[Entry]:
+    def each(self) -> Iterator[JsonEntry]:
         """The entries themselves."""
         for found in self._listed:
-            if isinstance(found, Problem):
+            if isinstance(found, ImportProblem):
                 self.problems.append(found)
             elif not self._holders or found.path[:-1] in self._holders:
                 yield found
@@ -220,7 +220,7 @@ class _Sifted:
         for entry in self.each():
             yield entry.value, place_of(self._name, entry.path)
 
-    def told(self) -> Iterator[Problem]:
+    def told(self) -> Iterator[ImportProblem]:
         """What was put aside, once."""
         told, self.problems = self.problems, []
         yield from told

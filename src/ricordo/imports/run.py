@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ricordo.errors import RicordoError, ValidationError
-from ricordo.imports import Imported, Problem, Reading, read
+from ricordo.imports import Imported, ImportProblem, ReadOptions, read
 from ricordo.imports.document import session_id_of
 from ricordo.imports.formats import OWN
 from ricordo.limits import check_id
@@ -39,7 +39,7 @@ class ImportReport:
     turns_added: int = 0
     turns_completed: int = 0
     turns_known: int = 0
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ImportProblem, ...] = ()
     problem_count: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -68,7 +68,7 @@ def bring_in(
     """
     if user_id is not None and Owner("", check_id("user_id", user_id)).is_reserved:
         raise ValidationError("user_id", f"{user_id!r} begins like a name that is not for users; choose another")
-    reading = Reading(
+    reading = ReadOptions(
         agent_id=check_id("agent_id", agent_id),
         limits=memory.settings.limits,
         name=name,
@@ -77,7 +77,7 @@ def bring_in(
     )
     bringing = _Bringing(memory, user_id, dry_run=dry_run, trusted=trusted)
     for found in read(path, format, reading):
-        if isinstance(found, Problem):
+        if isinstance(found, ImportProblem):
             bringing.note(found)
             continue
         if user_id is None and found.format != OWN:
@@ -85,7 +85,7 @@ def bring_in(
         try:
             bringing.take(found)
         except RicordoError as error:
-            bringing.note(Problem(found.place, str(error)))
+            bringing.note(ImportProblem(found.place, str(error)))
     return bringing.report(format)
 
 
@@ -103,10 +103,10 @@ class _Bringing:
         self._format = ""
         self._sessions = self._added = self._completed = self._known = 0
         self._kinds: dict[str, int] = {}
-        self._problems: list[Problem] = []
+        self._problems: list[ImportProblem] = []
         self._rehearsed: dict[str, int] = {}  # on a dry run: how many turns a session would have by now
 
-    def note(self, problem: Problem) -> None:
+    def note(self, problem: ImportProblem) -> None:
         """Count a problem, and keep it while there are few."""
         self._kinds[problem.kind] = self._kinds.get(problem.kind, 0) + 1
         if len(self._problems) < MOST_PROBLEMS:
@@ -155,7 +155,7 @@ class _Bringing:
         self._added += result.turns_added
         self._known += result.turns_known
         for error in result.errors:
-            self.note(Problem(found.place, error.removeprefix("document 1: ")))
+            self.note(ImportProblem(found.place, error.removeprefix("document 1: ")))
 
     def _rehearse(self, place: str, document: dict[str, Any]) -> None:
         settings, store = self._memory.settings, self._memory.store
@@ -166,7 +166,7 @@ class _Bringing:
             self._added += stored is None
             self._known += stored is not None and _says_the_same(turn, stored)
             if stored is not None and not _says_the_same(turn, stored):
-                self.note(Problem(place, f"turn {turn.turn_number} has changed since it was stored", "changed"))
+                self.note(ImportProblem(place, f"turn {turn.turn_number} has changed since it was stored", "changed"))
 
     def _take_notes(self, session: SessionInfo, turns: list[Turn]) -> None:
         """Notes have no order: what is new goes to the end."""
@@ -210,7 +210,7 @@ class _Bringing:
                 self._say(stored, turn.messages[len(stored.messages) :])
             return
         where = f"{place}, turn {turn.turn_number}"
-        self.note(Problem(where, "has other words than when it was stored; left as it is", "changed"))
+        self.note(ImportProblem(where, "has other words than when it was stored; left as it is", "changed"))
 
     def _say(self, stored: Turn, messages: tuple[Message, ...]) -> None:
         session = self._memory.session(stored.session_id, user_id=stored.owner.user_id, agent_id=stored.agent_id)

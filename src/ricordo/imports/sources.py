@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from ricordo.errors import ValidationError
-from ricordo.imports.conversation import Problem
+from ricordo.imports.conversation import ImportProblem
 
 SQLITE = b"SQLite format 3\x00"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -51,7 +51,7 @@ class Swollen(Exception):  # noqa: N818 - a finding, turned into a Problem where
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SourceFile:
     """One file of conversations. `path` is where it lies if it is a file of its own."""
 
     name: str
@@ -65,7 +65,7 @@ class Part:
             return stream.read(size)
 
 
-def parts(path: Path, name: str | None = None) -> Iterator[Part | Problem]:
+def parts(path: Path, name: str | None = None) -> Iterator[SourceFile | ImportProblem]:
     """The parts of a path that may hold conversations, in the order of their names. `name` is what to call a file."""
     if path.is_dir():
         yield from _of_folder(path)
@@ -82,11 +82,11 @@ def _begins(path: Path) -> bytes:
         return stream.read(16)
 
 
-def _file(path: Path, name: str) -> Part:
-    return Part(name, path.stat().st_size, lambda: path.open("rb"), path)
+def _file(path: Path, name: str) -> SourceFile:
+    return SourceFile(name, path.stat().st_size, lambda: path.open("rb"), path)
 
 
-def _of_folder(folder: Path) -> Iterator[Part | Problem]:
+def _of_folder(folder: Path) -> Iterator[SourceFile | ImportProblem]:
     """What looks like an export; otherwise every JSON file and database that lies in the folder itself."""
     files = sorted(each for each in folder.iterdir() if each.is_file())
     chosen = [each for each in files if fnmatch.fnmatchcase(each.name, _CONVERSATIONS)]
@@ -94,31 +94,31 @@ def _of_folder(folder: Path) -> Iterator[Part | Problem]:
         chosen = [each for each in files if each.name not in _BESIDE]
         chosen = [each for each in chosen if each.suffix.lower() in _TEXTS or _begins(each) == SQLITE]
     if not chosen:
-        yield Problem(folder.name, "holds no file of conversations; name the file itself")
+        yield ImportProblem(folder.name, "holds no file of conversations; name the file itself")
     for each in chosen:
         yield _file(each, each.name)
 
 
-def _of_archive(path: Path) -> Iterator[Part | Problem]:
+def _of_archive(path: Path) -> Iterator[SourceFile | ImportProblem]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [each for each in archive.infolist() if not each.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        yield Problem(path.name, f"is a damaged archive ({error}); export it again")
+        yield ImportProblem(path.name, f"is a damaged archive ({error}); export it again")
         return
     if len(members) > MOST_PARTS:
-        yield Problem(path.name, f"holds more than {MOST_PARTS} files; unpack it and name the folder")
+        yield ImportProblem(path.name, f"holds more than {MOST_PARTS} files; unpack it and name the folder")
         return
     if sum(each.file_size for each in members if _is_text(each)) > MOST_BYTES:
-        yield Problem(path.name, f"unpacks to more than {MOST_BYTES} bytes; unpack it and name the folder")
+        yield ImportProblem(path.name, f"unpacks to more than {MOST_BYTES} bytes; unpack it and name the folder")
         return
     chosen = [each for each in members if fnmatch.fnmatchcase(_base(each), _CONVERSATIONS)]
     chosen = chosen or [each for each in members if _is_text(each) and _base(each) not in _BESIDE]
     if not chosen:
-        yield Problem(path.name, "holds no file of conversations; name the file itself")
+        yield ImportProblem(path.name, "holds no file of conversations; name the file itself")
     for each in sorted(chosen, key=lambda member: member.filename):
         if each.flag_bits & 1:
-            yield Problem(_base(each), "is encrypted; unpack it first")
+            yield ImportProblem(_base(each), "is encrypted; unpack it first")
         else:
             yield _member(path, each)
 
@@ -131,7 +131,7 @@ def _is_text(member: zipfile.ZipInfo) -> bool:
     return os.path.splitext(_base(member))[1].lower() in _TEXTS
 
 
-def _member(path: Path, member: zipfile.ZipInfo) -> Part:
+def _member(path: Path, member: zipfile.ZipInfo) -> SourceFile:
     def opened() -> AbstractContextManager[BinaryIO]:
         archive = zipfile.ZipFile(path)
         try:
@@ -142,7 +142,7 @@ def _member(path: Path, member: zipfile.ZipInfo) -> Part:
         most = max(FREE_BYTES, MOST_RATIO * max(member.compress_size, 1))
         return closing(io.BufferedReader(_Bounded(packed, archive, min(most, MOST_BYTES)), 256 * 1024))
 
-    return Part(_base(member), member.file_size, opened)
+    return SourceFile(_base(member), member.file_size, opened)
 
 
 # What reading a part may meet: a disk that fails, an archive that lies, bytes that do not unpack, a name that is none.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ricordo.imports.chat_messages import said_in_api
-from ricordo.imports.conversation import Conversation, Problem, Said, branches, own_name, unread
+from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem, branches, own_name, unread
 from ricordo.imports.values import content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
 from ricordo.records.turns import Json
 
@@ -21,12 +21,12 @@ _LIBRE_MESSAGE = (
 )  # fmt: skip
 
 
-def open_webui(value: Any, place: str, fallback: str) -> Conversation | Problem | None:
+def open_webui(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
     """One chat of Open WebUI; None for one without messages."""
     fields = mapping(value)
     chat = mapping(fields.get("chat"))
     if not chat:
-        return Problem(place, "is not a chat: expected an object with 'chat'")
+        return ImportProblem(place, "is not a chat: expected an object with 'chat'")
     history = mapping(chat.get("history"))
     messages = {name: mapping(each) for name, each in mapping(history.get("messages")).items() if mapping(each)}
     parents = {name: identifier(each.get("parentId")) or None for name, each in messages.items()}
@@ -56,17 +56,17 @@ def open_webui(value: Any, place: str, fallback: str) -> Conversation | Problem 
     )
 
 
-def _webui_said(name: str, message: Json) -> Said:
+def _webui_said(name: str, message: Json) -> ImportedMessage:
     known = ("parentId", "childrenIds", "timestamp", "done", "models", "modelName", "modelIdx", "statusHistory")
     plain = {key: value for key, value in message.items() if key not in known}
     return said_in_api(plain, name, moment(message.get("timestamp")))
 
 
-def librechat(value: Any, place: str, fallback: str) -> Conversation | Problem | None:
+def librechat(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
     """One conversation of LibreChat, its messages flat or as a tree; None for one without messages."""
     fields = mapping(value)
     if not fields or not ("messages" in fields or "messagesTree" in fields):
-        return Problem(place, "is not a conversation: expected an object with 'messages' or 'messagesTree'")
+        return ImportProblem(place, "is not a conversation: expected an object with 'messages' or 'messagesTree'")
     found: dict[str, Json] = {}
     parents: dict[str, str | None] = {}
     for n, (message, above) in enumerate(_flat(fields)):
@@ -111,13 +111,13 @@ def _flat(fields: Json) -> Iterator[tuple[Json, str | None]]:
         waiting += [(child, name) for child in reversed(listed(message.get("children")))]
 
 
-def _libre_said(name: str, message: Json) -> Said:
+def _libre_said(name: str, message: Json) -> ImportedMessage:
     words, attached = content_of(message.get("content")) if listed(message.get("content")) else ("", [])
     shown = [part for part in attached if mapping(part).get("type") not in ("think", "tool_call")]
     if attached and not shown:
         words = joined(text(mapping(part).get("text")) for part in listed(message.get("content")))
     role = "user" if message.get("isCreatedByUser") is True else role_of(message.get("role") or "assistant")[0]
-    return Said(
+    return ImportedMessage(
         id=name,
         role=role,
         content=text(message.get("text")) or words,
@@ -127,11 +127,11 @@ def _libre_said(name: str, message: Json) -> Said:
     )
 
 
-def chatbot_ui(value: Any, place: str, fallback: str) -> Conversation | Problem | None:
+def chatbot_ui(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
     """One conversation of ChatbotUI; None for one without messages."""
     fields = mapping(value)
     if not isinstance(fields.get("messages"), list):
-        return Problem(place, "is not a conversation: expected an object with 'messages'")
+        return ImportProblem(place, "is not a conversation: expected an object with 'messages'")
     path = tuple(
         said_in_api(mapping(each), f"#{n}", None) for n, each in enumerate(fields["messages"]) if mapping(each)
     )

@@ -25,7 +25,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class WordSpans:
     """The tokens of one text, and the same tokens as one normalised string."""
 
     original: str
@@ -59,7 +59,7 @@ class Line:
 
 
 @lru_cache(maxsize=256)  # one question is read by every rule
-def read(text: str) -> Line:
+def read(text: str) -> WordSpans:
     """Split a text into tokens; an apostrophe only separates words ("l'ultimo" is "l", "ultimo")."""
     tokens: list[Token] = []
     pieces: list[str] = []
@@ -76,7 +76,7 @@ def read(text: str) -> Line:
         position += len(word) + 1
         if is_word:
             words.append(word)
-    return Line(text, tuple(tokens), " ".join(pieces), tuple(starts), tuple(words))
+    return WordSpans(text, tuple(tokens), " ".join(pieces), tuple(starts), tuple(words))
 
 
 def stem(word: str) -> str:

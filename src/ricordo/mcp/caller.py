@@ -12,7 +12,7 @@ from ricordo.session import Session
 NOTES = "notes"
 
 
-class Person:
+class McpUser:
     """A user with the memory that is theirs. A server that holds more of them than a memory does overrides the last."""
 
     def __init__(self, memory: Memory, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:

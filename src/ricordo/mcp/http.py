@@ -35,10 +35,10 @@ def has_kit() -> bool:
     return any((Path(place) / "server" / "mcpserver").is_dir() for place in places or ())
 
 
-def mount(app: FastAPI, service: Service, path: str = PATH) -> "Tools":
+def mount(app: FastAPI, service: Service, path: str = PATH) -> "McpTools":
     """Serve the tools at `path`; call it before the application starts. They are `app.state.mcp` as well."""
-    tools = Tools(service, path)
-    app.router.routes.append(Route(path, Gate(tools, service, path), include_in_schema=False))
+    tools = McpTools(service, path)
+    app.router.routes.append(Route(path, CredentialCheck(tools, service, path), include_in_schema=False))
     outer = app.router.lifespan_context
 
     @asynccontextmanager
@@ -51,7 +51,7 @@ def mount(app: FastAPI, service: Service, path: str = PATH) -> "Tools":
     return tools
 
 
-class Tools:
+class McpTools:
     """Answers requests with tools; loads them with the first one, while others go on."""
 
     def __init__(self, service: Service, path: str) -> None:
@@ -92,7 +92,7 @@ class Tools:
         return manager_of(self._service, self._path)
 
 
-class Gate:
+class CredentialCheck:
     """Lets in who has a credential, from a page that may call; what comes later is about them."""
 
     def __init__(self, app: ASGIApp, service: Service, path: str) -> None:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from ricordo.limits import check_id
-from ricordo.mcp.caller import Person
+from ricordo.mcp.caller import McpUser
 from ricordo.mcp.server import make_server
 from ricordo.memory import DEFAULT_AGENT
 from ricordo.server.caller import Caller, NotAllowed
@@ -23,7 +23,7 @@ from ricordo.server.service import Service
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-class ServedPerson(Person):
+class ServedPerson(McpUser):
     """A person of a service, which holds answers and keys beside the memory."""
 
     def __init__(self, service: Service, tenant_id: str, user_id: str, agent_id: str) -> None:
@@ -44,7 +44,7 @@ class ServedPerson(Person):
 def manager_of(service: Service, path: str) -> StreamableHTTPSessionManager:
     """What answers requests with tools, once it runs."""
 
-    def find(ctx: Context[Any, Any], scope: str) -> Person:
+    def find(ctx: Context[Any, Any], scope: str) -> McpUser:
         request = cast(Request, ctx.request_context.request)  # the one that brought this very call
         return person_of(service, request.scope, scope)
 
@@ -59,7 +59,7 @@ def manager_of(service: Service, path: str) -> StreamableHTTPSessionManager:
     return server.session_manager
 
 
-def person_of(service: Service, scope: Scope, needed: str) -> Person:
+def person_of(service: Service, scope: Scope, needed: str) -> McpUser:
     """Whose memory a request is about: the credential's user; or, with one of a whole tenant, the one in a header."""
     caller: Caller = scope["state"]["caller"]
     caller.must(needed)

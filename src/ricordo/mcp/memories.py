@@ -1,7 +1,7 @@
 """Facts and messages as memories: their ids (`fact:…`, `message:…`), and the shape that a client sees. Pure."""
 
 from ricordo.errors import NotFoundError
-from ricordo.mcp.schemas import Kind, MemoryOut, SessionOut, SourceOut, SpokenOut
+from ricordo.mcp.schemas import Kind, SpokenOut, ToolMemory, ToolSession, ToolSource
 from ricordo.records.people import Fact
 from ricordo.records.turns import Message, SessionInfo, Turn
 
@@ -23,13 +23,13 @@ def parted(memory: str) -> tuple[Kind, str]:
     raise NotFoundError(f"memory_id: {memory[:80]!r} is no memory; ids begin with fact: or message:")
 
 
-def as_memory(fact: Fact, score: float | None = None, reasons: tuple[str, ...] = ()) -> MemoryOut:
+def as_memory(fact: Fact, score: float | None = None, reasons: tuple[str, ...] = ()) -> ToolMemory:
     """A fact as a memory."""
     sources = [
-        SourceOut(memory_id=memory_id("message", each.message_id), session_id=each.session_id, quote=each.quote)
+        ToolSource(memory_id=memory_id("message", each.message_id), session_id=each.session_id, quote=each.quote)
         for each in fact.sources
     ]
-    return MemoryOut(
+    return ToolMemory(
         id=memory_id("fact", fact.id),
         kind="fact",
         memory=fact.text,
@@ -44,9 +44,9 @@ def as_memory(fact: Fact, score: float | None = None, reasons: tuple[str, ...] =
     )
 
 
-def as_said(turn: Turn, message: Message, score: float | None = None, reasons: tuple[str, ...] = ()) -> MemoryOut:
+def as_said(turn: Turn, message: Message, score: float | None = None, reasons: tuple[str, ...] = ()) -> ToolMemory:
     """A message as a memory."""
-    return MemoryOut(
+    return ToolMemory(
         id=memory_id("message", message.id),
         kind="message",
         memory=message.content,
@@ -75,9 +75,9 @@ def as_spoken(turn: Turn, message: Message) -> SpokenOut:
     )
 
 
-def as_session(info: SessionInfo) -> SessionOut:
+def as_session(info: SessionInfo) -> ToolSession:
     """A session as the list shows it."""
-    return SessionOut(
+    return ToolSession(
         id=info.id,
         agent_id=info.agent_id,
         title=info.title,
@@ -89,7 +89,7 @@ def as_session(info: SessionInfo) -> SessionOut:
     )
 
 
-def title_of(memory: MemoryOut) -> str:
+def title_of(memory: ToolMemory) -> str:
     """A line that tells what a memory is."""
     words = " ".join(memory.memory.split())
     short = words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"

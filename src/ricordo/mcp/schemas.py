@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Kind = Literal["fact", "message"]
 
 
-class MessageIn(BaseModel):
+class ToolMessage(BaseModel):
     """A message to keep. Roles are user, assistant, system and tool; any other is the name of a speaker."""
 
     model_config = ConfigDict(extra="forbid")
@@ -25,7 +25,7 @@ class MessageIn(BaseModel):
     tool_call_id: str | None = None
 
 
-class SourceOut(BaseModel):
+class ToolSource(BaseModel):
     """Where a fact was said."""
 
     memory_id: str
@@ -33,7 +33,7 @@ class SourceOut(BaseModel):
     quote: str
 
 
-class MemoryOut(BaseModel):
+class ToolMemory(BaseModel):
     """A fact or a message. `score` and `reasons` are those of a search; `valid_to` is set on what is no longer true."""
 
     id: str
@@ -45,7 +45,7 @@ class MemoryOut(BaseModel):
     role: str | None = None
     fact_kind: str | None = None
     valid_to: datetime | None = None
-    sources: list[SourceOut] = []
+    sources: list[ToolSource] = []
     metadata: dict[str, Any] = {}
     score: float | None = None
     reasons: list[str] = []
@@ -54,14 +54,14 @@ class MemoryOut(BaseModel):
 class FoundOut(BaseModel):
     """Memories that were found, best first; `degraded` says what the answer does not cover."""
 
-    results: list[MemoryOut]
+    results: list[ToolMemory]
     degraded: list[str] = []
 
 
 class MemoriesOut(BaseModel):
     """A page of memories."""
 
-    results: list[MemoryOut]
+    results: list[ToolMemory]
     page: int
     page_size: int
     total: int
@@ -104,7 +104,7 @@ class EntitiesOut(BaseModel):
     results: list[EntityOut]
 
 
-class SessionOut(BaseModel):
+class ToolSession(BaseModel):
     """A session as the list shows it."""
 
     id: str
@@ -117,10 +117,10 @@ class SessionOut(BaseModel):
     tags: list[str]
 
 
-class SessionsOut(BaseModel):
+class ToolSessions(BaseModel):
     """Sessions, most recently active first. `next_before` is the `before` of the next page."""
 
-    sessions: list[SessionOut]
+    sessions: list[ToolSession]
     next_before: str | None = None
 
 
@@ -141,12 +141,12 @@ class SpokenOut(BaseModel):
 class TalkOut(BaseModel):
     """A session with its messages in order. `next_before` is the `before` of the page of older ones."""
 
-    session: SessionOut
+    session: ToolSession
     messages: list[SpokenOut]
     next_before: int | None = None
 
 
-class ContextOut(BaseModel):
+class ToolContext(BaseModel):
     """All that a model needs for a question, within the budget, and what went into it."""
 
     prompt: str
@@ -161,7 +161,7 @@ class ContextOut(BaseModel):
     degraded: list[str] = []
 
 
-class TopicOut(BaseModel):
+class ToolTopic(BaseModel):
     """What a session has been about."""
 
     id: str
@@ -176,10 +176,10 @@ class TopicOut(BaseModel):
     last_active_at: datetime
 
 
-class TopicsOut(BaseModel):
+class ToolTopics(BaseModel):
     """The topics of a session, in the order they began."""
 
-    topics: list[TopicOut]
+    topics: list[ToolTopic]
     degraded: list[str] = []
 
 

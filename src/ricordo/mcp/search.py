@@ -12,9 +12,9 @@ from pydantic import Field
 
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids
-from ricordo.mcp.caller import Person
+from ricordo.mcp.caller import McpUser
 from ricordo.mcp.memories import as_memory, as_said, parted, title_of
-from ricordo.mcp.schemas import FoundOut, MemoriesOut, MemoryOut, PageOut, ResultOut, ResultsOut
+from ricordo.mcp.schemas import FoundOut, MemoriesOut, PageOut, ResultOut, ResultsOut, ToolMemory
 from ricordo.records.people import Fact
 from ricordo.records.turns import Message, Turn, turn_id_of
 
@@ -118,7 +118,7 @@ Query = Annotated[str, Field(min_length=1, description="What to look for, in pla
 
 
 def search_memories(
-    person: Person,
+    person: McpUser,
     query: Query,
     filters: Filters = None,
     limit: Annotated[int, Field(ge=1, le=100)] = 10,
@@ -140,7 +140,7 @@ def search_memories(
         patience=PATIENCE,
     )
     said = {hit.message_id: hit for hit in hits if hit.message_id not in withheld}
-    found: list[MemoryOut] = []
+    found: list[ToolMemory] = []
     for fact in _facts(person, wanted, withheld):
         heard = [said[source.message_id] for source in fact.sources if source.message_id in said]
         best = max(heard, key=lambda hit: hit.score, default=None)
@@ -159,7 +159,7 @@ def search_memories(
 
 
 def get_memories(
-    person: Person,
+    person: McpUser,
     filters: Filters = None,
     page: Annotated[int, Field(ge=1, le=10_000)] = 1,
     page_size: Annotated[int, Field(ge=1, le=100)] = 50,
@@ -177,7 +177,7 @@ def get_memories(
     return MemoriesOut(results=listed[begin : begin + page_size], page=page, page_size=page_size, total=len(listed))
 
 
-def get_memory(person: Person, memory_id: str) -> MemoryOut:
+def get_memory(person: McpUser, memory_id: str) -> ToolMemory:
     """Read one memory whole: a fact with the words it was taken from, or a message."""
     kind, own = parted(memory_id)
     if own in person.withheld():
@@ -187,13 +187,13 @@ def get_memory(person: Person, memory_id: str) -> MemoryOut:
     return as_said(*message_of(person, own))
 
 
-def search(person: Person, query: Query) -> ResultsOut:
+def search(person: McpUser, query: Query) -> ResultsOut:
     """Search the user's memory; give an id of the results to fetch."""
     found = search_memories(person, query, limit=CONNECTOR_LIMIT).results
     return ResultsOut(results=[ResultOut(id=each.id, title=title_of(each), url=_url(each)) for each in found])
 
 
-def fetch(person: Person, id: str) -> PageOut:  # noqa: A002 - the name that connectors use
+def fetch(person: McpUser, id: str) -> PageOut:  # noqa: A002 - the name that connectors use
     """Read one result of search whole; for a message, with what was said around it in its turn."""
     memory = get_memory(person, id)
     text = memory.memory
@@ -208,7 +208,7 @@ def fetch(person: Person, id: str) -> PageOut:  # noqa: A002 - the name that con
     return PageOut(id=id, title=title_of(memory), text=text, url=_url(memory), metadata=known)
 
 
-def fact_of(person: Person, fact_id: str) -> Fact:
+def fact_of(person: McpUser, fact_id: str) -> Fact:
     """A fact of this user, true now or once, by any agent; or NotFoundError."""
     for agent in person.memory.store.agents(person.owner):
         for fact in person.memory.facts(person.user_id, agent, superseded=True):
@@ -217,7 +217,7 @@ def fact_of(person: Person, fact_id: str) -> Fact:
     raise NotFoundError(f"memory_id: there is no fact {fact_id[:255]!r} for this user; see get_memories")
 
 
-def message_of(person: Person, message_id: str) -> tuple[Turn, Message]:
+def message_of(person: McpUser, message_id: str) -> tuple[Turn, Message]:
     """A message of this user with its turn, or NotFoundError."""
     turn = person.turn(check_id("memory_id", turn_id_of(message_id) or message_id))
     found = next((each for each in turn.messages if each.id == message_id), None) if turn else None
@@ -226,7 +226,7 @@ def message_of(person: Person, message_id: str) -> tuple[Turn, Message]:
     return turn, found
 
 
-def _facts(person: Person, wanted: Filter, withheld: frozenset[str]) -> list[Fact]:
+def _facts(person: McpUser, wanted: Filter, withheld: frozenset[str]) -> list[Fact]:
     if not wanted.facts:
         return []
     known = person.memory.facts(person.user_id, person.agent(wanted.agent_id))
@@ -239,7 +239,7 @@ def _facts(person: Person, wanted: Filter, withheld: frozenset[str]) -> list[Fac
     ]
 
 
-def _notes(person: Person, wanted: Filter, withheld: frozenset[str]) -> list[tuple[Turn, Message]]:
+def _notes(person: McpUser, wanted: Filter, withheld: frozenset[str]) -> list[tuple[Turn, Message]]:
     """The messages of a session, newest first; nothing where there is no such session."""
     if not wanted.messages:
         return []
@@ -257,7 +257,7 @@ def _notes(person: Person, wanted: Filter, withheld: frozenset[str]) -> list[tup
     ]
 
 
-def _tagged(person: Person, session_id: str, tags: tuple[str, ...]) -> frozenset[str | None] | None:
+def _tagged(person: McpUser, session_id: str, tags: tuple[str, ...]) -> frozenset[str | None] | None:
     """The topics with any of the tags; None where no tags are asked for, or the session itself has them."""
     info = person.memory.store.session(person.owner, session_id)
     if not tags or (info and set(tags) & set(info.tags)):
@@ -274,5 +274,5 @@ def _shared(query: str, fact: Fact) -> float:
     return len(asked & set(stems(fact.text))) / len(asked) if asked else 0.0
 
 
-def _url(memory: MemoryOut) -> str:
+def _url(memory: ToolMemory) -> str:
     return f"session://{memory.session_id}" if memory.session_id else f"memory://{memory.id}"

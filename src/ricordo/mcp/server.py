@@ -19,7 +19,7 @@ from mcp_types import INVALID_PARAMS, ToolAnnotations
 import ricordo
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.mcp import search, sessions, write
-from ricordo.mcp.caller import Person
+from ricordo.mcp.caller import McpUser
 
 log = logging.getLogger("ricordo.mcp")
 
@@ -37,7 +37,7 @@ OWN = ("user_id", "tenant_id")  # compared, wherever they are named
 
 Verb = Callable[..., Any]
 # Who calls, if the credential has that scope.
-Find = Callable[[Context[Any, Any], str], Person]
+Find = Callable[[Context[Any, Any], str], McpUser]
 
 TOOLS: tuple[tuple[Verb, ToolAnnotations], ...] = (
     (write.add_memory, ADD),
@@ -94,7 +94,7 @@ def _tool(verb: Verb, find: Find, scope: str) -> Verb:
     return tool
 
 
-def _checked(find: Find, ctx: Context[Any, Any], scope: str, known: frozenset[str]) -> Person:
+def _checked(find: Find, ctx: Context[Any, Any], scope: str, known: frozenset[str]) -> McpUser:
     """Who calls; refused if an argument names somebody else, whether the tool has such an argument or not.
 
     Arguments that are not understood are refused too: whoever wants the memories of one app deleted must not lose all.

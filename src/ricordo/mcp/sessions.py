@@ -4,19 +4,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ricordo.mcp.caller import Person
+from ricordo.mcp.caller import McpUser
 from ricordo.mcp.memories import as_session, as_spoken
-from ricordo.mcp.schemas import ContextOut, ExportOut, SessionsOut, TalkOut, TopicOut, TopicsOut
+from ricordo.mcp.schemas import ExportOut, TalkOut, ToolContext, ToolSessions, ToolTopic, ToolTopics
 
 
 def get_context(
-    person: Person,
+    person: McpUser,
     query: Annotated[str, Field(min_length=1, description="The user's next question")],
     session_id: Annotated[
         str | None, Field(description="The talk it belongs to; without one, only what is known")
     ] = None,
     token_budget: Annotated[int | None, Field(ge=1, description="Tokens for the whole prompt")] = None,
-) -> ContextOut:
+) -> ToolContext:
     """Everything a model needs for a question, within a token budget: what is known of the user, the talk so far,
     and past messages that matter. Nothing is kept."""
     if session_id is None:
@@ -25,7 +25,7 @@ def get_context(
         session = person.session(session_id)
     built = session.context(query, budget=token_budget)
     receipt = built.receipt
-    return ContextOut(
+    return ToolContext(
         prompt=built.prompt,
         messages=[dict(each) for each in built.messages],
         question=built.question,
@@ -40,21 +40,21 @@ def get_context(
 
 
 def list_sessions(
-    person: Person,
+    person: McpUser,
     limit: Annotated[int, Field(ge=1, le=200)] = 20,
     before: Annotated[str | None, Field(description="The next_before of the page before")] = None,
     agent_id: str | None = None,
-) -> SessionsOut:
+) -> ToolSessions:
     """List the user's sessions, most recently active first."""
     last = None if before is None else person.info(before, "before")
     agent = None if agent_id is None else person.agent(agent_id)
     found = person.memory.sessions(user_id=person.user_id, limit=limit, agent_id=agent, before=last)
     more = found[-1].id if len(found) == limit else None
-    return SessionsOut(sessions=[as_session(info) for info in found], next_before=more)
+    return ToolSessions(sessions=[as_session(info) for info in found], next_before=more)
 
 
 def get_session(
-    person: Person,
+    person: McpUser,
     session_id: str,
     limit: Annotated[int, Field(ge=1, le=200, description="Turns")] = 50,
     before: Annotated[int | None, Field(ge=1, description="Only turns before this number")] = None,
@@ -68,7 +68,7 @@ def get_session(
     return TalkOut(session=as_session(session.info()), messages=said, next_before=older)
 
 
-def as_markdown(person: Person, session_id: str) -> str:
+def as_markdown(person: McpUser, session_id: str) -> str:
     """A session for a model to read, without what is in quarantine."""
     session = person.session(session_id)
     withheld = person.withheld()
@@ -77,12 +77,12 @@ def as_markdown(person: Person, session_id: str) -> str:
     return "\n\n".join([f"# {session.info().title or session.id}", *lines]) + "\n"
 
 
-def list_topics(person: Person, session_id: str) -> TopicsOut:
+def list_topics(person: McpUser, session_id: str) -> ToolTopics:
     """What a session has been about, with what each topic is worth now."""
     session = person.session(session_id)
     found = session.topics()
     topics = [
-        TopicOut(
+        ToolTopic(
             id=each.id,
             title=each.title,
             priority=session.topic(each.id).priority(),
@@ -96,11 +96,11 @@ def list_topics(person: Person, session_id: str) -> TopicsOut:
         )
         for each in found
     ]
-    return TopicsOut(topics=topics, degraded=list(found.degraded))
+    return ToolTopics(topics=topics, degraded=list(found.degraded))
 
 
 def export_session(
-    person: Person,
+    person: McpUser,
     session_id: str,
     format: Literal["json", "markdown"] = "json",  # noqa: A002 - the public name
 ) -> ExportOut:

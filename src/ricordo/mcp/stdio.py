@@ -9,7 +9,7 @@ from typing import Any
 
 from ricordo.errors import SettingsError
 from ricordo.limits import check_id
-from ricordo.mcp.caller import Person
+from ricordo.mcp.caller import McpUser
 from ricordo.memory import DEFAULT_AGENT, Memory
 
 LAST_MOMENT = 5.0
@@ -34,7 +34,7 @@ def run_stdio(memory: Memory, user_id: str, agent_id: str = DEFAULT_AGENT) -> No
 def server_for(memory: Memory, user_id: str, agent_id: str = DEFAULT_AGENT) -> Any:
     """A server (`mcp.server.MCPServer`) that is about one user, whoever calls."""
     memory.facts(user_id, agent_id)  # refuses names that cannot be, before anybody connects
-    person = Person(memory, check_id("user_id", user_id), check_id("agent_id", agent_id))
+    person = McpUser(memory, check_id("user_id", user_id), check_id("agent_id", agent_id))
     try:
         from ricordo.mcp.server import make_server
     except ImportError as error:

@@ -7,21 +7,21 @@ from pydantic import Field
 
 from ricordo.errors import ValidationError
 from ricordo.limits import check_text
-from ricordo.mcp.caller import NOTES, Person
+from ricordo.mcp.caller import NOTES, McpUser
 from ricordo.mcp.memories import memory_id, parted
 from ricordo.mcp.memories import memory_id as named
-from ricordo.mcp.schemas import DeletedOut, EntitiesOut, EntityOut, KeptOut, MessageIn, UpdatedOut
+from ricordo.mcp.schemas import DeletedOut, EntitiesOut, EntityOut, KeptOut, ToolMessage, UpdatedOut
 from ricordo.mcp.search import fact_of, message_of
 from ricordo.records.turns import SessionInfo, Turn
 from ricordo.session import Session
 
-Messages = Annotated[list[MessageIn], Field(min_length=1, max_length=200)]
+Messages = Annotated[list[ToolMessage], Field(min_length=1, max_length=200)]
 
 
 def add_memory(
-    person: Person,
+    person: McpUser,
     text: Annotated[str | None, Field(description="What the user said or wants remembered, in their words")] = None,
-    messages: Annotated[list[MessageIn] | None, Field(max_length=200, description="Or a piece of talk")] = None,
+    messages: Annotated[list[ToolMessage] | None, Field(max_length=200, description="Or a piece of talk")] = None,
     agent_id: str | None = None,
     run_id: Annotated[str | None, Field(description="The session; default: the user's notes")] = None,
     metadata: dict[str, Any] | None = None,
@@ -31,7 +31,7 @@ def add_memory(
         raise ValidationError("text", "give either text or messages")
     said = list(messages or [])
     if text is not None:
-        said = [MessageIn(content=text, metadata=metadata)]
+        said = [ToolMessage(content=text, metadata=metadata)]
     elif metadata is not None:
         said = [each.model_copy(update={"metadata": {**metadata, **(each.metadata or {})}}) for each in said]
     agent = person.agent(agent_id)
@@ -40,7 +40,7 @@ def add_memory(
 
 
 def append_messages(
-    person: Person,
+    person: McpUser,
     messages: Messages,
     session_id: Annotated[
         str | None, Field(description="A session, known or new; without one a new id is made")
@@ -50,7 +50,7 @@ def append_messages(
     return keep(person, person.opened(session_id, person.agent_id), messages, "messages")
 
 
-def keep(person: Person, session: Session, messages: Sequence[MessageIn], field: str) -> KeptOut:
+def keep(person: McpUser, session: Session, messages: Sequence[ToolMessage], field: str) -> KeptOut:
     """Keep messages in a session; `field` is what a refusal calls the list."""
     limits = person.memory.settings.limits
     for index, each in enumerate(messages):
@@ -91,7 +91,7 @@ AgentId = Annotated[str | None, Field(description="All that one agent has")]
 
 
 def update_memory(
-    person: Person, memory_id: str, text: Annotated[str, Field(description="What is right, whole")]
+    person: McpUser, memory_id: str, text: Annotated[str, Field(description="What is right, whole")]
 ) -> UpdatedOut:
     """Correct a fact or a note: the new words are kept and learned from, the old ones are forgotten.
 
@@ -102,14 +102,14 @@ def update_memory(
     if kind == "fact":
         agent = fact_of(person, own).agent_id
         session = person.opened(person.notes(agent), agent)
-        kept = keep(person, session, [MessageIn(content=text)], "")
+        kept = keep(person, session, [ToolMessage(content=text)], "")
         person.memory.forget_fact(own, user_id=person.user_id, agent_id=agent)
         return UpdatedOut(id=kept.ids[0], replaced=memory_id, session_id=session.id)
     turn, message = message_of(person, own)
     if len(turn.messages) > 1 or not _is_note(turn):
         raise ValidationError("memory_id", "was said in a talk, which is not rewritten; use add_memory to correct it")
     session = person.session(turn.session_id)
-    correction = MessageIn(role=message.name or message.role, content=text, metadata=dict(message.metadata) or None)
+    correction = ToolMessage(role=message.name or message.role, content=text, metadata=dict(message.metadata) or None)
     kept = keep(person, session, [correction], "")
     # Facts that the new words say too are learned from them first: what is forgotten would not be learned again.
     person.memory.catch_up(session.id, user_id=person.user_id)
@@ -117,7 +117,7 @@ def update_memory(
     return UpdatedOut(id=kept.ids[0], replaced=memory_id, session_id=session.id)
 
 
-def delete_memory(person: Person, memory_id: str) -> DeletedOut:
+def delete_memory(person: McpUser, memory_id: str) -> DeletedOut:
     """Forget one memory for good: a fact, or a message with its whole turn and the facts that were said only there."""
     kind, own = parted(memory_id)
     if kind == "fact":
@@ -130,7 +130,7 @@ def delete_memory(person: Person, memory_id: str) -> DeletedOut:
     return DeletedOut(removed={"facts": len(facts), "turns": 1}, ids=messages + facts)
 
 
-def delete_all_memories(person: Person, run_id: RunId = None, agent_id: AgentId = None) -> DeletedOut:
+def delete_all_memories(person: McpUser, run_id: RunId = None, agent_id: AgentId = None) -> DeletedOut:
     """Forget everything that was said and learned: of a session, of an agent, or, with neither, of the user.
 
     Documents and credentials stay; delete_entities removes a user with those too.
@@ -151,7 +151,7 @@ def delete_all_memories(person: Person, run_id: RunId = None, agent_id: AgentId 
     return DeletedOut(removed={"sessions": sessions, "turns": turns, "facts": facts})
 
 
-def list_entities(person: Person) -> EntitiesOut:
+def list_entities(person: McpUser) -> EntitiesOut:
     """List what has memories: the user, the agents that know them, and the most recent sessions (`run`)."""
     sessions = person.memory.sessions(user_id=person.user_id, limit=PAGE)
     agents = {*person.memory.store.agents(person.owner), *(info.agent_id for info in sessions)}
@@ -165,7 +165,7 @@ def list_entities(person: Person) -> EntitiesOut:
 
 
 def delete_entities(
-    person: Person, user_id: UserId = None, agent_id: AgentId = None, run_id: RunId = None
+    person: McpUser, user_id: UserId = None, agent_id: AgentId = None, run_id: RunId = None
 ) -> DeletedOut:
     """Remove a session, all that an agent has, or the whole user with every document and key that is theirs.
 
@@ -186,14 +186,14 @@ def _is_note(turn: Turn) -> bool:
     return turn.session_id == NOTES or turn.session_id.startswith(f"{NOTES}-")
 
 
-def _delete_session(person: Person, info: SessionInfo) -> DeletedOut:
+def _delete_session(person: McpUser, info: SessionInfo) -> DeletedOut:
     person.forgets(info.id)
     return DeletedOut(
         removed={"sessions": 1, "turns": person.memory.delete_session(info.id, user_id=person.user_id)}, ids=[info.id]
     )
 
 
-def _forget_turn(person: Person, turn: Turn) -> list[str]:
+def _forget_turn(person: McpUser, turn: Turn) -> list[str]:
     """Remove a turn, and forget the facts that were said in it alone; their ids."""
     said = {message.id for message in turn.messages}
     gone: list[str] = []

@@ -34,7 +34,7 @@ class When(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserMessage:
     """One message of a user, as facts are looked for in it. `origin` is how it got here, and is never raised."""
 
     id: str
@@ -51,7 +51,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Claim:
     """One claim. `about` names what it decides, `quote` is a verbatim span of the message, `made_by` who read it."""
 
     kind: FactKind
@@ -59,7 +59,7 @@ class Candidate:
     about: str
     quote: str
     language: str
-    said: Said
+    said: UserMessage
     confidence: float = 1.0
     made_by: str = "patterns"
 
@@ -73,7 +73,7 @@ class Candidate:
 class Extraction:
     """What was found, by whom, at which cost; `why` tells what kept a model from being the one."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Claim, ...]
     made_by: str
     why: str = ""
     dropped: int = 0
@@ -116,7 +116,7 @@ _FIRST_PERSON = {
 }
 
 
-def refusal(candidate: Candidate) -> str:
+def refusal(candidate: Claim) -> str:
     """Why a claim is not taken in; empty when it is."""
     said = candidate.said
     if candidate.kind not in FACT_KINDS:
@@ -205,7 +205,7 @@ _SOMEBODY_ELSE = re.compile(
 )
 
 
-def unfounded(candidate: Candidate, zone: tzinfo = UTC) -> str:
+def unfounded(candidate: Claim, zone: tzinfo = UTC) -> str:
     """Why a claim is not what its writer said; empty when it is. `zone` tells on which day they said it."""
     spoken = _spoken(candidate.quote, candidate.said.text)
     if not spoken:
@@ -241,7 +241,7 @@ def _spoken(quote: str, text: str) -> list[str]:
     return []
 
 
-def _heard(candidate: Candidate) -> bool:
+def _heard(candidate: Claim) -> bool:
     """Whether each telling word of a claim was said, in some form; names and numbers letter by letter.
 
     A day may have been worked out, and is looked at apart.
@@ -263,7 +263,7 @@ def _heard(candidate: Candidate) -> bool:
     return True
 
 
-def _same_day(candidate: Candidate, zone: tzinfo) -> bool:
+def _same_day(candidate: Claim, zone: tzinfo) -> bool:
     """Whether the day of a claim is the one that its quote names, where both name one."""
     named = re.search(rf"\b(?:{PHRASE})", candidate.quote, re.IGNORECASE)
     told = day_named(candidate.text)

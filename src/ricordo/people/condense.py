@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ricordo.engine.tools import EVERY, Tools, quarantined
-from ricordo.people.model_summary import Writer, condense, talk_language
+from ricordo.people.model_summary import SummaryWriter, condense, talk_language
 from ricordo.people.summary import due
 from ricordo.records.people import Summary, Trust
 from ricordo.records.turns import Owner, Turn
@@ -66,7 +66,7 @@ def newest_summary(tools: Tools, owner: Owner, session_id: str) -> Summary | Non
 
 
 def condense_if_due(
-    tools: Tools, screen: Screen, sizes: Sizes, owner: Owner, session_id: str, writer: Writer | None
+    tools: Tools, screen: Screen, sizes: Sizes, owner: Owner, session_id: str, writer: SummaryWriter | None
 ) -> Summary | None:
     """Extend a session's summary if it has grown near its limit; the new summary, or None."""
     settings = tools.settings.condensation
@@ -79,7 +79,7 @@ def condense_if_due(
 
 
 def condense_now(
-    tools: Tools, screen: Screen, owner: Owner, session_id: str, writer: Writer | None, *, whatever: bool = False
+    tools: Tools, screen: Screen, owner: Owner, session_id: str, writer: SummaryWriter | None, *, whatever: bool = False
 ) -> Summary | None:
     """Summarise what is far back, if it is due, or `whatever` its size; None where there is nothing to summarise."""
     settings = tools.settings.condensation

@@ -9,7 +9,7 @@ from datetime import UTC, date, tzinfo
 from ricordo.languages.facts_base import Pattern, Tongue
 from ricordo.languages.facts_english import TONGUE as ENGLISH
 from ricordo.languages.facts_italian import TONGUE as ITALIAN
-from ricordo.people.admission import Candidate, Said, refusal
+from ricordo.people.admission import Claim, UserMessage, refusal
 from ricordo.people.clauses import clauses, plain
 from ricordo.people.objects import CHECKS, SPEECH, without_deadline
 from ricordo.people.sameness import about_thing
@@ -17,14 +17,14 @@ from ricordo.people.sameness import about_thing
 TONGUES: tuple[Tongue, ...] = (ITALIAN, ENGLISH)
 
 
-def extract(said: Said, zone: tzinfo = UTC) -> tuple[Candidate, ...]:
+def extract(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
     """The claims of one message, in the order they were made; of two about one thing the last."""
     flat = plain(said.text)
     tongues = [tongue for tongue in TONGUES if tongue.sign.search(flat)]
     if not tongues:
         return ()
     said_on = said.created_at.astimezone(zone).date()
-    found: dict[str, Candidate] = {}
+    found: dict[str, Claim] = {}
     for clause in clauses(said.text):
         candidate = _first(flat, clause.start, clause.end, clause.greeted, tongues, said, said_on)
         if candidate is None:
@@ -36,8 +36,8 @@ def extract(said: Said, zone: tzinfo = UTC) -> tuple[Candidate, ...]:
 
 
 def _first(
-    flat: str, start: int, end: int, greeted: bool, tongues: list[Tongue], said: Said, said_on: date
-) -> Candidate | None:
+    flat: str, start: int, end: int, greeted: bool, tongues: list[Tongue], said: UserMessage, said_on: date
+) -> Claim | None:
     while start < end and not flat[start].isalnum():
         start += 1
     while start < end and flat[end - 1] in " \t,.!*_-–—)":
@@ -61,8 +61,8 @@ def _first(
 
 
 def _claim(
-    pattern: Pattern, groups: dict[str, str | None], quote: str, language: str, said: Said, said_on: date
-) -> Candidate | None:
+    pattern: Pattern, groups: dict[str, str | None], quote: str, language: str, said: UserMessage, said_on: date
+) -> Claim | None:
     filled = {}
     for name, check in (("x", pattern.x), ("y", pattern.y)):
         words = groups.get(name)
@@ -74,9 +74,7 @@ def _claim(
         filled[name] = checked
     text = pattern.text.format(**filled).replace("' ", "'")
     text = text[0].upper() + text[1:]
-    candidate = Candidate(
-        pattern.kind, text, _about(pattern, filled, language), quote, language, said, pattern.confidence
-    )
+    candidate = Claim(pattern.kind, text, _about(pattern, filled, language), quote, language, said, pattern.confidence)
     return None if refusal(candidate) else candidate
 
 

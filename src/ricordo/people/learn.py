@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 from ricordo.engine.protocols import LLM
 from ricordo.engine.tools import Tools
 from ricordo.errors import StoreUnavailable
-from ricordo.people.admission import Candidate, Said, When
-from ricordo.people.merge import Hearing, merge
+from ricordo.people.admission import Claim, UserMessage, When
+from ricordo.people.merge import LearningContext, merge
 from ricordo.people.model_facts import read_facts
 from ricordo.records.people import Fact
 from ricordo.records.turns import Owner, SessionInfo, Turn, turn_id_of
@@ -57,13 +57,13 @@ def learn(tools: Tools, screen: Screen, owner: Owner, session_id: str, model: LL
     return Learned(through < session.last_turn, found.made_by, found.why, written)
 
 
-def _said(turn: Turn) -> list[Said]:
+def _said(turn: Turn) -> list[UserMessage]:
     """What the user says in a turn, unless it was composed."""
     message = turn.question
     if message is None or turn.metadata.get(COMPOSED) or message.metadata.get(COMPOSED) or turn.damage:
         return []
     origin = origin_of(message.role, turn.origin)
-    return [Said(message.id, turn.session_id, message.content, message.created_at, origin, turn.turn_number)]
+    return [UserMessage(message.id, turn.session_id, message.content, message.created_at, origin, turn.turn_number)]
 
 
 def _merge(
@@ -71,7 +71,7 @@ def _merge(
     screen: Screen,
     owner: Owner,
     session: SessionInfo,
-    claims: list[Candidate],
+    claims: list[Claim],
     unfit: frozenset[str],
     through: int,
 ) -> int:
@@ -84,7 +84,7 @@ def _merge(
 
     for _ in range(TRIES):
         people = tools.store.people(owner, session.agent_id)
-        hearing = Hearing(session.agent_id, tools.clock.now(), unfit)
+        hearing = LearningContext(session.agent_id, tools.clock.now(), unfit)
         change = merge(people, claims, hearing, said_at=said_at, learned=((session.id, through),))
         if tools.store.put_facts(owner, session.agent_id, change):
             screen.facts(tools, owner, session.id, _new(change.put, people.facts))

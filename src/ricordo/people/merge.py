@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from ricordo.people.admission import Candidate, When, refusal
+from ricordo.people.admission import Claim, When, refusal
 from ricordo.people.sameness import Similarity, digest_of, family, is_negative, same_thing, says_the_same
-from ricordo.people.timeline import MOST_SOURCES, Mention, Run, laid_out, runs_of
+from ricordo.people.timeline import MOST_SOURCES, Run, Statement, laid_out, runs_of
 from ricordo.records.people import TRUST, Fact, FactChange, FactKind, People, Trust
 
 # Which of two things was said first, also within one moment: an import by the day gives a whole day one time.
@@ -27,12 +27,12 @@ def nobody_knows(message_id: str) -> When | None:
     return None
 
 
-def in_order(facts: Sequence[Fact], new: Sequence[Mention], said_at: SaidAt) -> list[Mention]:
+def in_order(facts: Sequence[Fact], new: Sequence[Statement], said_at: SaidAt) -> list[Statement]:
     """All that was said about one thing, oldest first; `new` comes in its own order."""
     known = [mention for fact in _as_they_followed(facts) for mention in _mentions(fact, said_at)]
     known.sort(key=lambda mention: mention.when.moment)
     sharing = Counter(mention.when.moment for mention in (*known, *new))
-    placed: list[Mention] = []
+    placed: list[Statement] = []
     for mention in known:
         if sharing[mention.when.moment] > 1:
             mention = replace(mention, when=_place(mention, placed[-1] if placed else None, said_at))
@@ -40,7 +40,7 @@ def in_order(facts: Sequence[Fact], new: Sequence[Mention], said_at: SaidAt) -> 
     return sorted((*placed, *new), key=lambda mention: mention.when)
 
 
-def _place(mention: Mention, before: Mention | None, said_at: SaidAt) -> When:
+def _place(mention: Statement, before: Statement | None, said_at: SaidAt) -> When:
     """Where a mention stands in its moment; one whose turn is gone not before what it followed there."""
     when = mention.when
     found = said_at(mention.message_id) if mention.message_id else None
@@ -65,14 +65,14 @@ def _as_they_followed(facts: Sequence[Fact]) -> list[Fact]:
     return sorted(facts, key=order)
 
 
-def _mentions(fact: Fact, said_at: SaidAt) -> list[Mention]:
+def _mentions(fact: Fact, said_at: SaidAt) -> list[Statement]:
     """Every time a fact was said. Of a single source, or of the first, the fact itself tells the moment."""
     if not fact.sources:
-        return [Mention(When(fact.valid_from), "", fact, None)]
+        return [Statement(When(fact.valid_from), "", fact, None)]
     found = [said_at(source.message_id) for source in fact.sources[1:]]
     moments = [fact.valid_from, *(when.moment if when else fact.valid_from for when in found)]
     return [
-        Mention(When(max(moment, fact.valid_from), source.session_id), source.message_id, fact, None)
+        Statement(When(max(moment, fact.valid_from), source.session_id), source.message_id, fact, None)
         for moment, source in zip(moments, fact.sources, strict=True)
     ]
 
@@ -81,7 +81,7 @@ _FACTS = UUID("a3b53c0e-7d0f-5a0e-8c39-5c2f1f0f6d11")
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
+class LearningContext:
     """Who hears, when, and what must not be learned from: ids of messages that hold recalled or composed text."""
 
     agent_id: str
@@ -91,8 +91,8 @@ class Hearing:
 
 def merge(
     people: People,
-    candidates: Iterable[Candidate],
-    hearing: Hearing,
+    candidates: Iterable[Claim],
+    hearing: LearningContext,
     *,
     said_at: SaidAt = nobody_knows,
     similarity: Similarity | None = None,
@@ -105,7 +105,7 @@ def merge(
     fact began.
     """
     kept = dict.fromkeys(candidate for candidate in candidates if admitted(candidate, people, hearing))
-    touched: dict[str, list[Candidate]] = defaultdict(list)
+    touched: dict[str, list[Claim]] = defaultdict(list)
     facts = {fact.id: fact for fact in people.facts}
     for candidate in sorted(kept, key=_order):
         if candidate.about:
@@ -120,7 +120,7 @@ def merge(
     return FactChange(people.revision, put, learned)
 
 
-def admitted(candidate: Candidate, people: People, hearing: Hearing) -> bool:
+def admitted(candidate: Claim, people: People, hearing: LearningContext) -> bool:
     """Whether a claim may be learned: it passes the gate, its message is no memory of ours, it was not forgotten."""
     if candidate.said.id in hearing.excluded or refusal(candidate):
         return False
@@ -128,15 +128,15 @@ def admitted(candidate: Candidate, people: People, hearing: Hearing) -> bool:
     return not forgotten or _digest(candidate) not in forgotten
 
 
-def _order(candidate: Candidate) -> tuple[When, str, int, str]:
+def _order(candidate: Claim) -> tuple[When, str, int, str]:
     return candidate.said.when, candidate.said.id, candidate.said.text.find(candidate.quote), candidate.text
 
 
-def _digest(candidate: Candidate) -> str:
+def _digest(candidate: Claim) -> str:
     return digest_of(candidate.kind, candidate.about, candidate.text, candidate.language)
 
 
-def _about(candidate: Candidate, facts: Iterable[Fact], similarity: Similarity | None) -> str:
+def _about(candidate: Claim, facts: Iterable[Fact], similarity: Similarity | None) -> str:
     """The `about` under which the same thing is known already, perhaps in other words."""
     near = ""
     for fact in facts:
@@ -152,7 +152,7 @@ def _about(candidate: Candidate, facts: Iterable[Fact], similarity: Similarity |
     return near or candidate.about
 
 
-def _hear(candidate: Candidate, facts: dict[str, Fact], hearing: Hearing, similarity: Similarity | None) -> None:
+def _hear(candidate: Claim, facts: dict[str, Fact], hearing: LearningContext, similarity: Similarity | None) -> None:
     """A claim that nothing contradicts: one more source of a fact that says it, or a new fact."""
     for fact in facts.values():
         if fact.about or fact.forgotten or fact.kind != candidate.kind:
@@ -176,9 +176,9 @@ def _hear(candidate: Candidate, facts: dict[str, Fact], hearing: Hearing, simila
 
 def _timeline(
     about: str,
-    heard: Sequence[Candidate],
+    heard: Sequence[Claim],
     facts: dict[str, Fact],
-    hearing: Hearing,
+    hearing: LearningContext,
     said_at: SaidAt,
     similarity: Similarity | None,
 ) -> list[Fact]:
@@ -190,10 +190,10 @@ def _timeline(
     known = {source.message_id for fact in own for source in fact.sources}
     # A message is heard once on a thing: what another reader makes of it later is no second statement.
     fresh = [candidate for candidate in _one_per_message(heard) if candidate.said.id not in known]
-    new = [Mention(candidate.said.when, candidate.said.id, None, candidate) for candidate in fresh]
+    new = [Statement(candidate.said.when, candidate.said.id, None, candidate) for candidate in fresh]
     mentions = in_order(own, new, said_at)
 
-    def same(one: Mention, other: Mention) -> bool:
+    def same(one: Statement, other: Statement) -> bool:
         if one.digest(about) == other.digest(about):
             return True
         if one.kind != other.kind or not one.text or not other.text:
@@ -204,9 +204,9 @@ def _timeline(
     return [replace(fact, origin=least_trusted((fact.origin, *origins))) for fact, origins in runs]
 
 
-def _one_per_message(heard: Sequence[Candidate]) -> Iterable[Candidate]:
+def _one_per_message(heard: Sequence[Claim]) -> Iterable[Claim]:
     """Of several claims of one message about one thing the last that affirms, or else the last."""
-    chosen: dict[str, Candidate] = {}
+    chosen: dict[str, Claim] = {}
     for candidate in heard:
         rival = chosen.get(candidate.said.id)
         if rival is None or not (_negative(candidate) and not _negative(rival)) or family(candidate.about):
@@ -214,11 +214,11 @@ def _one_per_message(heard: Sequence[Candidate]) -> Iterable[Candidate]:
     return chosen.values()
 
 
-def _negative(candidate: Candidate) -> bool:
+def _negative(candidate: Claim) -> bool:
     return is_negative(candidate.kind, candidate.text)
 
 
-def _beside_the_point(run: Run, mention: Mention) -> bool:
+def _beside_the_point(run: Run, mention: Statement) -> bool:
     """Whether a denial denies something else: who lives in Milan and says "not in Rome any more" still lives there."""
     last = run.mentions[-1]
     if (
@@ -230,7 +230,7 @@ def _beside_the_point(run: Run, mention: Mention) -> bool:
     return not mention.shares_words_with(last)
 
 
-def new_fact(candidate: Candidate, about: str, hearing: Hearing) -> Fact:
+def new_fact(candidate: Claim, about: str, hearing: LearningContext) -> Fact:
     """A fact with the candidate as its one source. The id follows from what it says and where it was said."""
     kind: FactKind = candidate.kind
     digest = digest_of(kind, about, candidate.text, candidate.language)

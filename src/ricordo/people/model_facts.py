@@ -11,7 +11,7 @@ from typing import Any
 
 from ricordo.engine.protocols import LLM
 from ricordo.errors import LLMError
-from ricordo.people.admission import LONGEST, Candidate, Extraction, Said, refusal, unfounded
+from ricordo.people.admission import LONGEST, Claim, Extraction, UserMessage, refusal, unfounded
 from ricordo.people.extract import extract
 from ricordo.people.objects import without_deadline
 from ricordo.people.sameness import about_thing
@@ -76,7 +76,7 @@ _RULES = {
 }
 
 
-def read_facts(said: Sequence[Said], model: LLM | None = None, zone: tzinfo = UTC) -> Extraction:
+def read_facts(said: Sequence[UserMessage], model: LLM | None = None, zone: tzinfo = UTC) -> Extraction:
     """The claims of some messages, by the model where there is one and it works, else by patterns."""
     if model is None or not said:
         return by_patterns(said, zone)
@@ -90,12 +90,12 @@ def read_facts(said: Sequence[Said], model: LLM | None = None, zone: tzinfo = UT
     return found
 
 
-def by_patterns(said: Sequence[Said], zone: tzinfo = UTC, why: str = "") -> Extraction:
+def by_patterns(said: Sequence[UserMessage], zone: tzinfo = UTC, why: str = "") -> Extraction:
     """The claims that patterns find."""
     return Extraction(tuple(claim for each in said for claim in extract(each, zone)), "patterns", why)
 
 
-def ask(said: Sequence[Said], model: LLM, zone: tzinfo = UTC) -> Extraction:
+def ask(said: Sequence[UserMessage], model: LLM, zone: tzinfo = UTC) -> Extraction:
     """The claims that a model finds and that pass the gate. `LLMError` where it fails or answers something else."""
     language = guess_language("\n".join(each.text for each in said))
     answer = model.complete(prompt(said, language, zone), max_tokens=MOST_TOKENS, schema=SCHEMA)
@@ -112,7 +112,7 @@ def ask(said: Sequence[Said], model: LLM, zone: tzinfo = UTC) -> Extraction:
     )
 
 
-def prompt(said: Sequence[Said], language: str, zone: tzinfo = UTC) -> list[dict[str, str]]:
+def prompt(said: Sequence[UserMessage], language: str, zone: tzinfo = UTC) -> list[dict[str, str]]:
     """The rules as system, the messages as fenced data, each with its day in the writer's `zone`.
 
     The marker follows from the data, which cannot hold it.
@@ -143,7 +143,7 @@ def _rows(text: str) -> list[object] | None:
     return rows if isinstance(rows, list) else None
 
 
-def _claim(row: object, said: Sequence[Said], language: str, model: str, zone: tzinfo) -> Candidate | None:
+def _claim(row: object, said: Sequence[UserMessage], language: str, model: str, zone: tzinfo) -> Claim | None:
     """One row as a candidate, if it keeps to the schema and passes the gate."""
     if not isinstance(row, dict):
         return None
@@ -154,7 +154,7 @@ def _claim(row: object, said: Sequence[Said], language: str, model: str, zone: t
         return None
     text = text.strip()
     named = about if isinstance(about, str) and SLOTS.get(about) == kind else _named(kind, text, language)
-    candidate = Candidate(kind, text, named, quote, language, said[number - 1], 0.8, model)
+    candidate = Claim(kind, text, named, quote, language, said[number - 1], 0.8, model)
     return None if refusal(candidate) or unfounded(candidate, zone) else candidate
 
 

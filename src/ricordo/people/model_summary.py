@@ -41,7 +41,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class SummaryWriter:
     """A model that writes summaries and titles: `fence` marks text as data, `reads` bounds what it is given at once."""
 
     llm: LLM
@@ -60,7 +60,7 @@ def condense(
     counter: TokenCounter,
     language: str,
     *,
-    writer: Writer | None = None,
+    writer: SummaryWriter | None = None,
     leave_out: frozenset[str] = frozenset(),
 ) -> Condensed | None:
     """The best summary that can be made of the turns after the earlier one; None leaves everything as it is."""
@@ -86,7 +86,7 @@ def condense(
     return None
 
 
-def _name_of(writer: Writer, failure: Exception) -> str:
+def _name_of(writer: SummaryWriter, failure: Exception) -> str:
     """A failure without what others may have put into its words."""
     return f"{writer.llm.name}: {type(failure).__name__}"
 
@@ -97,7 +97,7 @@ def _written(
     limit: int,
     counter: TokenCounter,
     language: str,
-    writer: Writer,
+    writer: SummaryWriter,
     leave_out: frozenset[str],
 ) -> Condensed:
     """A model's summary of the turns, piece by piece where they are too many to be read at once."""
@@ -117,7 +117,7 @@ def _one(
     limit: int,
     counter: TokenCounter,
     wording: Wording,
-    writer: Writer,
+    writer: SummaryWriter,
     leave_out: frozenset[str],
 ) -> Condensed:
     messages = heard(turns, leave_out)
@@ -238,7 +238,7 @@ def summarise_session(
     *,
     limit_tokens: int = SESSION_TOKENS,
     language: str | None = None,
-    writer: Writer | None = None,
+    writer: SummaryWriter | None = None,
     leave_out: frozenset[str] = frozenset(),
 ) -> Condensed | None:
     """A summary of a whole session in its own language, the same however often it is asked for; None if it is empty."""

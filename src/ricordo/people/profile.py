@@ -12,7 +12,7 @@ from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.engine.tools import Known, Scope, Tools, on_their_calendar, quarantined
+from ricordo.engine.tools import KnownContext, Scope, Tools, on_their_calendar, quarantined
 from ricordo.languages.locales import memory_words
 from ricordo.languages.summaries import ENGLISH_WORDING, ITALIAN_WORDING, wording_of
 from ricordo.people.condense import newest_summary
@@ -41,7 +41,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SummaryPiece:
     """Some words of a summary, which is told apart from others by a number."""
 
     summary: int
@@ -58,21 +58,21 @@ _FRAMES = {
 }
 
 
-def pieces(text: str, summary: int = 0) -> Iterator[Piece]:
+def pieces(text: str, summary: int = 0) -> Iterator[SummaryPiece]:
     """The pieces of a summary in order: its sentences, then what else was named that tells something."""
     sheet = read(text)
     for line in sheet.lines:
         speaker, words = divided(line)
         frame = _FRAMES.get(speaker, _PLAIN)
         for match in _SENTENCE.finditer(words):
-            yield Piece(summary, frame, " ".join(match[0].split()))
+            yield SummaryPiece(summary, frame, " ".join(match[0].split()))
     label = wording_of(text).mentioned
     for item in sheet.mentioned:
         if _TELLING.fullmatch(item):
-            yield Piece(summary, Frame(f"{label}: ", ", ", "."), item)
+            yield SummaryPiece(summary, Frame(f"{label}: ", ", ", "."), item)
 
 
-def told(chosen: Iterable[Piece]) -> str:
+def told(chosen: Iterable[SummaryPiece]) -> str:
     """Pieces as one line."""
     return " ".join(
         frame.opening + frame.between.join(piece.text for piece in together) + frame.closing
@@ -143,7 +143,7 @@ def _recent(summaries: Sequence[Summary], sessions: int, now: datetime) -> list[
 
 def _summary(recent: Sequence[Summary], limit: int, counter: TokenCounter) -> str:
     """The newest session told first, older ones after it as far as whole sentences fit."""
-    chosen: list[Piece] = []
+    chosen: list[SummaryPiece] = []
     for position, summary in enumerate(recent):
         for piece in pieces(summary.text, position):
             if counter.count(told([*chosen, piece])) > limit:
@@ -152,7 +152,7 @@ def _summary(recent: Sequence[Summary], limit: int, counter: TokenCounter) -> st
     return told(chosen)
 
 
-def _cut(piece: Piece, limit: int, counter: TokenCounter) -> str:
+def _cut(piece: SummaryPiece, limit: int, counter: TokenCounter) -> str:
     """As many words of a sentence as fit, with a mark that there were more."""
     words = piece.text.split(" ")
     for end in range(len(words) - 1, 0, -1):
@@ -238,7 +238,7 @@ def profile_of(tools: Tools, owner: Owner, agent_id: str, *, without: str | None
     return build(summaries, facts, (), tools.settings.profile, tools.counter, _local_now(tools))
 
 
-def known_to(tools: Tools, scope: Scope) -> Known:
+def known_to(tools: Tools, scope: Scope) -> KnownContext:
     """What goes into a context before its question is read."""
     condensed = newest_summary(tools, scope.owner, scope.session_id)
     away = quarantined(tools, scope.owner) if condensed else frozenset()
@@ -246,8 +246,8 @@ def known_to(tools: Tools, scope: Scope) -> Known:
     if tools.settings.profile.remember_person == "on":
         profile = profile_text(tools, profile_of(tools, scope.owner, scope.agent_id, without=scope.session_id))
     if condensed is None or condensed.id in away:
-        return Known(profile)
-    return Known(profile, condensed.text, condensed.last_turn)
+        return KnownContext(profile)
+    return KnownContext(profile, condensed.text, condensed.last_turn)
 
 
 def profile_text(tools: Tools, profile: Profile) -> str:

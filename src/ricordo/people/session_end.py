@@ -8,7 +8,7 @@ from ricordo.engine.protocols import LLM
 from ricordo.engine.tools import Tools
 from ricordo.people.condense import keep_summary
 from ricordo.people.learn import learn
-from ricordo.people.model_summary import Writer, summarise_session
+from ricordo.people.model_summary import SummaryWriter, summarise_session
 from ricordo.records.people import Fact, Summary
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn
 from ricordo.safety.screen import Screen, cleaned
@@ -46,7 +46,7 @@ def end_session(
     session: SessionInfo,
     *,
     model: LLM | None = None,
-    writer: Writer | None = None,
+    writer: SummaryWriter | None = None,
 ) -> SessionEnd:
     """Learn what is left to learn, write the summary if the session has moved on since the last, and close it."""
     while learn(tools, screen, owner, session.id, model).more:
@@ -76,7 +76,7 @@ def is_idle(tools: Tools, session: SessionInfo) -> bool:
 
 
 def sum_up(
-    tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, writer: Writer | None = None
+    tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
 ) -> Summary | None:
     """The summary of a session, made if it has moved on since the last."""
     known = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 from uuid import UUID, uuid5
 
-from ricordo.people.admission import Candidate, When
+from ricordo.people.admission import Claim, When
 from ricordo.people.sameness import digest_of, essence
 from ricordo.records.people import Fact, FactKind, Source, Trust
 
@@ -19,13 +19,13 @@ _SPLIT = UUID("0d6c1f3e-51f5-5b0a-9f0d-4f4b8b2a7c55")
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class Statement:
     """One message that says something about the thing: known already (`fact`), or new (`candidate`)."""
 
     when: When
     message_id: str
     fact: Fact | None
-    candidate: Candidate | None
+    candidate: Claim | None
 
     @property
     def text(self) -> str:
@@ -55,7 +55,7 @@ class Mention:
         assert self.fact is not None
         return next((source for source in self.fact.sources if source.message_id == self.message_id), None)
 
-    def shares_words_with(self, other: "Mention") -> bool:
+    def shares_words_with(self, other: "Statement") -> bool:
         """Whether both speak of the same thing."""
         return bool(essence(self.kind, *self.words) & essence(other.kind, *other.words))
 
@@ -64,7 +64,7 @@ class Mention:
 class Run:
     """Mentions that say the same, one after the other; at most one fact among them."""
 
-    mentions: tuple[Mention, ...]
+    mentions: tuple[Statement, ...]
 
     @property
     def start(self) -> datetime:
@@ -77,7 +77,7 @@ class Run:
         return next((mention.fact for mention in self.mentions if mention.fact), None)
 
     @property
-    def candidate(self) -> Candidate:
+    def candidate(self) -> Claim:
         """What a new fact is made of."""
         return next(mention.candidate for mention in self.mentions if mention.candidate)
 
@@ -87,17 +87,17 @@ class Runs:
     """The runs in order, and the mentions that deny something else: kept, since an older turn may give them a point."""
 
     runs: tuple[Run, ...]
-    beside: tuple[Mention, ...]
+    beside: tuple[Statement, ...]
 
 
 def runs_of(
-    mentions: Sequence[Mention],
-    same: Callable[[Mention, Mention], bool],
-    beside_the_point: Callable[[Run, Mention], bool],
+    mentions: Sequence[Statement],
+    same: Callable[[Statement, Statement], bool],
+    beside_the_point: Callable[[Run, Statement], bool],
 ) -> Runs:
     """Mentions, oldest first, those that say the same together; facts are never joined."""
     runs: list[Run] = []
-    beside: list[Mention] = []
+    beside: list[Statement] = []
     for mention in mentions:
         if runs and beside_the_point(runs[-1], mention):
             beside.append(mention)
@@ -110,7 +110,7 @@ def runs_of(
     return Runs(tuple(runs), tuple(beside))
 
 
-def _one_fact(run: Run, mention: Mention) -> bool:
+def _one_fact(run: Run, mention: Statement) -> bool:
     return run.fact is None or mention.fact is None or run.fact.id == mention.fact.id
 
 

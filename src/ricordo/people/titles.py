@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ricordo.languages.summaries import ARTICLE, GREETING, ORDER, REQUEST, wording_for
 from ricordo.people.extractive_summary import sentences
-from ricordo.people.model_summary import Writer, about, cleaned, founded
+from ricordo.people.model_summary import SummaryWriter, about, cleaned, founded
 from ricordo.people.summary import EXTRACTIVE, heard
 from ricordo.people.summary_terms import is_small, key_topics, language_of, terms
 from ricordo.records.turns import Message, Turn
@@ -44,7 +44,7 @@ def title(
     turns: Sequence[Turn],
     *,
     language: str | None = None,
-    writer: Writer | None = None,
+    writer: SummaryWriter | None = None,
     leave_out: frozenset[str] = frozenset(),
     suspicious: Callable[[str], bool] | None = None,
 ) -> Title | None:
@@ -69,7 +69,7 @@ def title(
     return None
 
 
-def _by_model(said: Sequence[Message], language: str, writer: Writer) -> str:
+def _by_model(said: Sequence[Message], language: str, writer: SummaryWriter) -> str:
     """A model's title if it is one: about the talk, in its language. Empty otherwise."""
     wording = wording_for(language)
     talk = "\n".join(f"{wording.speaker(each.role)}: {each.content[:_CHARACTERS]}" for each in said[:_MESSAGES])

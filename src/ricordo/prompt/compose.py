@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from ricordo.engine.tokens import ApproximateCounter
-from ricordo.engine.tools import BeyondWindow, Known, Scope, Tools
+from ricordo.engine.tools import BeyondWindow, KnownContext, Scope, Tools
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.prompt.context import Asked, Context, Material, Remembered, assemble
@@ -132,18 +132,20 @@ def _assembled(tools: Tools, scope: Scope, material: Material, budget: BudgetSet
         return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
 
 
-def _known_and_window(tools: Tools, scope: Scope, question: str) -> tuple[Known, Window]:
+def _known_and_window(tools: Tools, scope: Scope, question: str) -> tuple[KnownContext, Window]:
     """What is known beforehand, and the recent turns after those that were condensed; the chat goes on without.
 
     A store that is away is not asked twice: that would only keep the chat waiting.
     """
-    known = Known()
+    known = KnownContext()
     try:
         known = tools.beyond.known(scope) if tools.beyond else known
     except StoreUnavailable as error:
         return known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     except Exception as error:
-        known = Known(degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),))
+        known = KnownContext(
+            degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),)
+        )
     return known, load_window(tools, scope, asking=question, after=known.covered)
 
 

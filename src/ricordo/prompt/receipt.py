@@ -12,7 +12,7 @@ from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 from ricordo.errors import ReceiptError
-from ricordo.prompt.sections import Excerpt, Line, Segment
+from ricordo.prompt.sections import CompactLine, Excerpt, Segment
 from ricordo.prompt.window import compact_text, said
 from ricordo.records.turns import Message, StoredReceipt, canonical
 
@@ -95,8 +95,8 @@ def text_recipe(segments: Sequence[Segment]) -> list[Any]:
     return [segment if isinstance(segment, str) else _address(segment) for segment in segments]
 
 
-def _address(segment: Line | Excerpt) -> dict[str, Any]:
-    if isinstance(segment, Line):
+def _address(segment: CompactLine | Excerpt) -> dict[str, Any]:
+    if isinstance(segment, CompactLine):
         return {"line": [segment.message.id, segment.label, segment.characters, segment.suffix]}
     return {"excerpt": [segment.message.id, segment.label, segment.start, segment.end]}
 

@@ -22,7 +22,7 @@ Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CompactLine:
     """A compact line of a stored message, kept as the message's address so that a receipt need not copy it.
 
     `text` is the line as it stands in the prompt. `safe` is the same with what was said in it defused, and a speaker's
@@ -37,12 +37,12 @@ class Line:
     safe: str
 
 
-def compact_line_of(message: Message, locale: Locale, characters: int) -> Line:
+def compact_line_of(message: Message, locale: Locale, characters: int) -> CompactLine:
     """The line of a message, with its sources."""
     who, suffix = label(message, locale), cited(message, locale, sources=True)
     words = compact_text(said(message), characters)
     safe = (defuse(who) if message.name else who) + defuse(words) + defuse(suffix)
-    return Line(message, who, characters, suffix, who + words + suffix, safe)
+    return CompactLine(message, who, characters, suffix, who + words + suffix, safe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +60,15 @@ class Excerpt:
         return self.label + self.message.content[self.start : self.end]
 
 
-Segment = str | Line | Excerpt
+Segment = str | CompactLine | Excerpt
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SectionPiece:
     """What a part contributes: literal text, an excerpt, compact lines, or whole messages."""
 
     text: str = ""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[CompactLine, ...] = ()
     messages: tuple[Message, ...] = ()
     excerpt: Excerpt | None = None
 
@@ -85,7 +85,7 @@ class Part:
     section: Section
     id: str
     reason: Reason
-    piece: Piece
+    piece: SectionPiece
     tokens: int
     turn: Turn | None = None
     shortened: bool = False
@@ -125,15 +125,15 @@ def shorten(part: Part, room: int, counter: TokenCounter) -> Part | None:
         short = shorten_turn(part.turn, room, counter)
         if short is None:
             return None
-        piece = Piece(messages=short.messages)
+        piece = SectionPiece(messages=short.messages)
         return replace(part, piece=piece, tokens=turn_cost(short, counter), shortened=True)
     text = cut(piece_text(part.piece), room, counter, after=SEPARATOR)
     if not text:
         return None
-    return replace(part, piece=Piece(text=text), tokens=_tokens(text, counter), shortened=True)
+    return replace(part, piece=SectionPiece(text=text), tokens=_tokens(text, counter), shortened=True)
 
 
-def piece_text(piece: Piece) -> str:
+def piece_text(piece: SectionPiece) -> str:
     """A piece as text."""
     if piece.excerpt:
         return piece.excerpt.text
@@ -142,19 +142,19 @@ def piece_text(piece: Piece) -> str:
 
 def text_part(section: Section, part_id: str, reason: Reason, text: str, counter: TokenCounter) -> Part:
     """A part that is plain text, counted with what separates it from its neighbour."""
-    return Part(section, part_id, reason, Piece(text=text), _tokens(text, counter))
+    return Part(section, part_id, reason, SectionPiece(text=text), _tokens(text, counter))
 
 
 def excerpt_part(section: Section, part_id: str, reason: Reason, excerpt: Excerpt, counter: TokenCounter) -> Part:
     """A part that stands in a stored message; as plain text where that had to be defused."""
     if (safe := defuse(excerpt.text)) != excerpt.text:
         return text_part(section, part_id, reason, safe, counter)
-    return Part(section, part_id, reason, Piece(excerpt=excerpt), _tokens(excerpt.text, counter))
+    return Part(section, part_id, reason, SectionPiece(excerpt=excerpt), _tokens(excerpt.text, counter))
 
 
 def turn_part(turn: Turn, reason: Reason, counter: TokenCounter, *, shortened: bool = False) -> Part:
     """A turn of the history as whole chat messages; `shortened` if the window had to cut it."""
-    piece = Piece(messages=turn.messages)
+    piece = SectionPiece(messages=turn.messages)
     return Part(Section.HISTORY, turn.id, reason, piece, turn_cost(turn, counter), turn, shortened)
 
 
@@ -167,10 +167,10 @@ def compact_part(
     """
     lines = tuple(compact_line_of(message, locale, characters) for message in turn.messages)
     safe = "\n".join(line.safe for line in lines)
-    piece = Piece(lines=lines)
+    piece = SectionPiece(lines=lines)
     text = piece_text(piece)
     if shortened or safe != text:
-        piece, text = Piece(text=safe), safe
+        piece, text = SectionPiece(text=safe), safe
     return Part(
         Section.HISTORY,
         turn.id,

@@ -79,7 +79,7 @@ _YEARS_BACK = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordEvidence:
     """How much of the question's words each message and its neighbours say, and which rows say which word.
 
     `said` has a line for each of `found`, the words that anybody says, and a column for each row; the last column is of
@@ -106,7 +106,7 @@ class Words:
         return [(list(compress(self.found, mine)), list(compress(self.found, theirs))) for mine, theirs in columns]
 
 
-def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Words:
+def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> WordEvidence:
     """BM25 over each message together with its neighbours, as a share of the best that the filters allow.
 
     A neighbour's words count nearly as if said here, but a long neighbour's each count less: a page of advice
@@ -134,7 +134,7 @@ def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Wo
     times *= gain.astype(np.float32)[:, np.newaxis]
     total = times.sum(axis=0)[:count]
     best = float(total.max(initial=0, where=allowed))
-    return Words(
+    return WordEvidence(
         np.minimum(total / np.float32(best) if best > 0 else total, np.float32(1)),
         tuple(asked[at][0] for at in chosen),
         said,

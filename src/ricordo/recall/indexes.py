@@ -12,7 +12,7 @@ from threading import Lock, RLock
 from time import monotonic
 from uuid import UUID
 
-from ricordo.recall.embedders.protocol import Choice, Embedder
+from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.owner_index import OwnerShelf, Progress, TurnKey, split_trace, text_to_index
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
@@ -25,7 +25,7 @@ from ricordo.stores.protocols import Store
 RECENT = 2_048  # turns
 
 
-class AtHand:
+class VectorCache:
     """The vectors of turns, by owner and checksum. Thread-safe."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class Indexes:
     def __init__(
         self,
         store: Store,
-        choice: Choice,
+        choice: EmbedderChoice,
         *,
         owners: int = OWNERS,
         messages: int = MESSAGES,
@@ -100,7 +100,7 @@ class Indexes:
         self.choice = choice
         self._most_owners, self._most_messages = owners, messages
         self._shelves: OrderedDict[UUID, OwnerShelf] = OrderedDict()
-        self._at_hand = AtHand()
+        self._at_hand = VectorCache()
         self._held = 0  # messages in all indexes
         self._lock = RLock()
         self.pause = Pause()
@@ -110,7 +110,7 @@ class Indexes:
         """What turns text into vectors here."""
         return self.choice.embedder
 
-    def choose(self, choice: Choice) -> None:
+    def choose(self, choice: EmbedderChoice) -> None:
         """Take another embedder from now on; what is in memory was made for the old one and goes."""
         with self._lock:
             self.choice = choice

@@ -12,14 +12,21 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.recall.evidence import Words, meaning_evidence, speaker_evidence, time_evidence, topic_evidence, words_in
+from ricordo.recall.evidence import (
+    WordEvidence,
+    meaning_evidence,
+    speaker_evidence,
+    time_evidence,
+    topic_evidence,
+    words_in,
+)
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.quantization import Vectors
 from ricordo.recall.time_expressions import Period, periods
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RecallQuestion:
     """What is asked, when, and with what vector; `topics` may say how near each topic is (0 to 1)."""
 
     text: str
@@ -48,7 +55,7 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class EvidenceWeights:
     """How much each kind of evidence counts. Words and meaning decide; the others tip the scales."""
 
     words: float = 0.4
@@ -65,7 +72,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class RankedMessage:
     """A message found: how sure we are (0 to 1) and why.
 
     The score says how it stands among the others. Two measures stand for themselves: `said` is how much of the
@@ -79,18 +86,18 @@ class Hit:
     cosine: float | None = None
 
 
-DEFAULT_WEIGHTS = Weights()
+DEFAULT_WEIGHTS = EvidenceWeights()
 _SUBSTANCE = 8  # meaningful words from which on a message can hold an answer by itself
 
 
 def rank(
     index: OwnerIndex,
-    question: Question,
+    question: RecallQuestion,
     *,
     filters: Filters | None = None,
     limit: int = 10,
-    weights: Weights = DEFAULT_WEIGHTS,
-) -> list[Hit]:
+    weights: EvidenceWeights = DEFAULT_WEIGHTS,
+) -> list[RankedMessage]:
     """The best `limit` messages that pass the filters, best first; ties go to the newer, then to the id.
 
     A message for which neither a word nor its meaning speaks is not a hit. Nothing raises for any text.
@@ -103,7 +110,7 @@ def rank(
         rows = _best(index, scores, limit)
         told = zip(rows, evidence.words.said_by(index, rows), index.cosines(rows, question.vector), strict=True)
         return [
-            Hit(
+            RankedMessage(
                 index.message_ids[row],
                 float(scores[row] / weights.total),
                 evidence.reasons(index, row, *said),
@@ -114,7 +121,7 @@ def rank(
         ]
 
 
-def whole_order(index: OwnerIndex, question: Question, weights: Weights = DEFAULT_WEIGHTS) -> list[str]:
+def whole_order(index: OwnerIndex, question: RecallQuestion, weights: EvidenceWeights = DEFAULT_WEIGHTS) -> list[str]:
     """The ids of all messages that `rank` would find, in its order, without the reasons: for measurements."""
     with index.lock:
         scored = _scored(index, question, Filters(), weights)
@@ -122,7 +129,7 @@ def whole_order(index: OwnerIndex, question: Question, weights: Weights = DEFAUL
 
 
 def _scored(
-    index: OwnerIndex, question: Question, filters: Filters, weights: Weights
+    index: OwnerIndex, question: RecallQuestion, filters: Filters, weights: EvidenceWeights
 ) -> tuple[Vectors, "_Evidence"] | None:
     """Every row's score, minus infinity for those that are no hits; None when nothing can be one."""
     allowed = _allowed(index, filters)
@@ -136,7 +143,7 @@ def _scored(
 class _Evidence:
     """All that speaks for each message, one array a kind."""
 
-    words: Words
+    words: WordEvidence
     meaning: Vectors | None
     time: Vectors | None
     speaker: Vectors | None
@@ -145,7 +152,7 @@ class _Evidence:
     periods: tuple[Period, ...]
     found: NDArray[np.bool_]
 
-    def weighed(self, weights: Weights) -> Vectors:
+    def weighed(self, weights: EvidenceWeights) -> Vectors:
         if self.meaning is None:
             total = (weights.words + weights.meaning) * self.words.share
         else:
@@ -172,7 +179,7 @@ class _Evidence:
         return tuple(found or ["meaning: weak"])
 
 
-def _gather(index: OwnerIndex, question: Question, allowed: NDArray[np.bool_]) -> _Evidence:
+def _gather(index: OwnerIndex, question: RecallQuestion, allowed: NDArray[np.bool_]) -> _Evidence:
     words = words_in(index, question.text, allowed)
     meaning = meaning_evidence(index, question.vector, words.share, allowed)
     named = periods(question.text, question.now)
@@ -253,6 +260,6 @@ def line_for(embedder: str) -> float:
     return _LINES.get("+".join(part.partition("@")[0] for part in embedder.split("+")), _UNMEASURED)
 
 
-def speaks(hit: Hit, embedder: str) -> bool:
+def speaks(hit: RankedMessage, embedder: str) -> bool:
     """Whether a hit's own turn says enough of what is asked, or its meaning is near enough."""
     return hit.said >= LEAST_SAID or (hit.cosine is not None and hit.cosine >= line_for(embedder))

@@ -20,8 +20,8 @@ from ricordo.recall.embedders.protocol import Hurried
 from ricordo.recall.indexes import Indexes
 from ricordo.recall.owner_index import Progress
 from ricordo.recall.quantization import Vectors
-from ricordo.recall.ranking import Filters, Question, rank, speaks
-from ricordo.recall.ranking import Hit as Ranked
+from ricordo.recall.ranking import Filters, RecallQuestion, rank, speaks
+from ricordo.recall.ranking import RankedMessage as Ranked
 from ricordo.records.turns import Message, Owner, SessionMark, Turn, turn_id_of
 
 log = logging.getLogger("ricordo")
@@ -137,7 +137,7 @@ def ranked(
     failure: tuple[str, ...] = ()
     if index.has_vector.any():
         vector, failure = _question_vector(indexes, owner, wanted.query, hurry=hurry)
-    question = Question(wanted.query, on_their_calendar(tools, tools.clock.now()), vector)
+    question = RecallQuestion(wanted.query, on_their_calendar(tools, tools.clock.now()), vector)
     room = wanted.limit
     while True:
         found = rank(index, question, filters=wanted.filters, limit=room)

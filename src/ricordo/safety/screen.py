@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ricordo.engine.tools import EVERY, Tools, quarantined
-from ricordo.people.admission import Candidate
+from ricordo.people.admission import Claim
 from ricordo.people.summary_layout import unlabelled, without_ours
 from ricordo.records.people import Fact, Flag, FlagState, Subject, Summary, Trust
 from ricordo.records.turns import Message, Owner, Turn
@@ -132,7 +132,7 @@ class Screen:
         return tools.store.put_flag(owner, flag)
 
 
-def cleaned_claim(claim: Candidate, settings: SafetySettings) -> Candidate | None:
+def cleaned_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
     """A claim without the personal data that the policy keeps out; None where nothing may be kept."""
     kept = redact(claim.text, dict.fromkeys(PII_KINDS, settings.personal_data))
     if kept.blocked:

@@ -49,7 +49,7 @@ Calling = Annotated[Caller, Depends(caller_of)]
 Serving = Annotated[Service, Depends(service_of)]
 
 
-class Person:
+class RequestUser:
     """One user of one tenant, as a request names them; with the memory that is theirs."""
 
     def __init__(
@@ -96,7 +96,7 @@ class Person:
         """The user that the credential or the request names; None where neither does."""
         return self.id if self.caller.user_id is not None or self._named is not None else None
 
-    def named(self, user_id: str | None) -> "Person":
+    def named(self, user_id: str | None) -> "RequestUser":
         """The same request for the user that its body names, if it names one."""
         if user_id is not None:
             self._named = user_id
@@ -115,5 +115,5 @@ class Person:
         return self.memory.session(info.id, user_id=self.id, agent_id=info.agent_id)
 
 
-Asking = Annotated[Person, Depends()]
+Asking = Annotated[RequestUser, Depends()]
 Limit = Annotated[int, Query(ge=1, le=200)]

@@ -44,7 +44,7 @@ def id_of(owner: Owner, what: str, key: str) -> str:
 
 
 @dataclass
-class Kept:
+class StoredResponse:
     """A request by its digest, and what it was answered; `messages` stay empty for an answer that is not kept."""
 
     digest: str
@@ -61,7 +61,7 @@ class Repeats:
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
         self._service = service
-        self._kept: OrderedDict[tuple[str, ...], Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, ...], StoredResponse] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
         service.on_forget(self._forget)
@@ -95,7 +95,7 @@ class Repeats:
             if self._known(name) is kept:  # a stream, or too large to be kept: asked again, which changes nothing
                 await self._app(scope, _again(body, receive), send)
                 return
-        await self._first(name, Kept(digest, monotonic()), scope, body, receive, send)
+        await self._first(name, StoredResponse(digest, monotonic()), scope, body, receive, send)
 
     async def _who(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
         """Tenant and user, as far as they are known before the body is read; None for a credential that is not good."""
@@ -106,7 +106,7 @@ class Repeats:
         named = QueryParams(scope["query_string"]).get("user_id") or headers.get("x-ricordo-user", "")
         return (caller.tenant_id, caller.user_id or named)
 
-    def _known(self, name: tuple[str, ...]) -> Kept | None:
+    def _known(self, name: tuple[str, ...]) -> StoredResponse | None:
         with self._lock:
             kept = self._kept.get(name)
             if kept is not None and monotonic() - kept.begun > KEPT_SECONDS:
@@ -119,7 +119,7 @@ class Repeats:
         self._bytes -= gone.size if gone else 0
 
     async def _first(
-        self, name: tuple[str, ...], kept: Kept, scope: Scope, body: bytes, receive: Receive, send: Send
+        self, name: tuple[str, ...], kept: StoredResponse, scope: Scope, body: bytes, receive: Receive, send: Send
     ) -> None:
         """Do what is asked, and keep the answer if it is one to keep."""
         with self._lock:
@@ -144,7 +144,7 @@ class Repeats:
             kept.done.set()
 
     def _keep(
-        self, name: tuple[str, ...], kept: Kept, scope: Scope, told: list[Message], status: int, size: int
+        self, name: tuple[str, ...], kept: StoredResponse, scope: Scope, told: list[Message], status: int, size: int
     ) -> None:
         if status >= 500 or status == 429:  # the same request may work later
             self._drop(name)

@@ -52,7 +52,7 @@ NOTHING = Sent(0, "", {})
 
 
 @dataclass(slots=True)
-class Answer:
+class AnswerStream:
     """An answer under way or just given. Made on the loop that its readers run on; written by any thread.
 
     `asked` tells whether another request for the same turn asks the same. There are many more pieces of text than other
@@ -153,13 +153,13 @@ class Answers:
         self._executor = executor
         self._failed = failed
         self._most = most
-        self._under_way: dict[tuple[Owner, str], Answer] = {}
-        self._given: OrderedDict[tuple[Owner, str], Answer] = OrderedDict()  # in the order in which they ended
+        self._under_way: dict[tuple[Owner, str], AnswerStream] = {}
+        self._given: OrderedDict[tuple[Owner, str], AnswerStream] = OrderedDict()  # in the order in which they ended
         self.size = 0  # of those that are given, in bytes
         self._lock = threading.Lock()
         self.running = 0  # how many are under way
 
-    def begin(self, owner: Owner, turn_id: str, work: Work, asked: str = "") -> Answer:
+    def begin(self, owner: Owner, turn_id: str, work: Work, asked: str = "") -> AnswerStream:
         """Begin an answer, or join the one that is under way or was just given for this turn.
 
         ConflictError if that one was asked something else, Crowded if too many are under way.
@@ -173,12 +173,12 @@ class Answers:
                 return known
             if self.running >= self._most:
                 raise Crowded("as many answers as allowed are under way; try again in a moment")
-            answer = Answer(owner, turn_id, asked)
+            answer = AnswerStream(owner, turn_id, asked)
             self._under_way[owner, turn_id] = answer
         self.write(answer, work)
         return answer
 
-    def write(self, answer: Answer, work: Work) -> None:
+    def write(self, answer: AnswerStream, work: Work) -> None:
         """Have a thread write an answer, its log lines marked as the request's."""
         with self._lock:
             self.running += 1
@@ -188,7 +188,7 @@ class Answers:
             self._finish(answer)
             raise Crowded("the server is about to stop; try again in a moment") from error
 
-    def find(self, owner: Owner, turn_id: str) -> Answer | None:
+    def find(self, owner: Owner, turn_id: str) -> AnswerStream | None:
         """The answer to a turn, if it is under way or was given in the last minutes."""
         with self._lock:
             self._tidy()
@@ -202,7 +202,7 @@ class Answers:
         answer.stopping = True
         return True
 
-    def under_way(self, owner: Owner, session_id: str) -> Answer | None:
+    def under_way(self, owner: Owner, session_id: str) -> AnswerStream | None:
         """The latest answer in a session that is not finished yet."""
         with self._lock:
             found = [each for each in self._under_way.values() if each.owner == owner and each.session_id == session_id]
@@ -211,7 +211,7 @@ class Answers:
     def forget(self, owner: Owner, session_id: str | None = None) -> None:
         """Let go of the finished answers of an owner, or of one of their sessions, and end those under way."""
 
-        def is_meant(answer: Answer) -> bool:
+        def is_meant(answer: AnswerStream) -> bool:
             return answer.owner == owner and (session_id is None or answer.session_id == session_id)
 
         with self._lock:
@@ -220,7 +220,7 @@ class Answers:
             for key in [key for key, answer in self._given.items() if is_meant(answer)]:
                 self._let_go(key)
 
-    def _run(self, answer: Answer, work: Work) -> None:
+    def _run(self, answer: AnswerStream, work: Work) -> None:
         try:
             for event in work(lambda: answer.stopping):
                 if isinstance(event, Delta):
@@ -237,7 +237,7 @@ class Answers:
         finally:
             self._finish(answer)
 
-    def _finish(self, answer: Answer) -> None:
+    def _finish(self, answer: AnswerStream) -> None:
         key = answer.owner, answer.turn_id
         with self._lock:
             self.running -= 1
@@ -248,7 +248,7 @@ class Answers:
                 self._given[key] = answer
                 self.size += answer.size
 
-    def _known(self, owner: Owner, turn_id: str) -> Answer | None:
+    def _known(self, owner: Owner, turn_id: str) -> AnswerStream | None:
         return self._under_way.get((owner, turn_id)) or self._given.get((owner, turn_id))
 
     def _let_go(self, key: tuple[Owner, str]) -> None:
@@ -290,12 +290,12 @@ SHOWN: dict[int | str, dict[str, Any]] = {
 }
 
 
-def streamed(answer: Answer, after: int = 0) -> StreamingResponse:
+def streamed(answer: AnswerStream, after: int = 0) -> StreamingResponse:
     """The events of an answer after a number, as they come."""
     return StreamingResponse(lines(answer, after), media_type=STREAM, headers=HEADERS)
 
 
-async def lines(answer: Answer, after: int = 0) -> AsyncIterator[str]:
+async def lines(answer: AnswerStream, after: int = 0) -> AsyncIterator[str]:
     """The events as text."""
     async for sent in answer.follow(after, PULSE):
         yield line(answer.turn_id, sent)

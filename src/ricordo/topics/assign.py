@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from ricordo.followups.reference import Reference, main_kind
+from ricordo.followups.reference import ReferenceCue, main_kind
 from ricordo.languages.words import CLOSING, CONTINUING, LEANING, OPENING
 from ricordo.recall.terms import stems
 from ricordo.records.topics import Topic
@@ -29,7 +29,7 @@ Following = Literal["no", "talk", "past"]
 _SHORT_WORDS = 8
 
 
-def following(text: str, references: Sequence[Reference]) -> Following:
+def following(text: str, references: Sequence[ReferenceCue]) -> Following:
     """Whether the message continues the talk, points into the past, or stands by itself."""
     kind = main_kind(tuple(references))
     if kind in ("back", "statement"):
@@ -52,7 +52,7 @@ Reason = Literal["first", "follow-up", "close", "returns", "new"]
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class AssignWeights:
     """How much each sign counts against staying, in spreads of the embedder's cosines.
 
     Calibrated once on labelled dialogues, for all embedders together; docs/topics.md says how, and what each is worth.
@@ -73,11 +73,11 @@ class Weights:
     continues: float = -1.0
 
 
-WEIGHTS = Weights()
+WEIGHTS = AssignWeights()
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TopicMessage:
     """A message as topics see it: its text, its unit vector, and who said it."""
 
     text: str
@@ -102,11 +102,11 @@ class Closeness:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class TalkState:
     """What is being talked about: the active topic, its last messages (oldest first), and the session's closeness."""
 
     topic_id: str
-    recent: tuple[Said, ...]
+    recent: tuple[TopicMessage, ...]
     message_count: int
     closeness: Closeness = Closeness()
 
@@ -131,8 +131,8 @@ class Decision:
 
 
 def decide(
-    message: Said,
-    talk: Talk | None,
+    message: TopicMessage,
+    talk: TalkState | None,
     topics: Sequence[Topic],
     scale: Scale,
     *,
@@ -178,7 +178,7 @@ def decide(
     return replace(choices[0], topic_id=None, reason="new")
 
 
-def _named(message: Said, talk: Talk, topics: Sequence[Topic]) -> list[Topic]:
+def _named(message: TopicMessage, talk: TalkState, topics: Sequence[Topic]) -> list[Topic]:
     """The topics that were left and share more words with the message than what is being talked about does."""
     told = _content(message.text)
     shared = {topic.id: len(told & _content(" ".join((topic.title, *topic.tags)))) for topic in topics}
@@ -187,24 +187,24 @@ def _named(message: Said, talk: Talk, topics: Sequence[Topic]) -> list[Topic]:
     return [topic for topic in topics if shared.get(topic.id, 0) > least]
 
 
-def _within_reach(message: Said, topics: Sequence[Topic], scale: Scale) -> list[Topic]:
+def _within_reach(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> list[Topic]:
     """The topics that could pass the line for staying if their title helped; reading titles is the dear part."""
     line = scale.threshold + scale.spread * WEIGHTS.title
     comparable = _comparable(message, topics)
     return [topic for topic in comparable if vector_of(topic.centre) @ message.vector >= line]
 
 
-def _comparable(message: Said, topics: Sequence[Topic]) -> list[Topic]:
+def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> list[Topic]:
     return [topic for topic in topics if dimensions_of(topic.centre) == message.vector.size]
 
 
-def _stay(message: Said, talk: Talk | None, scale: Scale) -> Decision | None:
+def _stay(message: TopicMessage, talk: TalkState | None, scale: Scale) -> Decision | None:
     if talk is None:
         return None
     return Decision(talk.topic_id, "close", similarity(message, talk, scale), scale.threshold)
 
 
-def similarity(message: Said, talk: Talk, scale: Scale, weights: Weights = WEIGHTS) -> float:
+def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: AssignWeights = WEIGHTS) -> float:
     """How much the message belongs to the talk: its cosines with the recent messages, moved by the signs.
 
     Read it against `scale.threshold`: a question of typical length without any other sign is judged by cosine alone.
@@ -239,7 +239,7 @@ def similarity(message: Said, talk: Talk, scale: Scale, weights: Weights = WEIGH
     return cosine - shift - scale.spread * leaving
 
 
-def _back(message: Said, topics: Sequence[Topic], scale: Scale) -> Decision | None:
+def _back(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> Decision | None:
     """The most similar of the topics that were left: cosine with its centre, helped by its title's words."""
     comparable = _comparable(message, topics)
     if not comparable:

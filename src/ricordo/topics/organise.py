@@ -19,8 +19,8 @@ from ricordo.topics.archive import bring_back, change_topic, compact, fading_of,
 from ricordo.topics.assign import (
     RECENT_MESSAGES,
     Closeness,
-    Said,
-    Talk,
+    TalkState,
+    TopicMessage,
     decide,
     first_centre,
     following,
@@ -45,19 +45,19 @@ class _Pass:
     vectors: Mapping[str, Vectors]
     topics: dict[str, Topic]
     active: str | None = None
-    said: dict[str, list[Said]] = field(default_factory=dict)
-    last: Said | None = None
+    said: dict[str, list[TopicMessage]] = field(default_factory=dict)
+    last: TopicMessage | None = None
     closeness: Closeness = field(default_factory=Closeness)
     changed: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)
     assigned: dict[int, str] = field(default_factory=dict)
 
-    def spoken(self, turn: Turn) -> list[Said]:
+    def spoken(self, turn: Turn) -> list[TopicMessage]:
         """The question and the answer of a turn, with their vectors."""
         said = [each for each in (turn.question, turn.answer) if each]
-        return [Said(message.content, self.vectors[message.id], message.role) for message in said]
+        return [TopicMessage(message.content, self.vectors[message.id], message.role) for message in said]
 
-    def hear(self, topic_id: str | None, message: Said) -> None:
+    def hear(self, topic_id: str | None, message: TopicMessage) -> None:
         """Take a message into the talk."""
         if self.last is not None and message.role == "user":
             self.closeness = self.closeness.after(self.last.vector, message.vector)
@@ -73,13 +73,13 @@ class _Pass:
             moment += timedelta(microseconds=1)
         return moment
 
-    def talk(self) -> Talk | None:
+    def talk(self) -> TalkState | None:
         """What is being talked about, for the next decision."""
         topic = self.topics.get(self.active) if self.active else None
         if topic is None:
             return None
         recent = tuple(self.said.get(topic.id, [])[-RECENT_MESSAGES:])
-        return Talk(topic.id, recent, topic.message_count, self.closeness)
+        return TalkState(topic.id, recent, topic.message_count, self.closeness)
 
 
 def organise(tools: Tools, indexes: Indexes, owner: Owner, session_id: str, most: int = PASS) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ricordo.chat.citations import without_citations
-from ricordo.documents.blocks import Block, blocks, lines_of, path_after, points
+from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
 from ricordo.languages.sentences import sentences
 from ricordo.recall.terms import Language, guess_language, stems
 from ricordo.records.turns import Chunk
@@ -27,7 +27,7 @@ _LONGEST_PAIR = 70
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ReaderPassage:
     """One thing that may be said. `group` is the list it is a point of; `before` is what it leans on, if anything."""
 
     text: str
@@ -55,9 +55,9 @@ class Passage:
         return stems(self.context, self.language)
 
 
-def passages(chunks: Sequence[Chunk]) -> tuple[Passage, ...]:
+def passages(chunks: Sequence[Chunk]) -> tuple[ReaderPassage, ...]:
     """Everything that may be said, chunk by chunk in the given order; a chunk offered twice counts once."""
-    found: list[Passage] = []
+    found: list[ReaderPassage] = []
     seen: set[str] = set()
     for rank, chunk in enumerate(chunks):
         if chunk.id not in seen:
@@ -66,7 +66,7 @@ def passages(chunks: Sequence[Chunk]) -> tuple[Passage, ...]:
     return tuple(found)
 
 
-def _read(chunk: Chunk, rank: int, first: int) -> Iterator[Passage]:
+def _read(chunk: Chunk, rank: int, first: int) -> Iterator[ReaderPassage]:
     text = chunk.text
     language = guess_language(text)
     path: tuple[tuple[int, str], ...] = ()
@@ -89,7 +89,7 @@ def _read(chunk: Chunk, rank: int, first: int) -> Iterator[Passage]:
             leans = before if not listed and _LEANS.match(said) and _short(before, said) else ""
             group = block.start if listed else None
             if not (block.kind == "paragraph" and end == block.end and said.endswith(":")):
-                yield Passage(said, chunk.id, rank, order, language, context, group, leans)
+                yield ReaderPassage(said, chunk.id, rank, order, language, context, group, leans)
                 order += 1
             before = said
         announced = before if block.kind == "paragraph" and before.endswith(":") else ""
@@ -99,7 +99,7 @@ def _short(before: str, said: str) -> bool:
     return bool(before) and len(before.split()) + len(said.split()) <= _LONGEST_PAIR
 
 
-def _spans(text: str, block: Block) -> Iterator[tuple[int, int]]:
+def _spans(text: str, block: TextBlock) -> Iterator[tuple[int, int]]:
     if block.kind == "table":
         rows = [span for span in lines_of(text, block.start, block.end) if not _RULE.fullmatch(text[slice(*span)])]
         for start, end in rows[1:] or rows:

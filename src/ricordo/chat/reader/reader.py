@@ -8,9 +8,9 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-from ricordo.chat.reader.passages import Passage, one_line, passages
+from ricordo.chat.reader.passages import ReaderPassage, one_line, passages
 from ricordo.chat.reader.question import AskedWord, Kind, asked_words, kind_of_question
-from ricordo.chat.reader.scores import Evidence, Scored, confidence, margin, score, weigh
+from ricordo.chat.reader.scores import AnswerSupport, Scored, confidence, margin, score, weigh
 from ricordo.followups.resolve import Resolved
 from ricordo.languages.summaries import phrases_for
 from ricordo.records.turns import Chunk
@@ -27,7 +27,7 @@ _LISTED: frozenset[Kind] = frozenset(("list", "procedure", "explanation", "open"
 _LIST_LAG = 0.75  # a list this near the best passage is preferred to it
 
 
-def select(scored: Sequence[Scored], kind: Kind) -> tuple[Passage, ...]:
+def select(scored: Sequence[Scored], kind: Kind) -> tuple[ReaderPassage, ...]:
     """The passages to say, in the order to say them."""
     fresh = [each for each in scored if each.coverage > 0]
     if not fresh:
@@ -38,7 +38,7 @@ def select(scored: Sequence[Scored], kind: Kind) -> tuple[Passage, ...]:
         return listed
     line = _NEAR_THE_BEST * ordered[0].score
     least = _SPEAKS * ordered[0].coverage
-    kept: list[Passage] = []
+    kept: list[ReaderPassage] = []
     for each in ordered:
         if each.coverage < least:
             continue
@@ -49,7 +49,7 @@ def select(scored: Sequence[Scored], kind: Kind) -> tuple[Passage, ...]:
     return tuple(kept)
 
 
-def _whole_list(fresh: Sequence[Scored], best: Scored, kind: Kind) -> tuple[Passage, ...]:
+def _whole_list(fresh: Sequence[Scored], best: Scored, kind: Kind) -> tuple[ReaderPassage, ...]:
     """The list whose points answer best, if the question wants one and it is nearly as good as the best passage."""
     if kind not in _LISTED:
         return ()
@@ -66,14 +66,14 @@ def _whole_list(fresh: Sequence[Scored], best: Scored, kind: Kind) -> tuple[Pass
     wanted = kind in ("list", "procedure")
     if average < (_LIST_LAG if wanted else 1.0) * best.score:
         return ()
-    chosen: list[Passage] = []
+    chosen: list[ReaderPassage] = []
     for point in sorted(points, key=lambda each: each.passage.order)[:_MOST_POINTS]:
         if all(point.passage.text != other.text for other in chosen):
             chosen.append(point.passage)
     return tuple(chosen)
 
 
-def _repeats(one: Passage, other: Passage) -> bool:
+def _repeats(one: ReaderPassage, other: ReaderPassage) -> bool:
     if one.text in other.said or other.text in one.said:
         return True
     mine, theirs = set(one.own_stems), set(other.own_stems)
@@ -120,7 +120,7 @@ def follow(references: Sequence[Resolved], said: Sequence[str] = ()) -> Followin
     return Following(items, cited, "\n".join(one_line(text) for text in texts), goes_on)
 
 
-def about_items(scored: Sequence[Scored], items: Sequence[str]) -> tuple[Passage, ...]:
+def about_items(scored: Sequence[Scored], items: Sequence[str]) -> tuple[ReaderPassage, ...]:
     """The named items as the material has them, then what else it says of them; empty if it does not have them."""
     named = [each for each in scored if any(_same(each.passage.text, item) for item in items)]
     if not named:
@@ -147,7 +147,7 @@ def about_items(scored: Sequence[Scored], items: Sequence[str]) -> tuple[Passage
     return tuple(texts.values())
 
 
-def going_on(scored: Sequence[Scored], following: Following) -> tuple[Passage, ...]:
+def going_on(scored: Sequence[Scored], following: Following) -> tuple[ReaderPassage, ...]:
     """What stands after what was said in the chunks that were cited, then before it, then the best of the others."""
     last = max((each.passage.order for each in scored if each.passage.text in following.said), default=-1)
     fresh = [each for each in scored if each.passage.text not in following.said]
@@ -159,7 +159,7 @@ def going_on(scored: Sequence[Scored], following: Following) -> tuple[Passage, .
     return tuple(texts.values())
 
 
-def _document(passage: Passage) -> str:
+def _document(passage: ReaderPassage) -> str:
     """The document of a passage: our ids begin with it; of an application's own ids each is its own."""
     return passage.chunk_id.partition("#")[0]
 
@@ -217,11 +217,11 @@ def read(
     chosen = _chosen(scored, kind, following) if coverage >= FOUND_FROM or following.chunk_ids else ()
     if not chosen:
         phrases = phrases_for(language)
-        support = confidence(Evidence(len(chunks), coverage), found=False)
+        support = confidence(AnswerSupport(len(chunks), coverage), found=False)
         return Answer(phrases.no_more if following.goes_on else phrases.absent, (), support, found=False)
     points = tuple(Point(each.said, each.chunk_id) for each in chosen)
     names = tuple(dict.fromkeys(point.chunk_id for point in points))
-    evidence = Evidence(len(chunks), coverage, margin(_best_by_chunk(scored)), cited=len(points))
+    evidence = AnswerSupport(len(chunks), coverage, margin(_best_by_chunk(scored)), cited=len(points))
     return Answer(_written(points, language), names, confidence(evidence), found=True, points=points)
 
 
@@ -240,7 +240,7 @@ def stream(
     return answer
 
 
-def _chosen(scored: Sequence[Scored], kind: Kind, following: Following) -> tuple[Passage, ...]:
+def _chosen(scored: Sequence[Scored], kind: Kind, following: Following) -> tuple[ReaderPassage, ...]:
     if following.goes_on:
         return going_on(scored, following)
     named = about_items(scored, following.items)

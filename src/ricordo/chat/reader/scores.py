@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ricordo.chat.reader.passages import Passage
+from ricordo.chat.reader.passages import ReaderPassage
 from ricordo.chat.reader.question import AskedWord, Kind, asked_words
 from ricordo.recall.terms import fold, guess_language, stems
 
@@ -132,13 +132,13 @@ _SIGNS: dict[Kind, re.Pattern[str]] = {
 class Scored:
     """A passage, the share of the question that it speaks of with its surroundings, and its score among the others."""
 
-    passage: Passage
+    passage: ReaderPassage
     coverage: float
     score: float
 
 
 def score(
-    offered: Sequence[Passage], weighed: Weighed, kind: Kind, *, followed: frozenset[str] = frozenset()
+    offered: Sequence[ReaderPassage], weighed: Weighed, kind: Kind, *, followed: frozenset[str] = frozenset()
 ) -> tuple[Scored, ...]:
     """Every passage with its score, in the order of the material."""
     own = [weighed.heard(set(each.own_stems)) for each in offered]
@@ -162,7 +162,7 @@ def score(
     return tuple(found)
 
 
-def _by_chunk(offered: Sequence[Passage], own: Sequence[tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
+def _by_chunk(offered: Sequence[ReaderPassage], own: Sequence[tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
     whole: dict[str, tuple[float, ...]] = {}
     for passage, heard in zip(offered, own, strict=True):
         before = whole.get(passage.chunk_id, (0.0,) * len(heard))
@@ -170,7 +170,7 @@ def _by_chunk(offered: Sequence[Passage], own: Sequence[tuple[float, ...]]) -> d
     return whole
 
 
-def _neighbours(offered: Sequence[Passage], own: Sequence[tuple[float, ...]], at: int) -> tuple[float, ...]:
+def _neighbours(offered: Sequence[ReaderPassage], own: Sequence[tuple[float, ...]], at: int) -> tuple[float, ...]:
     beside = [
         own[near]
         for near in (at - 1, at + 1)
@@ -179,7 +179,7 @@ def _neighbours(offered: Sequence[Passage], own: Sequence[tuple[float, ...]], at
     return tuple(map(max, *beside)) if len(beside) > 1 else beside[0] if beside else (0.0,) * len(own[at])
 
 
-def _fit(passage: Passage, weighed: Weighed, kind: Kind, speaks: bool) -> float:
+def _fit(passage: ReaderPassage, weighed: Weighed, kind: Kind, speaks: bool) -> float:
     folded = fold(passage.text.replace("’", "'"))
     sign = _SIGNS.get(kind)
     if kind == "list":
@@ -191,7 +191,7 @@ def _fit(passage: Passage, weighed: Weighed, kind: Kind, speaks: bool) -> float:
     return _FIT if sign is not None and speaks and sign.search(folded) else 0.0
 
 
-def _defines(passage: Passage, weighed: Weighed, folded: str) -> float:
+def _defines(passage: ReaderPassage, weighed: Weighed, folded: str) -> float:
     """Most for "X is …" with X at the beginning, less for a sentence that only begins with X or only says "is"."""
     sign = _SIGNS["definition"].search(folded)
     head = folded[: sign.start()] if sign is not None else " ".join(folded.split()[:4])
@@ -208,7 +208,7 @@ _NOTHING_FOUND = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class AnswerSupport:
     """What was observed: all shares lie between 0 and 1.
 
     `coverage` of the question's words by the chunks that were kept; `margin` by which the best chunk leads the next;
@@ -222,7 +222,7 @@ class Evidence:
     removed: int = 0
 
 
-def confidence(evidence: Evidence, *, found: bool = True) -> float:
+def confidence(evidence: AnswerSupport, *, found: bool = True) -> float:
     """0.7 × coverage + 0.1 × margin + 0.2 × share of real citations; a quarter of that when nothing was found."""
     if evidence.offered < 1:
         return 0.0

@@ -7,23 +7,23 @@ is imported by `import ricordo`: numpy and the models are loaded when recall is 
 from ricordo.recall.embedders.choose import AbsentEmbedder, choose, embedder_for
 from ricordo.recall.embedders.light import DeterministicEmbedder, LightEmbedder
 from ricordo.recall.embedders.protocol import (
-    Choice,
     Embedder,
+    EmbedderChoice,
     EmbedderError,
     EmbedderUnavailable,
     Vectors,
     WeightsRefused,
 )
-from ricordo.recall.embedders.remote import Endpoint, RemoteEmbedder
+from ricordo.recall.embedders.remote import EmbeddingsEndpoint, RemoteEmbedder
 
 __all__ = [
     "AbsentEmbedder",
-    "Choice",
     "DeterministicEmbedder",
     "Embedder",
+    "EmbedderChoice",
     "EmbedderError",
     "EmbedderUnavailable",
-    "Endpoint",
+    "EmbeddingsEndpoint",
     "LightEmbedder",
     "RemoteEmbedder",
     "Vectors",

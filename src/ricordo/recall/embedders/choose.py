@@ -12,8 +12,8 @@ from typing import NoReturn
 from ricordo.recall.embedders.arctic import ArcticEmbedder
 from ricordo.recall.embedders.light import DeterministicEmbedder, LightEmbedder
 from ricordo.recall.embedders.multilingual import BilingualEmbedder, MultilingualEmbedder
-from ricordo.recall.embedders.protocol import Choice, Embedder, EmbedderError, EmbedderUnavailable, Vectors
-from ricordo.recall.embedders.remote import Endpoint, RemoteEmbedder
+from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice, EmbedderError, EmbedderUnavailable, Vectors
+from ricordo.recall.embedders.remote import EmbeddingsEndpoint, RemoteEmbedder
 
 log = logging.getLogger("ricordo.recall.embedders")
 
@@ -29,7 +29,7 @@ _BY_NAME: dict[str, Callable[[], Embedder]] = {
 _PREFERRED = ("bilingual", "arctic", "multilingual")
 
 
-def choose(setting: str = "auto") -> Choice:
+def choose(setting: str = "auto") -> EmbedderChoice:
     """The embedder a setting names: auto, bilingual, arctic, multilingual, light, deterministic, URL#MODEL.
 
     Named ones raise EmbedderUnavailable when they cannot work here; "auto" never raises.
@@ -38,12 +38,12 @@ def choose(setting: str = "auto") -> Choice:
         return _best_available()
     if setting.startswith(("http://", "https://")):
         url, _, model = setting.partition("#")
-        endpoint = Endpoint(url=url, model=model, key=os.environ.get("RICORDO_EMBEDDINGS_KEY"))
-        return Choice(RemoteEmbedder(endpoint), "chosen by setting: a remote endpoint")
+        endpoint = EmbeddingsEndpoint(url=url, model=model, key=os.environ.get("RICORDO_EMBEDDINGS_KEY"))
+        return EmbedderChoice(RemoteEmbedder(endpoint), "chosen by setting: a remote endpoint")
     if setting not in _BY_NAME:
         known = ", ".join(["auto", *_BY_NAME])
         raise EmbedderError(f"unknown embedder {setting!r}: choose one of {known}, or give URL#MODEL")
-    return Choice(_BY_NAME[setting](), "chosen by setting")
+    return EmbedderChoice(_BY_NAME[setting](), "chosen by setting")
 
 
 def embedder_for(setting: str = "auto") -> Embedder:
@@ -53,7 +53,7 @@ def embedder_for(setting: str = "auto") -> Embedder:
     return choice.embedder
 
 
-def _best_available() -> Choice:
+def _best_available() -> EmbedderChoice:
     refusals: list[str] = []
     for name in _PREFERRED:
         try:
@@ -62,11 +62,11 @@ def _best_available() -> Choice:
             refusals.append(str(refusal))
             continue
         if refusals:
-            return Choice(embedder, f"{name}: the best that works here; a better one cannot: {refusals[0]}")
-        return Choice(embedder, f"{name}: the best by measured recall, and its weights are here")
+            return EmbedderChoice(embedder, f"{name}: the best that works here; a better one cannot: {refusals[0]}")
+        return EmbedderChoice(embedder, f"{name}: the best by measured recall, and its weights are here")
     why = f"light: no weights needed, but recall by meaning is weaker than it could be: {refusals[0]}"
     log.warning("embedder %s", why)
-    return Choice(LightEmbedder(), why)
+    return EmbedderChoice(LightEmbedder(), why)
 
 
 # An embedder that cannot be made here and now: it answers every call with the reason, so that words still answer.

@@ -46,7 +46,7 @@ class Hurried(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class EmbedderChoice:
     """The embedder in use and a sentence that says why it is this one."""
 
     embedder: Embedder

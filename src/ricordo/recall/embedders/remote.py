@@ -20,7 +20,7 @@ _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class EmbeddingsEndpoint:
     """Where and how to ask: the base URL (ending before /embeddings), the model, the key, the limits."""
 
     url: str
@@ -44,7 +44,7 @@ class RemoteEmbedder:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: EmbeddingsEndpoint,
         *,
         dimensions: int | None = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -77,7 +77,7 @@ class RemoteEmbedder:
         row: Vectors = self._ask([text], hurried)[0]
         return row
 
-    def _ask(self, texts: list[str], endpoint: Endpoint | None = None) -> Vectors:
+    def _ask(self, texts: list[str], endpoint: EmbeddingsEndpoint | None = None) -> Vectors:
         # Endpoints refuse empty strings; a space has the same (lack of) meaning.
         asked = [text if text.strip() else " " for text in texts]
         body = {"model": self._endpoint.model, "input": asked, "encoding_format": "float"}
@@ -101,7 +101,7 @@ class RemoteEmbedder:
             )
         return unit_rows(rows)
 
-    def _post(self, body: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
+    def _post(self, body: dict[str, Any], endpoint: EmbeddingsEndpoint) -> dict[str, Any]:
         headers = {"Content-Type": "application/json"}
         if endpoint.key:
             headers["Authorization"] = f"Bearer {endpoint.key}"

@@ -16,12 +16,12 @@ from ricordo.chat.response import ChatRequest, stored_response
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import check_id, check_text
 from ricordo.prompt.compose import as_chunks
-from ricordo.server.dependencies import Asking, Person, known_id
+from ricordo.server.dependencies import Asking, RequestUser, known_id
 from ricordo.server.idempotency import turn_id_of
 from ricordo.server.problems import answered, problem
 from ricordo.server.schemas.chat import ChatOut, Stopped
 from ricordo.server.schemas.requests import ChatIn
-from ricordo.server.streams import HEADERS, SHOWN, STREAM, Answer, Sent, dumped, line, streamed
+from ricordo.server.streams import HEADERS, SHOWN, STREAM, AnswerStream, Sent, dumped, line, streamed
 from ricordo.turns.write import new_id
 
 router = APIRouter(tags=["chat"])
@@ -76,7 +76,7 @@ async def stop(turn_id: str, person: Asking) -> dict[str, bool]:
     return {"stopped": person.service.answers.stop(person.owner, turn_id)}
 
 
-def begin(person: Person, asked: ChatRequest, digest: str) -> Answer:
+def begin(person: RequestUser, asked: ChatRequest, digest: str) -> AnswerStream:
     """Have a question answered, or join its answer."""
     chat = person.chat
 
@@ -90,7 +90,7 @@ def begin(person: Person, asked: ChatRequest, digest: str) -> Answer:
     return person.service.answers.begin(person.owner, asked.turn_id or "", work, digest)
 
 
-def _asked(body: ChatIn, person: Person, key: str) -> ChatRequest:
+def _asked(body: ChatIn, person: RequestUser, key: str) -> ChatRequest:
     """The request, with everything refused that would be refused later."""
     memory = person.memory
     limits = memory.settings.limits
@@ -115,7 +115,7 @@ def _asked(body: ChatIn, person: Person, key: str) -> ChatRequest:
     )
 
 
-def _count(person: Person, done: Done) -> None:
+def _count(person: RequestUser, done: Done) -> None:
     known = done.response.metadata
     person.service.wish(person.owner, done.response.session_id)
     if "timings_ms" in known:
@@ -133,7 +133,7 @@ def _told(done: Done) -> Done:
     return replace(done, response=replace(done.response, metadata={**known, "degraded": notes}))
 
 
-def _kept(person: Person, turn_id: str) -> str:
+def _kept(person: RequestUser, turn_id: str) -> str:
     try:
         turn = person.memory.store.turn(person.owner, turn_id)
     except StoreError as error:

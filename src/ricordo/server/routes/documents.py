@@ -20,12 +20,12 @@ from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_time
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Owner, library_of
-from ricordo.server.dependencies import Asking, Limit, Person, known_id
+from ricordo.server.dependencies import Asking, Limit, RequestUser, known_id
 from ricordo.server.problems import told_of
 from ricordo.server.schemas import people
 from ricordo.server.schemas.people import ImportOut
 from ricordo.server.schemas.requests import DocumentIn
-from ricordo.server.streams import SHOWN, STREAM, Answer, streamed
+from ricordo.server.streams import SHOWN, STREAM, AnswerStream, streamed
 from ricordo.server.uploads import Bringing, Progress, uploaded
 from ricordo.turns.write import new_id
 
@@ -50,7 +50,7 @@ _BODY: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SentDocument:
     """A document as it was sent."""
 
     title: str
@@ -81,11 +81,11 @@ async def add(request: Request, response: Response, person: Asking, shared: Shar
     return document_out(document, owner)
 
 
-async def _given(request: Request) -> Given:
+async def _given(request: Request) -> SentDocument:
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
         async with uploaded(request) as (file, form):
             name, title = file.filename or "document.txt", form.get("title")
-            return Given(title if isinstance(title, str) and title else name, await file.read(), kind_of(name))
+            return SentDocument(title if isinstance(title, str) and title else name, await file.read(), kind_of(name))
     try:
         body = DocumentIn.model_validate(json.loads(await request.body()))
     except ShapeError as error:
@@ -93,7 +93,7 @@ async def _given(request: Request) -> Given:
         raise RequestValidationError(wrong) from error
     except (ValueError, RecursionError) as error:
         raise ValidationError("body", "is not JSON; send a JSON object or a form with a file") from error
-    return Given(body.title, body.text, body.kind, body.id)
+    return SentDocument(body.title, body.text, body.kind, body.id)
 
 
 @documents_router.get("/documents", response_model=people.DocumentsOut)
@@ -147,7 +147,7 @@ def chunk(chunk_id: str, person: Asking) -> dict[str, Any]:
     }
 
 
-def _document(person: Person, document_id: str) -> tuple[Document, Owner]:
+def _document(person: RequestUser, document_id: str) -> tuple[Document, Owner]:
     library = person.service.library(person.caller.tenant_id)
     return library.document(person.owner, known_id("document", document_id))
 
@@ -233,7 +233,7 @@ async def bring(
             return await run_in_threadpool(_run, person, bringing, lambda far: None)
         finally:
             path.unlink(missing_ok=True)
-    answer = Answer(person.owner, new_id(person.memory.clock.now()))
+    answer = AnswerStream(person.owner, new_id(person.memory.clock.now()))
 
     def work() -> None:
         try:
@@ -250,7 +250,7 @@ async def bring(
     return response
 
 
-def _run(person: Person, bringing: Bringing, progress: Progress) -> dict[str, Any]:
+def _run(person: RequestUser, bringing: Bringing, progress: Progress) -> dict[str, Any]:
     return bringing.run(person.memory, progress)
 
 

@@ -17,15 +17,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.server.completions import Completing, CompletionRequest, Prepared
-from ricordo.server.dependencies import Asking, Person
+from ricordo.server.dependencies import Asking, RequestUser
 from ricordo.server.problems import answered, as_openai
 from ricordo.server.schemas.service import CompletionOut, ModelsOut
-from ricordo.server.streams import HEADERS, SHOWN, STREAM, Answer
+from ricordo.server.streams import HEADERS, SHOWN, STREAM, AnswerStream
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 
 
-class MessageIn(BaseModel):
+class OpenAIMessage(BaseModel):
     """A message of OpenAI's shape."""
 
     model_config = ConfigDict(extra="allow")
@@ -40,7 +40,7 @@ class CompletionIn(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     model: str = "ricordo"
-    messages: Annotated[list[MessageIn], Field(min_length=1)]
+    messages: Annotated[list[OpenAIMessage], Field(min_length=1)]
     stream: bool = False
     stream_options: dict[str, Any] | None = None
     user: str | None = None
@@ -88,7 +88,7 @@ async def complete(
     raise AssertionError("an answer ends with its response")
 
 
-def _begin(person: Person, completing: Completing, prepared: Prepared) -> Answer:
+def _begin(person: RequestUser, completing: Completing, prepared: Prepared) -> AnswerStream:
     """Begin the answer, or join it where the very same request is under way already: clients try again on their own."""
     digest = sha256(json.dumps([prepared.asked, prepared.options], default=str).encode()).hexdigest()
     name = f"{prepared.turn_id}/{digest[:16]}"  # a turn has several answers where tools are called on the way
@@ -115,7 +115,7 @@ def _header(text: str) -> str:
     return text if text.isascii() and text.isprintable() else ""
 
 
-async def _chunks(head: Mapping[str, Any], answer: Answer, usage: bool) -> AsyncIterator[str]:
+async def _chunks(head: Mapping[str, Any], answer: AnswerStream, usage: bool) -> AsyncIterator[str]:
     def chunk(delta: Mapping[str, Any] | None, finish: str | None = None, **more: Any) -> str:
         choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]
         body = {**head, "object": "chat.completion.chunk", "choices": choices}

@@ -15,7 +15,7 @@ from ricordo.recall.search import Hit
 from ricordo.recall.terms import stems
 from ricordo.records.turns import turn_id_of
 from ricordo.server.caller import check_user
-from ricordo.server.dependencies import Asking, Limit, Person, known_id
+from ricordo.server.dependencies import Asking, Limit, RequestUser, known_id
 from ricordo.server.presenters import fact_out, flag_out, turn_numbers
 from ricordo.server.schemas import people, requests
 from ricordo.server.schemas.people import HitsOut
@@ -142,7 +142,7 @@ def search(
     return {"items": [_hit(person, hit, asked) for hit in hits], "degraded": list(hits.degraded)}
 
 
-def _hit(person: Person, hit: Hit, asked: set[str]) -> dict[str, Any]:
+def _hit(person: RequestUser, hit: Hit, asked: set[str]) -> dict[str, Any]:
     turn = person.memory.store.turn(person.owner, turn_id_of(hit.message_id))
     session = person.memory.store.session(person.owner, hit.session_id)
     return {

@@ -9,7 +9,7 @@ from ricordo.errors import ValidationError
 from ricordo.limits import LARGEST
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, SessionInfo
-from ricordo.server.dependencies import Asking, Limit, Person, known_id
+from ricordo.server.dependencies import Asking, Limit, RequestUser, known_id
 from ricordo.server.idempotency import id_of
 from ricordo.server.presenters import (
     ARCHIVED,
@@ -290,7 +290,7 @@ def feedback(session_id: str, topic_id: str, body: requests.FeedbackIn, person: 
     )
 
 
-def _out(person: Person, topic: Topic, blocks: Any) -> dict[str, Any]:
+def _out(person: RequestUser, topic: Topic, blocks: Any) -> dict[str, Any]:
     held: list[Block] = [block for block in blocks if block.topic_id == topic.id]
     fading = fading_of(person.memory.settings.topics)
     return topic_out(topic, person.memory.clock.now(), fading, sum(len(block.body) for block in held))

@@ -17,10 +17,10 @@ from starlette.concurrency import run_in_threadpool
 from ricordo.chat.response import ChatRequest
 from ricordo.errors import ValidationError
 from ricordo.limits import check_id, check_text
-from ricordo.server.dependencies import Asking, Person, known_id
+from ricordo.server.dependencies import Asking, RequestUser, known_id
 from ricordo.server.routes.chat import begin
 from ricordo.server.schemas.requests import Id
-from ricordo.server.streams import HEADERS, PULSE, SHOWN, STREAM, Answer, Sent, dumped
+from ricordo.server.streams import HEADERS, PULSE, SHOWN, STREAM, AnswerStream, Sent, dumped
 
 router = APIRouter(prefix="/ai/chat", tags=["chat"])
 
@@ -86,7 +86,7 @@ async def resume(chat_id: str, person: Asking) -> Response:
     return Response(status_code=204) if answer is None else _streamed(answer)
 
 
-def _asked(body: UiChat, person: Person) -> ChatRequest:
+def _asked(body: UiChat, person: RequestUser) -> ChatRequest:
     last = next((each for each in reversed(body.messages) if each.role == "user"), None)
     if last is None:
         raise ValidationError("messages", "there is no user message to answer")
@@ -98,11 +98,11 @@ def _asked(body: UiChat, person: Person) -> ChatRequest:
     return ChatRequest(query, person.id, body.agent_id, session.id, turn_id)
 
 
-def _streamed(answer: Answer) -> StreamingResponse:
+def _streamed(answer: AnswerStream) -> StreamingResponse:
     return StreamingResponse(_parts(answer), media_type=STREAM, headers=HEADERS | MARK)
 
 
-async def _parts(answer: Answer) -> AsyncIterator[str]:
+async def _parts(answer: AnswerStream) -> AsyncIterator[str]:
     text = f"text-{answer.turn_id}"
     for part in ({"type": "start", "messageId": answer.turn_id}, {"type": "start-step"}):
         yield _line(part)

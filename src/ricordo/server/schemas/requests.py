@@ -16,20 +16,20 @@ AnySession = Annotated[
 ]
 
 
-class Given(BaseModel):
+class RequestBody(BaseModel):
     """A request body: unknown fields are refused, so that a misspelt one is not silently lost."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class ChunkIn(Given):
+class ChunkIn(RequestBody):
     """A passage of the caller's own."""
 
     id: Id
     text: Annotated[str, Field(min_length=1)]
 
 
-class ChatIn(Given):
+class ChatIn(RequestBody):
     """One question to the chat."""
 
     model_config = ConfigDict(
@@ -49,7 +49,7 @@ class ChatIn(Given):
     understood_as: str = ""
 
 
-class SessionIn(Given):
+class SessionIn(RequestBody):
     """A new session."""
 
     model_config = ConfigDict(
@@ -63,7 +63,7 @@ class SessionIn(Given):
     metadata: dict[str, Any] = {}
 
 
-class SessionPatch(Given):
+class SessionPatch(RequestBody):
     """What to change of a session."""
 
     title: Words | None = None
@@ -73,7 +73,7 @@ class SessionPatch(Given):
     archived: bool | None = None
 
 
-class MessageIn(Given):
+class MessageIn(RequestBody):
     """A message, or a question with its answer."""
 
     model_config = ConfigDict(
@@ -100,7 +100,7 @@ class MessageIn(Given):
     user_id: Id | None = None
 
 
-class TopicPatch(Given):
+class TopicPatch(RequestBody):
     """What to change of a topic."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"importance": 0.9, "tags": ["esame"]}]})
@@ -109,25 +109,25 @@ class TopicPatch(Given):
     importance: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class MergeIn(Given):
+class MergeIn(RequestBody):
     """The topic to merge into."""
 
     into: Id
 
 
-class FeedbackIn(Given):
+class FeedbackIn(RequestBody):
     """Whether a topic was of help."""
 
     helpful: bool
 
 
-class FlagPatch(Given):
+class FlagPatch(RequestBody):
     """Release a memory from quarantine, or put it back."""
 
     state: Literal["released", "quarantined", "flagged"]
 
 
-class DocumentIn(Given):
+class DocumentIn(RequestBody):
     """A text to add."""
 
     model_config = ConfigDict(
@@ -140,7 +140,7 @@ class DocumentIn(Given):
     id: Id | None = None
 
 
-class KeyIn(Given):
+class KeyIn(RequestBody):
     """A new API key."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "the course", "user_id": None}]})

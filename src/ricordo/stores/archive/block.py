@@ -15,7 +15,7 @@ from uuid import UUID
 
 from ricordo.errors import DamageError, ValidationError
 from ricordo.records.turns import ROLES, Message
-from ricordo.stores.archive.codec import Unreadable, codec_for, offered_codecs
+from ricordo.stores.archive.codec import UnreadablePayload, codec_for, offered_codecs
 
 # Messages as plain bytes, before compression: one column per field, so that like stands beside like.
 
@@ -266,7 +266,7 @@ def unpack(block: bytes, block_id: str = "(unnamed)") -> tuple[Message, ...]:
     info = inspect(block, block_id)
     try:
         plain = codec_for(info.codec, info.dictionary).decompress(block[_HEADER.size :], info.plain_bytes)
-    except Unreadable as cause:
+    except UnreadablePayload as cause:
         raise DamagedBlock(block_id, str(cause)) from cause
     if _checksum(block[: _SUMMED.size], plain).hex() != info.checksum:
         raise DamagedBlock(block_id, "its content does not match its checksum")

@@ -42,7 +42,7 @@ LEVEL, LEVEL_FOR_LARGE = 19, 9
 LARGE = 256 * 1024
 
 
-class Unreadable(Exception):  # noqa: N818 - a verdict on bytes; the block turns it into an error that has a name
+class UnreadablePayload(Exception):  # noqa: N818 - a verdict on bytes; the block turns it into an error that has a name
     """The payload is not what this codec wrote."""
 
 
@@ -79,7 +79,7 @@ class Stored:
 
     def decompress(self, payload: bytes, size: int) -> bytes:
         if len(payload) != size:
-            raise Unreadable(f"{size} bytes were declared, {len(payload)} are there")
+            raise UnreadablePayload(f"{size} bytes were declared, {len(payload)} are there")
         return payload
 
 
@@ -119,9 +119,9 @@ class Zstd:
         try:
             plain = decompressor.decompress(payload, max_output_size=max(size, 1), allow_extra_data=False)
         except zstandard.ZstdError as cause:
-            raise Unreadable(f"its payload does not decompress ({cause})") from cause
+            raise UnreadablePayload(f"its payload does not decompress ({cause})") from cause
         if len(plain) != size:
-            raise Unreadable(f"{size} bytes were declared, {len(plain)} came out")
+            raise UnreadablePayload(f"{size} bytes were declared, {len(plain)} came out")
         return plain
 
 
@@ -141,10 +141,10 @@ def codec_for(number: int, dictionary: int) -> Codec:
     if found is not None:
         return found
     if number != Zstd.number:
-        raise Unreadable(f"its codec {number} with dictionary {dictionary} is unknown here")
+        raise UnreadablePayload(f"its codec {number} with dictionary {dictionary} is unknown here")
     try:
         made: Codec = Zstd(dictionary)
     except KeyError as cause:
-        raise Unreadable(f"its dictionary {dictionary} is unknown here") from cause
+        raise UnreadablePayload(f"its dictionary {dictionary} is unknown here") from cause
     with _LOCK:
         return _CODECS.setdefault((number, dictionary), made)

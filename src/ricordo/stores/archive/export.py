@@ -21,7 +21,7 @@ import zstandard
 
 from ricordo.errors import DamageError, ValidationError
 from ricordo.records.turns import ROLES, Message, Role
-from ricordo.stores.archive.codec import Unreadable
+from ricordo.stores.archive.codec import UnreadablePayload
 
 MAX_EXPORT_BYTES = 256 * 1024 * 1024
 
@@ -104,13 +104,13 @@ def unpack_receipt(packed: bytes) -> str:
     """What `pack_receipt` was given; Unreadable if these are not its bytes."""
     try:
         if packed[0] != NUMBER:
-            raise Unreadable(f"dictionary {packed[0]} of receipts is not known")
+            raise UnreadablePayload(f"dictionary {packed[0]} of receipts is not known")
         frame = packed[1:]
         if zstandard.get_frame_parameters(frame).content_size > LARGEST:
-            raise Unreadable("more is declared than a receipt may hold")
+            raise UnreadablePayload("more is declared than a receipt may hold")
         return _tools().unpacker.decompress(frame, allow_extra_data=False).decode()
     except (IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
-        raise Unreadable(f"the receipt cannot be unpacked ({error})") from error
+        raise UnreadablePayload(f"the receipt cannot be unpacked ({error})") from error
 
 
 @cache

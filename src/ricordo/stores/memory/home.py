@@ -16,7 +16,7 @@ from ricordo.stores.turn_rows import ENDLESS, texts_in
 
 
 @dataclass
-class Passage:
+class ReceiptPassage:
     """A text that receipts name, and the newest turn whose receipt does."""
 
     text: str
@@ -30,7 +30,7 @@ class MemorySession:
     info: SessionInfo
     turns: list[Turn] = field(default_factory=list)
     receipts: dict[int, str] = field(default_factory=dict)
-    passages: dict[str, Passage] = field(default_factory=dict)
+    passages: dict[str, ReceiptPassage] = field(default_factory=dict)
     shelf: TopicShelf = field(default_factory=TopicShelf)
     blocks: dict[str, Block] = field(default_factory=dict)
     traces: dict[tuple[int, str], Trace] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class MemorySession:
         if receipt:
             self.receipts[turn.turn_number] = receipt.body
             for digest, text in receipt.passages.items():
-                self.passages.setdefault(digest, Passage(text, 0)).last_turn = turn.turn_number
+                self.passages.setdefault(digest, ReceiptPassage(text, 0)).last_turn = turn.turn_number
         self.info = write_rules.touched(self.info, turn, turn_count=len(self.turns))
         return turn
 

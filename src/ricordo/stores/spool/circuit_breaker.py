@@ -71,7 +71,7 @@ def in_a_hurry() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class SpoolTimeouts:
     """`suspicion`: while a call waits and nobody was answered for so long, a simple question is asked, now and not at
     the next `interval`.
 
@@ -101,7 +101,7 @@ USUALLY = 3.0  # times of what an answer takes as a rule
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
+class SilenceTimer:
     """`quiet` seconds have passed since the question, or since anybody was answered; a question takes `usual`."""
 
     asked: float = 0.0
@@ -109,29 +109,29 @@ class Hearing:
     quiet: float = 0.0
     usual: float = 0.0
 
-    def ask(self, now: float) -> "Hearing":
+    def ask(self, now: float) -> "SilenceTimer":
         """A question is asked."""
         return replace(self, asked=now, looked=now, quiet=0.0)
 
-    def look(self, now: float, heard: float) -> "Hearing":
+    def look(self, now: float, heard: float) -> "SilenceTimer":
         """The question still waits; `heard` is when the database last answered anybody."""
         quiet = 0.0 if heard > self.looked else self.quiet + min(now - self.looked, STRIDE)
         return replace(self, looked=now, quiet=quiet)
 
-    def answer(self, took: float) -> "Hearing":
+    def answer(self, took: float) -> "SilenceTimer":
         """The question was answered."""
         usual = took if not self.usual else self.usual + 0.2 * (took - self.usual)
         return replace(self, quiet=0.0, usual=usual)
 
-    def stop(self) -> "Hearing":
+    def stop(self) -> "SilenceTimer":
         """There will be no answer to the question."""
         return replace(self, quiet=0.0)
 
-    def doubts(self, pace: Pace) -> bool:
+    def doubts(self, pace: SpoolTimeouts) -> bool:
         """Whether those go on by themselves who can."""
         return self.quiet >= max(pace.doubt, USUALLY * self.usual)
 
-    def is_silent(self, pace: Pace) -> bool:
+    def is_silent(self, pace: SpoolTimeouts) -> bool:
         """Whether the database is away."""
         return self.quiet >= max(pace.silence, USUALLY * self.usual)
 

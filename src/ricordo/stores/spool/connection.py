@@ -16,7 +16,7 @@ from typing import TypeVar
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.records.turns import Owner
 from ricordo.stores.protocols import Store
-from ricordo.stores.spool.circuit_breaker import TICK, Breaker, Hearing, Pace, in_a_hurry
+from ricordo.stores.spool.circuit_breaker import TICK, Breaker, SilenceTimer, SpoolTimeouts, in_a_hurry
 
 T = TypeVar("T")
 
@@ -46,14 +46,14 @@ def _always() -> bool:
     return True
 
 
-class Line:
+class StoreConnection:
     """Opens the store when it can be opened, and knows whether it answers."""
 
     def __init__(
         self,
         open_store: Callable[[], Store],
         open_probe: Callable[[], Store] | None,
-        pace: Pace,
+        pace: SpoolTimeouts,
         changed: Callable[[Breaker], None],
     ) -> None:
         self._open_store, self._open_probe = open_store, open_probe
@@ -67,7 +67,7 @@ class Line:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="ricordo-line")
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="ricordo-probe")
         self._question: Future[float] | None = None
-        self._hearing = Hearing()
+        self._hearing = SilenceTimer()
         self._heard = 0.0  # when the database last answered anything
         self._rings: set[Event] = set()  # of callers who have waited for a while
         self._left: set[Future[object]] = set()  # calls whose callers have gone

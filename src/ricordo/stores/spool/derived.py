@@ -19,8 +19,8 @@ from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, SessionMark, Trace
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.circuit_breaker import in_a_hurry
-from ricordo.stores.spool.connection import Line, never
-from ricordo.stores.spool.recent_turns import AtHand
+from ricordo.stores.spool.connection import StoreConnection, never
+from ricordo.stores.spool.recent_turns import RecentTurns
 
 # What the database last told of things that are derived: a chat goes on with it while the database is away.
 
@@ -98,8 +98,8 @@ T = TypeVar("T")
 class Derived:
     """The part of a store that passes through, or does not."""
 
-    _line: Line
-    _at_hand: AtHand
+    _line: StoreConnection
+    _at_hand: RecentTurns
     _told: Told
 
     def _ask(self, work: Callable[[Store], T], spares: Callable[[], bool] = never) -> T:

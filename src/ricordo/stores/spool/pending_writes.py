@@ -17,9 +17,9 @@ from uuid import UUID
 from ricordo.errors import RicordoError
 from ricordo.records.turns import Owner, SessionInfo, StoredReceipt, Turn
 from ricordo.stores.protocols import Store
-from ricordo.stores.spool.recent_turns import Known, with_turn
+from ricordo.stores.spool.recent_turns import KnownSession, with_turn
 from ricordo.stores.spool.segments import Segment
-from ricordo.stores.spool.writes import AddMessage, Entry, Scope, Write
+from ricordo.stores.spool.writes import AddMessage, Scope, WaitingWrite, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Base:
     which on turns are read.
     """
 
-    known: Known | None
+    known: KnownSession | None
     whole: bool = False
     missing: int = 0
     revision: int = 0
@@ -54,7 +54,7 @@ class Shadow:
         """What a session's shadow stands on; None if it has none."""
         return self._bases.get(_key(scope))
 
-    def open(self, scope: Scope, known: Known | None) -> None:
+    def open(self, scope: Scope, known: KnownSession | None) -> None:
         """Begin the shadow of a session, unless there is one."""
         with self._lock:
             if _key(scope) in self._bases:
@@ -84,7 +84,7 @@ class Shadow:
         """What the database has of a session now; it is read here when the shadow is made anew."""
         with self._lock:
             if base := self._bases.get(_key(scope)):
-                known = base.known or Known(*scope)
+                known = base.known or KnownSession(*scope)
                 grown = with_turn(known, result) if isinstance(result, Turn) else replace(known, info=result)
                 self._bases[_key(scope)] = replace(base, known=grown)
 
@@ -176,7 +176,7 @@ class UnderWay:
 class Waiting:
     """An entry on disk. `sent` tells that it was given to the database before, `under_way` that this may go on."""
 
-    entry: Entry
+    entry: WaitingWrite
     segment: Segment
     sent: bool = False
     under_way: UnderWay | None = None

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 
 from ricordo.errors import StoreUnavailable
 from ricordo.records.turns import Owner, SessionInfo, StoredReceipt, Turn
-from ricordo.stores.spool.circuit_breaker import Pace, in_a_hurry
+from ricordo.stores.spool.circuit_breaker import SpoolTimeouts, in_a_hurry
 from ricordo.stores.spool.derived import Derived
-from ricordo.stores.spool.recent_turns import Known, select
+from ricordo.stores.spool.recent_turns import KnownSession, select
 from ricordo.stores.spool.spool import Spool
 from ricordo.stores.spool.writes import Scope
 
 
-class Reading(Derived):
+class SpooledReads(Derived):
     """Turns and sessions, wherever they are."""
 
     _spool: Spool
-    _pace: Pace
+    _pace: SpoolTimeouts
 
     def turns(
         self,
@@ -162,7 +162,7 @@ class Reading(Derived):
         with self._spool.backlog.lock(scope):
             if self._spool.backlog.has(scope):
                 return self._spool.shadow.session(scope)
-        known: Known | None = self._at_hand.get(*scope)
+        known: KnownSession | None = self._at_hand.get(*scope)
         return known.described() if known else None
 
     def _settled(self, owner: Owner, session_id: str | None = None) -> None:

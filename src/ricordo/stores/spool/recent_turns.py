@@ -18,7 +18,7 @@ CHARACTERS = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSession:
     """What is known of a session. `turns` are its newest, in order; `whole` if there are no others.
 
     `apart` are older ones that do not join them: something between is not known, or not known yet. They are kept for
@@ -52,7 +52,7 @@ class Known:
         return SessionInfo(self.session_id, self.owner, first.agent_id, first.created_at, active, number, number)
 
 
-def with_turn(known: Known, turn: Turn) -> Known:
+def with_turn(known: KnownSession, turn: Turn) -> KnownSession:
     """What is known after a turn was written.
 
     A number that does not follow tells that others write too, or that their results are still on their way: what was
@@ -73,7 +73,7 @@ def with_turn(known: Known, turn: Turn) -> Known:
     return _bounded(replace(known, turns=turns, whole=whole, info=_touched(known.info, turn), apart=apart))
 
 
-def with_tail(known: Known, turns: Sequence[Turn], *, whole: bool) -> Known:
+def with_tail(known: KnownSession, turns: Sequence[Turn], *, whole: bool) -> KnownSession:
     """What is known after the newest turns were read.
 
     Of what was known before, turns stay that stand directly before them, and open ones that are older.
@@ -101,7 +101,7 @@ def _joined(apart: tuple[Turn, ...], turns: tuple[Turn, ...]) -> tuple[tuple[Tur
     return turns, apart
 
 
-def _bounded(known: Known) -> Known:
+def _bounded(known: KnownSession) -> KnownSession:
     """No more turns than there is room for; of those that would go, the open ones are set apart."""
     gone, apart = known.turns[:-TURNS], known.apart
     if not gone and len(apart) <= TURNS:
@@ -137,7 +137,7 @@ def _touched(info: SessionInfo | None, turn: Turn) -> SessionInfo | None:
     )
 
 
-class AtHand:
+class RecentTurns:
     """What is known of the sessions in use, within bounds.
 
     Results arrive in any order. Whoever reads takes the `moment` before asking and gives it along with what was read,
@@ -146,7 +146,7 @@ class AtHand:
 
     def __init__(self, sessions: int = SESSIONS, characters: int = CHARACTERS) -> None:
         self._most, self._room = sessions, characters
-        self._known: OrderedDict[tuple[UUID, str], Known] = OrderedDict()
+        self._known: OrderedDict[tuple[UUID, str], KnownSession] = OrderedDict()
         self._homes: dict[tuple[UUID, str], str] = {}
         self._sizes: dict[tuple[UUID, str], int] = {}
         self._written: dict[tuple[UUID, str], int] = {}
@@ -160,7 +160,7 @@ class AtHand:
         """Now, counted in writes."""
         return self._moment
 
-    def get(self, owner: Owner, session_id: str) -> Known | None:
+    def get(self, owner: Owner, session_id: str) -> KnownSession | None:
         """What is known of a session."""
         with self._lock:
             key = (owner.key, session_id)
@@ -173,7 +173,7 @@ class AtHand:
         with self._lock:
             return self._homes.get((owner.key, turn_id))
 
-    def of(self, owner: Owner) -> list[Known]:
+    def of(self, owner: Owner) -> list[KnownSession]:
         """What is known of an owner's sessions."""
         with self._lock:
             return [known for (key, _), known in self._known.items() if key == owner.key]
@@ -209,21 +209,21 @@ class AtHand:
             self._moment += 1
             self._lost = self._moment
 
-    def _of(self, owner: Owner, session_id: str) -> Known:
-        return self._known.get((owner.key, session_id)) or Known(owner, session_id)
+    def _of(self, owner: Owner, session_id: str) -> KnownSession:
+        return self._known.get((owner.key, session_id)) or KnownSession(owner, session_id)
 
-    def _with_fields(self, owner: Owner, session_id: str, info: SessionInfo | None) -> Known:
-        return replace(self._of(owner, session_id), info=info) if info else Known(owner, session_id, whole=True)
+    def _with_fields(self, owner: Owner, session_id: str, info: SessionInfo | None) -> KnownSession:
+        return replace(self._of(owner, session_id), info=info) if info else KnownSession(owner, session_id, whole=True)
 
     def _is_news(self, key: tuple[UUID, str], since: int) -> bool:
         return self._written.get(key, self._lost) <= since
 
-    def _write(self, known: Known) -> None:
+    def _write(self, known: KnownSession) -> None:
         self._moment += 1
         self._written[known.owner.key, known.session_id] = self._moment
         self._put(known)
 
-    def _put(self, known: Known) -> None:
+    def _put(self, known: KnownSession) -> None:
         key = (known.owner.key, known.session_id)
         before = self._known.get(key)
         self._known[key] = known

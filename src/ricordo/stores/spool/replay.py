@@ -10,7 +10,7 @@ from threading import Lock, Thread
 
 from ricordo.errors import StoreUnavailable
 from ricordo.records.turns import SessionInfo, Turn
-from ricordo.stores.spool.connection import Left, Line
+from ricordo.stores.spool.connection import Left, StoreConnection
 from ricordo.stores.spool.pending_writes import UnderWay, Waiting
 from ricordo.stores.spool.spool import Spool
 
@@ -24,7 +24,7 @@ MOMENT = 0.05  # seconds for a call that is under way, before looking whether th
 class Replay:
     """A thread that empties the backlog while the line holds."""
 
-    def __init__(self, spool: Spool, line: Line) -> None:
+    def __init__(self, spool: Spool, line: StoreConnection) -> None:
         self._spool, self._backlog, self._line = spool, spool.backlog, line
         self._stopped = False
         self.sending = Lock()  # held while an entry is on its way; taken by whoever must know that none is

@@ -24,7 +24,7 @@ _HEAD = len(MARK) + 4 + 8
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SegmentContents:
     """What a file holds. `damaged` are pieces between whole records; `torn` is what follows the last whole one."""
 
     records: tuple[bytes, ...]
@@ -37,7 +37,7 @@ def frame(record: bytes) -> bytes:
     return MARK + len(record).to_bytes(4, "big") + _digest(record) + record
 
 
-def read_frames(data: bytes) -> Found:
+def read_frames(data: bytes) -> SegmentContents:
     """Every whole record, in order. What cannot be read is stepped over, up to the next mark of a whole record."""
     records: list[bytes] = []
     damaged: list[bytes] = []
@@ -45,7 +45,7 @@ def read_frames(data: bytes) -> Found:
     while True:
         start = data.find(MARK, position)
         if start < 0:
-            return Found(tuple(records), tuple(damaged), data[good:])
+            return SegmentContents(tuple(records), tuple(damaged), data[good:])
         record = _record_at(data, start)
         if record is None:
             position = start + 1
@@ -156,7 +156,7 @@ class Segments:
                 elif len(staying) < len(records):
                     self._rewrite(segment, b"".join(map(frame, staying)))
 
-    def adopt(self) -> Iterator[tuple[Segment, Found]]:
+    def adopt(self) -> Iterator[tuple[Segment, SegmentContents]]:
         """What processes that are gone have left; it is ours from now on."""
         for path in sorted(self._directory.glob("*.lock")):
             name = path.stem

@@ -18,9 +18,17 @@ from ricordo.errors import DamageError, NotFoundError, StoreUnavailable
 from ricordo.records.turns import Owner, SessionInfo, Turn
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.pending_writes import Backlog, Shadow, UnderWay, Waiting
-from ricordo.stores.spool.recent_turns import AtHand
-from ricordo.stores.spool.segments import Found, Segment, Segments, frame, read_frames, replace_file, sync_directory
-from ricordo.stores.spool.writes import Entry, Scope, Write, decode, encode, owner_of
+from ricordo.stores.spool.recent_turns import RecentTurns
+from ricordo.stores.spool.segments import (
+    Segment,
+    SegmentContents,
+    Segments,
+    frame,
+    read_frames,
+    replace_file,
+    sync_directory,
+)
+from ricordo.stores.spool.writes import Scope, WaitingWrite, Write, decode, encode, owner_of
 
 # Who was erased and when, for all processes that spool into one directory: what waits from before must not come back.
 
@@ -57,7 +65,7 @@ class Refused:
         self._path = directory / "refused.spool"
         self._lock = directory / "refused.lock"
 
-    def add(self, entry: Entry, cause: str) -> None:
+    def add(self, entry: WaitingWrite, cause: str) -> None:
         """Keep a write that was refused; it is on disk when this returns."""
         self.keep(encode(entry, cause=cause))
 
@@ -107,7 +115,9 @@ log = logging.getLogger("ricordo")
 class Spool:
     """Acknowledged writes that the database does not have yet."""
 
-    def __init__(self, directory: Path, scratch: Store, at_hand: AtHand, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, directory: Path, scratch: Store, at_hand: RecentTurns, now: Callable[[], float] = time.time
+    ) -> None:
         self.segments = Segments(directory)
         self.refused = Refused(directory)
         self.erasures = Erasures(directory)
@@ -125,7 +135,7 @@ class Spool:
             base = self.shadow.base(write.scope)
             try:
                 placed, result = self.shadow.apply(write)
-                entry = Entry(placed, self._now(), unsure)
+                entry = WaitingWrite(placed, self._now(), unsure)
                 segment = self.segments.append(encode(entry))
                 self.backlog.add(Waiting(entry, segment, under_way=under_way))
             except NotFoundError as error:
@@ -235,7 +245,7 @@ class Spool:
         else:
             self.shadow.close(scope)
 
-    def _entries(self, segment: Segment, content: Found) -> list[Entry]:
+    def _entries(self, segment: Segment, content: SegmentContents) -> list[WaitingWrite]:
         entries, damaged, latest = [], list(content.damaged), 0.0
         for record in content.records:
             try:
@@ -244,7 +254,7 @@ class Spool:
                 damaged.append(record)
                 continue
             latest = max(latest, entry.at)  # order in a file counts more than a clock that was set back
-            entries.append(Entry(entry.write, latest, unsure=True))
+            entries.append(WaitingWrite(entry.write, latest, unsure=True))
         for piece in damaged:
             self.refused.keep(piece)
             self._count_refusal("a damaged record")
@@ -254,7 +264,7 @@ class Spool:
             self.segments.drop(segment)
         return entries
 
-    def _take_over(self, segment: Segment, entry: Entry) -> None:
+    def _take_over(self, segment: Segment, entry: WaitingWrite) -> None:
         scope = entry.write.scope
         with self.backlog.lock(scope):
             self.shadow.open(scope, self._at_hand.get(*scope))

@@ -17,21 +17,21 @@ from ricordo.errors import ConflictError, RicordoError, StoreError, StoreUnavail
 from ricordo.records.reports import Damage, Expired, StoreStats
 from ricordo.records.turns import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.stores.protocols import Store
-from ricordo.stores.spool.circuit_breaker import Breaker, Pace, SpoolState
-from ricordo.stores.spool.connection import Left, Line, Silent
+from ricordo.stores.spool.circuit_breaker import Breaker, SpoolState, SpoolTimeouts
+from ricordo.stores.spool.connection import Left, Silent, StoreConnection
 from ricordo.stores.spool.derived import Told
 from ricordo.stores.spool.pending_writes import UnderWay
-from ricordo.stores.spool.reads import Reading
-from ricordo.stores.spool.recent_turns import AtHand
+from ricordo.stores.spool.reads import SpooledReads
+from ricordo.stores.spool.recent_turns import RecentTurns
 from ricordo.stores.spool.replay import Replay
 from ricordo.stores.spool.spool import Spool
-from ricordo.stores.spool.writes import AddMessage, Answer, Append, Scope, Update, Write
+from ricordo.stores.spool.writes import AddMessage, AnswerWrite, Append, Scope, Update, Write
 
 T = TypeVar("T")
 log = logging.getLogger("ricordo")
 
 
-class SpooledStore(Reading):
+class SpooledStore(SpooledReads):
     """Any store, with a spool before it.
 
     `open_store` is called until it succeeds, so that a program can start while the database is away; `open_probe`, if
@@ -46,17 +46,17 @@ class SpooledStore(Reading):
         *,
         scratch: Store,
         open_probe: Callable[[], Store] | None = None,
-        pace: Pace | None = None,
+        pace: SpoolTimeouts | None = None,
         location: str = "a database that is away",
     ) -> None:
-        self._pace = pace or Pace()
+        self._pace = pace or SpoolTimeouts()
         self._location, self._process = location, os.getpid()
         self._since: datetime | None = None
         self._last_error = ""
         self._closed = False
-        self._at_hand, self._told = AtHand(), Told()
+        self._at_hand, self._told = RecentTurns(), Told()
         self._spool = Spool(Path(directory), scratch, self._at_hand)
-        self._line = Line(open_store, open_probe, self._pace, self._line_changed)
+        self._line = StoreConnection(open_store, open_probe, self._pace, self._line_changed)
         self._replay = Replay(self._spool, self._line)
         try:
             self._spool.adopt()
@@ -115,7 +115,7 @@ class SpooledStore(Reading):
     ) -> Turn:
         session_id = self._session_of(owner, turn_id)
         if session_id is not None:
-            write = Answer(owner, session_id, turn_id, answer, metadata, receipt)
+            write = AnswerWrite(owner, session_id, turn_id, answer, metadata, receipt)
             return cast(Turn, self._write(write, write.apply))
         # A turn that is not at hand belongs to no session that we could name, so its answer cannot wait.
         answered = self._ask(lambda store: store.answer(owner, turn_id, answer, metadata, receipt))

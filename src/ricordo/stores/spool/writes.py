@@ -46,7 +46,7 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerWrite:
     """The answer of an open turn."""
 
     owner: Owner
@@ -124,7 +124,7 @@ class Update:
         return changed
 
 
-Write = Append | Answer | AddMessage | Update
+Write = Append | AnswerWrite | AddMessage | Update
 
 
 def _is(message: Message, stored: Message) -> bool:
@@ -135,7 +135,7 @@ def _is(message: Message, stored: Message) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WaitingWrite:
     """A write that waits."""
 
     write: Write
@@ -143,7 +143,7 @@ class Entry:
     unsure: bool = False
 
 
-def encode(entry: Entry, **more: str) -> bytes:
+def encode(entry: WaitingWrite, **more: str) -> bytes:
     """The entry as bytes; `more` is laid beside it, as the reason of a refusal."""
     write = entry.write
     owner, session_id = write.scope
@@ -158,7 +158,7 @@ def encode(entry: Entry, **more: str) -> bytes:
     match write:
         case Append(turn, receipt):
             fields |= {"do": "append", "turn": _turn(turn), "receipt": _receipt(receipt)}
-        case Answer(_, _, turn_id, answer, metadata, receipt):
+        case AnswerWrite(_, _, turn_id, answer, metadata, receipt):
             fields |= {"do": "answer", "turn_id": turn_id, "answer": _message(answer), "metadata": dict(metadata)}
             fields |= {"receipt": _receipt(receipt)}
         case AddMessage(turn, where, answers):
@@ -168,12 +168,12 @@ def encode(entry: Entry, **more: str) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
-def decode(record: bytes) -> Entry:
+def decode(record: bytes) -> WaitingWrite:
     """The entry behind bytes; DamageError if they are none."""
     try:
         fields = json.loads(record.decode("utf-8", "surrogatepass"))
         owner = Owner(fields["tenant_id"], fields["user_id"])
-        return Entry(_write(fields, owner, fields["session_id"]), fields["at"], fields["unsure"])
+        return WaitingWrite(_write(fields, owner, fields["session_id"]), fields["at"], fields["unsure"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamageError(f"a record of the spool cannot be read ({type(error).__name__})") from error
 
@@ -195,7 +195,7 @@ def _write(fields: Mapping[str, Any], owner: Owner, session_id: str) -> Write:
         case "answer":
             turn_id = fields["turn_id"]
             answer = _read_message(fields["answer"], message_id(turn_id, "response"))
-            return Answer(owner, session_id, turn_id, answer, fields["metadata"], kept)
+            return AnswerWrite(owner, session_id, turn_id, answer, fields["metadata"], kept)
         case "add_message":
             turn = _read_turn(fields["turn"], owner, session_id)
             return AddMessage(turn, fields["where"], fields["answers"])

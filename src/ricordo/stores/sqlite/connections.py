@@ -18,8 +18,8 @@ from ricordo.errors import StoreError
 from ricordo.stores.group_commit import GroupCommit, Ticket
 from ricordo.stores.sqlite import forks
 from ricordo.stores.sqlite.database import (
-    Gate,
-    Writer,
+    AdvisoryLock,
+    WriteConnection,
     make_private,
     migrate,
     open_reader,
@@ -36,8 +36,8 @@ _kept_from_closing: list[object] = []
 class Connections:
     """Opens the file, brings its schema up to date, and lends connections until it is closed."""
 
-    _gate: Gate | None = None
-    _writer: Writer | None = None
+    _gate: AdvisoryLock | None = None
+    _writer: WriteConnection | None = None
 
     def __init__(self, path: Path, wait: float) -> None:
         self.path = path
@@ -74,7 +74,7 @@ class Connections:
         if self._unusable:
             self._clear_shelf()
 
-    def write(self, operation: Callable[[Writer], T]) -> T:
+    def write(self, operation: Callable[[WriteConnection], T]) -> T:
         """Run the operation in a write transaction, perhaps with others; durable when this returns."""
         if self._unusable:
             raise StoreError(f"{self.path} {self._unusable}")
@@ -130,7 +130,7 @@ class Connections:
         self.begin_anew()
 
     def _take_up_file(self) -> None:
-        gate = Gate(self.path)
+        gate = AdvisoryLock(self.path)
         try:
             with gate:
                 writer = open_writer(self.path, self._wait)
@@ -208,7 +208,7 @@ class Connections:
             else:
                 self._transact(self._writer, tickets)
 
-    def _transact(self, writer: Writer, tickets: Sequence[Ticket]) -> None:
+    def _transact(self, writer: WriteConnection, tickets: Sequence[Ticket]) -> None:
         """One transaction for all tickets; a refused operation is undone without harm to the others."""
         execute = writer.pen.execute
         execute("BEGIN IMMEDIATE")
@@ -244,11 +244,11 @@ class Lending:
 
     _connections: Connections
 
-    def _reading(self) -> "Reading":
-        return Reading(self._connections)
+    def _reading(self) -> "ReadConnection":
+        return ReadConnection(self._connections)
 
 
-class Reading:
+class ReadConnection:
     """One read: `with` gives the connection; it goes back at the end, and what SQLite says is said in our words."""
 
     __slots__ = ("_connections", "_reader")

@@ -43,7 +43,7 @@ _AWAY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
-class Gate:
+class AdvisoryLock:
     """An advisory lock on `<path>-lock`: processes pass one by one, in the order they came."""
 
     _file: int | None = None
@@ -69,7 +69,7 @@ class Gate:
     __del__ = close
 
 
-class Writer(sqlite3.Connection):
+class WriteConnection(sqlite3.Connection):
     """The connection that writes, with what makes an append cheap.
 
     `pen` is one cursor for the few statements of every write, which leave no row unread: making one for each would be
@@ -89,11 +89,11 @@ class Writer(sqlite3.Connection):
         self.reached[session] = number
 
 
-def open_writer(path: Path, wait: float) -> Writer:
+def open_writer(path: Path, wait: float) -> WriteConnection:
     """The connection for writing: every commit is on disk when it returns."""
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; Ricordo needs 3.37 or newer")
-    connection = _connect(path, wait, "rw", Writer)
+    connection = _connect(path, wait, "rw", WriteConnection)
     try:
         _refuse_strangers(connection, path)
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; others keep theirs

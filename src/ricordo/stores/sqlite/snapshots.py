@@ -17,7 +17,7 @@ from ricordo.records.people import Summary
 from ricordo.records.reports import Damage
 from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
-from ricordo.stores.archive.codec import Unreadable
+from ricordo.stores.archive.codec import UnreadablePayload
 from ricordo.stores.archive.export import unpack_receipt
 from ricordo.stores.derived_rows import block_to_row
 from ricordo.stores.sqlite import person_operations, topics, turn_operations, vectors
@@ -63,7 +63,7 @@ def _unpacked(body: bytes) -> str:
     """The JSON of a receipt; nothing where its bytes are damaged, which whoever reads it reports."""
     try:
         return unpack_receipt(body)
-    except Unreadable:
+    except UnreadablePayload:
         return ""
 
 

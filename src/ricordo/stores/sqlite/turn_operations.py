@@ -28,7 +28,7 @@ from ricordo.stores import write_rules
 from ricordo.stores.archive.export import pack_receipt
 from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite import topics
-from ricordo.stores.sqlite.database import Writer
+from ricordo.stores.sqlite.database import WriteConnection
 from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session, session_to_row, turn_to_row
 
 
@@ -36,7 +36,7 @@ class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has
     """The new turn's id is stored already, or its number is not the expected one."""
 
 
-def append_new(writer: Writer, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
+def append_new(writer: WriteConnection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
     """Number and keep a turn that is new; the unique key tells when it is not, at no cost otherwise."""
     key = owner, session_id = turn.owner.key.bytes, turn.session_id
     number = _next_number(writer, turn, key)
@@ -55,7 +55,7 @@ def append_new(writer: Writer, turn: Turn, expected: int | None, receipt: Stored
     return numbered
 
 
-def _next_number(writer: Writer, turn: Turn, key: tuple[bytes, str]) -> int:
+def _next_number(writer: WriteConnection, turn: Turn, key: tuple[bytes, str]) -> int:
     """Count a turn in its session; the session is made if it is not there.
 
     Where this connection was the last to write, the number is known and the statement that counts proves it.
@@ -72,7 +72,7 @@ def _next_number(writer: Writer, turn: Turn, key: tuple[bytes, str]) -> int:
     return int(counted) + 1
 
 
-def _opens_session(writer: Writer, values: tuple[Any, ...], owner: Owner) -> bool:
+def _opens_session(writer: WriteConnection, values: tuple[Any, ...], owner: Owner) -> bool:
     """Make the session of a first turn, unless it is there. Most owners are there: the key says so if one is not."""
     try:
         return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
@@ -83,7 +83,7 @@ def _opens_session(writer: Writer, values: tuple[Any, ...], owner: Owner) -> boo
     return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
 
 
-def append_known(writer: Writer, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
+def append_known(writer: WriteConnection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
     """Keep a turn whose id may be stored already."""
     stored = find_turn(writer, turn.owner, turn.id)
     if stored:
@@ -110,7 +110,7 @@ def answer(
     return stored if merged is stored else _change(writer, stored, merged, receipt)
 
 
-def add_message(writer: Writer, turn: Turn) -> Turn:
+def add_message(writer: WriteConnection, turn: Turn) -> Turn:
     """Place the one message of `turn`."""
     message = the_message(turn)
     newest = _newest(writer, turn.owner, turn.session_id)
