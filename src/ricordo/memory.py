@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ricordo.engine.beyond import Beyond, check_parts
 from ricordo.engine.clock import SystemClock
+from ricordo.engine.core import Engine, Scope
 from ricordo.engine.protocols import Clock, TokenCounter
 from ricordo.engine.tokenizers import counter_for
-from ricordo.engine.tools import Scope, Tools
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
 from ricordo.records.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
@@ -50,7 +50,7 @@ class Memory:
         chosen = settings or Settings()
         check_id("tenant_id", chosen.tenant_id)
         check_parts(chosen)
-        plain = Tools(
+        plain = Engine(
             store=store,
             counter=counter or counter_for(chosen.model, chosen.locale.code),
             clock=clock or SystemClock(),
@@ -58,7 +58,7 @@ class Memory:
         )
         self._llm = llm or _llm_of(chosen)
         self._beyond = Beyond(plain, embedder, self._llm)
-        self._tools = replace(plain, beyond=self._beyond)
+        self._engine = replace(plain, beyond=self._beyond)
         self.on_forget: list[Callable[[Owner, str | None], None]] = []  # told who is erased, or which session goes
 
     def __enter__(self) -> Self:
@@ -72,22 +72,22 @@ class Memory:
     @property
     def settings(self) -> Settings:
         """What was chosen."""
-        return self._tools.settings
+        return self._engine.settings
 
     @property
     def store(self) -> Store:
         """Where it is kept."""
-        return self._tools.store
+        return self._engine.store
 
     @property
     def counter(self) -> TokenCounter:
         """How tokens are counted."""
-        return self._tools.counter
+        return self._engine.counter
 
     @property
     def clock(self) -> Clock:
         """Where now comes from."""
-        return self._tools.clock
+        return self._engine.clock
 
     @property
     def llm(self) -> "LLM | None":
@@ -103,7 +103,7 @@ class Memory:
 
     def session(self, session_id: str | None = None, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
         """The session of that id, known or not; without an id, a new one with a fresh UUID."""
-        return Session(self._tools, self._scope(session_id, user_id, agent_id), self._beyond)
+        return Session(self._engine, self._scope(session_id, user_id, agent_id), self._beyond)
 
     def resume(self, session_id: object, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
         """For a chat: the session if this user has it, else a new one with a fresh UUID, never an error.
@@ -227,7 +227,7 @@ class Memory:
         from ricordo.people.forget import forget_fact
 
         agent, fact = check_id("agent_id", agent_id), check_id("fact_id", fact_id)
-        forget_fact(self._tools, self._beyond.knowing().screen, self._owner(user_id), agent, fact)
+        forget_fact(self._engine, self._beyond.knowing().screen, self._owner(user_id), agent, fact)
 
     def flags(self, user_id: str, *, state: "FlagState | None" = None, limit: int = 1_000) -> "list[Flag]":
         """What was flagged of a user's memories, newest first; never with the text."""
@@ -268,7 +268,7 @@ class Memory:
         """Remove what is past its time by the settings' retention, or by the one given."""
         if retention is not None and not isinstance(retention, Retention):
             raise ValidationError("retention", f"expected a Retention, got {type(retention).__name__}")
-        result = forget.cleanup(self._tools, self.settings.tenant_id, retention or self.settings.retention, progress)
+        result = forget.cleanup(self._engine, self.settings.tenant_id, retention or self.settings.retention, progress)
         if result.sessions_deleted:
             self._beyond.removed()
         return result
@@ -277,7 +277,7 @@ class Memory:
         """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""
         owner = self._owner(user_id)
         self._beyond.forget(owner)
-        receipt = forget.erase(self._tools, owner)
+        receipt = forget.erase(self._engine, owner)
         self._beyond.forget(owner)  # what was read in between
         for forget_too in self.on_forget:
             forget_too(owner, None)
@@ -285,7 +285,7 @@ class Memory:
 
     def export(self, user_id: str) -> Iterator[dict[str, Any]]:
         """Every session of a user as a JSON document, one at a time."""
-        return export.export_user(self._tools, self._owner(user_id))
+        return export.export_user(self._engine, self._owner(user_id))
 
     def import_documents(
         self,
@@ -295,7 +295,7 @@ class Memory:
         progress: Callable[[int], None] | None = None,
     ) -> ImportResult:
         """Bring exported sessions in, for the user they name or for `user_id`; repeating changes nothing."""
-        return export.import_documents(self._tools, documents, user_id, progress)
+        return export.import_documents(self._engine, documents, user_id, progress)
 
     def stats(self) -> Stats:
         """How much is kept, where, and with which parts."""
@@ -317,7 +317,7 @@ class Memory:
         """Re-derive counts, checksums and numbering; report every difference."""
         from ricordo.turns.verify import verify  # the archive comes with it
 
-        return verify(self._tools, self.settings.tenant_id, progress)
+        return verify(self._engine, self.settings.tenant_id, progress)
 
     def backup(self, path: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Copy everything to a new SQLite file while others read and write."""
@@ -356,7 +356,7 @@ class Memory:
         return owner
 
     def _scope(self, session_id: str | None, user_id: str, agent_id: str) -> Scope:
-        name = new_id(self._tools.clock.now()) if session_id is None else check_id("session_id", session_id)
+        name = new_id(self._engine.clock.now()) if session_id is None else check_id("session_id", session_id)
         return Scope(self._owner(user_id), name, check_id("agent_id", agent_id))
 
 

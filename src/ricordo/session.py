@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricordo.engine.beyond import Beyond
-from ricordo.engine.tools import Scope, Tools
+from ricordo.engine.core import Engine, Scope
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids, check_list, check_number, check_text
 from ricordo.prompt import compose
@@ -33,8 +33,8 @@ AnyChunk = Chunk | str | Mapping[str, Any] | tuple[str, str]
 class Session:
     """A conversation of one user with one agent."""
 
-    def __init__(self, tools: Tools, scope: Scope, beyond: Beyond) -> None:
-        self._tools = tools
+    def __init__(self, engine: Engine, scope: Scope, beyond: Beyond) -> None:
+        self._engine = engine
         self._scope = scope
         self._beyond = beyond
         self._last_receipt: Receipt | None = None
@@ -78,7 +78,7 @@ class Session:
         `context()` for this very question is kept with the turn.
         """
         turn = write.keep_turn(
-            self._tools,
+            self._engine,
             self._scope,
             Said("user", query, created_at),
             Said("assistant", response, created_at, chunk_ids),
@@ -101,7 +101,7 @@ class Session:
     ) -> "OpenTurn":
         """Keep a question whose answer comes later; it is never lost, whatever happens in between."""
         turn = write.keep_turn(
-            self._tools,
+            self._engine,
             self._scope,
             Said("user", query, created_at),
             None,
@@ -125,7 +125,7 @@ class Session:
         """Answer an open turn, given by its record, its handle or its id."""
         record = turn.turn if isinstance(turn, OpenTurn) else turn
         if isinstance(record, str):
-            found = self._tools.store.turn(self._scope.owner, check_id("turn", record))
+            found = self._engine.store.turn(self._scope.owner, check_id("turn", record))
             if found is None:
                 raise NotFoundError(f"turn {record!r} does not exist for user {self.user_id!r}; ask first")
             record = found
@@ -133,7 +133,7 @@ class Session:
             raise ValidationError("turn", f"expected a turn or its id, got {type(record).__name__}")
         said = Said("assistant", response, created_at, chunk_ids)
         receipt = receipt or self._receipt_for(record.query)
-        answered = write.keep_answer(self._tools, self._scope, record, said, metadata=metadata, receipt=receipt)
+        answered = write.keep_answer(self._engine, self._scope, record, said, metadata=metadata, receipt=receipt)
         self._last_receipt = None
         return answered
 
@@ -154,7 +154,7 @@ class Session:
         Roles are user, assistant, system and tool; any other role is the name of a speaker.
         """
         said = Said(role, content, created_at, chunk_ids, metadata, tool_calls, tool_call_id, name)
-        return write.keep_message(self._tools, self._scope, said)
+        return write.keep_message(self._engine, self._scope, said)
 
     # Reading
 
@@ -162,11 +162,11 @@ class Session:
         """Turns in order, at most the `limit` newest, optionally before a number."""
         last = None if limit is None else check_number("limit", limit, least=0)
         below = None if before is None else check_number("before", before, least=0)
-        return list(self._tools.store.turns(self._scope.owner, self.id, last=last, before=below))
+        return list(self._engine.store.turns(self._scope.owner, self.id, last=last, before=below))
 
     def window(self) -> Window:
         """The recent turns that fit the window's bounds."""
-        return compose.load_window(self._tools, self._scope)
+        return compose.load_window(self._engine, self._scope)
 
     def context(
         self,
@@ -188,7 +188,7 @@ class Session:
         `standalone` is what the question means, where you know better than the rules. `budget` is a token limit or a
         whole BudgetSettings; texts left at None come from the settings, profile and summary from what is remembered.
         """
-        settings = self._tools.settings
+        settings = self._engine.settings
         slots = compose.Slots(
             safety=settings.safety_rules if safety is None else safety,
             system=settings.system_prompt if system is None else system,
@@ -199,7 +199,7 @@ class Session:
             standalone=standalone,
         )
         chosen = chunks if callable(chunks) else compose.as_chunks(chunks, settings.limits)
-        context = compose.compose(self._tools, self._scope, question, chosen, slots, self._budget(budget))
+        context = compose.compose(self._engine, self._scope, question, chosen, slots, self._budget(budget))
         self._last_receipt = context.receipt
         return context
 
@@ -211,25 +211,25 @@ class Session:
         from ricordo.topics.session_topic import Topics
 
         notes = self._beyond.organise(self._scope)
-        return Topics(self._tools.store.topics(self._scope.owner, self.id).topics, degraded=notes)
+        return Topics(self._engine.store.topics(self._scope.owner, self.id).topics, degraded=notes)
 
     def topic(self, topic_id: str) -> "SessionTopic":
         """One topic, to look into, tag, weigh, merge or export; NotFoundError if there is none."""
         from ricordo.topics.session_topic import SessionTopic
 
-        return SessionTopic(self._tools, self._scope, check_id("topic_id", topic_id))
+        return SessionTopic(self._engine, self._scope, check_id("topic_id", topic_id))
 
     def receipts(self, limit: int = 50) -> list[Receipt]:
         """Receipts of past turns, newest first."""
-        return list(compose.past_receipts(self._tools, self._scope, check_number("limit", limit)))
+        return list(compose.past_receipts(self._engine, self._scope, check_number("limit", limit)))
 
     def rebuild(self, turn_number: int) -> Context:
         """The context that was built for a past turn, byte for byte."""
-        return compose.recompose(self._tools, self._scope, check_number("turn_number", turn_number))
+        return compose.recompose(self._engine, self._scope, check_number("turn_number", turn_number))
 
     def info(self) -> SessionInfo:
         """Title, tags, counts and times; NotFoundError before the first message."""
-        return export.found_session(self._tools, self._scope)
+        return export.found_session(self._engine, self._scope)
 
     @overload
     def export(self, form: Literal["json"] = "json") -> dict[str, Any]: ...
@@ -238,9 +238,9 @@ class Session:
     def export(self, form: Literal["json", "markdown"] = "json") -> dict[str, Any] | str:
         """The session as JSON values that `Memory.import_documents` takes back, or as Markdown."""
         if form == "json":
-            return export.export_session(self._tools, self._scope)
+            return export.export_session(self._engine, self._scope)
         if form == "markdown":
-            return export.export_markdown(self._tools, self._scope)
+            return export.export_markdown(self._engine, self._scope)
         raise ValidationError("form", f"expected 'json' or 'markdown', got {form!r}")
 
     # Changing and letting go
@@ -249,7 +249,7 @@ class Session:
         self, *, title: str | None = None, tags: Iterable[str] = (), metadata: Mapping[str, Any] | None = None
     ) -> SessionInfo:
         """Make the session before anything is said in it; one that is there already keeps its own fields."""
-        limits, now = self._tools.settings.limits, self._tools.clock.now()
+        limits, now = self._engine.settings.limits, self._engine.clock.now()
         empty = SessionInfo(
             self.id,
             self._scope.owner,
@@ -258,9 +258,9 @@ class Session:
             last_active_at=now,
             title=None if title is None else check_text("title", title, limits),
             tags=check_ids("tags", tags),
-            metadata=write.checked_metadata(self._tools, metadata) or {},
+            metadata=write.checked_metadata(self._engine, metadata) or {},
         )
-        self._tools.store.load(empty, ())
+        self._engine.store.load(empty, ())
         return self.info()
 
     def update(
@@ -272,12 +272,12 @@ class Session:
         metadata: Mapping[str, Any] | None = None,
     ) -> SessionInfo:
         """Set the given fields; NotFoundError before the first message."""
-        limits = self._tools.settings.limits
+        limits = self._engine.settings.limits
         changes = SessionChanges(
             title=None if title is None else check_text("title", title, limits),
             document_ids=None if document_ids is None else check_ids("document_ids", document_ids),
             tags=None if tags is None else check_ids("tags", tags),
-            metadata=write.checked_metadata(self._tools, metadata),
+            metadata=write.checked_metadata(self._engine, metadata),
         )
         return self._changed(changes)
 
@@ -288,10 +288,10 @@ class Session:
         """
         from ricordo.people.session_end import SessionEnd
 
-        if self._tools.settings.profile.remember_person == "on":
+        if self._engine.settings.profile.remember_person == "on":
             return self._beyond.knowing().end(self._scope.owner, self.id)
         current = self.info()
-        ended = current if current.ended_at else self._changed(SessionChanges(ended_at=self._tools.clock.now()))
+        ended = current if current.ended_at else self._changed(SessionChanges(ended_at=self._engine.clock.now()))
         return SessionEnd(ended, None, (), ())
 
     def condense(self) -> "Summary | None":
@@ -302,30 +302,30 @@ class Session:
     def summaries(self, limit: int = 50) -> "list[Summary]":
         """Summaries of this session, newest first, each with the turns that it covers."""
         most = check_number("limit", limit)
-        return list(self._tools.store.summaries(self._scope.owner, session_id=self.id, limit=most))
+        return list(self._engine.store.summaries(self._scope.owner, session_id=self.id, limit=most))
 
     def forget_derived(self) -> int:
         """Undo everything that was derived from this session: summaries, facts said nowhere else; how many went."""
         self.info()
-        return self._tools.store.forget_derived(self._scope.owner, self.id)
+        return self._engine.store.forget_derived(self._scope.owner, self.id)
 
     def clear(self) -> int:
         """Remove the history, keep the session; how many turns went."""
-        gone = self._tools.store.clear(self._scope.owner, self.id)
+        gone = self._engine.store.clear(self._scope.owner, self.id)
         self._beyond.emptied(self._scope.owner, self.id)
         if gone is None:
-            export.found_session(self._tools, self._scope)
+            export.found_session(self._engine, self._scope)
         self._last_receipt = None
         return gone or 0
 
     def _changed(self, changes: SessionChanges) -> SessionInfo:
-        changed = self._tools.store.update_session(self._scope.owner, self.id, changes)
-        return changed or export.found_session(self._tools, self._scope)
+        changed = self._engine.store.update_session(self._scope.owner, self.id, changes)
+        return changed or export.found_session(self._engine, self._scope)
 
     def _budget(self, given: int | BudgetSettings | None) -> BudgetSettings:
         if isinstance(given, BudgetSettings):
             return given
-        own = self._tools.settings.budget
+        own = self._engine.settings.budget
         return own if given is None else replace(own, model_limit=check_number("budget", given, least=0))
 
     def _receipt_for(self, query: str) -> Receipt | None:

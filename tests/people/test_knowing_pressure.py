@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ricordo.engine import knowing
-from ricordo.engine.tools import Scope
+from ricordo.engine.core import Scope
 from ricordo.errors import LLMError, SettingsError, StoreError
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
@@ -228,7 +228,7 @@ def test_sessions_without_a_goodbye_have_a_bound(monkeypatch: pytest.MonkeyPatch
     memory.rest()
     clock.advance(timedelta(days=1))
     waiting: list[tuple[Owner, str]] = []
-    known = knowing.Knowing(memory._tools, None, later=lambda owner, name: waiting.append((owner, name)))
+    known = knowing.Knowing(memory._engine, None, later=lambda owner, name: waiting.append((owner, name)))
     for owner in people:
         known.known(Scope(owner, "new", "euclide"))
     assert len(waiting) == 20

@@ -15,7 +15,7 @@ from server_samples import serving as serving_to
 from ricordo.chat.events import ChatResponse, Delta, Done, Event
 from ricordo.engine import beyond
 from ricordo.engine.beyond import Beyond
-from ricordo.engine.tools import Scope, Tools
+from ricordo.engine.core import Engine, Scope
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
 from ricordo.server import rate_limit, run, streams
@@ -171,7 +171,7 @@ def test_sessions_that_wait_for_work_have_a_bound(monkeypatch: pytest.MonkeyPatc
     """Of more sessions than may wait for the work beside the chat those that spoke last stay."""
     monkeypatch.setattr(beyond, "MOST_DUE", 3)
     made = Memory(MemoryStore(), settings())
-    kept = Beyond(Tools(made.store, made.counter, made.clock, made.settings))
+    kept = Beyond(Engine(made.store, made.counter, made.clock, made.settings))
     kept.background.close()
     kept.slow.close()
     for number in range(10):

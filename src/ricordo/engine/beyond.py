@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from ricordo.engine.background import Background, lasting_worker
-from ricordo.engine.tools import KnownContext, Scope, Tools
+from ricordo.engine.core import Engine, KnownContext, Scope
 from ricordo.errors import RicordoError, SettingsError, StoreError
 from ricordo.prompt.context import Remembered
 from ricordo.records.turns import Owner, Turn
@@ -74,11 +74,11 @@ def _at_the_end(waiting: "OrderedDict[Due, T]", due: Due) -> None:
 class Beyond:
     """Understands, recalls and organises for one memory. Thread-safe."""
 
-    def __init__(self, tools: Tools, embedder: "Embedder | None" = None, llm: "LLM | None" = None) -> None:
-        self._tools = tools
+    def __init__(self, engine: Engine, embedder: "Embedder | None" = None, llm: "LLM | None" = None) -> None:
+        self._engine = engine
         self._embedder = embedder
         self._llm = llm
-        self._recall = tools.settings.recall
+        self._recall = engine.settings.recall
         self._wanted = self._recall.recall_messages > 0 or self._recall.organise == "on"
         self._remembering: Remembering | None = None
         self._knowing: Knowing | None = None
@@ -127,7 +127,7 @@ class Beyond:
 
         self.background.touch()
         find = self._find(scope) if self._recall.recall_messages else None
-        return understand(self._tools, scope, question, self.states, find=find, rewriter=self._rewriter())
+        return understand(self._engine, scope, question, self.states, find=find, rewriter=self._rewriter())
 
     def recall(
         self, scope: Scope, question: str, known: Sequence[Turn], standalone: str = ""
@@ -136,7 +136,7 @@ class Beyond:
         self.background.touch()
         if not self._recall.recall_messages:
             return (), (), ""
-        marks = self._tools.store.marks(scope.owner)
+        marks = self._engine.store.marks(scope.owner)
         older = sum(mark.turn_count for mark in marks.values()) - len(known)
         if older <= 0 or (older == 1 and self._asked_already(scope, question)):
             return (), (), ""
@@ -162,7 +162,7 @@ class Beyond:
             if self._remembering is None:
                 from ricordo.engine.remembering import Remembering
 
-                self._remembering = Remembering(self._tools, self._embedder)
+                self._remembering = Remembering(self._engine, self._embedder)
             return self._remembering
 
     def knowing(self) -> "Knowing":
@@ -171,7 +171,7 @@ class Beyond:
             if self._knowing is None:
                 from ricordo.engine.knowing import Knowing
 
-                self._knowing = Knowing(self._tools, self._llm, later=self._know_later)
+                self._knowing = Knowing(self._engine, self._llm, later=self._know_later)
             return self._knowing
 
     def catch_up(self, owner: Owner, session_id: str) -> None:
@@ -207,7 +207,7 @@ class Beyond:
                 )
 
                 if self._shares:
-                    place = self._tools.store.location  # one file by two paths is one place
+                    place = self._engine.store.location  # one file by two paths is one place
                     place = str(Path(place).resolve()) if Path(place).exists() else place
                     self._states = SharedClarifications(default_directory(place))
                 else:
@@ -249,7 +249,7 @@ class Beyond:
     @property
     def _wants_to_know(self) -> bool:
         """Whether anything of a turn is to be learned, condensed or named."""
-        settings = self._tools.settings
+        settings = self._engine.settings
         condensing = settings.condensation.condense == "on" or settings.condensation.titles == "on"
         return condensing or settings.profile.remember_person == "on"
 
@@ -268,13 +268,13 @@ class Beyond:
     @property
     def _shares(self) -> bool:
         """Whether processes share pending questions; what lies in one process's memory has nobody to share with."""
-        return self._recall.clarifications == "shared" and self._tools.store.location != "memory:"
+        return self._recall.clarifications == "shared" and self._engine.store.location != "memory:"
 
     def _settle(self, scope: Scope, query: str) -> None:
         from ricordo.followups.understand import settle_clarification
 
         try:
-            settle_clarification(scope, query, self.states, self._tools)
+            settle_clarification(scope, query, self.states, self._engine)
         except Exception as error:  # the turn is on disk: whatever happens to the short-lived state, that stands
             self._log("clarification", "a clarification cannot be settled", scope.owner, scope.session_id, error)
 
@@ -283,7 +283,7 @@ class Beyond:
         from ricordo.topics.archive import recount
 
         try:
-            recount(self._tools, scope.owner, scope.session_id, topic_id)
+            recount(self._engine, scope.owner, scope.session_id, topic_id)
         except Exception as error:
             self._log("topics", "a topic cannot count again", scope.owner, scope.session_id, error)
             return False
@@ -294,7 +294,7 @@ class Beyond:
 
     def _asked_already(self, scope: Scope, question: str) -> bool:
         """Whether the question is kept already and waits for its answer: it is nothing that was said before."""
-        newest = self._tools.store.turns(scope.owner, scope.session_id, last=1)
+        newest = self._engine.store.turns(scope.owner, scope.session_id, last=1)
         return any(turn.is_open and turn.query == question for turn in newest)
 
     def _work(self) -> bool:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from time import monotonic
 
-from ricordo.engine.tools import Scope, Tools
+from ricordo.engine.core import Engine, Scope
 from ricordo.prompt.context import Remembered
 from ricordo.recall import search
 from ricordo.recall.embedders import AbsentEmbedder, EmbedderError, choose
@@ -40,11 +40,11 @@ STRIPES = 64  # sessions that can be organised side by side
 class Remembering:
     """Recall and topics over one store."""
 
-    def __init__(self, tools: Tools, embedder: Embedder | None = None) -> None:
-        self._tools = tools
-        self._setting = tools.settings.recall.embedder
+    def __init__(self, engine: Engine, embedder: Embedder | None = None) -> None:
+        self._engine = engine
+        self._setting = engine.settings.recall.embedder
         choice = EmbedderChoice(embedder, "given by the program") if embedder else _shared(self._setting)
-        self.indexes = Indexes(tools.store, choice, crises=crises_by(tools.settings.safety))
+        self.indexes = Indexes(engine.store, choice, crises=crises_by(engine.settings.safety))
         self._try_again_at = monotonic() + TRY_AGAIN
         # Two threads at one session would pack the same turns, and one of them for nothing.
         self._organising = [threading.Lock() for _ in range(STRIPES)]
@@ -52,23 +52,23 @@ class Remembering:
     def search(self, owner: Owner, wanted: Search, patience: float = search.PATIENCE) -> Hits:
         """Past messages for a question, from a complete index."""
         self._try_again()
-        return search.search(self._tools, self.indexes, owner, wanted, patience=patience)
+        return search.search(self._engine, self.indexes, owner, wanted, patience=patience)
 
     def in_passing(
         self, scope: Scope, question: str, standalone: str, known: Sequence[Turn], marks: Mapping[str, SessionMark]
     ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
         """Past messages for a context, from what the index holds now."""
         asked = search.Passing(question, standalone, known, marks)
-        limit = self._tools.settings.recall.recall_messages
-        return search.recall_in_passing(self._tools, self.indexes, scope, asked, limit)
+        limit = self._engine.settings.recall.recall_messages
+        return search.recall_in_passing(self._engine, self.indexes, scope, asked, limit)
 
     def quoted(self, scope: Scope, words: str) -> Sequence[Turn]:
         """Turns of the session whose answers may have said these words."""
-        self.indexes.catch_up(scope.owner, self._tools.store.marks(scope.owner), most=search.IN_PASSING)
+        self.indexes.catch_up(scope.owner, self._engine.store.marks(scope.owner), most=search.IN_PASSING)
         filters = Filters(session_id=scope.session_id, role="assistant")
         wanted = Search(words, QUOTED, filters)
-        hits = search.ranked(self._tools, self.indexes, scope.owner, wanted, (), hurry=True)
-        found = [self._tools.store.turn(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
+        hits = search.ranked(self._engine, self.indexes, scope.owner, wanted, (), hurry=True)
+        found = [self._engine.store.turn(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
         return [turn for turn in found if turn]
 
     def organise(self, owner: Owner, session_id: str) -> None:
@@ -84,17 +84,17 @@ class Remembering:
         """
         self._try_again()
         for topic_id in late:
-            recount(self._tools, owner, session_id, topic_id)
-        if self._tools.settings.recall.organise == "on" and self._organise(owner, session_id, ORGANISED):
+            recount(self._engine, owner, session_id, topic_id)
+        if self._engine.settings.recall.organise == "on" and self._organise(owner, session_id, ORGANISED):
             return True
-        if not self._tools.settings.recall.recall_messages:
+        if not self._engine.settings.recall.recall_messages:
             return False
         progress = self.indexes.read(owner, most=READ)
         return bool(progress.unread or self.indexes.embed(owner, most=EMBEDDED))
 
     def _organise(self, owner: Owner, session_id: str, most: int) -> bool:
         with self._organising[hash((owner, session_id)) % STRIPES]:
-            return organise(self._tools, self.indexes, owner, session_id, most)
+            return organise(self._engine, self.indexes, owner, session_id, most)
 
     def _try_again(self) -> None:
         """An embedder that could not be made may be there by now: its weights were fetched, its library installed."""

@@ -8,7 +8,7 @@ building a context twice gives the same context.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ricordo.engine.tools import Scope, Tools
+from ricordo.engine.core import Engine, Scope
 from ricordo.followups.clarify import ClarificationKey, ClarificationOption, ClarificationStates, Pending, answer, ask
 from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import derive_items
@@ -37,7 +37,7 @@ class Understanding:
 
 
 def understand(
-    tools: Tools,
+    engine: Engine,
     scope: Scope,
     question: str,
     states: ClarificationStates,
@@ -46,9 +46,9 @@ def understand(
     rewriter: Rewriter | None = None,
 ) -> Understanding:
     """Read a question against the pending clarification, if there is one, and against the talk."""
-    now = tools.clock.now()
+    now = engine.clock.now()
     pending = states.get(key_of(scope), now)
-    if pending and not _is_about_what_is_kept(tools, scope, pending):
+    if pending and not _is_about_what_is_kept(engine, scope, pending):
         states.delete(key_of(scope))
         pending = None
     if pending and pending.question != question:
@@ -62,13 +62,13 @@ def understand(
         return Understanding()
     turns = [
         turn
-        for turn in tools.store.turns(scope.owner, scope.session_id, last=LOOKBACK + 1)
+        for turn in engine.store.turns(scope.owner, scope.session_id, last=LOOKBACK + 1)
         if not (turn.is_open and turn.query == question)
     ]
     further = None if find is None else lambda words: [past_turn(turn) for turn in find(words)]
     meaning = resolve(question, [past_turn(turn) for turn in turns], find_answer=further, rewriter=rewriter)
     if meaning.ambiguous:
-        patience = tools.settings.clarification_timeout
+        patience = engine.settings.clarification_timeout
         asked = ask(question, meaning.candidates, language=meaning.language, now=now, patience=patience)
         states.put(key_of(scope), asked)
         return Understanding(clarification=asked)
@@ -77,20 +77,20 @@ def understand(
     return Understanding(standalone, meaning.resolved, degraded=(RULES_WROTE,) if by_rules else ())
 
 
-def settle_clarification(scope: Scope, query: str, states: ClarificationStates, tools: Tools) -> None:
+def settle_clarification(scope: Scope, query: str, states: ClarificationStates, engine: Engine) -> None:
     """A question has its answer: whatever was pending is settled or left behind, unless this turn asked it (again)."""
-    now = tools.clock.now()
+    now = engine.clock.now()
     pending = states.get(key_of(scope), now)
     if pending and pending.question != query and answer(pending, query, now=now).kind != "unclear":
         states.delete(key_of(scope))
 
 
-def _is_about_what_is_kept(tools: Tools, scope: Scope, pending: Pending) -> bool:
+def _is_about_what_is_kept(engine: Engine, scope: Scope, pending: Pending) -> bool:
     """Whether every turn that was asked about is still there: words that were removed must not come back."""
     numbers = {option.turn_number for option in pending.options}
     if not numbers:
         return True
-    turns = tools.store.turns(scope.owner, scope.session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    turns = engine.store.turns(scope.owner, scope.session_id, after=min(numbers) - 1, before=max(numbers) + 1)
     return numbers <= {turn.turn_number for turn in turns if not turn.damage}
 
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ricordo.engine.tools import EVERY, Tools, quarantined
+from ricordo.engine.core import EVERY, Engine, quarantined
 from ricordo.people.model_summary import SummaryWriter, condense, talk_language
 from ricordo.people.summary import due
 from ricordo.records.people import Summary, Trust
@@ -31,15 +31,15 @@ class Sizes:
         self._known: OrderedDict[tuple[Owner, str], tuple[int, int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def after(self, tools: Tools, owner: Owner, session_id: str, covered: int) -> int:
+    def after(self, engine: Engine, owner: Owner, session_id: str, covered: int) -> int:
         """Tokens of the turns after `covered`."""
         key = (owner, session_id)
         with self._lock:
             since, last, tokens = self._known.get(key, (covered, covered, 0))
         if since != covered:
             last, tokens = covered, 0
-        overhead = tools.counter.message_overhead
-        while page := tools.store.turns(owner, session_id, after=last, before=last + PAGE + 1):
+        overhead = engine.counter.message_overhead
+        while page := engine.store.turns(owner, session_id, after=last, before=last + PAGE + 1):
             answered = [turn for turn in page if not turn.is_open]
             tokens += sum(turn.tokens + overhead * len(turn.messages) for turn in answered)
             last = answered[-1].turn_number if answered else last
@@ -59,45 +59,51 @@ class Sizes:
                 del self._known[key]
 
 
-def newest_summary(tools: Tools, owner: Owner, session_id: str) -> Summary | None:
+def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
     """What a session's condensed turns say."""
-    found = tools.store.summaries(owner, session_id=session_id, kind="condensation", limit=1)
+    found = engine.store.summaries(owner, session_id=session_id, kind="condensation", limit=1)
     return found[0] if found else None
 
 
 def condense_if_due(
-    tools: Tools, screen: Screen, sizes: Sizes, owner: Owner, session_id: str, writer: SummaryWriter | None
+    engine: Engine, screen: Screen, sizes: Sizes, owner: Owner, session_id: str, writer: SummaryWriter | None
 ) -> Summary | None:
     """Extend a session's summary if it has grown near its limit; the new summary, or None."""
-    settings = tools.settings.condensation
-    already = newest_summary(tools, owner, session_id)
+    settings = engine.settings.condensation
+    already = newest_summary(engine, owner, session_id)
     covered = already.last_turn if already else 0
-    size = sizes.after(tools, owner, session_id, covered) + (already.tokens if already else 0)
+    size = sizes.after(engine, owner, session_id, covered) + (already.tokens if already else 0)
     if settings.condense == "off" or size < settings.condense_at * settings.condense_tokens:
         return None
-    return condense_now(tools, screen, owner, session_id, writer)
+    return condense_now(engine, screen, owner, session_id, writer)
 
 
 def condense_now(
-    tools: Tools, screen: Screen, owner: Owner, session_id: str, writer: SummaryWriter | None, *, whatever: bool = False
+    engine: Engine,
+    screen: Screen,
+    owner: Owner,
+    session_id: str,
+    writer: SummaryWriter | None,
+    *,
+    whatever: bool = False,
 ) -> Summary | None:
     """Summarise what is far back, if it is due, or `whatever` its size; None where there is nothing to summarise."""
-    settings = tools.settings.condensation
-    already = newest_summary(tools, owner, session_id)
-    turns = list(tools.store.turns(owner, session_id, after=already.last_turn if already else None))
+    settings = engine.settings.condensation
+    already = newest_summary(engine, owner, session_id)
+    turns = list(engine.store.turns(owner, session_id, after=already.last_turn if already else None))
     while turns and turns[-1].is_open:
         turns.pop()
     wanted = replace(settings, condense_at=0.0) if whatever else settings
-    covers = due(turns, wanted, already, overhead=tools.counter.message_overhead)
+    covers = due(turns, wanted, already, overhead=engine.counter.message_overhead)
     if covers is None:
         return None
     going = covers.of(turns)
-    unfit = screen.turns(tools, owner, going)
+    unfit = screen.turns(engine, owner, going)
     limit = summary_tokens(settings)
-    made = condense(going, already, limit, tools.counter, talk_language(going), writer=writer, leave_out=unfit)
+    made = condense(going, already, limit, engine.counter, talk_language(going), writer=writer, leave_out=unfit)
     if made is None:
         return None
-    now = tools.clock.now()
+    now = engine.clock.now()
     summary = Summary(
         id=new_id(now),
         session_id=session_id,
@@ -109,18 +115,18 @@ def condense_now(
         topics=made.topics,
         created_at=now,
         tokens=made.tokens,
-        counter=tools.counter.name,
+        counter=engine.counter.name,
         made_by=made.made_by,
         origin=lowest([*_origins(going), *([already.origin] if already else [])]),
     )
-    if not keep_summary(tools, owner, summary, going, unfit, already):
+    if not keep_summary(engine, owner, summary, going, unfit, already):
         return None
-    screen.summary(tools, owner, summary)
+    screen.summary(engine, owner, summary)
     return summary
 
 
 def keep_summary(
-    tools: Tools,
+    engine: Engine,
     owner: Owner,
     summary: Summary,
     turns: Sequence[Turn],
@@ -131,22 +137,22 @@ def keep_summary(
 
     Who forgets puts messages away first and drops summaries then: looked at after writing, none slips through.
     """
-    if not still_there(tools, owner, turns[-1]) or not tools.store.put_summary(owner, summary):
+    if not still_there(engine, owner, turns[-1]) or not engine.store.put_summary(owner, summary):
         return False
     said = {message.id for turn in turns for message in turn.messages}
-    sound = not said & (quarantined(tools, owner) - unfit)
+    sound = not said & (quarantined(engine, owner) - unfit)
     if sound and already:
-        every = tools.store.summaries(owner, session_id=summary.session_id, kind=already.kind, limit=EVERY)
+        every = engine.store.summaries(owner, session_id=summary.session_id, kind=already.kind, limit=EVERY)
         sound = any(each.id == already.id for each in every)
     if not sound:
-        tools.store.drop_summaries(owner, [summary.id])
+        engine.store.drop_summaries(owner, [summary.id])
     return sound
 
 
-def still_there(tools: Tools, owner: Owner, turn: Turn) -> bool:
+def still_there(engine: Engine, owner: Owner, turn: Turn) -> bool:
     """Whether a turn is kept under its number: a session may have been cleared while a model wrote of its turns."""
     number = turn.turn_number
-    found = tools.store.turns(owner, turn.session_id, after=number - 1, before=number + 1)
+    found = engine.store.turns(owner, turn.session_id, after=number - 1, before=number + 1)
     return any(each.id == turn.id for each in found)
 
 

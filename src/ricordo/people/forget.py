@@ -4,7 +4,7 @@ The messages it was said in stay in the history and are put away as by a quarant
 quotes them. The summaries that cover them go, and are made anew by rules: a model's own words cannot be searched.
 """
 
-from ricordo.engine.tools import EVERY, Tools
+from ricordo.engine.core import EVERY, Engine
 from ricordo.errors import StoreUnavailable
 from ricordo.people.condense import condense_now
 from ricordo.people.facts import forget
@@ -15,43 +15,43 @@ from ricordo.records.turns import Owner, turn_id_of
 from ricordo.safety.screen import Screen
 
 
-def forget_fact(tools: Tools, screen: Screen, owner: Owner, agent_id: str, fact_id: str) -> None:
+def forget_fact(engine: Engine, screen: Screen, owner: Owner, agent_id: str, fact_id: str) -> None:
     """Forget one fact, so that no word of it stays, no summary tells it and it is not learned again."""
     dropped: list[Summary] = []
     written = False
     for _ in range(TRIES):
-        people = tools.store.people(owner, agent_id)
+        people = engine.store.people(owner, agent_id)
         change = forget(people, fact_id)
         gone = {fact.id for fact in change.put}
         # The sources go with the fact: what was made of them goes first, or whoever dies in between leaves it for good.
         sources = {source for fact in people.facts if fact.id in gone for source in fact.sources}
-        dropped += _unsay(tools, screen, owner, sources)
-        if written := tools.store.put_facts(owner, agent_id, change):
+        dropped += _unsay(engine, screen, owner, sources)
+        if written := engine.store.put_facts(owner, agent_id, change):
             break
-    _sum_up_again(tools, screen, owner, dropped)
+    _sum_up_again(engine, screen, owner, dropped)
     if not written:
         raise StoreUnavailable(f"fact {fact_id!r} could not be forgotten: others keep writing; try again")
 
 
-def _unsay(tools: Tools, screen: Screen, owner: Owner, sources: set[Source]) -> list[Summary]:
+def _unsay(engine: Engine, screen: Screen, owner: Owner, sources: set[Source]) -> list[Summary]:
     """Put the messages away and drop the summaries that cover them; those that went."""
     gone: dict[str, Summary] = {}
     for source in sources:
-        screen.put_away(tools, owner, source.message_id, source.session_id)
-        turn = tools.store.turn(owner, turn_id_of(source.message_id))
-        for summary in tools.store.summaries(owner, session_id=source.session_id, limit=EVERY):
+        screen.put_away(engine, owner, source.message_id, source.session_id)
+        turn = engine.store.turn(owner, turn_id_of(source.message_id))
+        for summary in engine.store.summaries(owner, session_id=source.session_id, limit=EVERY):
             # Where the turn has expired, any of them may be of it.
             if turn is None or summary.first_turn <= turn.turn_number <= summary.last_turn:
                 gone[summary.id] = summary
     if gone:
-        tools.store.drop_summaries(owner, list(gone))
+        engine.store.drop_summaries(owner, list(gone))
     return list(gone.values())
 
 
-def _sum_up_again(tools: Tools, screen: Screen, owner: Owner, dropped: list[Summary]) -> None:
+def _sum_up_again(engine: Engine, screen: Screen, owner: Owner, dropped: list[Summary]) -> None:
     for session_id, kind in sorted({(each.session_id, each.kind) for each in dropped}):
-        session = tools.store.session(owner, session_id)
+        session = engine.store.session(owner, session_id)
         if session and kind == "session":
-            sum_up(tools, screen, owner, session)
+            sum_up(engine, screen, owner, session)
         elif session:
-            condense_now(tools, screen, owner, session_id, None, whatever=True)
+            condense_now(engine, screen, owner, session_id, None, whatever=True)

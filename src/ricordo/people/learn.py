@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from zoneinfo import ZoneInfo
 
+from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM
-from ricordo.engine.tools import Tools
 from ricordo.errors import StoreUnavailable
 from ricordo.people.admission import Claim, UserMessage, When
 from ricordo.people.merge import LearningContext, merge
@@ -38,22 +38,22 @@ class Learned:
     facts: int = 0
 
 
-def learn(tools: Tools, screen: Screen, owner: Owner, session_id: str, model: LLM | None = None) -> Learned:
+def learn(engine: Engine, screen: Screen, owner: Owner, session_id: str, model: LLM | None = None) -> Learned:
     """One pass over the turns of a session that were not learned from yet."""
-    session = tools.store.session(owner, session_id)
-    done = tools.store.learned_through(owner, session_id)
+    session = engine.store.session(owner, session_id)
+    done = engine.store.learned_through(owner, session_id)
     if session is None or done >= session.last_turn:
         return Learned(more=False)
     through = min(done + PASS, session.last_turn)
-    turns = tools.store.turns(owner, session_id, after=done, before=through + 1)
-    unfit = screen.turns(tools, owner, turns)
+    turns = engine.store.turns(owner, session_id, after=done, before=through + 1)
+    unfit = screen.turns(engine, owner, turns)
     said = [each for turn in turns for each in _said(turn) if each.id not in unfit]
-    found = read_facts(said, model, ZoneInfo(tools.settings.profile.time_zone))
+    found = read_facts(said, model, ZoneInfo(engine.settings.profile.time_zone))
     if found.why:
         details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
         log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
-    claims = [clean for each in found.candidates if (clean := cleaned_claim(each, tools.settings.safety))]
-    written = _merge(tools, screen, owner, session, claims, unfit, through)
+    claims = [clean for each in found.candidates if (clean := cleaned_claim(each, engine.settings.safety))]
+    written = _merge(engine, screen, owner, session, claims, unfit, through)
     return Learned(through < session.last_turn, found.made_by, found.why, written)
 
 
@@ -67,7 +67,7 @@ def _said(turn: Turn) -> list[UserMessage]:
 
 
 def _merge(
-    tools: Tools,
+    engine: Engine,
     screen: Screen,
     owner: Owner,
     session: SessionInfo,
@@ -79,15 +79,15 @@ def _merge(
 
     @cache
     def said_at(message_id: str) -> When | None:
-        turn = tools.store.turn(owner, turn_id_of(message_id))
+        turn = engine.store.turn(owner, turn_id_of(message_id))
         return When(turn.question.created_at, turn.session_id, turn.turn_number) if turn and turn.question else None
 
     for _ in range(TRIES):
-        people = tools.store.people(owner, session.agent_id)
-        hearing = LearningContext(session.agent_id, tools.clock.now(), unfit)
+        people = engine.store.people(owner, session.agent_id)
+        hearing = LearningContext(session.agent_id, engine.clock.now(), unfit)
         change = merge(people, claims, hearing, said_at=said_at, learned=((session.id, through),))
-        if tools.store.put_facts(owner, session.agent_id, change):
-            screen.facts(tools, owner, session.id, _new(change.put, people.facts))
+        if engine.store.put_facts(owner, session.agent_id, change):
+            screen.facts(engine, owner, session.id, _new(change.put, people.facts))
             return len(change.put)
     raise StoreUnavailable("facts could not be kept: others keep writing; they are learned with the next pass")
 

@@ -11,8 +11,8 @@ from datetime import datetime, tzinfo
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
+from ricordo.engine.core import Engine, KnownContext, Scope, on_their_calendar, quarantined
 from ricordo.engine.protocols import TokenCounter
-from ricordo.engine.tools import KnownContext, Scope, Tools, on_their_calendar, quarantined
 from ricordo.languages.locales import memory_words
 from ricordo.languages.summaries import ENGLISH_WORDING, ITALIAN_WORDING, wording_of
 from ricordo.people.condense import newest_summary
@@ -226,68 +226,68 @@ def relative_day(moment: datetime | None, now: datetime, zone: tzinfo, locale: s
 SUMMARIES = 24  # looked at: several may be of one session
 
 
-def profile_of(tools: Tools, owner: Owner, agent_id: str, *, without: str | None = None) -> Profile:
+def profile_of(engine: Engine, owner: Owner, agent_id: str, *, without: str | None = None) -> Profile:
     """What an agent knows of a user, from the sessions that ended, but for one of them."""
-    away = quarantined(tools, owner)
+    away = quarantined(engine, owner)
     summaries = [
         each
-        for each in tools.store.summaries(owner, agent_id=agent_id, kind="session", limit=SUMMARIES)
+        for each in engine.store.summaries(owner, agent_id=agent_id, kind="session", limit=SUMMARIES)
         if each.session_id != without and each.id not in away
     ]
-    facts = [fact for fact in tools.store.people(owner, agent_id).facts if fact.id not in away]
-    return build(summaries, facts, (), tools.settings.profile, tools.counter, _local_now(tools))
+    facts = [fact for fact in engine.store.people(owner, agent_id).facts if fact.id not in away]
+    return build(summaries, facts, (), engine.settings.profile, engine.counter, _local_now(engine))
 
 
-def known_to(tools: Tools, scope: Scope) -> KnownContext:
+def known_to(engine: Engine, scope: Scope) -> KnownContext:
     """What goes into a context before its question is read."""
-    condensed = newest_summary(tools, scope.owner, scope.session_id)
-    away = quarantined(tools, scope.owner) if condensed else frozenset()
+    condensed = newest_summary(engine, scope.owner, scope.session_id)
+    away = quarantined(engine, scope.owner) if condensed else frozenset()
     profile = ""
-    if tools.settings.profile.remember_person == "on":
-        profile = profile_text(tools, profile_of(tools, scope.owner, scope.agent_id, without=scope.session_id))
+    if engine.settings.profile.remember_person == "on":
+        profile = profile_text(engine, profile_of(engine, scope.owner, scope.agent_id, without=scope.session_id))
     if condensed is None or condensed.id in away:
         return KnownContext(profile)
     return KnownContext(profile, condensed.text, condensed.last_turn)
 
 
-def profile_text(tools: Tools, profile: Profile) -> str:
+def profile_text(engine: Engine, profile: Profile) -> str:
     """A profile as the lines of the memory block, defused and within its shares."""
     if profile.is_empty:
         return ""
-    words, shares = memory_words(tools.settings.locale), shares_of(tools)
+    words, shares = memory_words(engine.settings.locale), shares_of(engine)
     most = (shares.most_facts, shares.most_topics)
     amounts = (shares.summary, shares.facts, shares.topics)
-    return "\n".join(content_lines(profile, when(tools, profile), words, amounts, most, tools.counter.count))
+    return "\n".join(content_lines(profile, when(engine, profile), words, amounts, most, engine.counter.count))
 
 
-def enhanced(tools: Tools, base: str, profile: Profile, safety_rules: str) -> str:
+def enhanced(engine: Engine, base: str, profile: Profile, safety_rules: str) -> str:
     """A system prompt with safety rules first and the profile last."""
     return enhance_prompt(
         base,
         profile,
-        count=tools.counter.count,
+        count=engine.counter.count,
         safety_rules=safety_rules,
-        locale=tools.settings.locale,
-        when=when(tools, profile),
-        shares=shares_of(tools),
+        locale=engine.settings.locale,
+        when=when(engine, profile),
+        shares=shares_of(engine),
     )
 
 
-def when(tools: Tools, profile: Profile) -> str:
+def when(engine: Engine, profile: Profile) -> str:
     """The day of the last session, as the user would say it."""
-    now = _local_now(tools)
-    zone = ZoneInfo(tools.settings.profile.time_zone)
-    return relative_day(profile.last_session_date, now, zone, tools.settings.locale.code)
+    now = _local_now(engine)
+    zone = ZoneInfo(engine.settings.profile.time_zone)
+    return relative_day(profile.last_session_date, now, zone, engine.settings.locale.code)
 
 
-def _local_now(tools: Tools) -> datetime:
+def _local_now(engine: Engine) -> datetime:
     """Now, on the user's calendar: whether an exam is over is decided by their day."""
-    return on_their_calendar(tools, tools.clock.now())
+    return on_their_calendar(engine, engine.clock.now())
 
 
-def shares_of(tools: Tools) -> MemoryShares:
+def shares_of(engine: Engine) -> MemoryShares:
     """How many tokens each part may take, by the settings."""
-    chosen = tools.settings.profile
+    chosen = engine.settings.profile
     return MemoryShares(
         summary=chosen.profile_summary_tokens,
         facts=chosen.profile_facts_tokens,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM
-from ricordo.engine.tools import Tools
 from ricordo.people.condense import keep_summary
 from ricordo.people.learn import learn
 from ricordo.people.model_summary import SummaryWriter, summarise_session
@@ -40,7 +40,7 @@ class SessionEnd:
 
 
 def end_session(
-    tools: Tools,
+    engine: Engine,
     screen: Screen,
     owner: Owner,
     session: SessionInfo,
@@ -49,49 +49,49 @@ def end_session(
     writer: SummaryWriter | None = None,
 ) -> SessionEnd:
     """Learn what is left to learn, write the summary if the session has moved on since the last, and close it."""
-    while learn(tools, screen, owner, session.id, model).more:
+    while learn(engine, screen, owner, session.id, model).more:
         pass
-    summary = sum_up(tools, screen, owner, session, writer)
+    summary = sum_up(engine, screen, owner, session, writer)
     ended = session
     if session.ended_at is None:
-        ended = tools.store.update_session(owner, session.id, SessionChanges(ended_at=tools.clock.now())) or session
-    facts = [fact for fact in tools.store.people(owner, session.agent_id).facts if _from_session(fact, session.id)]
+        ended = engine.store.update_session(owner, session.id, SessionChanges(ended_at=engine.clock.now())) or session
+    facts = [fact for fact in engine.store.people(owner, session.agent_id).facts if _from_session(fact, session.id)]
     return SessionEnd(ended, summary, tuple(facts), summary.topics if summary else ())
 
 
-def idle_sessions(tools: Tools, owner: Owner, most: int | None = None) -> Sequence[SessionInfo]:
+def idle_sessions(engine: Engine, owner: Owner, most: int | None = None) -> Sequence[SessionInfo]:
     """Sessions of an owner that have been idle for long enough and are still open; among the `most` newest, or all."""
     found: list[SessionInfo] = []
-    page = tools.store.sessions(owner, limit=most or PAGE)
+    page = engine.store.sessions(owner, limit=most or PAGE)
     while page:
-        found += [each for each in page if is_idle(tools, each)]
-        page = () if most else tools.store.sessions(owner, limit=PAGE, before=page[-1])
+        found += [each for each in page if is_idle(engine, each)]
+        page = () if most else engine.store.sessions(owner, limit=PAGE, before=page[-1])
     return found
 
 
-def is_idle(tools: Tools, session: SessionInfo) -> bool:
+def is_idle(engine: Engine, session: SessionInfo) -> bool:
     """Whether a session is still open though nobody has spoken in it for a while."""
-    before = tools.clock.now() - tools.settings.profile.session_end_idle
+    before = engine.clock.now() - engine.settings.profile.session_end_idle
     return session.ended_at is None and session.turn_count > 0 and session.last_active_at <= before
 
 
 def sum_up(
-    tools: Tools, screen: Screen, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
+    engine: Engine, screen: Screen, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
 ) -> Summary | None:
     """The summary of a session, made if it has moved on since the last."""
-    known = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+    known = engine.store.summaries(owner, session_id=session.id, kind="session", limit=1)
     if known and known[0].last_turn >= session.last_turn:
         return known[0]
-    turns = _without_the_open(tools.store.turns(owner, session.id, last=MOST_TURNS))
+    turns = _without_the_open(engine.store.turns(owner, session.id, last=MOST_TURNS))
     if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
         return known[0] if known else None
-    unfit = screen.turns(tools, owner, turns)
-    limit = tools.settings.profile.profile_summary_tokens
-    told = [cleaned(turn, tools.settings.safety) for turn in turns]
-    made = summarise_session(told, tools.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
+    unfit = screen.turns(engine, owner, turns)
+    limit = engine.settings.profile.profile_summary_tokens
+    told = [cleaned(turn, engine.settings.safety) for turn in turns]
+    made = summarise_session(told, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
     if made is None:
         return known[0] if known else None
-    now = tools.clock.now()
+    now = engine.clock.now()
     summary = Summary(
         id=new_id(now),
         session_id=session.id,
@@ -103,14 +103,14 @@ def sum_up(
         topics=made.topics,
         created_at=_spoken_last(turns, session),
         tokens=made.tokens,
-        counter=tools.counter.name,
+        counter=engine.counter.name,
         made_by=made.made_by,
         origin=lowest(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
     )
-    if not keep_summary(tools, owner, summary, turns, unfit):
-        again = tools.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+    if not keep_summary(engine, owner, summary, turns, unfit):
+        again = engine.store.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
-    screen.summary(tools, owner, summary)
+    screen.summary(engine, owner, summary)
     return summary
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
+from ricordo.engine.core import BeyondWindow, Engine, KnownContext, Scope
 from ricordo.engine.tokens import ApproximateCounter
-from ricordo.engine.tools import BeyondWindow, KnownContext, Scope, Tools
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.prompt.context import Asked, Context, Material, Remembered, assemble
@@ -67,16 +67,16 @@ class Slots:
             check_text(f"recalled[{index}].text", remembered.text, limits)
 
 
-def load_window(tools: Tools, scope: Scope, *, asking: str | None = None, after: int = 0) -> Window:
+def load_window(engine: Engine, scope: Scope, *, asking: str | None = None, after: int = 0) -> Window:
     """The recent turns that fit, of those after a number. An open turn that asks `asking` now is not history yet."""
     try:
-        return fit_window(_newest_first(tools, scope, asking, after), tools.settings.window, tools.counter)
+        return fit_window(_newest_first(engine, scope, asking, after), engine.settings.window, engine.counter)
     except Exception as error:  # whatever a store or a counter does, the chat goes on
         return Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
 
 
 def compose(
-    tools: Tools,
+    engine: Engine,
     scope: Scope,
     question: str,
     chunks: "Sequence[Chunk] | Retrieve",
@@ -84,21 +84,21 @@ def compose(
     budget: BudgetSettings,
 ) -> Context:
     """The context for `question`. Chunks may be a function: it is asked once it is known what the question means."""
-    check_text("question", question, tools.settings.limits)
-    slots.check(tools.settings.limits)
-    crisis = tools.beyond.crisis(question) if tools.beyond else None
-    known, window = _known_and_window(tools, scope, question)
+    check_text("question", question, engine.settings.limits)
+    slots.check(engine.settings.limits)
+    crisis = engine.beyond.crisis(question) if engine.beyond else None
+    known, window = _known_and_window(engine, scope, question)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
     # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
-    beyond = None if window.degraded or crisis else tools.beyond
+    beyond = None if window.degraded or crisis else engine.beyond
     meaning, puzzled = _understand(beyond, scope, question)
     if slots.standalone:
         meaning = replace(meaning, standalone=slots.standalone, clarification=None)
     asked = Asked(meaning.standalone or question, meaning.references)
-    chunks, unfound = _retrieved(tools, scope, chunks, asked)
-    referenced = _referenced(tools, scope, meaning)
+    chunks, unfound = _retrieved(engine, scope, chunks, asked)
+    referenced = _referenced(engine, scope, meaning)
     found, missing, embedder = _recall(beyond, scope, question, meaning, window)
-    most = budget.chunks_later if window.turns or _spoke_before(tools, scope, question) else budget.chunks_first
+    most = budget.chunks_later if window.turns or _spoke_before(engine, scope, question) else budget.chunks_first
     material = Material(
         question=question,
         standalone=meaning.standalone,
@@ -113,50 +113,50 @@ def compose(
         chunks_left_out=tuple(chunks[most:]),
         format_instructions=slots.format_instructions,
         embedder=embedder,
-        degraded=(*window.degraded, *known.degraded, *puzzled, *unfound, *missing, *_counting_note(tools)),
+        degraded=(*window.degraded, *known.degraded, *puzzled, *unfound, *missing, *_counting_note(engine)),
     )
-    context = _assembled(tools, scope, material, budget)
+    context = _assembled(engine, scope, material, budget)
     return replace(context, references=meaning.references, clarification=meaning.clarification, crisis=crisis)
 
 
-def _assembled(tools: Tools, scope: Scope, material: Material, budget: BudgetSettings) -> Context:
+def _assembled(engine: Engine, scope: Scope, material: Material, budget: BudgetSettings) -> Context:
     """The context, even if the counter fails."""
-    locale, characters = tools.settings.locale, tools.settings.window.compact_chars
+    locale, characters = engine.settings.locale, engine.settings.window.compact_chars
     try:
-        return assemble(material, budget, locale, characters, tools.counter)
+        return assemble(material, budget, locale, characters, engine.counter)
     except RicordoError:
         raise
     except Exception as error:  # a counter that fails; without counts no history can be trusted to fit
-        note = _without_memory(scope, "context", f"tokens cannot be counted by {tools.counter.name}", error)
+        note = _without_memory(scope, "context", f"tokens cannot be counted by {engine.counter.name}", error)
         poorer = replace(material, history=(), history_shortened=False, degraded=(*material.degraded, note))
         return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
 
 
-def _known_and_window(tools: Tools, scope: Scope, question: str) -> tuple[KnownContext, Window]:
+def _known_and_window(engine: Engine, scope: Scope, question: str) -> tuple[KnownContext, Window]:
     """What is known beforehand, and the recent turns after those that were condensed; the chat goes on without.
 
     A store that is away is not asked twice: that would only keep the chat waiting.
     """
     known = KnownContext()
     try:
-        known = tools.beyond.known(scope) if tools.beyond else known
+        known = engine.beyond.known(scope) if engine.beyond else known
     except StoreUnavailable as error:
         return known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     except Exception as error:
         known = KnownContext(
             degraded=(_without_memory(scope, "profile", "profile and summary are unavailable", error),)
         )
-    return known, load_window(tools, scope, asking=question, after=known.covered)
+    return known, load_window(engine, scope, asking=question, after=known.covered)
 
 
 def _retrieved(
-    tools: Tools, scope: Scope, chunks: "Sequence[Chunk] | Retrieve", asked: Asked
+    engine: Engine, scope: Scope, chunks: "Sequence[Chunk] | Retrieve", asked: Asked
 ) -> tuple[Sequence[Chunk], tuple[str, ...]]:
     """The chunks that were given, or those that are found for the question; the chat goes on without."""
     if not callable(chunks):
         return chunks, ()
     try:
-        return as_chunks(chunks(asked), tools.settings.limits), ()
+        return as_chunks(chunks(asked), engine.settings.limits), ()
     except Exception as error:
         return (), (_without_memory(scope, "retrieve", "chunks are unavailable", error),)
 
@@ -187,25 +187,25 @@ def _recall(
     return others, notes, embedder
 
 
-def _referenced(tools: Tools, scope: Scope, meaning: Meaning) -> tuple[Remembered, ...]:
+def _referenced(engine: Engine, scope: Scope, meaning: Meaning) -> tuple[Remembered, ...]:
     """What the question points at, in full, before anything else that is remembered."""
     return tuple(
         Remembered(
             f"turn-{each.turn_number}:{each.item.label if each.item else 'answer'}",
             each.text,
             "referenced",
-            _excerpt(tools, scope, each),
+            _excerpt(engine, scope, each),
         )
         for each in meaning.references
         if each.text.strip()
     )
 
 
-def _excerpt(tools: Tools, scope: Scope, reference: "Resolved") -> Excerpt | None:
+def _excerpt(engine: Engine, scope: Scope, reference: "Resolved") -> Excerpt | None:
     """Where the text of a reference is stored: a passage of the turn's answer, or of its question."""
     try:
         number = reference.turn_number
-        turns = tools.store.turns(scope.owner, scope.session_id, after=number - 1, before=number + 1)
+        turns = engine.store.turns(scope.owner, scope.session_id, after=number - 1, before=number + 1)
     except StoreError:
         return None
     start, end = (reference.item.start, reference.item.end) if reference.item else (0, None)
@@ -213,14 +213,14 @@ def _excerpt(tools: Tools, scope: Scope, reference: "Resolved") -> Excerpt | Non
     return next((Excerpt(each, "", start, end) for each in said if each.content[start:end] == reference.text), None)
 
 
-def past_receipts(tools: Tools, scope: Scope, limit: int) -> tuple[Receipt, ...]:
+def past_receipts(engine: Engine, scope: Scope, limit: int) -> tuple[Receipt, ...]:
     """Receipts of a session, newest first."""
-    return tuple(from_stored(each) for each in tools.store.receipts(scope.owner, scope.session_id, limit=limit))
+    return tuple(from_stored(each) for each in engine.store.receipts(scope.owner, scope.session_id, limit=limit))
 
 
-def recompose(tools: Tools, scope: Scope, turn_number: int) -> Context:
+def recompose(engine: Engine, scope: Scope, turn_number: int) -> Context:
     """The context that was built for a past turn, byte for byte."""
-    found = tools.store.receipts(scope.owner, scope.session_id, turn_number=turn_number, limit=1)
+    found = engine.store.receipts(scope.owner, scope.session_id, turn_number=turn_number, limit=1)
     if not found:
         raise NotFoundError(f"turn {turn_number} of session {scope.session_id!r} has no receipt")
     receipt = from_stored(found[0])
@@ -230,7 +230,7 @@ def recompose(tools: Tools, scope: Scope, turn_number: int) -> Context:
     def message_of(address: str) -> Message | None:
         turn_id = turn_id_of(address)
         if turn_id not in turns:
-            turns[turn_id] = tools.store.turn(scope.owner, turn_id)
+            turns[turn_id] = engine.store.turn(scope.owner, turn_id)
         turn = turns[turn_id]
         return next((each for each in turn.messages if each.id == address), None) if turn else None
 
@@ -260,10 +260,10 @@ def as_chunks(given: object, limits: Limits) -> tuple[Chunk, ...]:
     return tuple(chunks)
 
 
-def _spoke_before(tools: Tools, scope: Scope, question: str) -> bool:
+def _spoke_before(engine: Engine, scope: Scope, question: str) -> bool:
     """Whether the session has an earlier turn, though none of it fits the window."""
     try:
-        return next(_newest_first(tools, scope, question), None) is not None
+        return next(_newest_first(engine, scope, question), None) is not None
     except Exception:  # the window has said already that history is unavailable
         return False
 
@@ -286,14 +286,14 @@ def _without_memory(scope: Scope, operation: str, problem: str, error: Exception
     return f"{problem}: {'the database is away' if isinstance(error, StoreUnavailable) else cause}"
 
 
-def _newest_first(tools: Tools, scope: Scope, asking: str | None, after: int = 0) -> Iterator[Turn]:
+def _newest_first(engine: Engine, scope: Scope, asking: str | None, after: int = 0) -> Iterator[Turn]:
     """Turns from the newest on, fetched in growing pages and only as far as somebody reads."""
-    most = tools.settings.window.max_turns
+    most = engine.settings.window.max_turns
     page_size = FIRST_PAGE if most is None else most + (asking is not None)
     before: int | None = None
     current = asking
     while page_size:
-        page = tools.store.turns(scope.owner, scope.session_id, last=page_size, before=before, after=after or None)
+        page = engine.store.turns(scope.owner, scope.session_id, last=page_size, before=before, after=after or None)
         for turn in reversed(page):
             if current is not None and turn.is_open and turn.query == current:
                 current = None
@@ -306,7 +306,7 @@ def _newest_first(tools: Tools, scope: Scope, asking: str | None, after: int = 0
         page_size = min(2 * page_size, LARGEST_PAGE)
 
 
-def _counting_note(tools: Tools) -> tuple[str, ...]:
-    if tools.counter.exact:
+def _counting_note(engine: Engine) -> tuple[str, ...]:
+    if engine.counter.exact:
         return ()
-    return (f"tokens are approximate ({tools.counter.name})",)
+    return (f"tokens are approximate ({engine.counter.name})",)

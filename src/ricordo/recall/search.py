@@ -12,7 +12,7 @@ from datetime import datetime
 
 import numpy as np
 
-from ricordo.engine.tools import Scope, Tools, on_their_calendar, quarantined
+from ricordo.engine.core import Engine, Scope, on_their_calendar, quarantined
 from ricordo.errors import RicordoError, StoreError
 from ricordo.prompt.context import Remembered
 from ricordo.prompt.sections import Excerpt
@@ -67,7 +67,7 @@ class Search:
     filters: Filters = field(default_factory=Filters)
 
 
-def search(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, *, patience: float = PATIENCE) -> Hits:
+def search(engine: Engine, indexes: Indexes, owner: Owner, wanted: Search, *, patience: float = PATIENCE) -> Hits:
     """Everything an owner has said, ranked for a question."""
     notes: tuple[str, ...] = ()
     try:
@@ -77,9 +77,9 @@ def search(tools: Tools, indexes: Indexes, owner: Owner, wanted: Search, *, pati
     except Exception as error:  # the embedder: words are there all the same
         progress = indexes.read(owner)
         notes = (_failed(indexes, owner, error),)
-    wanted = replace(wanted, filters=_with_topics_of_now(tools, indexes, owner, wanted.filters))
+    wanted = replace(wanted, filters=_with_topics_of_now(engine, indexes, owner, wanted.filters))
     notes += _behind(indexes, progress) + _damaged(indexes, owner, wanted.filters)
-    return ranked(tools, indexes, owner, wanted, notes)
+    return ranked(engine, indexes, owner, wanted, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Passing:
 
 
 def recall_in_passing(
-    tools: Tools, indexes: Indexes, scope: Scope, asked: Passing, limit: int
+    engine: Engine, indexes: Indexes, scope: Scope, asked: Passing, limit: int
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
     """What the context of a chat gets: messages beyond the turns it has anyway, and notes on what is missing."""
     wanted_text = asked.standalone or asked.question
@@ -102,7 +102,7 @@ def recall_in_passing(
         _, failure = _question_vector(indexes, scope.owner, wanted_text, hurry=True)
     progress = indexes.catch_up(scope.owner, asked.marks, most=IN_PASSING)
     shown = {turn.id for turn in asked.known}
-    away = quarantined(tools, scope.owner)
+    away = quarantined(engine, scope.owner)
     room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
     wanted = Search(wanted_text, room, Filters(without=away))  # what is kept out takes no place
 
@@ -110,14 +110,14 @@ def recall_in_passing(
         return turn_id_of(found.message_id) not in shown and speaks(found, indexes.embedder.name)
 
     notes = failure + _damaged(indexes, scope.owner, wanted.filters)
-    hits = ranked(tools, indexes, scope.owner, wanted, notes, worth_reading, enough=limit + 1, hurry=True)
-    others = [hit for hit in hits if not _is_asked_now(hit, scope, asked.question, tools)]
+    hits = ranked(engine, indexes, scope.owner, wanted, notes, worth_reading, enough=limit + 1, hurry=True)
+    others = [hit for hit in hits if not _is_asked_now(hit, scope, asked.question, engine)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
-    return tuple(_remembered(hit, tools) for hit in others[:limit]), unread + hits.degraded
+    return tuple(_remembered(hit, engine) for hit in others[:limit]), unread + hits.degraded
 
 
 def ranked(
-    tools: Tools,
+    engine: Engine,
     indexes: Indexes,
     owner: Owner,
     wanted: Search,
@@ -137,12 +137,12 @@ def ranked(
     failure: tuple[str, ...] = ()
     if index.has_vector.any():
         vector, failure = _question_vector(indexes, owner, wanted.query, hurry=hurry)
-    question = RecallQuestion(wanted.query, on_their_calendar(tools, tools.clock.now()), vector)
+    question = RecallQuestion(wanted.query, on_their_calendar(engine, engine.clock.now()), vector)
     room = wanted.limit
     while True:
         found = rank(index, question, filters=wanted.filters, limit=room)
         promising = [each for each in found if worth_reading(each)]
-        hits, damaged = _read(tools, indexes, owner, wanted.filters, promising, enough)
+        hits, damaged = _read(engine, indexes, owner, wanted.filters, promising, enough)
         if enough or len(hits) >= wanted.limit or len(found) < room:
             break
         room *= 2  # some of them cannot be shown: others take their place
@@ -151,7 +151,7 @@ def ranked(
 
 
 def _read(
-    tools: Tools, indexes: Indexes, owner: Owner, filters: Filters, promising: Sequence[Ranked], enough: int | None
+    engine: Engine, indexes: Indexes, owner: Owner, filters: Filters, promising: Sequence[Ranked], enough: int | None
 ) -> tuple[list[Hit], list[str]]:
     """The words of what was found, as far as they may be shown, and which blocks some of them are lost with."""
     hits: list[Hit] = []
@@ -159,7 +159,7 @@ def _read(
     step = enough or max(1, len(promising))
     for start in range(0, len(promising), step):
         some = promising[start : start + step]
-        turns = {turn.id: turn for turn in tools.store.turns_by_id(owner, [turn_id_of(e.message_id) for e in some])}
+        turns = {turn.id: turn for turn in engine.store.turns_by_id(owner, [turn_id_of(e.message_id) for e in some])}
         for each in some:
             turn = turns.get(turn_id_of(each.message_id))
             if turn is None or filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
@@ -204,17 +204,17 @@ def _failed(indexes: Indexes, owner: Owner, error: Exception) -> str:
     return note
 
 
-def _with_topics_of_now(tools: Tools, indexes: Indexes, owner: Owner, filters: Filters) -> Filters:
+def _with_topics_of_now(engine: Engine, indexes: Indexes, owner: Owner, filters: Filters) -> Filters:
     """Filters that know the tags of topics, and an index that knows the messages of the topics that are asked for.
 
     Topics and their tags change without a new turn, so they are looked up when somebody asks.
     """
     if filters.topic_id is None and not filters.tags:
         return filters
-    sessions = [filters.session_id] if filters.session_id else list(tools.store.marks(owner))
+    sessions = [filters.session_id] if filters.session_id else list(engine.store.marks(owner))
     tagged: dict[str, frozenset[str]] = {}
     for session_id in sessions if filters.tags else ():
-        topics = tools.store.topics(owner, session_id).topics
+        topics = engine.store.topics(owner, session_id).topics
         tagged |= {topic.id: frozenset(topic.tags) for topic in topics if filters.tags & set(topic.tags)}
     asked = list(tagged) if filters.topic_id is None else [filters.topic_id]
     index = indexes.shelf(owner).index
@@ -223,16 +223,16 @@ def _with_topics_of_now(tools: Tools, indexes: Indexes, owner: Owner, filters: F
     index.set_topics(dict.fromkeys(before))
     for session_id in sessions:
         for topic_id in asked:
-            index.set_topics(dict.fromkeys(_messages_of(tools, owner, session_id, topic_id), topic_id))
+            index.set_topics(dict.fromkeys(_messages_of(engine, owner, session_id, topic_id), topic_id))
     return replace(filters, topic_tags=tagged)
 
 
-def _messages_of(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> list[str]:
+def _messages_of(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> list[str]:
     """The ids of a topic's messages in one session."""
-    numbers = set(tools.store.turns_of(owner, session_id, topic_id))
+    numbers = set(engine.store.turns_of(owner, session_id, topic_id))
     if not numbers:
         return []
-    turns = tools.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    turns = engine.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
     return [message.id for turn in turns if turn.turn_number in numbers for message in turn.messages]
 
 
@@ -256,18 +256,18 @@ def _damaged(indexes: Indexes, owner: Owner, filters: Filters) -> tuple[str, ...
         )
 
 
-def _is_asked_now(hit: Hit, scope: Scope, question: str, tools: Tools) -> bool:
+def _is_asked_now(hit: Hit, scope: Scope, question: str, engine: Engine) -> bool:
     """Whether a hit is the very question that the context is built for, kept already and not answered yet."""
     if hit.session_id != scope.session_id or hit.message.content != question or hit.message.role != "user":
         return False
-    turn = tools.store.turn(scope.owner, turn_id_of(hit.message_id))
+    turn = engine.store.turn(scope.owner, turn_id_of(hit.message_id))
     return turn is not None and turn.is_open
 
 
-def _remembered(hit: Hit, tools: Tools) -> Remembered:
+def _remembered(hit: Hit, engine: Engine) -> Remembered:
     """A found message as a line of the prompt: when, who, what."""
-    who = hit.message.name or tools.settings.locale.label(hit.message.role).rstrip(": ")
-    excerpt = Excerpt(hit.message, f"[{_day(on_their_calendar(tools, hit.message.created_at))}] {who}: ")
+    who = hit.message.name or engine.settings.locale.label(hit.message.role).rstrip(": ")
+    excerpt = Excerpt(hit.message, f"[{_day(on_their_calendar(engine, hit.message.created_at))}] {who}: ")
     return Remembered(hit.message_id, excerpt.text, excerpt=excerpt)
 
 

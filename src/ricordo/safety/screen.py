@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ricordo.engine.tools import EVERY, Tools, quarantined
+from ricordo.engine.core import EVERY, Engine, quarantined
 from ricordo.people.admission import Claim
 from ricordo.people.summary_layout import unlabelled, without_ours
 from ricordo.records.people import Fact, Flag, FlagState, Subject, Summary, Trust
@@ -41,35 +41,35 @@ class Screen:
         """The sign of a crisis in a message."""
         return self._crises.sign(message)
 
-    def turns(self, tools: Tools, owner: Owner, turns: Sequence[Turn]) -> frozenset[str]:
+    def turns(self, engine: Engine, owner: Owner, turns: Sequence[Turn]) -> frozenset[str]:
         """The ids of messages that nothing may be derived from; flags are kept for those that deserve one.
 
         What was answered to such a question goes with it: it says what the question was.
         """
-        unfit = set(quarantined(tools, owner))
+        unfit = set(quarantined(engine, owner))
         for turn in turns:
-            unfit.update(message.id for message in turn.messages if not self._fit(tools, owner, turn, message))
+            unfit.update(message.id for message in turn.messages if not self._fit(engine, owner, turn, message))
             if turn.question and turn.question.id in unfit:
                 unfit.update(message.id for message in turn.messages)
         return frozenset(unfit)
 
-    def facts(self, tools: Tools, owner: Owner, session_id: str, facts: Iterable[Fact]) -> None:
+    def facts(self, engine: Engine, owner: Owner, session_id: str, facts: Iterable[Fact]) -> None:
         """Flag facts that look like orders."""
         for fact in facts:
-            self._flag(tools, owner, "fact", fact.id, session_id, signals(fact.text), fact.origin)
+            self._flag(engine, owner, "fact", fact.id, session_id, signals(fact.text), fact.origin)
 
-    def summary(self, tools: Tools, owner: Owner, summary: Summary) -> None:
+    def summary(self, engine: Engine, owner: Owner, summary: Summary) -> None:
         """Flag a summary that looks like an order; who said what in it are words of our own."""
         rules = signals(unlabelled(summary.text))
-        self._flag(tools, owner, "summary", summary.id, summary.session_id, rules, summary.origin)
+        self._flag(engine, owner, "summary", summary.id, summary.session_id, rules, summary.origin)
 
-    def put_away(self, tools: Tools, owner: Owner, message_id: str, session_id: str) -> None:
+    def put_away(self, engine: Engine, owner: Owner, message_id: str, session_id: str) -> None:
         """Keep a message that a forgotten fact came from away from prompts and from what is derived."""
-        if self._keep(tools, owner, "message", message_id, session_id, (FORGOTTEN,), "user_said"):
+        if self._keep(engine, owner, "message", message_id, session_id, (FORGOTTEN,), "user_said"):
             return
-        for flag in tools.store.flags(owner, limit=EVERY):
+        for flag in engine.store.flags(owner, limit=EVERY):
             if (flag.subject, flag.subject_id) == ("message", message_id) and flag.state != "quarantined":
-                tools.store.set_flag(owner, flag.id, "quarantined")
+                engine.store.set_flag(owner, flag.id, "quarantined")
 
     def forget(self, owner: Owner) -> None:
         """Drop what is in mind of an owner."""
@@ -77,7 +77,7 @@ class Screen:
             for key in [key for key in self._fit_before if key[0] == owner]:
                 del self._fit_before[key]
 
-    def _fit(self, tools: Tools, owner: Owner, turn: Turn, message: Message) -> bool:
+    def _fit(self, engine: Engine, owner: Owner, turn: Turn, message: Message) -> bool:
         key = (owner, f"{message.id} {turn.checksum}")
         with self._lock:
             if key in self._fit_before:
@@ -85,10 +85,10 @@ class Screen:
         origin = origin_of(message.role, turn.origin)
         if sign := self.crisis(message):
             rules = (f"{CRISIS}{sign.category}", f"{CRISIS}tier-{sign.tier}", f"{CRISIS}{sign.rule}")
-            self._keep(tools, owner, "message", message.id, turn.session_id, rules, origin)
+            self._keep(engine, owner, "message", message.id, turn.session_id, rules, origin)
             return False
         said = without_ours(message.content) if message.role == "assistant" else message.content
-        if self._flag(tools, owner, "message", message.id, turn.session_id, signals(said), origin):
+        if self._flag(engine, owner, "message", message.id, turn.session_id, signals(said), origin):
             return False
         with self._lock:
             self._fit_before[key] = None
@@ -98,7 +98,7 @@ class Screen:
 
     def _flag(
         self,
-        tools: Tools,
+        engine: Engine,
         owner: Owner,
         subject: Subject,
         subject_id: str,
@@ -111,11 +111,11 @@ class Screen:
         if verdict == "store":
             return False
         away = verdict != "flag"
-        return self._keep(tools, owner, subject, subject_id, session_id, rules, origin, away=away) and away
+        return self._keep(engine, owner, subject, subject_id, session_id, rules, origin, away=away) and away
 
     def _keep(
         self,
-        tools: Tools,
+        engine: Engine,
         owner: Owner,
         subject: Subject,
         subject_id: str,
@@ -126,10 +126,10 @@ class Screen:
         away: bool = True,
     ) -> bool:
         """Keep a flag, unless there is one: what was released stays released."""
-        now = tools.clock.now()
+        now = engine.clock.now()
         state: FlagState = "quarantined" if away else "flagged"
         flag = Flag(new_id(now), subject, subject_id, session_id, rules, origin, state, now)
-        return tools.store.put_flag(owner, flag)
+        return engine.store.put_flag(owner, flag)
 
 
 def cleaned_claim(claim: Claim, settings: SafetySettings) -> Claim | None:

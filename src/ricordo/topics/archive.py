@@ -10,7 +10,7 @@ from random import random
 from time import sleep
 from uuid import uuid4
 
-from ricordo.engine.tools import Tools
+from ricordo.engine.core import Engine
 from ricordo.errors import StoreUnavailable
 from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Block, Owner, Turn
@@ -78,13 +78,13 @@ TRIES = 20
 PAUSE = 0.001  # seconds
 
 
-def compact(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
+def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
     """Pack what is cold in a topic, if it has grown over its limit."""
-    topic = tools.store.topics(owner, session_id).topic(topic_id)
+    topic = engine.store.topics(owner, session_id).topic(topic_id)
     if topic is None:
         return
-    cold = _may_go(tools, owner, session_id, topic)
-    settings = tools.settings.topics
+    cold = _may_go(engine, owner, session_id, topic)
+    settings = engine.settings.topics
     decision = plan(
         [HotMessage(each.id, turn.block_id) for turn in cold for each in (turn.question, turn.answer) if each],
         restored=topic.restored_count,
@@ -94,46 +94,46 @@ def compact(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
     if decision.needed:
         staying = set(decision.keep)
         going = [turn for turn in cold if not any(message.id in staying for message in turn.messages)]
-        _put_away(tools, owner, session_id, topic_id, going)
+        _put_away(engine, owner, session_id, topic_id, going)
 
 
-def pack_all(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
+def pack_all(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
     """Pack everything of a topic that leaves working memory, but for a question that still waits."""
-    topic = tools.store.topics(owner, session_id).topic(topic_id)
+    topic = engine.store.topics(owner, session_id).topic(topic_id)
     if topic is not None:
-        _put_away(tools, owner, session_id, topic_id, _may_go(tools, owner, session_id, topic))
+        _put_away(engine, owner, session_id, topic_id, _may_go(engine, owner, session_id, topic))
 
 
-def bring_back(tools: Tools, owner: Owner, session_id: str, topic_id: str, new_from: int) -> None:
+def bring_back(engine: Engine, owner: Owner, session_id: str, topic_id: str, new_from: int) -> None:
     """Give a topic that is talked about again its turns back, in order.
 
     Whatever it has from before turn `new_from` counts as restored: only what is said since may have it compacted.
     """
-    topic = tools.store.topics(owner, session_id).topic(topic_id)
+    topic = engine.store.topics(owner, session_id).topic(topic_id)
     if topic is None:
         return
-    away = sorted({*tools.store.turns_of(owner, session_id, topic_id)} - {*topic.hot})
-    tools.store.rehydrate(owner, session_id, away)
+    away = sorted({*engine.store.turns_of(owner, session_id, topic_id)} - {*topic.hot})
+    engine.store.rehydrate(owner, session_id, away)
 
     def back(topic: Topic) -> Topic:
-        hot = turns_numbered(tools, owner, session_id, {*topic.hot, *away})
+        hot = turns_numbered(engine, owner, session_id, {*topic.hot, *away})
         restored = sum(messages_in(turn) for turn in hot if turn.turn_number < new_from and not turn.archived)
         return with_hot(replace(topic, restored_count=restored, state="working"), hot)
 
-    change_topic(tools, owner, session_id, topic_id, back)
+    change_topic(engine, owner, session_id, topic_id, back)
 
 
-def recount(tools: Tools, owner: Owner, session_id: str, topic_id: str) -> None:
+def recount(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
     """Set a topic's figures by its turns: one of them went, or was answered, while it found its topic."""
 
     def right(topic: Topic) -> Topic:
-        numbers = tools.store.turns_of(owner, session_id, topic_id)
-        return counted(topic, turns_numbered(tools, owner, session_id, numbers))
+        numbers = engine.store.turns_of(owner, session_id, topic_id)
+        return counted(topic, turns_numbered(engine, owner, session_id, numbers))
 
-    topic = change_topic(tools, owner, session_id, topic_id, right)
-    if topic is not None and topic.message_count == 0 and not tools.store.turns_of(owner, session_id, topic_id):
-        shelf = tools.store.topics(owner, session_id)
-        tools.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
+    topic = change_topic(engine, owner, session_id, topic_id, right)
+    if topic is not None and topic.message_count == 0 and not engine.store.turns_of(owner, session_id, topic_id):
+        shelf = engine.store.topics(owner, session_id)
+        engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
 
 
 def tries() -> Iterator[int]:
@@ -145,25 +145,25 @@ def tries() -> Iterator[int]:
 
 
 def change_topic(
-    tools: Tools, owner: Owner, session_id: str, topic_id: str, change: Callable[[Topic], Topic]
+    engine: Engine, owner: Owner, session_id: str, topic_id: str, change: Callable[[Topic], Topic]
 ) -> Topic | None:
     """Change one topic on the shelf as it is now; None if it is gone."""
     for _ in tries():
-        shelf = tools.store.topics(owner, session_id)
+        shelf = engine.store.topics(owner, session_id)
         topic = shelf.topic(topic_id)
         if topic is None:
             return None
         changed = change(topic)
-        if changed == topic or tools.store.put_topics(owner, session_id, TopicChange(shelf.revision, put=(changed,))):
+        if changed == topic or engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, put=(changed,))):
             return changed
     raise StoreUnavailable(f"topic {topic_id!r} is being changed by others all the time; try again")
 
 
-def turns_numbered(tools: Tools, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
+def turns_numbered(engine: Engine, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
     """The turns of these numbers that exist, in order; neighbours are read together."""
     turns: list[Turn] = []
     for first, last in _runs(sorted(set(numbers))):
-        turns += tools.store.turns(owner, session_id, after=first - 1, before=last + 1)
+        turns += engine.store.turns(owner, session_id, after=first - 1, before=last + 1)
     return turns
 
 
@@ -177,30 +177,30 @@ def fading_of(settings: TopicSettings) -> Fading:
     )
 
 
-def _may_go(tools: Tools, owner: Owner, session_id: str, topic: Topic) -> list[Turn]:
+def _may_go(engine: Engine, owner: Owner, session_id: str, topic: Topic) -> list[Turn]:
     """A topic's turns in working memory, oldest first; open ones must stay."""
-    hot = turns_numbered(tools, owner, session_id, topic.hot)
+    hot = turns_numbered(engine, owner, session_id, topic.hot)
     return [turn for turn in hot if not turn.is_open and not turn.archived]
 
 
-def _put_away(tools: Tools, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
+def _put_away(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
     """Into blocks what is in none yet, out of plain text what is; then count again."""
-    tools.store.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
+    engine.store.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
     for group in _groups([turn for turn in cold if not turn.block_id]):
         numbers = tuple(turn.turn_number for turn in group)
         body = pack([message for turn in group for message in turn.messages])
-        now = tools.clock.now()
+        now = engine.clock.now()
         block_id = uuid4().hex[:16]  # short, because every turn of the block names it
-        tools.store.archive(owner, session_id, Block(block_id, topic_id, numbers, now, body))
+        engine.store.archive(owner, session_id, Block(block_id, topic_id, numbers, now, body))
     numbers_gone = {turn.turn_number for turn in cold}
 
     def lighter(topic: Topic) -> Topic:
-        hot = turns_numbered(tools, owner, session_id, topic.hot)
+        hot = turns_numbered(engine, owner, session_id, topic.hot)
         packed = [turn for turn in hot if turn.archived and turn.turn_number in numbers_gone]
         lightened = with_hot(topic, hot)
         return replace(lightened, restored_count=0, summary=gist(packed, topic.summary)) if packed else lightened
 
-    change_topic(tools, owner, session_id, topic_id, lighter)
+    change_topic(engine, owner, session_id, topic_id, lighter)
 
 
 def _groups(turns: Sequence[Turn]) -> list[list[Turn]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-from ricordo.engine.tools import Tools
+from ricordo.engine.core import Engine
 from ricordo.followups.parse import parse
 from ricordo.recall.indexes import Indexes
 from ricordo.recall.quantization import Vectors
@@ -82,33 +82,33 @@ class _Pass:
         return TalkState(topic.id, recent, topic.message_count, self.closeness)
 
 
-def organise(tools: Tools, indexes: Indexes, owner: Owner, session_id: str, most: int = PASS) -> bool:
+def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, most: int = PASS) -> bool:
     """One pass over at most so many new turns of a session; whether there is more to do."""
-    session = tools.store.session(owner, session_id)
-    shelf = tools.store.topics(owner, session_id)
+    session = engine.store.session(owner, session_id)
+    shelf = engine.store.topics(owner, session_id)
     if session is None or shelf.through >= session.last_turn:
         return False
     through = min(shelf.through + most, session.last_turn)
-    new = list(tools.store.turns(owner, session_id, after=shelf.through, before=through + 1))
-    waiting = through == session.last_turn and _awaits_answer(new[-1:], tools.clock.now())
+    new = list(engine.store.turns(owner, session_id, after=shelf.through, before=through + 1))
+    waiting = through == session.last_turn and _awaits_answer(new[-1:], engine.clock.now())
     if waiting:
         through -= 1
         new.pop()
     if through == shelf.through:
         return False
-    walk = _begin(tools, indexes, owner, session_id, shelf, new)
+    walk = _begin(engine, indexes, owner, session_id, shelf, new)
     for turn in new:
         if not indexes.crises.within(turn):
             _assign(walk, turn)
     changed = tuple(topic for topic in walk.topics.values() if topic.id in walk.changed)
     change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
-    if not tools.store.put_topics(owner, session_id, change):
+    if not engine.store.put_topics(owner, session_id, change):
         return True
-    _count_again(tools, owner, session_id, walk, new)
+    _count_again(engine, owner, session_id, walk, new)
     for topic_id in walk.returned:
-        bring_back(tools, owner, session_id, topic_id, shelf.through + 1)
-    _let_go(tools, owner, session_id, walk.active)
-    _pack_the_cold(tools, owner, session_id)
+        bring_back(engine, owner, session_id, topic_id, shelf.through + 1)
+    _let_go(engine, owner, session_id, walk.active)
+    _pack_the_cold(engine, owner, session_id)
     return not waiting and through < session.last_turn
 
 
@@ -117,15 +117,15 @@ def _awaits_answer(newest: Sequence[Turn], now: datetime) -> bool:
 
 
 def _begin(
-    tools: Tools, indexes: Indexes, owner: Owner, session_id: str, shelf: TopicShelf, new: Sequence[Turn]
+    engine: Engine, indexes: Indexes, owner: Owner, session_id: str, shelf: TopicShelf, new: Sequence[Turn]
 ) -> _Pass:
     """The walk as it stands before the first new turn."""
     name = indexes.embedder.name
     scale = scale_for(name)
-    wished = tools.settings.topics.similarity_threshold
+    wished = engine.settings.topics.similarity_threshold
     if wished != DEFAULT_THRESHOLD:
         scale = scale.at(wished)
-    before = tools.store.turns(owner, session_id, before=shelf.through + 1, last=BEFORE)
+    before = engine.store.turns(owner, session_id, before=shelf.through + 1, last=BEFORE)
     vectors = indexes.vectors(owner, [*before, *new])
     walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
     _recentre(walk, indexes)
@@ -185,52 +185,52 @@ def _assign(walk: _Pass, turn: Turn) -> None:
     walk.assigned[turn.turn_number] = topic.id
 
 
-def _count_again(tools: Tools, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:
+def _count_again(engine: Engine, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:
     """Set right what changed between reading the turns and writing their topics: a turn went, or was answered."""
     stale: set[str] = set()
     for topic_id in set(walk.assigned.values()):
-        there = set(tools.store.turns_of(owner, session_id, topic_id))
+        there = set(engine.store.turns_of(owner, session_id, topic_id))
         if not there.issuperset(number for number, topic in walk.assigned.items() if topic == topic_id):
             stale.add(topic_id)
     unanswered = [turn.turn_number for turn in new if turn.is_open]
-    for turn in turns_numbered(tools, owner, session_id, unanswered):
+    for turn in turns_numbered(engine, owner, session_id, unanswered):
         if not turn.is_open and turn.topic_id:
             stale.add(turn.topic_id)
     for topic_id in stale:
-        recount(tools, owner, session_id, topic_id)
+        recount(engine, owner, session_id, topic_id)
 
 
-def _let_go(tools: Tools, owner: Owner, session_id: str, active: str | None) -> None:
+def _let_go(engine: Engine, owner: Owner, session_id: str, active: str | None) -> None:
     """Topics that have faded leave working memory: into the archive, or for good."""
-    settings, now = tools.settings.topics, tools.clock.now()
+    settings, now = engine.settings.topics, engine.clock.now()
     fading = fading_of(settings)
-    shelf = tools.store.topics(owner, session_id)
+    shelf = engine.store.topics(owner, session_id)
     gone = leaving(shelf.topics, now, active_id=active, max_topics=settings.max_topics, fading=fading)
     if settings.forget == "delete":
-        _delete(tools, owner, session_id, shelf, gone)
+        _delete(engine, owner, session_id, shelf, gone)
         return
 
     def faded(topic: Topic) -> Topic:  # unless somebody has come back to it in the meantime
         return topic.moved("archived") if topic.priority(now, fading) < fading.forget_below else topic
 
     for topic_id in gone:
-        change_topic(tools, owner, session_id, topic_id, faded)
-    for topic in tools.store.topics(owner, session_id).topics:
+        change_topic(engine, owner, session_id, topic_id, faded)
+    for topic in engine.store.topics(owner, session_id).topics:
         if topic.state == "archived" and topic.hot:  # also what was open, and is answered now
-            pack_all(tools, owner, session_id, topic.id)
+            pack_all(engine, owner, session_id, topic.id)
 
 
-def _pack_the_cold(tools: Tools, owner: Owner, session_id: str) -> None:
+def _pack_the_cold(engine: Engine, owner: Owner, session_id: str) -> None:
     """Compact every topic that has grown over its limit."""
-    most = tools.settings.topics.max_messages_per_topic
-    for topic in tools.store.topics(owner, session_id).topics:
+    most = engine.settings.topics.max_messages_per_topic
+    for topic in engine.store.topics(owner, session_id).topics:
         if topic.message_count - topic.archived_count - topic.restored_count > most:
-            compact(tools, owner, session_id, topic.id)
+            compact(engine, owner, session_id, topic.id)
 
 
-def _delete(tools: Tools, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
+def _delete(engine: Engine, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
     """Forget topics with their turns. First the topics, and only if nobody has come back to one: a turn that joins
     one in the meantime must not go with it."""
-    numbers = [n for topic_id in gone for n in tools.store.turns_of(owner, session_id, topic_id)]
-    if gone and tools.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
-        tools.store.delete_turns(owner, session_id, numbers)
+    numbers = [n for topic_id in gone for n in engine.store.turns_of(owner, session_id, topic_id)]
+    if gone and engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
+        engine.store.delete_turns(owner, session_id, numbers)

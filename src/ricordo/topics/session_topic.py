@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from ricordo.engine.tools import Scope, Tools
+from ricordo.engine.core import Engine, Scope
 from ricordo.errors import DamageError, NotFoundError, StoreUnavailable, ValidationError
 from ricordo.limits import check_id, check_ids, check_within
 from ricordo.records.topics import Topic, TopicChange, TopicShelf, TopicStats
@@ -24,29 +24,29 @@ class Topics(list[Topic]):
 class SessionTopic:
     """A handle on a topic; what it shows is read anew each time."""
 
-    def __init__(self, tools: Tools, scope: Scope, topic_id: str) -> None:
-        self._tools = tools
+    def __init__(self, engine: Engine, scope: Scope, topic_id: str) -> None:
+        self._engine = engine
         self._scope = scope
         self.id = topic_id
         self.read()
 
     def read(self) -> Topic:
         """The topic as it is now; NotFoundError if it is gone."""
-        return self._on(self._tools.store.topics(self._scope.owner, self._scope.session_id), self.id)
+        return self._on(self._engine.store.topics(self._scope.owner, self._scope.session_id), self.id)
 
     def stats(self) -> TopicStats:
         """The topic in figures."""
-        return self.read().stats(self._tools.clock.now(), fading_of(self._tools.settings.topics))
+        return self.read().stats(self._engine.clock.now(), fading_of(self._engine.settings.topics))
 
     def priority(self) -> float:
         """What it is worth now: importance, faded by the time since it was used."""
-        return self.read().priority(self._tools.clock.now(), fading_of(self._tools.settings.topics))
+        return self.read().priority(self._engine.clock.now(), fading_of(self._engine.settings.topics))
 
     def history(self) -> list[Turn]:
         """All of its turns in order, archived ones included."""
         owner, session_id = self._scope.owner, self._scope.session_id
-        numbers = self._tools.store.turns_of(owner, session_id, self.id)
-        return turns_numbered(self._tools, owner, session_id, numbers)
+        numbers = self._engine.store.turns_of(owner, session_id, self.id)
+        return turns_numbered(self._engine, owner, session_id, numbers)
 
     def tag(self, *tags: str) -> Topic:
         """Set its tags."""
@@ -65,7 +65,7 @@ class SessionTopic:
 
     def near(self) -> list[tuple[str, float]]:
         """Topics of this session that may be the same, with how similar they are."""
-        shelf = self._tools.store.topics(self._scope.owner, self._scope.session_id)
+        shelf = self._engine.store.topics(self._scope.owner, self._scope.session_id)
         scale = scale_for(self.read().embedder)
         found = near_topics(shelf.topics, scale)
         pairs = [(each.keep if each.absorb == self.id else each.absorb, each.similarity, each) for each in found]
@@ -77,15 +77,15 @@ class SessionTopic:
         if check_id("other_id", other_id) == self.id:
             raise ValidationError("other_id", "a topic cannot be merged with itself")
         for _ in tries():
-            shelf = self._tools.store.topics(owner, session_id)
+            shelf = self._engine.store.topics(owner, session_id)
             keep, other = (self._on(shelf, topic_id) for topic_id in (self.id, other_id))
             try:
                 joined = merged(keep, other)
             except ValueError as error:
                 raise ValidationError("other_id", str(error)) from error
-            moving = dict.fromkeys(self._tools.store.turns_of(owner, session_id, other_id), self.id)
+            moving = dict.fromkeys(self._engine.store.turns_of(owner, session_id, other_id), self.id)
             change = TopicChange(shelf.revision, put=(joined,), removed=(other_id,), assigned=moving)
-            if self._tools.store.put_topics(owner, session_id, change):
+            if self._engine.store.put_topics(owner, session_id, change):
                 return joined
         raise StoreUnavailable(f"topic {self.id!r} is being changed by others all the time; try again")
 
@@ -105,5 +105,5 @@ class SessionTopic:
         return topic
 
     def _change(self, change: Callable[[Topic], Topic]) -> Topic:
-        changed = change_topic(self._tools, self._scope.owner, self._scope.session_id, self.id, change)
+        changed = change_topic(self._engine, self._scope.owner, self._scope.session_id, self.id, change)
         return changed or self.read()

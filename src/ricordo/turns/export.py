@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from ricordo.engine.core import Engine, Scope
 from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokens import recounted
-from ricordo.engine.tools import Scope, Tools
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.languages.locales import Locale
 from ricordo.limits import (
@@ -250,46 +250,46 @@ def _mapping(where: str, value: Any) -> Json:
 PAGE = 200
 
 
-def export_session(tools: Tools, scope: Scope) -> dict[str, Any]:
+def export_session(engine: Engine, scope: Scope) -> dict[str, Any]:
     """One session as JSON values."""
-    session = found_session(tools, scope)
-    return to_document(session, tools.store.turns(scope.owner, scope.session_id))
+    session = found_session(engine, scope)
+    return to_document(session, engine.store.turns(scope.owner, scope.session_id))
 
 
-def export_markdown(tools: Tools, scope: Scope) -> str:
+def export_markdown(engine: Engine, scope: Scope) -> str:
     """One session as a page to read."""
-    session = found_session(tools, scope)
-    return to_markdown(session, tools.store.turns(scope.owner, scope.session_id), tools.settings.locale)
+    session = found_session(engine, scope)
+    return to_markdown(session, engine.store.turns(scope.owner, scope.session_id), engine.settings.locale)
 
 
-def export_user(tools: Tools, owner: Owner) -> Iterator[dict[str, Any]]:
+def export_user(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
     """Every session of a user, most recent first, one document at a time."""
-    page = tools.store.sessions(owner, limit=PAGE)
+    page = engine.store.sessions(owner, limit=PAGE)
     while page:
         for session in page:
-            yield to_document(session, tools.store.turns(owner, session.id))
-        page = tools.store.sessions(owner, limit=PAGE, before=page[-1])
+            yield to_document(session, engine.store.turns(owner, session.id))
+        page = engine.store.sessions(owner, limit=PAGE, before=page[-1])
 
 
 def import_documents(
-    tools: Tools,
+    engine: Engine,
     documents: Iterable[Mapping[str, Any] | Exception],
     user_id: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ImportResult:
     """Bring documents in; an Exception among them is a document that could not even be read."""
-    tenant_id = tools.settings.tenant_id
+    tenant_id = engine.settings.tenant_id
     sessions = added = known = 0
     errors: list[str] = []
     for done, document in enumerate(documents, start=1):
         try:
             if isinstance(document, Exception):
                 raise ValidationError("document", f"cannot be read ({document})")
-            session, turns = from_document(document, tenant_id, user_id, tools.settings.limits)
-            new = tools.store.session(session.owner, session.id) is None
-            fresh, repeated = tools.store.load(session, [_counted(turn, tools.counter) for turn in turns])
-            if fresh and tools.beyond:
-                tools.beyond.note(Scope(session.owner, session.id, session.agent_id))
+            session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
+            new = engine.store.session(session.owner, session.id) is None
+            fresh, repeated = engine.store.load(session, [_counted(turn, engine.counter) for turn in turns])
+            if fresh and engine.beyond:
+                engine.beyond.note(Scope(session.owner, session.id, session.agent_id))
             errors += [f"document {done}: {lost}" for lost in lost_turns(document)]
             sessions += new
             added += fresh
@@ -309,9 +309,9 @@ def _counted(turn: Turn, counter: TokenCounter) -> Turn:
     return recounted(replace(turn, counter=""), counter)
 
 
-def found_session(tools: Tools, scope: Scope) -> SessionInfo:
+def found_session(engine: Engine, scope: Scope) -> SessionInfo:
     """The session's fields, or NotFoundError."""
-    session = tools.store.session(scope.owner, scope.session_id)
+    session = engine.store.session(scope.owner, scope.session_id)
     if session is None:
         raise NotFoundError(
             f"session {scope.session_id!r} does not exist for user {scope.owner.user_id!r}; list the sessions"

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from ricordo.engine.tools import Tools
+from ricordo.engine.core import Engine
 from ricordo.errors import StoreError
 from ricordo.records.reports import CleanupResult, EraseReceipt
 from ricordo.records.turns import Owner
@@ -22,18 +22,18 @@ BATCH = 500
 Progress = Callable[[int, int], None]
 
 
-def cleanup(tools: Tools, tenant_id: str, retention: Retention, progress: Progress | None = None) -> CleanupResult:
+def cleanup(engine: Engine, tenant_id: str, retention: Retention, progress: Progress | None = None) -> CleanupResult:
     """Remove a tenant's turns and sessions that are past their time, and nothing else."""
     started = time.perf_counter()
-    now = tools.clock.now()
+    now = engine.clock.now()
     turns_before, idle_before = _ago(now, retention.turn_ttl), _ago(now, retention.session_idle)
     sessions = turns = 0
     errors: list[str] = []
     if turns_before or idle_before:
-        owners = _owners(tools, tenant_id, errors)
+        owners = _owners(engine, tenant_id, errors)
         for done, owner in enumerate(owners, start=1):
             try:
-                gone_sessions, gone_turns = _expire(tools, owner, turns_before, idle_before)
+                gone_sessions, gone_turns = _expire(engine, owner, turns_before, idle_before)
                 sessions += gone_sessions
                 turns += gone_turns
             except StoreError as error:
@@ -52,9 +52,9 @@ def _ago(now: datetime, age: timedelta | None) -> datetime | None:
         return None
 
 
-def _owners(tools: Tools, tenant_id: str, errors: list[str]) -> list[Owner]:
+def _owners(engine: Engine, tenant_id: str, errors: list[str]) -> list[Owner]:
     try:
-        return list(tools.store.owners(tenant_id))
+        return list(engine.store.owners(tenant_id))
     except StoreError as error:
         errors.append(f"the users cannot be listed: {error}")
         _log_failure(error, tenant_id, None)
@@ -66,18 +66,20 @@ def _log_failure(error: StoreError, tenant_id: str, user_id: str | None) -> None
     log.error("cleanup failed: %s", error, extra=details)
 
 
-def _expire(tools: Tools, owner: Owner, turns_before: datetime | None, idle_before: datetime | None) -> tuple[int, int]:
+def _expire(
+    engine: Engine, owner: Owner, turns_before: datetime | None, idle_before: datetime | None
+) -> tuple[int, int]:
     sessions = turns = 0
     more = True
     while more:
-        gone = tools.store.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=BATCH)
+        gone = engine.store.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=BATCH)
         sessions += gone.sessions
         turns += gone.turns
         more = gone.more
     return sessions, turns
 
 
-def erase(tools: Tools, owner: Owner) -> EraseReceipt:
+def erase(engine: Engine, owner: Owner) -> EraseReceipt:
     """Remove all that is kept of one user."""
-    removed = tools.store.erase(owner)
-    return EraseReceipt(owner.user_id, owner.tenant_id, tools.clock.now(), removed, tools.store.erase_notes)
+    removed = engine.store.erase(owner)
+    return EraseReceipt(owner.user_id, owner.tenant_id, engine.clock.now(), removed, engine.store.erase_notes)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from time import sleep
 
+from ricordo.engine.core import Engine
 from ricordo.engine.tokens import recounted
-from ricordo.engine.tools import Tools
 from ricordo.errors import DamageError, RicordoError
 from ricordo.prompt.receipt import from_stored
 from ricordo.records.people import Fact, Source
@@ -26,55 +26,55 @@ from ricordo.topics.merge import messages_in
 EVERY = 2**53
 
 
-def bad_facts(tools: Tools, owner: Owner) -> Iterator[Damage]:
+def bad_facts(engine: Engine, owner: Owner) -> Iterator[Damage]:
     """Facts that quote what was not said, or were superseded by what is not there."""
     where = f"user {owner.user_id!r}"
     try:
-        agents = tools.store.agents(owner)
+        agents = engine.store.agents(owner)
     except RicordoError as error:
         yield Damage(where, f"what is known of them cannot be read: {error}")
         return
     for agent_id in agents:
         try:
-            facts = tools.store.people(owner, agent_id).facts
+            facts = engine.store.people(owner, agent_id).facts
         except RicordoError as error:
             yield Damage(f"{where}, agent {agent_id!r}", f"what it knows cannot be read: {error}")
             continue
         ids = {fact.id for fact in facts}
         for fact in facts:
-            for problem in _person_problems(tools, owner, fact, ids):
+            for problem in _person_problems(engine, owner, fact, ids):
                 yield Damage(f"{where}, agent {agent_id!r}, fact {fact.id!r}", problem)
 
 
-def bad_summaries(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
+def bad_summaries(engine: Engine, session: SessionInfo, where: str) -> Iterator[Damage]:
     """Summaries of turns that the session never had or of another length, and more turns learned from than it had."""
     try:
-        for summary in tools.store.summaries(session.owner, session_id=session.id, limit=EVERY):
+        for summary in engine.store.summaries(session.owner, session_id=session.id, limit=EVERY):
             if not 1 <= summary.first_turn <= summary.last_turn <= session.last_turn:
                 reach = f"turns {summary.first_turn} to {summary.last_turn}"
                 yield Damage(where, f"summary {summary.id!r} is of {reach}, but the session has {session.last_turn}")
-            size = tools.counter.count(summary.text) if summary.counter == tools.counter.name else summary.tokens
+            size = engine.counter.count(summary.text) if summary.counter == engine.counter.name else summary.tokens
             if size != summary.tokens:  # a prompt makes room for what it says
                 yield Damage(where, f"summary {summary.id!r} is said to have {summary.tokens} tokens, but has {size}")
-        learned = tools.store.learned_through(session.owner, session.id)
+        learned = engine.store.learned_through(session.owner, session.id)
         if learned > session.last_turn:
             yield Damage(where, f"counts as learned up to turn {learned}, but has {session.last_turn}")
     except RicordoError as error:
         yield Damage(where, f"its summaries cannot be read: {error}")
 
 
-def _person_problems(tools: Tools, owner: Owner, fact: Fact, ids: set[str]) -> Iterator[str]:
+def _person_problems(engine: Engine, owner: Owner, fact: Fact, ids: set[str]) -> Iterator[str]:
     if fact.superseded_by is not None and fact.superseded_by not in ids:
         yield f"was superseded by fact {fact.superseded_by!r}, which is not there"
     for source in fact.sources:
-        problem = _misquoted(tools, owner, source)
+        problem = _misquoted(engine, owner, source)
         if problem:
             yield problem
 
 
-def _misquoted(tools: Tools, owner: Owner, source: Source) -> str | None:
+def _misquoted(engine: Engine, owner: Owner, source: Source) -> str | None:
     try:
-        turn = tools.store.turn(owner, turn_id_of(source.message_id))
+        turn = engine.store.turn(owner, turn_id_of(source.message_id))
     except RicordoError:
         return None  # damage to the turn is reported with the turn
     if turn is None or turn.damage:
@@ -115,23 +115,23 @@ def place_of(turn: Turn) -> Place:
     )
 
 
-def bad_shelves(tools: Tools, session: SessionInfo, places: Sequence[Place], pause: float) -> list[str]:
+def bad_shelves(engine: Engine, session: SessionInfo, places: Sequence[Place], pause: float) -> list[str]:
     """What is wrong with the topics and the blocks of a session, in sentences."""
-    problems = list(_topic_problems(tools, session, places))
+    problems = list(_topic_problems(engine, session, places))
     for _ in range(LOOKS - 1):
         if not problems:
             break
         sleep(pause)
-        turns = tools.store.turns(session.owner, session.id)
-        again = set(_topic_problems(tools, session, [place_of(turn) for turn in turns]))
+        turns = engine.store.turns(session.owner, session.id)
+        again = set(_topic_problems(engine, session, [place_of(turn) for turn in turns]))
         problems = [problem for problem in problems if problem in again]
     return problems
 
 
-def bad_blocks(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
+def bad_blocks(engine: Engine, session: SessionInfo, where: str) -> Iterator[Damage]:
     """Blocks that cannot be unpacked, also where the words are still there in plain."""
     try:
-        for block in tools.store.blocks(session.owner, session.id):
+        for block in engine.store.blocks(session.owner, session.id):
             try:
                 unpack(block.body, block.id)
             except DamageError as error:
@@ -140,10 +140,10 @@ def bad_blocks(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damag
         yield Damage(where, f"its archive cannot be read: {error}")
 
 
-def _topic_problems(tools: Tools, session: SessionInfo, places: Sequence[Place]) -> Iterator[str]:
+def _topic_problems(engine: Engine, session: SessionInfo, places: Sequence[Place]) -> Iterator[str]:
     try:
-        shelf = tools.store.topics(session.owner, session.id)
-        blocks = tools.store.blocks(session.owner, session.id)
+        shelf = engine.store.topics(session.owner, session.id)
+        blocks = engine.store.blocks(session.owner, session.id)
     except RicordoError as error:
         yield f"its topics cannot be read: {error}"
         return
@@ -198,58 +198,58 @@ Progress = Callable[[int, int], None]
 
 
 def verify(
-    tools: Tools, tenant_id: str, progress: Progress | None = None, *, pause: float = BETWEEN_LOOKS
+    engine: Engine, tenant_id: str, progress: Progress | None = None, *, pause: float = BETWEEN_LOOKS
 ) -> Verification:
     """Check everything of a tenant; `pause` seconds before looking again at what somebody may be changing."""
-    damages = list(tools.store.integrity())
-    owners = _owners(tools, tenant_id, damages)
+    damages = list(engine.store.integrity())
+    owners = _owners(engine, tenant_id, damages)
     sessions = turns = 0
     for done, owner in enumerate(owners, start=1):
-        for session in _sessions(tools, owner):
+        for session in _sessions(engine, owner):
             if isinstance(session, Damage):
                 damages.append(session)
                 continue
             sessions += 1
-            counted, found = _check_again(tools, session, pause)
+            counted, found = _check_again(engine, session, pause)
             turns += counted
             damages += found
-        damages += bad_facts(tools, owner)
+        damages += bad_facts(engine, owner)
         if progress:
             progress(done, len(owners))
     return Verification(sessions, turns, tuple(damages))
 
 
-def _owners(tools: Tools, tenant_id: str, damages: list[Damage]) -> list[Owner]:
+def _owners(engine: Engine, tenant_id: str, damages: list[Damage]) -> list[Owner]:
     try:
-        return list(tools.store.owners(tenant_id))
+        return list(engine.store.owners(tenant_id))
     except DamageError as error:
         damages.append(Damage(f"tenant {tenant_id!r}", f"its users cannot be listed: {error}"))
         return []
 
 
-def _sessions(tools: Tools, owner: Owner) -> Iterator[SessionInfo | Damage]:
+def _sessions(engine: Engine, owner: Owner) -> Iterator[SessionInfo | Damage]:
     """Every session of an owner; an unreadable one comes as a Damage, and the others all the same."""
     seen: set[str] = set()
     try:
-        page = tools.store.sessions(owner, limit=PAGE)
+        page = engine.store.sessions(owner, limit=PAGE)
         while page:
             seen.update(session.id for session in page)
             yield from page
-            page = tools.store.sessions(owner, limit=PAGE, before=page[-1])
+            page = engine.store.sessions(owner, limit=PAGE, before=page[-1])
     except DamageError:
-        yield from _one_by_one(tools, owner, seen)
+        yield from _one_by_one(engine, owner, seen)
 
 
-def _one_by_one(tools: Tools, owner: Owner, seen: set[str]) -> Iterator[SessionInfo | Damage]:
+def _one_by_one(engine: Engine, owner: Owner, seen: set[str]) -> Iterator[SessionInfo | Damage]:
     where = f"user {owner.user_id!r}"
     try:
-        names = tools.store.marks(owner).keys() - seen
+        names = engine.store.marks(owner).keys() - seen
     except DamageError as error:
         yield Damage(where, f"the sessions cannot be listed: {error}")
         return
     for name in sorted(names):
         try:
-            session = tools.store.session(owner, name)
+            session = engine.store.session(owner, name)
         except DamageError as error:
             yield Damage(f"{where}, session {name!r}", f"cannot be read: {error}")
         else:
@@ -257,11 +257,11 @@ def _one_by_one(tools: Tools, owner: Owner, seen: set[str]) -> Iterator[SessionI
                 yield session
 
 
-def _check_again(tools: Tools, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
+def _check_again(engine: Engine, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
     """Check a session; once more if somebody wrote in it meanwhile, which would look like damage."""
     for _ in range(LOOKS):
-        counted, found = _check_session(tools, session, pause)
-        now = tools.store.session(session.owner, session.id) if found else session
+        counted, found = _check_session(engine, session, pause)
+        now = engine.store.session(session.owner, session.id) if found else session
         if now is None:
             return counted, []
         if now.revision == session.revision:
@@ -270,13 +270,13 @@ def _check_again(tools: Tools, session: SessionInfo, pause: float) -> tuple[int,
     return counted, found
 
 
-def _check_session(tools: Tools, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
+def _check_session(engine: Engine, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
     where = f"user {session.owner.user_id!r}, session {session.id!r}"
     damages: list[Damage] = []
     numbers: list[int] = []
     places: list[Place] = []
     newest = session.created_at
-    for turn in _turns(tools, session):
+    for turn in _turns(engine, session):
         if isinstance(turn, Damage):
             damages.append(Damage(f"{where}, {turn.where}", turn.problem))
             continue
@@ -288,8 +288,8 @@ def _check_session(tools: Tools, session: SessionInfo, pause: float) -> tuple[in
         elif checksum(turn) != turn.checksum:
             damages.append(Damage(f"{where}, turn {turn.turn_number}", "its content does not match its checksum"))
         elif (
-            turn.counter == tools.counter.name
-            and turn.tokens != recounted(replace(turn, counter=""), tools.counter).tokens
+            turn.counter == engine.counter.name
+            and turn.tokens != recounted(replace(turn, counter=""), engine.counter).tokens
         ):
             damages.append(Damage(f"{where}, turn {turn.turn_number}", "its token counts are not those of its text"))
     unreadable = sum(damage.problem.startswith("cannot be read") for damage in damages)
@@ -305,16 +305,16 @@ def _check_session(tools: Tools, session: SessionInfo, pause: float) -> tuple[in
     if not damages and session.last_active_at < newest:
         damages.append(Damage(where, "was active after the time it says, so it may be forgotten too early"))
     whole = len(places) == session.turn_count
-    damages += [*_bad_receipts(tools, session, where), *bad_blocks(tools, session, where)]
-    damages += bad_summaries(tools, session, where)
+    damages += [*_bad_receipts(engine, session, where), *bad_blocks(engine, session, where)]
+    damages += bad_summaries(engine, session, where)
     if whole:  # what topics count follows from the turns: where some are lost, that is said already
-        damages += [Damage(where, problem) for problem in bad_shelves(tools, session, places, pause)]
+        damages += [Damage(where, problem) for problem in bad_shelves(engine, session, places, pause)]
     return len(numbers), damages
 
 
-def _bad_receipts(tools: Tools, session: SessionInfo, where: str) -> Iterator[Damage]:
+def _bad_receipts(engine: Engine, session: SessionInfo, where: str) -> Iterator[Damage]:
     try:
-        for stored in tools.store.receipts(session.owner, session.id, limit=max(session.last_turn, 1)):
+        for stored in engine.store.receipts(session.owner, session.id, limit=max(session.last_turn, 1)):
             try:
                 from_stored(stored)
             except RicordoError as error:
@@ -323,16 +323,16 @@ def _bad_receipts(tools: Tools, session: SessionInfo, where: str) -> Iterator[Da
         yield Damage(where, f"its receipts cannot be read: {error}")
 
 
-def _turns(tools: Tools, session: SessionInfo) -> Iterator[Turn | Damage]:
+def _turns(engine: Engine, session: SessionInfo) -> Iterator[Turn | Damage]:
     """Every turn of a session; an unreadable one comes as a Damage."""
     for first in range(0, session.last_turn, PAGE):
         try:
-            yield from tools.store.turns(session.owner, session.id, after=first, before=first + PAGE + 1)
+            yield from engine.store.turns(session.owner, session.id, after=first, before=first + PAGE + 1)
         except DamageError:
             for number in range(first + 1, min(first + PAGE, session.last_turn) + 1):
                 try:
-                    yield from tools.store.turns(session.owner, session.id, after=number - 1, before=number + 1)
+                    yield from engine.store.turns(session.owner, session.id, after=number - 1, before=number + 1)
                 except DamageError as error:
                     yield Damage(f"turn {number}", f"cannot be read: {error}")
     last_read = -(-session.last_turn // PAGE) * PAGE
-    yield from tools.store.turns(session.owner, session.id, after=last_read)
+    yield from engine.store.turns(session.owner, session.id, after=last_read)

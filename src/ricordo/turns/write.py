@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ricordo.engine.core import Engine, Scope
 from ricordo.engine.tokens import content_tokens
-from ricordo.engine.tools import Scope, Tools
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import (
     check_id,
@@ -54,7 +54,7 @@ class Said(NamedTuple):
 
 
 def keep_turn(
-    tools: Tools,
+    engine: Engine,
     scope: Scope,
     question: Said,
     answer: Said | None,
@@ -65,7 +65,7 @@ def keep_turn(
     receipt: Receipt | None = None,
 ) -> Turn:
     """Write a question, with its answer if there is one already."""
-    now = tools.clock.now()
+    now = engine.clock.now()
     name = new_id(now) if turn_id is None else check_id("turn_id", turn_id)
     moment = now if question.created_at is None else check_time("created_at", question.created_at)
     expected = None if turn_number is None else check_number("turn_number", turn_number)
@@ -76,20 +76,20 @@ def keep_turn(
         scope.session_id,
         0,
         moment,
-        _message(tools, "query", message_id(name, "query"), question, moment),
-        _message(tools, "response", message_id(name, "response"), answer, moment) if answer else None,
+        _message(engine, "query", message_id(name, "query"), question, moment),
+        _message(engine, "response", message_id(name, "response"), answer, moment) if answer else None,
         (),
-        check_metadata("metadata", metadata, tools.settings.limits),
+        check_metadata("metadata", metadata, engine.settings.limits),
         "chat",
-        tools.counter.name,
+        engine.counter.name,
     )
-    kept = tools.store.append(turn, expected=expected, receipt=_stored(receipt, scope))
-    _note(tools, scope, kept)
+    kept = engine.store.append(turn, expected=expected, receipt=_stored(receipt, scope))
+    _note(engine, scope, kept)
     return kept
 
 
 def keep_answer(
-    tools: Tools,
+    engine: Engine,
     scope: Scope,
     turn: Turn,
     answer: Said,
@@ -100,33 +100,33 @@ def keep_answer(
     """Close an open turn of the session that `scope` names."""
     if (turn.owner, turn.session_id) != (scope.owner, scope.session_id):
         raise NotFoundError(f"turn {turn.id!r} is not of session {scope.session_id!r}; answer it in its own session")
-    message = _message(tools, "response", message_id(turn.id, "response"), answer, tools.clock.now())
-    checked = check_metadata("metadata", metadata, tools.settings.limits)
-    check_metadata("metadata", {**turn.metadata, **checked}, tools.settings.limits)
-    kept = tools.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
-    _note(tools, scope, kept)
+    message = _message(engine, "response", message_id(turn.id, "response"), answer, engine.clock.now())
+    checked = check_metadata("metadata", metadata, engine.settings.limits)
+    check_metadata("metadata", {**turn.metadata, **checked}, engine.settings.limits)
+    kept = engine.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
+    _note(engine, scope, kept)
     return kept
 
 
-def keep_message(tools: Tools, scope: Scope, said: Said) -> Message:
+def keep_message(engine: Engine, scope: Scope, said: Said) -> Message:
     """Write one message of a history that is not question and answer; returns it with its id."""
-    turn = _blank_turn(tools, scope, said.created_at)
-    message = _message(tools, "content", "", said, turn.created_at)
-    if turn.counter != tools.counter.name:  # it has found out with this message that it cannot count exactly
-        turn = replace(turn, counter=tools.counter.name)
-    kept = tools.store.add_message(open_turn(turn, message))
-    _note(tools, scope, kept)
+    turn = _blank_turn(engine, scope, said.created_at)
+    message = _message(engine, "content", "", said, turn.created_at)
+    if turn.counter != engine.counter.name:  # it has found out with this message that it cannot count exactly
+        turn = replace(turn, counter=engine.counter.name)
+    kept = engine.store.add_message(open_turn(turn, message))
+    _note(engine, scope, kept)
     return next(each for each in reversed(kept.messages) if each.says_the_same(message))
 
 
-def _note(tools: Tools, scope: Scope, kept: Turn) -> None:
+def _note(engine: Engine, scope: Scope, kept: Turn) -> None:
     """Tell what works beside the chat that something was said."""
-    if tools.beyond:
-        tools.beyond.note(scope, kept)
+    if engine.beyond:
+        engine.beyond.note(scope, kept)
 
 
-def _blank_turn(tools: Tools, scope: Scope, created_at: datetime | None) -> Turn:
-    now = tools.clock.now()
+def _blank_turn(engine: Engine, scope: Scope, created_at: datetime | None) -> Turn:
+    now = engine.clock.now()
     return Turn(
         id=new_id(now),
         owner=scope.owner,
@@ -136,18 +136,18 @@ def _blank_turn(tools: Tools, scope: Scope, created_at: datetime | None) -> Turn
         created_at=now if created_at is None else check_time("created_at", created_at),
         question=None,
         answer=None,
-        counter=tools.counter.name,
+        counter=engine.counter.name,
     )
 
 
-def _message(tools: Tools, field: str, address: str, said: Said, moment: datetime) -> Message:
+def _message(engine: Engine, field: str, address: str, said: Said, moment: datetime) -> Message:
     """The checked message. `field` is what a refusal calls its text."""
-    limits = tools.settings.limits
+    limits = engine.settings.limits
     role, name = _role_and_name(said)
     if _is_plain(said):  # nearly every message: nothing else to check, on the path of every write
         text = check_text(field, said.content, limits)
         spoken = moment if said.created_at is None else check_time("created_at", said.created_at)
-        tokens = tools.counter.count(text) + (tools.counter.count(name) if name else 0)
+        tokens = engine.counter.count(text) + (engine.counter.count(name) if name else 0)
         return Message(address, role, text, spoken, tokens, name=name)
     calls = check_tool_calls("tool_calls", said.tool_calls, role, limits)
     content = said.content if calls and said.content == "" else check_text(field, said.content, limits)
@@ -156,7 +156,7 @@ def _message(tools: Tools, field: str, address: str, said: Said, moment: datetim
         role=role,
         content=content,
         created_at=moment if said.created_at is None else check_time("created_at", said.created_at),
-        tokens=content_tokens(content, calls, tools.counter, name),
+        tokens=content_tokens(content, calls, engine.counter, name),
         chunk_ids=check_ids("chunk_ids", said.chunk_ids),
         metadata=check_metadata("metadata", said.metadata, limits),
         tool_calls=calls,
@@ -194,6 +194,6 @@ def _stored(receipt: Receipt | None, scope: Scope) -> StoredReceipt | None:
     return to_stored(receipt, scope.session_id, 0)
 
 
-def checked_metadata(tools: Tools, value: Mapping[str, Any] | None) -> Json | None:
+def checked_metadata(engine: Engine, value: Mapping[str, Any] | None) -> Json | None:
     """Metadata for a session; None means leave alone."""
-    return None if value is None else check_metadata("metadata", value, tools.settings.limits)
+    return None if value is None else check_metadata("metadata", value, engine.settings.limits)

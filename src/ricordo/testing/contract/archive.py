@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.engine.tools import Scope
+from ricordo.engine.core import Scope
 from ricordo.errors import ConflictError
 from ricordo.prompt.compose import Slots, compose, recompose
 from ricordo.records.topics import TopicChange
@@ -14,7 +14,7 @@ from ricordo.records.turns import Block, Owner, SessionInfo, Turn
 from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
-from ricordo.testing.contract.base import Contract, assert_sound, at_once, law, tools
+from ricordo.testing.contract.base import Contract, assert_sound, at_once, engine, law
 from ricordo.testing.examples import a_block, a_message, a_topic, a_turn, an_answer, an_owner
 from ricordo.testing.fakes import START
 from ricordo.turns.write import Said, keep_turn
@@ -178,7 +178,7 @@ class ArchiveContract(Contract):
 
     def test_a_past_context_is_rebuilt_from_archived_turns(self, store: Store) -> None:
         """A receipt names messages wherever they lie: byte for byte the same context, archived or not."""
-        parts, owner = tools(store), an_owner()
+        parts, owner = engine(store), an_owner()
         scope = Scope(owner, "lesson", "tutor")
         for n in range(4):
             question = f"question {n} è una fuga? " * 9

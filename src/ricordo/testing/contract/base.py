@@ -7,8 +7,8 @@ from typing import TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 
+from ricordo.engine.core import Engine
 from ricordo.engine.tokens import ApproximateCounter
-from ricordo.engine.tools import Tools
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
 from ricordo.testing.fakes import FakeClock
@@ -36,9 +36,9 @@ class Contract:
         return store
 
 
-def tools(store: Store) -> Tools:
+def engine(store: Store) -> Engine:
     """The parts that verbs work with, around a store; nothing beyond it."""
-    return Tools(store, ApproximateCounter(), FakeClock(), Settings())
+    return Engine(store, ApproximateCounter(), FakeClock(), Settings())
 
 
 def assert_sound(store: Store, tenant_id: str) -> None:
@@ -46,7 +46,7 @@ def assert_sound(store: Store, tenant_id: str) -> None:
 
     What a topic counts is given by whoever puts it on the shelf, which in these tests is not the organiser.
     """
-    found = verify(tools(store), tenant_id, pause=0).damages
+    found = verify(engine(store), tenant_id, pause=0).damages
     assert [damage for damage in found if "topic" not in damage.problem] == []
 
 

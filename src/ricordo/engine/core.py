@@ -59,7 +59,7 @@ class BeyondWindow(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Engine:
     """The parts that the façade has wired together. Without `beyond`, a context is the window and what it is given."""
 
     store: Store
@@ -78,15 +78,15 @@ class Scope:
     agent_id: str
 
 
-def quarantined(tools: Tools, owner: Owner) -> frozenset[str]:
+def quarantined(engine: Engine, owner: Owner) -> frozenset[str]:
     """The ids of everything that is kept away from prompts: all of it, or a flood of flags would let the first out."""
-    flags = tools.store.flags(owner, state="quarantined", limit=EVERY)
+    flags = engine.store.flags(owner, state="quarantined", limit=EVERY)
     return frozenset(flag.subject_id for flag in flags)
 
 
-def on_their_calendar(tools: Tools, moment: datetime) -> datetime:
+def on_their_calendar(engine: Engine, moment: datetime) -> datetime:
     """A moment by the clock of the user's time zone: which day is yesterday is theirs to say."""
-    zone = tools.settings.profile.time_zone
+    zone = engine.settings.profile.time_zone
     if zone == "UTC":
         return moment
     from zoneinfo import ZoneInfo  # most never need it
