@@ -112,7 +112,7 @@ INTRUSIONS = {
     "insert into blocks": "INSERT INTO ricordo.blocks VALUES (%(other)s, 'chat', 'new', 'topic', '[]', 0, '')",
     "insert into traces": "INSERT INTO ricordo.traces VALUES (%(other)s, 'chat', 1, 'x', '0123456789abcdef', '')",
     "insert into people": "INSERT INTO ricordo.people VALUES (%(other)s, 'new', 1)",
-    "insert into facts": "INSERT INTO ricordo.people VALUES (%(other)s, 'tutor', 'new', 'other', 'x', '', 'd', 'en',"
+    "insert into facts": "INSERT INTO ricordo.facts VALUES (%(other)s, 'tutor', 'new', 'other', 'x', '', 'd', 'en',"
     " '[]', 0, 0, NULL, NULL, 'patterns', 'user_said', false)",
     "insert into summaries": "INSERT INTO ricordo.summaries VALUES (%(other)s, 'chat', 'new', 'tutor', 'session', 'x',"
     " 1, 1, '[]', 0, 0, '', 'extractive', 'user_said')",
@@ -127,7 +127,7 @@ INTRUSIONS = {
     " NULL)",
     "insert into leases": "INSERT INTO ricordo.leases VALUES (%(other)s, 'new', 'x', 0)",
     "give a key away": "UPDATE ricordo.api_keys SET owner = %(other)s",
-    "give a fact away": "UPDATE ricordo.people SET owner = %(other)s",
+    "give a fact away": "UPDATE ricordo.facts SET owner = %(other)s",
     "give a block away": "UPDATE ricordo.blocks SET owner = %(other)s",
     "give a turn away": "UPDATE ricordo.turns SET owner = %(other)s",
 }

@@ -8,13 +8,13 @@ _SET_FACT = ", ".join(f"{name} = excluded.{name}" for name in FACT_COLUMNS.split
 
 # -- facts -------------------------------------------------------------------------------------------------------
 
-AGENTS = "SELECT DISTINCT agent_id FROM ricordo.people WHERE owner = %(owner)s ORDER BY agent_id"
+AGENTS = "SELECT DISTINCT agent_id FROM ricordo.facts WHERE owner = %(owner)s ORDER BY agent_id"
 
 # The revision with every fact, so that both are of one moment; a row without a fact where there is none.
 PEOPLE = f"""
     SELECT p.revision, {_FACT}
     FROM ricordo.people AS p
-    LEFT JOIN ricordo.people AS f ON f.owner = %(owner)s AND f.agent_id = p.agent_id
+    LEFT JOIN ricordo.facts AS f ON f.owner = %(owner)s AND f.agent_id = p.agent_id
     WHERE p.owner = %(owner)s AND p.agent_id = %(agent_id)s
     ORDER BY f.recorded_at, f.fact_id
 """
@@ -28,7 +28,7 @@ LOCK_ALL_PEOPLE = "SELECT agent_id FROM ricordo.people WHERE owner = %(owner)s O
 # Whoever would forget an owner that has become empty waits until a new fact is in.
 HOLD_OWNER = "SELECT owner FROM ricordo.owners WHERE owner = %(owner)s FOR KEY SHARE"
 
-ALL_FACTS = f"SELECT {_FACT} FROM ricordo.people AS f WHERE f.owner = %(owner)s"
+ALL_FACTS = f"SELECT {_FACT} FROM ricordo.facts AS f WHERE f.owner = %(owner)s"
 
 TURNS_THERE = """
     SELECT turn_id FROM ricordo.turns WHERE owner = %(owner)s AND turn_id = ANY(%(turn_ids)s::text[])
@@ -41,12 +41,12 @@ MOVE_PEOPLE = """
 """
 
 PUT_FACT = f"""
-    INSERT INTO ricordo.people (owner, {FACT_COLUMNS}) VALUES (%(owner)s, {values_of(FACT_COLUMNS)})
+    INSERT INTO ricordo.facts (owner, {FACT_COLUMNS}) VALUES (%(owner)s, {values_of(FACT_COLUMNS)})
     ON CONFLICT (owner, agent_id, fact_id) DO UPDATE SET {_SET_FACT}
 """
 
 REMOVE_FACTS = """
-    DELETE FROM ricordo.people AS f
+    DELETE FROM ricordo.facts AS f
     USING unnest(%(agent_ids)s::text[], %(fact_ids)s::text[]) AS gone (agent_id, fact_id)
     WHERE f.owner = %(owner)s AND f.agent_id = gone.agent_id AND f.fact_id = gone.fact_id
 """
@@ -123,12 +123,12 @@ DELETE_FLAGS_ON_SUMMARIES = """
 DELETE_FLAGS = """
     DELETE FROM ricordo.flags
     WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
-      AND NOT (subject = 'fact' AND subject_id IN (SELECT fact_id FROM ricordo.people WHERE owner = %(owner)s))
+      AND NOT (subject = 'fact' AND subject_id IN (SELECT fact_id FROM ricordo.facts WHERE owner = %(owner)s))
 """
 
 # -- erasing -----------------------------------------------------------------------------------------------------
 
-ERASE_FACTS = "DELETE FROM ricordo.people WHERE owner = %(owner)s"
+ERASE_FACTS = "DELETE FROM ricordo.facts WHERE owner = %(owner)s"
 ERASE_PEOPLE = "DELETE FROM ricordo.people WHERE owner = %(owner)s"
 ERASE_SUMMARIES = "DELETE FROM ricordo.summaries WHERE owner = %(owner)s"
 ERASE_FLAGS = "DELETE FROM ricordo.flags WHERE owner = %(owner)s"

@@ -209,7 +209,7 @@ COUNTS = """
         (SELECT count(*) FROM ricordo.turns
          WHERE owner = %(owner)s AND query IS NOT NULL AND response IS NULL),
         (SELECT count(*) FROM ricordo.receipts WHERE owner = %(owner)s),
-        (SELECT count(*) FROM ricordo.people WHERE owner = %(owner)s),
+        (SELECT count(*) FROM ricordo.facts WHERE owner = %(owner)s),
         (SELECT count(*) FROM ricordo.summaries WHERE owner = %(owner)s),
         (SELECT count(*) FROM ricordo.flags WHERE owner = %(owner)s),
         (SELECT count(*) FROM ricordo.documents WHERE owner = %(owner)s)
@@ -287,7 +287,7 @@ EMPTY_SESSION = """
 FORGET_IDLE_OWNER = """
     DELETE FROM ricordo.owners WHERE owner = %(owner)s
       AND NOT EXISTS (SELECT FROM ricordo.sessions WHERE owner = %(owner)s)
-      AND NOT EXISTS (SELECT FROM ricordo.people WHERE owner = %(owner)s)
+      AND NOT EXISTS (SELECT FROM ricordo.facts WHERE owner = %(owner)s)
       AND NOT EXISTS (SELECT FROM ricordo.documents WHERE owner = %(owner)s)
 """
 
