@@ -1,7 +1,7 @@
-"""Holding a job for as long as it takes: its lease is kept from running out while somebody is at it.
+"""Renew the lease of a job while it runs.
 
-In: a job that was taken. Out: the same job with a lease that goes on, until it is let go. A process that dies renews
-nothing, and the job comes free when its lease ends.
+In: a job that was taken. Out: the same job with a lease that is renewed until the context ends. A process that dies
+renews nothing, so that another process can take the job when the lease expires.
 """
 
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger("ricordo.server")
 
 
 class Holding:
-    """A context in which a job stays ours; `job` is what to finish it by."""
+    """A context that holds the lease of a job; finish or fail the job with `job`, which has the latest lease."""
 
     def __init__(self, store: WholeStore, job: Job, lease: timedelta) -> None:
         self._store, self._lease = store, lease
@@ -37,9 +37,9 @@ class Holding:
         while not self._over.wait(self._lease.total_seconds() / 3):
             try:
                 renewed = self._store.extend(self.job, datetime.now(UTC) + self._lease)
-            except StoreError as error:  # there is time for another try before the lease ends
+            except StoreError as error:  # another attempt follows before the lease expires
                 log.warning("a lease could not be renewed: %s", error, extra={"operation": self.job.kind})
                 continue
             if renewed is None:
-                return  # somebody else has it by now, or it is gone
+                return  # the lease was lost, or the job was deleted
             self.job = renewed

@@ -1,7 +1,7 @@
-"""Everything that a running server holds: one store, a memory and a chat for each tenant, the answers under way.
+"""The state of a running server: one store, a memory and a chat for each tenant, the running answers.
 
-Memories of several tenants share the store and the work beside the chat; a tenant's memory is made with its first
-request. Closing finishes what is at hand and gives the rest back.
+The memories of all tenants share the store and the background jobs; a tenant's memory is created by its first request.
+Closing finishes the running answers and leaves the remaining jobs in the queue.
 """
 
 import os
@@ -36,13 +36,13 @@ CATCH_UP, END = "catch-up", "end"
 CATCH_UP_AFTER = timedelta(minutes=1)
 LEASE = timedelta(minutes=5)
 ATTEMPTS = 8
-MOST_TENANTS = 256  # memories in this process; the one that was asked longest ago goes, and is made anew when asked
-MOST_SERVED = 50_000  # tenants known by name; one that is let go is cleaned up again once it is served again
-MOST_WISHED = 50_000  # sessions to be written into the queue, while it cannot be written to
+MOST_TENANTS = 256  # memories in this process; the least recently used one is evicted
+MOST_SERVED = 50_000  # tenants that are cleaned up; the least recently used one is evicted
+MOST_WISHED = 50_000  # sessions that wait for a job while the queue cannot be written
 
 
 class Service:
-    """What the routes work with. Thread-safe."""
+    """What the routes use. Thread-safe."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Service:
     ) -> None:
         self.metrics = Metrics()
         self._counted = Counted(store, self.metrics)
-        self.store = store = cast(WholeStore, self._counted)  # what it does not count it passes on
+        self.store = store = cast(WholeStore, self._counted)  # other calls are passed on
         self.settings = settings
         self.options = options
         self._llm = llm
@@ -71,9 +71,11 @@ class Service:
         self.name = f"{os.uname().nodename}:{os.getpid()}"
 
     def caller(self, credential: str | None) -> Caller:
-        """Who shows this credential, or NotAllowed."""
+        """The caller that a credential belongs to, or NotAllowed."""
         if not self.options.auth and not (credential and looks_like_key(credential)):
-            return Caller(self.settings.tenant_id)  # many clients insist on sending a key; here none is needed
+            return Caller(
+                self.settings.tenant_id
+            )  # clients may send any key: it is not checked
         if not credential:
             raise NotAllowed("send an API key or a token: Authorization: Bearer …", 401)
         if not looks_like_key(credential):
@@ -96,7 +98,7 @@ class Service:
         return self._of(tenant_id)[2]
 
     def tenants(self) -> list[str]:
-        """The tenants that were served since the start, if they are not too many, and the one of the settings."""
+        """The tenants served since the start (the latest `MOST_SERVED`), and the tenant of the settings."""
         with self._lock:
             return list(dict.fromkeys([self.settings.tenant_id, *self._served]))
 
@@ -104,7 +106,7 @@ class Service:
         with self._lock:
             if tenant_id not in self._tenants:
                 while len(self._tenants) >= MOST_TENANTS:
-                    self._tenants.popitem(last=False)  # whoever uses it goes on, and so does its work beside the chat
+                    self._tenants.popitem(last=False)  # requests and jobs that use it continue
                 memory = Memory(self.store, replace(self.settings, tenant_id=tenant_id), llm=self._llm)
                 library = Library(memory, self.store)
                 self._tenants[tenant_id] = (memory, library, Chat(memory, passages=library))
@@ -116,38 +118,36 @@ class Service:
             return self._tenants[tenant_id]
 
     def on_forget(self, listener: Callable[[Owner], None]) -> None:
-        """Have somebody told whenever an owner has something forgotten."""
+        """Call `listener` whenever data of an owner is deleted."""
         self._forgetting.append(listener)
 
     def forget(self, owner: Owner, session_id: str | None = None) -> None:
-        """Let go of what this process holds of an owner, or of one of their sessions."""
+        """Drop what this process caches of an owner, or of one of their sessions."""
         self.answers.forget(owner, session_id)
         for listener in self._forgetting:
             listener(owner)
 
     def series(self, tenant_id: str, user_id: str | None, days: int) -> dict[str, Any]:
-        """What came day by day."""
+        """The daily counts."""
         return self._series.days(tenant_id, user_id, days, now())
 
     def spawn(self, work: Callable[[], None]) -> None:
-        """Have a thread of the chats do something that goes on when its request is over."""
+        """Run a function on a chat thread; it may outlive its request."""
         self._executor.submit(work)
 
     def note_keys(self) -> None:
-        """Write down when keys were last used."""
+        """Store when API keys were last used."""
         self.keyring.note_uses(now())
 
-    # Work that lies in the database
-
     def wish(self, owner: Owner, session_id: str) -> None:
-        """Something was said: look at the session later, should nobody in this process have done so by then."""
+        """Schedule the jobs of a session that has a new message, in case this process does not finish them itself."""
         with self._lock:
             self._wished[owner, session_id] = now()
             while len(self._wished) > MOST_WISHED:
                 del self._wished[next(iter(self._wished))]
 
     def keep_wishes(self) -> None:
-        """Write wishes into the queue: catch up soon, and end the session when it has been idle."""
+        """Write the scheduled jobs into the queue: catch up soon, and end the session when it is idle."""
         with self._lock:
             wished, self._wished = self._wished, {}
         idle = self.settings.profile.session_end_idle
@@ -158,17 +158,17 @@ class Service:
                 if self.settings.profile.remember_person == "on":
                     self.store.enqueue(owner, END, session_id, said_at + idle, postpone=True)
                 del wished[owner, session_id]
-        except StoreError:  # those that are left are written with the next tick
+        except StoreError:  # the remaining ones are written with the next tick
             with self._lock:
                 self._wished = wished | self._wished
             raise
 
     def take_job(self) -> Job | None:
-        """A piece of work that is due, for this process alone until its lease ends."""
+        """A due job, leased to this process."""
         return next(iter(self.store.take(self.name, now(), LEASE, kinds=(CATCH_UP, END))), None)
 
     def do(self, job: Job) -> None:
-        """Do a piece of work; what fails is tried again later, and given up after a while."""
+        """Run a job; a failed one is retried with exponential backoff, at most `ATTEMPTS` times."""
         failure: Exception | None = None
         with Holding(self.store, job, LEASE) as held:
             try:
@@ -177,7 +177,7 @@ class Service:
                     memory.end_if_idle(job.session_id, user_id=job.owner.user_id)
                 else:
                     memory.catch_up(job.session_id, user_id=job.owner.user_id)
-            except NotFoundError:  # the session was deleted meanwhile
+            except NotFoundError:  # the session was deleted in the meantime
                 pass
             except Exception as error:
                 failure = error
@@ -187,12 +187,12 @@ class Service:
         self.metrics.failures.labels(job.kind).inc()
         pause = timedelta(seconds=30 * 2 ** min(job.attempts, 8))
         retry = None if job.attempts >= ATTEMPTS else now() + pause
-        # What is no error of ours may hold words that were said: of that only the kind is kept.
+        # The message of a foreign exception may quote a user: only its class name is stored.
         cause = str(failure) if isinstance(failure, RicordoError) else type(failure).__name__
         self.store.fail(held.job, cause[:500], retry)
 
     def measure(self) -> None:
-        """Bring the gauges up to date."""
+        """Update the gauges."""
         state = getattr(self.store, "state", None)
         self.metrics.degraded.set(bool(self.not_kept_since or (state and state.degraded)))
         self.metrics.spool_depth.set(state.depth if state else 0)
@@ -205,7 +205,7 @@ class Service:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """What the service does without just now."""
+        """What is unavailable now, one sentence each."""
         state = getattr(self.store, "state", None)
         return (
             (f"the database is away since {state.since}: {state.depth} writes wait on disk",)
@@ -215,11 +215,11 @@ class Service:
 
     @property
     def not_kept_since(self) -> datetime | None:
-        """Since when nothing that is said could be written, not even on a disk of its own; None while it can."""
+        """Since when no turn could be written, not even to the spool; None while writes work."""
         return self._counted.failing_since
 
     def close(self) -> None:
-        """Finish the answers at hand, then the work beside the chat, and let go of the store."""
+        """Finish the running answers, then the work after their turns, and close the store."""
         self._executor.shutdown(wait=True, cancel_futures=True)
         with self._lock:
             tenants, self._tenants = list(self._tenants.values()), OrderedDict()
@@ -232,5 +232,5 @@ class Service:
 
 
 def now() -> datetime:
-    """The current moment."""
+    """The current time in UTC."""
     return datetime.now(UTC)
