@@ -13,12 +13,12 @@ from dataclasses import replace
 from ricordo.engine.core import Engine, KnownContext, Scope
 from ricordo.engine.protocols import LLM
 from ricordo.errors import NotFoundError, StoreError
-from ricordo.people import condense
 from ricordo.people import profile as profiles
-from ricordo.people.learn import learn
-from ricordo.people.model_summary import SummaryWriter
+from ricordo.people.facts.learn import learn
 from ricordo.people.session_end import SessionEnd, end_session, idle_sessions, is_idle
-from ricordo.people.titles import title
+from ricordo.people.summaries import condense
+from ricordo.people.summaries.summarise import SummaryWriter
+from ricordo.people.summaries.titles import title
 from ricordo.records.people import Profile, Summary
 from ricordo.records.turns import Message, Owner, SessionChanges, Turn
 from ricordo.safety.crisis import Crisis

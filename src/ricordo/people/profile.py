@@ -4,10 +4,11 @@ Summaries, facts and topics go in with the limits and a counter; a `Profile` com
 or not at all; only a summary may be cut, at the end of a sentence, or of a word where even one sentence is too long.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
@@ -15,12 +16,13 @@ from ricordo.engine.core import Engine, KnownContext, Scope, on_their_calendar, 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.locales import memory_words
 from ricordo.languages.summaries import ENGLISH_WORDING, ITALIAN_WORDING, wording_of
-from ricordo.people.condense import newest_summary
-from ricordo.people.facts import by_weight
-from ricordo.people.summary_layout import divided, read
+from ricordo.people.facts.claims import is_negative
+from ricordo.people.facts.dates import day_named
+from ricordo.people.summaries.condense import newest_summary
+from ricordo.people.summaries.layout import divided, read
 from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
 from ricordo.recall.terms import fold
-from ricordo.records.people import Fact, Profile, Summary
+from ricordo.records.people import Fact, FactKind, Profile, Summary
 from ricordo.records.turns import Owner
 from ricordo.settings import ProfileSettings
 
@@ -298,3 +300,56 @@ def shares_of(engine: Engine) -> MemoryShares:
 
 
 # Profile: what an agent knows of a user across sessions, short enough for every prompt; and how long ago that was.
+
+
+_GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
+
+
+_FADES = timedelta(days=30)
+
+
+# What a tutor must not get wrong first, then what they work on, then the rest.
+_TIERS: dict[FactKind, int] = {
+    "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
+}  # fmt: skip
+
+
+def known_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
+    """What was known at that moment, in the order it began to be known."""
+    return tuple(sorted((fact for fact in facts if fact.known_at(moment)), key=lambda fact: (fact.valid_from, fact.id)))
+
+
+def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
+    """What is known now, the most telling first: name, then difficulties and goals, then the rest.
+
+    Of equals the recent and repeated come first. Days that are over and difficulties that were
+    overcome tell nothing any more and are left out.
+    """
+    return tuple(by_weight(facts, now))
+
+
+def by_weight(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
+    """The key facts one at a time: a profile takes the first few of many."""
+    known = [fact for fact in facts if fact.known_at(now)]
+    known.sort(key=lambda fact: (_TIERS[fact.kind], -_weight(fact, now), fact.id))
+    return (fact for fact in known if not is_over(fact, now))
+
+
+def is_over(fact: Fact, now: datetime) -> bool:
+    """Whether a fact no longer matters: the exam is past, the difficulty overcome, the goal missed or given up.
+
+    `now` is told in the user's time zone: the day of an exam is over when it is over for them.
+    """
+    if fact.kind == "difficulty":
+        return is_negative(fact.kind, fact.text)
+    if fact.kind == "goal" and _GIVEN_UP.match(fact.text):
+        return True
+    if fact.kind not in ("date", "goal") or fact.about == "date:birthday":
+        return False
+    day = day_named(fact.text)
+    return day is not None and day < now.date()
+
+
+def _weight(fact: Fact, now: datetime) -> float:
+    age = max(now - fact.valid_from, timedelta(0))
+    return math.log2(1 + len(fact.sources)) + float(0.5 ** (age / _FADES))

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM
-from ricordo.people.condense import keep_summary
-from ricordo.people.learn import learn
-from ricordo.people.model_summary import SummaryWriter, summarise_session
+from ricordo.people.facts.learn import learn
+from ricordo.people.summaries.condense import keep_summary
+from ricordo.people.summaries.summarise import SummaryWriter, summarise_session
 from ricordo.records.people import Fact, Summary
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn
 from ricordo.safety.screen import Screen, cleaned

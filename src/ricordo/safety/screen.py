@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ricordo.engine.core import EVERY, Engine, quarantined
-from ricordo.people.admission import Claim
-from ricordo.people.summary_layout import unlabelled, without_ours
+from ricordo.people.facts.claims import Claim
+from ricordo.people.summaries.layout import unlabelled, without_ours
 from ricordo.records.people import Fact, Flag, FlagState, Subject, Summary, Trust
 from ricordo.records.turns import Message, Owner, Turn
 from ricordo.safety.crisis import Crisis, crises_by

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ricordo.languages.summaries import ARTICLE, GREETING, ORDER, REQUEST, wording_for
-from ricordo.people.extractive_summary import sentences
-from ricordo.people.model_summary import SummaryWriter, about, cleaned, founded
-from ricordo.people.summary import EXTRACTIVE, heard
-from ricordo.people.summary_terms import is_small, key_topics, language_of, terms
+from ricordo.people.summaries.extractive import sentences
+from ricordo.people.summaries.keywords import is_small, key_topics, language_of, terms
+from ricordo.people.summaries.layout import EXTRACTIVE, heard
+from ricordo.people.summaries.summarise import SummaryWriter, about, cleaned, founded
 from ricordo.records.turns import Message, Turn
 
 log = logging.getLogger("ricordo.people.session_end")

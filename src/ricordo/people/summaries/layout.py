@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.summaries import ENGLISH_PHRASES, ITALIAN_PHRASES, WORDINGS, Wording
-from ricordo.people.summary_evidence import Evidence, survives
-from ricordo.records.turns import Message
+from ricordo.people.summaries.evidence import Evidence, survives
+from ricordo.records.people import Summary
+from ricordo.records.turns import Message, Turn
 
 BETWEEN = " · "
 _MORE = re.compile(rf" \(\+(\d{{1,9}}) (?:{'|'.join(wording.more for wording in WORDINGS.values())})\)\Z")
@@ -248,3 +249,66 @@ def _counted(sheet: Sheet, evidence: Sequence[Evidence], left_out: int) -> Sheet
     """The sheet with the number of things that it does not hold, beside those that were left out before."""
     held = "\n".join([*sheet.lines, BETWEEN.join(sheet.mentioned)])
     return replace(sheet, left_out=left_out + sum(not survives(each.text, held) for each in evidence))
+
+
+# Whether a talk is due for condensation, and which of its turns.
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Turns from `first_turn` to `last_turn`, both included."""
+
+    first_turn: int
+    last_turn: int
+
+    def of(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+        """Those of the turns that lie in the range."""
+        return tuple(turn for turn in turns if self.first_turn <= turn.turn_number <= self.last_turn)
+
+
+EXTRACTIVE = "extractive"
+TRUNCATED = "truncated"
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """A summary before it is kept.
+
+    `made_by` is a model's name, `extractive` or `truncated`; `why` tells why nothing better made it. `left_out` counts
+    the evidence that did not fit.
+    """
+
+    text: str
+    topics: tuple[str, ...]
+    made_by: str
+    covers: Range
+    tokens: int
+    left_out: int = 0
+    why: str = ""
+
+
+def heard(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> list[Message]:
+    """What user and assistant said, in order; tools, systems, and messages left out by id are not quoted.
+
+    Of an answer it is what is left without citations, which stand among its chunk ids, and the reader's own sentences.
+    """
+    said = (
+        spoken(message)
+        for turn in turns
+        for message in turn.messages
+        if message.role in ("user", "assistant") and message.id not in leave_out
+    )
+    return [message for message in said if message.content.strip() or message.chunk_ids]
+
+
+def fresh(turns: Sequence[Turn], previous: Summary | None) -> tuple[Turn, ...]:
+    """The turns that an earlier summary does not cover yet."""
+    return tuple(turn for turn in turns if previous is None or turn.turn_number > previous.last_turn)
+
+
+def covered(turns: Sequence[Turn], previous: Summary | None) -> Range:
+    """What a summary of these turns covers together with the earlier one; there must be one or the other."""
+    numbers = [turn.turn_number for turn in turns]
+    if previous is not None:
+        numbers += [previous.first_turn, previous.last_turn]
+    return Range(min(numbers), max(numbers))

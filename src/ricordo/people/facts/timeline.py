@@ -4,14 +4,19 @@ Runs never overlap: each holds from its first mention to the first mention of th
 a fact keeps that fact; where the mentions of a fact fall into two runs, the second becomes a fact of its own.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from uuid import UUID, uuid5
 
-from ricordo.people.admission import Claim, When
-from ricordo.people.sameness import digest_of, essence
+from ricordo.people.facts.claims import (
+    Claim,
+    When,
+    digest_of,
+    essence,
+)
 from ricordo.records.people import Fact, FactKind, Source, Trust
 
 MOST_SOURCES = 20  # the first and the newest; who says their name every day does not fill a shelf with it
@@ -155,3 +160,61 @@ def _never_true(fact: Fact, facts: Sequence[Fact]) -> Fact:
     """A denial of something that was not so: it is kept, and was never what was known."""
     instead = next((each.id for each in reversed(facts) if each.valid_from <= fact.valid_from), None)
     return replace(fact, valid_to=fact.valid_from, superseded_by=instead)
+
+
+SaidAt = Callable[[str], When | None]
+
+
+def nobody_knows(message_id: str) -> When | None:
+    """When a message was said, for callers who cannot look it up."""
+    return None
+
+
+def in_order(facts: Sequence[Fact], new: Sequence[Statement], said_at: SaidAt) -> list[Statement]:
+    """All that was said about one thing, oldest first; `new` comes in its own order."""
+    known = [mention for fact in _as_they_followed(facts) for mention in _mentions(fact, said_at)]
+    known.sort(key=lambda mention: mention.when.moment)
+    sharing = Counter(mention.when.moment for mention in (*known, *new))
+    placed: list[Statement] = []
+    for mention in known:
+        if sharing[mention.when.moment] > 1:
+            mention = replace(mention, when=_place(mention, placed[-1] if placed else None, said_at))
+        placed.append(mention)
+    return sorted((*placed, *new), key=lambda mention: mention.when)
+
+
+def _place(mention: Statement, before: Statement | None, said_at: SaidAt) -> When:
+    """Where a mention stands in its moment; one whose turn is gone not before what it followed there."""
+    when = mention.when
+    found = said_at(mention.message_id) if mention.message_id else None
+    if found and found.moment == when.moment:
+        return found
+    return max(when, before.when) if before and before.when.moment == when.moment else when
+
+
+def _as_they_followed(facts: Sequence[Fact]) -> list[Fact]:
+    """Facts as they superseded one another, also those of one moment, which lasted no time."""
+    by_id = {fact.id: fact for fact in facts}
+
+    def still_to_come(fact: Fact) -> int:
+        steps, each = 0, fact
+        while each.valid_to == each.valid_from and each.superseded_by in by_id and steps < len(by_id):
+            steps, each = steps + 1, by_id[each.superseded_by]
+        return steps
+
+    def order(fact: Fact) -> tuple[datetime, int]:
+        return fact.valid_from, -still_to_come(fact)
+
+    return sorted(facts, key=order)
+
+
+def _mentions(fact: Fact, said_at: SaidAt) -> list[Statement]:
+    """Every time a fact was said. Of a single source, or of the first, the fact itself tells the moment."""
+    if not fact.sources:
+        return [Statement(When(fact.valid_from), "", fact, None)]
+    found = [said_at(source.message_id) for source in fact.sources[1:]]
+    moments = [fact.valid_from, *(when.moment if when else fact.valid_from for when in found)]
+    return [
+        Statement(When(max(moment, fact.valid_from), source.session_id), source.message_id, fact, None)
+        for moment, source in zip(moments, fact.sources, strict=True)
+    ]

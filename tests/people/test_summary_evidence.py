@@ -5,8 +5,8 @@ from condensation_samples import evidence, sayings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.extractive_summary import sentences
-from ricordo.people.summary_evidence import Evidence, find, ranked, survives
+from ricordo.people.summaries.evidence import Evidence, find, ranked, survives
+from ricordo.people.summaries.extractive import sentences
 
 
 @given(sayings)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.languages.summaries import WORDINGS
 from ricordo.people.profile import build, pieces, told
-from ricordo.people.summary_layout import Sheet, gathered
+from ricordo.people.summaries.layout import Sheet, gathered
 from ricordo.prompt.memory_block import one_line
 from ricordo.records.people import Summary
 from ricordo.settings import ProfileSettings

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM
 from ricordo.errors import StoreUnavailable
-from ricordo.people.admission import Claim, UserMessage, When
-from ricordo.people.merge import LearningContext, merge
-from ricordo.people.model_facts import read_facts
+from ricordo.people.facts.claims import Claim, UserMessage, When
+from ricordo.people.facts.extraction import read_facts
+from ricordo.people.facts.merge import LearningContext, merge
 from ricordo.records.people import Fact
 from ricordo.records.turns import Owner, SessionInfo, Turn, turn_id_of
 from ricordo.safety.screen import Screen, cleaned_claim

@@ -11,10 +11,11 @@ from fact_samples import HEARING, NOW, heard, histories, moments, now_known, sai
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.admission import UserMessage
-from ricordo.people.extract import extract
-from ricordo.people.facts import forget, key_facts
-from ricordo.people.merge import LearningContext, merge
+from ricordo.people.facts.claims import UserMessage
+from ricordo.people.facts.extraction import extract
+from ricordo.people.facts.forget import forget
+from ricordo.people.facts.merge import LearningContext, merge
+from ricordo.people.profile import key_facts
 from ricordo.records.people import FactChange, People
 
 

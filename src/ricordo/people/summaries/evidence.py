@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ricordo.people.summary_terms import is_small
+from ricordo.people.summaries.keywords import is_small
 
 Kind = Literal["name", "date", "number", "url", "path", "code", "id", "chunk"]
 

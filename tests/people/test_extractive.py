@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from ricordo.engine.tokenizers import counter_for
 from ricordo.languages.summaries import WORDINGS
-from ricordo.people.extractive_summary import evidence_of, extract, truncate
-from ricordo.people.model_summary import as_summary
-from ricordo.people.summary import Condensed, Range, heard
-from ricordo.people.summary_evidence import survives
-from ricordo.people.summary_layout import Sheet, cut, read
+from ricordo.people.summaries.evidence import survives
+from ricordo.people.summaries.extractive import evidence_of, extract, truncate
+from ricordo.people.summaries.layout import Condensed, Range, Sheet, cut, heard, read
+from ricordo.people.summaries.summarise import as_summary
 from ricordo.records.turns import Turn
 from ricordo.testing.strategies import texts as any_texts
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import LLMError
-from ricordo.people.model_summary import SummaryWriter, condense, summarise_session, talk_language
-from ricordo.people.summary import Range
-from ricordo.people.summary_evidence import survives
+from ricordo.people.summaries.evidence import survives
+from ricordo.people.summaries.layout import Range
+from ricordo.people.summaries.summarise import SummaryWriter, condense, summarise_session, talk_language
 from ricordo.records.turns import Turn
 from ricordo.testing.fakes import ScriptedLLM
 from ricordo.testing.strategies import texts as any_texts

@@ -14,10 +14,22 @@ from itertools import zip_longest
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.summaries import Wording, wording_for
-from ricordo.people.summary import EXTRACTIVE, TRUNCATED, Condensed, covered, fresh, heard
-from ricordo.people.summary_evidence import Evidence, common_words, find, ranked
-from ricordo.people.summary_layout import Fitting, Sheet, cut, divided, gathered, read
-from ricordo.people.summary_terms import key_topics, terms
+from ricordo.people.summaries.evidence import Evidence, common_words, find, ranked
+from ricordo.people.summaries.keywords import key_topics, terms
+from ricordo.people.summaries.layout import (
+    EXTRACTIVE,
+    TRUNCATED,
+    Condensed,
+    Fitting,
+    Sheet,
+    covered,
+    cut,
+    divided,
+    fresh,
+    gathered,
+    heard,
+    read,
+)
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.languages.locales import LOCALES, MEMORY_WORDS
-from ricordo.people.admission import LONGEST, UserMessage, is_order, refusal
-from ricordo.people.extract import extract
+from ricordo.people.facts.admission import LONGEST, is_order, refusal
+from ricordo.people.facts.claims import UserMessage
+from ricordo.people.facts.extraction import extract
 from ricordo.safety.fence import close_fence, open_fence
 from ricordo.testing.strategies import texts
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError
-from ricordo.people.admission import UserMessage, is_order, refusal
-from ricordo.people.extract import extract
-from ricordo.people.merge import merge
-from ricordo.people.model_facts import MOST_FACTS, SCHEMA, ask, prompt, read_facts
+from ricordo.people.facts.admission import is_order, refusal
+from ricordo.people.facts.claims import UserMessage
+from ricordo.people.facts.extraction import MOST_FACTS, SCHEMA, ask, extract, prompt, read_facts
+from ricordo.people.facts.merge import merge
 from ricordo.records.people import FACT_KINDS, People
 from ricordo.testing.strategies import texts
 

@@ -4,7 +4,8 @@ from condensation_samples import summary, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.summary import Range, due, union
+from ricordo.people.summaries.condense import due, union
+from ricordo.people.summaries.layout import Range
 from ricordo.records.turns import Turn
 from ricordo.settings import CondensationSettings
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import LLMError
-from ricordo.people.model_summary import SummaryWriter
-from ricordo.people.titles import LONGEST, Title, plain, title
+from ricordo.people.summaries.summarise import SummaryWriter
+from ricordo.people.summaries.titles import LONGEST, Title, plain, title
 from ricordo.testing.fakes import ScriptedLLM
 from ricordo.testing.strategies import texts as any_texts
 

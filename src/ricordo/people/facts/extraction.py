@@ -6,15 +6,18 @@ model that fails or answers something else leaves the reading to the patterns, a
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, tzinfo
+from datetime import UTC, date, tzinfo
 from typing import Any
 
 from ricordo.engine.protocols import LLM
 from ricordo.errors import LLMError
-from ricordo.people.admission import LONGEST, Claim, Extraction, UserMessage, refusal, unfounded
-from ricordo.people.extract import extract
-from ricordo.people.objects import without_deadline
-from ricordo.people.sameness import about_thing
+from ricordo.languages.facts_base import Pattern, Tongue
+from ricordo.languages.facts_english import TONGUE as ENGLISH
+from ricordo.languages.facts_italian import TONGUE as ITALIAN
+from ricordo.people.facts.admission import LONGEST, refusal, unfounded
+from ricordo.people.facts.claims import Claim, Extraction, UserMessage, about_thing
+from ricordo.people.facts.clauses import clauses, plain
+from ricordo.people.facts.slots import CHECKS, SPEECH, without_deadline
 from ricordo.recall.terms import guess_language
 from ricordo.records.people import FACT_KINDS, FactKind
 from ricordo.safety.fence import close_fence, marker, open_fence
@@ -102,7 +105,11 @@ def ask(said: Sequence[UserMessage], model: LLM, zone: tzinfo = UTC) -> Extracti
     rows = _rows(answer.text)
     if rows is None:
         raise LLMError(f"{model.name} answered no list of facts; patterns read the messages instead")
-    found = [claim for row in rows[:MOST_FACTS] if (claim := _claim(row, said, language, model.name, zone)) is not None]
+    found = [
+        claim
+        for row in rows[:MOST_FACTS]
+        if (claim := _claim_from_row(row, said, language, model.name, zone)) is not None
+    ]
     return Extraction(
         tuple(dict.fromkeys(found)),
         model.name,
@@ -143,7 +150,7 @@ def _rows(text: str) -> list[object] | None:
     return rows if isinstance(rows, list) else None
 
 
-def _claim(row: object, said: Sequence[UserMessage], language: str, model: str, zone: tzinfo) -> Claim | None:
+def _claim_from_row(row: object, said: Sequence[UserMessage], language: str, model: str, zone: tzinfo) -> Claim | None:
     """One row as a candidate, if it keeps to the schema and passes the gate."""
     if not isinstance(row, dict):
         return None
@@ -164,3 +171,74 @@ def _named(kind: FactKind, text: str, language: str) -> str:
     if kind in ("preference", "difficulty", "goal"):
         return about_thing(kind, kind, without_deadline(text.rstrip(".")), language)
     return ""
+
+
+TONGUES: tuple[Tongue, ...] = (ITALIAN, ENGLISH)
+
+
+def extract(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """The claims of one message, in the order they were made; of two about one thing the last."""
+    flat = plain(said.text)
+    tongues = [tongue for tongue in TONGUES if tongue.sign.search(flat)]
+    if not tongues:
+        return ()
+    said_on = said.created_at.astimezone(zone).date()
+    found: dict[str, Claim] = {}
+    for clause in clauses(said.text):
+        candidate = _first_match(flat, clause.start, clause.end, clause.greeted, tongues, said, said_on)
+        if candidate is None:
+            continue
+        key = candidate.about or candidate.text
+        found.pop(key, None)
+        found[key] = candidate
+    return tuple(found.values())
+
+
+def _first_match(
+    flat: str, start: int, end: int, greeted: bool, tongues: list[Tongue], said: UserMessage, said_on: date
+) -> Claim | None:
+    while start < end and not flat[start].isalnum():
+        start += 1
+    while start < end and flat[end - 1] in " \t,.!*_-–—)":
+        end -= 1
+    for tongue in tongues:
+        if not tongue.sign.search(flat, start, end):
+            continue
+        lead = tongue.lead.match(flat, start, end)
+        # "Adesso capisco…" needs its first word, "Ciao mi chiamo…" does not: with it first, then without.
+        for begin in (start, lead.end()) if lead else (start,):
+            for pattern in tongue.patterns:
+                if pattern.greeted and not greeted:
+                    continue
+                match = pattern.regex.fullmatch(flat, begin, end)
+                if match:
+                    quote = said.text[begin:end]
+                    candidate = _claim_from_match(pattern, match.groupdict(), quote, tongue.code, said, said_on)
+                    if candidate is not None:
+                        return candidate
+    return None
+
+
+def _claim_from_match(
+    pattern: Pattern, groups: dict[str, str | None], quote: str, language: str, said: UserMessage, said_on: date
+) -> Claim | None:
+    filled = {}
+    for name, check in (("x", pattern.x), ("y", pattern.y)):
+        words = groups.get(name)
+        if words is None:
+            continue
+        checked = CHECKS[check](words, SPEECH[language], said_on)
+        if not checked:
+            return None
+        filled[name] = checked
+    text = pattern.text.format(**filled).replace("' ", "'")
+    text = text[0].upper() + text[1:]
+    candidate = Claim(pattern.kind, text, _about(pattern, filled, language), quote, language, said, pattern.confidence)
+    return None if refusal(candidate) else candidate
+
+
+def _about(pattern: Pattern, filled: dict[str, str], language: str) -> str:
+    prefix, brace, name = pattern.about.partition(":{")
+    if not brace:
+        return pattern.about
+    return about_thing(prefix, pattern.kind, without_deadline(filled[name[0]]), language)

@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 
 from ricordo.engine.protocols import LLM, TokenCounter
 from ricordo.languages.summaries import ORDER, Wording, wording_for
-from ricordo.people.extractive_summary import evidence_of, extract, sentences, truncate, unchanged
-from ricordo.people.summary import Condensed, covered, fresh, heard
-from ricordo.people.summary_evidence import find, survives
-from ricordo.people.summary_layout import Fitting, Sheet, gathered, read
-from ricordo.people.summary_terms import key_topics, language_of, terms
+from ricordo.people.summaries.evidence import find, survives
+from ricordo.people.summaries.extractive import evidence_of, extract, sentences, truncate, unchanged
+from ricordo.people.summaries.keywords import key_topics, language_of, terms
+from ricordo.people.summaries.layout import Condensed, Fitting, Sheet, covered, fresh, gathered, heard, read
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
 

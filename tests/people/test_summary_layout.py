@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 
 from ricordo.chat.reader.reader import read
 from ricordo.languages.summaries import ENGLISH_PHRASES, ITALIAN_PHRASES, WORDINGS, Phrases
-from ricordo.people.extractive_summary import extract, truncate
-from ricordo.people.summary import heard
-from ricordo.people.summary_layout import Sheet, spoken, unlabelled
-from ricordo.people.summary_layout import read as read_back
-from ricordo.people.summary_terms import key_topics
-from ricordo.people.titles import title
+from ricordo.people.summaries.extractive import extract, truncate
+from ricordo.people.summaries.keywords import key_topics
+from ricordo.people.summaries.layout import Sheet, heard, spoken, unlabelled
+from ricordo.people.summaries.layout import read as read_back
+from ricordo.people.summaries.titles import title
 from ricordo.records.turns import Chunk, Message
 from ricordo.safety.signals import signals
 

@@ -10,9 +10,9 @@ from fact_samples import CASES, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.admission import Claim, is_order, unfounded
-from ricordo.people.extract import extract
-from ricordo.people.model_facts import prompt
+from ricordo.people.facts.admission import is_order, unfounded
+from ricordo.people.facts.claims import Claim
+from ricordo.people.facts.extraction import extract, prompt
 from ricordo.records.people import FactKind
 
 READ = [claim for case in load_cases(CASES) for claim in extract(said(case.text))]

@@ -12,7 +12,7 @@ from datetime import date
 from ricordo.languages.facts_base import SPEECH as SPEECH
 from ricordo.languages.facts_base import Speech
 from ricordo.languages.followups_base import words as word_table
-from ricordo.people.dates import PHRASE, day_of, has_year, written
+from ricordo.people.facts.dates import PHRASE, day_of, has_year, written
 from ricordo.recall.terms import stems, tokens
 
 _NAME = re.compile(

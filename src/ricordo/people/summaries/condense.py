@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ricordo.engine.core import EVERY, Engine, quarantined
-from ricordo.people.model_summary import SummaryWriter, condense, talk_language
-from ricordo.people.summary import due
+from ricordo.people.summaries.layout import Range
+from ricordo.people.summaries.summarise import SummaryWriter, condense, talk_language
 from ricordo.records.people import Summary, Trust
 from ricordo.records.turns import Owner, Turn
 from ricordo.safety.screen import Screen
@@ -163,3 +163,39 @@ def summary_tokens(settings: CondensationSettings) -> int:
 
 def _origins(turns: tuple[Turn, ...]) -> list[Trust]:
     return [origin_of(message.role, turn.origin) for turn in turns for message in turn.messages]
+
+
+def due(
+    turns: Sequence[Turn], settings: CondensationSettings, already: Summary | None = None, *, overhead: int = 0
+) -> Range | None:
+    """What to cover next, once the summary and the turns after it reach the trigger's share of the token limit.
+
+    `turns` are in rising order; those that `already` covers may be among them or not. `overhead` is what a chat API
+    adds to every message.
+    """
+    covered = already.last_turn if already else 0
+    fresh = [turn for turn in turns if turn.turn_number > covered]
+    tokens = sum(turn.tokens + overhead * len(turn.messages) for turn in fresh) + (already.tokens if already else 0)
+    if tokens < settings.condense_at * settings.condense_tokens:
+        return None
+    old = _before_the_recent(fresh, settings.condense_keep)
+    if sum(len(turn.messages) for turn in old) < settings.condense_least:
+        return None
+    return Range(old[0].turn_number, old[-1].turn_number)
+
+
+def union(already: Summary | None, added: Range) -> Range:
+    """What a summary covers once it has been extended."""
+    if already is None:
+        return added
+    return Range(min(already.first_turn, added.first_turn), max(already.last_turn, added.last_turn))
+
+
+def _before_the_recent(turns: Sequence[Turn], keep: int) -> Sequence[Turn]:
+    """The turns none of whose messages is among the `keep` newest."""
+    kept = 0
+    for position in range(len(turns) - 1, -1, -1):
+        if kept >= keep:
+            return turns[: position + 1]
+        kept += len(turns[position].messages)
+    return ()

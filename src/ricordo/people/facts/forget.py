@@ -4,13 +4,14 @@ The messages it was said in stay in the history and are put away as by a quarant
 quotes them. The summaries that cover them go, and are made anew by rules: a model's own words cannot be searched.
 """
 
+from dataclasses import replace
+
 from ricordo.engine.core import EVERY, Engine
-from ricordo.errors import StoreUnavailable
-from ricordo.people.condense import condense_now
-from ricordo.people.facts import forget
-from ricordo.people.learn import TRIES
+from ricordo.errors import NotFoundError, StoreUnavailable
+from ricordo.people.facts.learn import TRIES
 from ricordo.people.session_end import sum_up
-from ricordo.records.people import Source, Summary
+from ricordo.people.summaries.condense import condense_now
+from ricordo.records.people import Fact, FactChange, People, Source, Summary
 from ricordo.records.turns import Owner, turn_id_of
 from ricordo.safety.screen import Screen
 
@@ -55,3 +56,21 @@ def _sum_up_again(engine: Engine, screen: Screen, owner: Owner, dropped: list[Su
             sum_up(engine, screen, owner, session)
         elif session:
             condense_now(engine, screen, owner, session_id, None, whatever=True)
+
+
+def forget(people: People, fact_id: str) -> FactChange:
+    """Forget one claim: no word of it stays, only the digest that keeps it from being learned again.
+
+    The same claim from other times goes with it. What it had superseded does not become true again.
+    """
+    chosen = next((fact for fact in people.facts if fact.id == fact_id), None)
+    if chosen is None:
+        raise NotFoundError(
+            f"there is no fact {fact_id!r} of this user for this agent; list the facts to see their ids"
+        )
+    gone = (fact for fact in people.facts if fact.digest == chosen.digest and not fact.forgotten)
+    return FactChange(people.revision, tuple(map(_tombstone, gone)))
+
+
+def _tombstone(fact: Fact) -> Fact:
+    return replace(fact, text="", about="", sources=(), forgotten=True)

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import NotFoundError
-from ricordo.people.admission import UserMessage
-from ricordo.people.facts import forget, key_facts, known_at
+from ricordo.people.facts.claims import UserMessage
+from ricordo.people.facts.forget import forget
+from ricordo.people.profile import key_facts, known_at
 from ricordo.records.people import People, Source
 
 DAY = timedelta(days=1)
