@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 import ricordo
+from bench.sample_turns import SYSTEM_PROMPT
 from bench.systems.trim import Said
-from bench.text import SYSTEM_PROMPT
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
 from ricordo.turns.write import new_id
 

@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import ricordo
-from bench import text
-from bench.child import ROOT, Child
+from bench import sample_turns
 from bench.systems import CAREFUL, MESSAGES, OURS, PLAIN, SHIPPED, Entry
+from bench.worker_client import ROOT, Child
 
 CACHE = ROOT / "bench" / ".cache"
 SCHEMA = Path(ricordo.__file__).parent / "stores" / "sql" / "sqlite"
@@ -49,7 +49,7 @@ def sessions_store(entry: Entry, sizes: tuple[int, ...], say: Say) -> Path:
         with Child(python_of(entry, say), entry, folder) as child:
             for size in kept:
                 child.ask("load", session=f"s{size}", count=size)
-            child.ask("load", session=text.TIGHT, count=5)
+            child.ask("load", session=sample_turns.TIGHT, count=5)
             if entry == SHIPPED:
                 for size in kept:
                     child.ask("settle", session=f"s{size}")
@@ -78,7 +78,7 @@ def wide_store(users: int, say: Say) -> Path:
         with ricordo.open(folder / "ricordo.db", **ALONE) as memory:
             for number in range(users * 20):
                 name = f"w{number}"
-                load(memory, name, text.turns(name, 50), user=f"user-{number // 20}", dates=dates(number))
+                load(memory, name, sample_turns.turns(name, 50), user=f"user-{number // 20}", dates=dates(number))
 
     return _kept(f"ours-wide-{users}", _digest(*_makers(OURS), str(users)), fill, say)
 
@@ -122,7 +122,7 @@ def _kept(name: str, digest: str, fill: Callable[[Path], None], say: Say) -> Pat
 def _makers(entry: Entry) -> list[str]:
     """The sources that decide what a store of this system holds."""
     file = "bare" if entry in (PLAIN, MESSAGES, CAREFUL) else entry.name
-    sources = [ROOT / "bench" / "text.py", ROOT / "bench" / "systems" / f"{file}.py"]
+    sources = [ROOT / "bench" / "sample_turns.py", ROOT / "bench" / "systems" / f"{file}.py"]
     if entry == SHIPPED:
         sources.append(ROOT / "bench" / "systems" / "ours.py")
     if entry in (OURS, SHIPPED):

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench.rows import Row, Rows, percentile  # noqa: E402
+from bench.results import Row, Rows, percentile  # noqa: E402
 from bench.systems.trim import TOKENS, tokens, trim  # noqa: E402
-from bench.verdicts import judge  # noqa: E402
+from bench.targets import judge  # noqa: E402
 
-from bench import text  # noqa: E402
+from bench import sample_turns  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -78,16 +78,16 @@ def test_every_figure_has_a_verdict(report: dict[str, Any]) -> None:
 @given(st.text(min_size=1, max_size=20).filter(lambda name: "]" not in name), st.integers(0, 10**6))
 def test_texts_say_where_they_belong(session: str, index: int) -> None:
     """The same turn is made every time, and the marks of its two texts are its own."""
-    assert text.turn(session, index) == text.turn(session, index)
-    question, answer = text.turn(session, index)
-    assert text.mark(question) == f"[{session} {index} u]"
-    assert text.mark(answer) == f"[{session} {index} a]"
+    assert sample_turns.turn(session, index) == sample_turns.turn(session, index)
+    question, answer = sample_turns.turn(session, index)
+    assert sample_turns.mark(question) == f"[{session} {index} u]"
+    assert sample_turns.mark(answer) == f"[{session} {index} a]"
 
 
 @given(st.integers(0, 10**6))
 def test_three_turns_fit_the_window(start: int) -> None:
     """Ordinary turns never exceed the window's tokens, so that every system must return the same messages."""
-    said = [(role, each) for turn in text.turns("s", 3, start) for role, each in zip("ua", turn, strict=True)]
+    said = [(role, each) for turn in sample_turns.turns("s", 3, start) for role, each in zip("ua", turn, strict=True)]
     assert sum(tokens(each) for _, each in said) <= TOKENS
 
 
@@ -95,7 +95,7 @@ def test_the_tight_session_binds() -> None:
     """Of the tight session two turns fit and three do not."""
     pairs = [
         (role, each)
-        for turn in text.turns(text.TIGHT, 5)
+        for turn in sample_turns.turns(sample_turns.TIGHT, 5)
         for role, each in zip(("user", "assistant"), turn, strict=True)
     ]
     assert trim(pairs) == pairs[-4:]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bench.rows import Row, Rows
+from bench.results import Row, Rows
 from bench.systems import ALL, MESSAGES, OURS, PEERS, PLAIN, SHIPPED, Entry
 
 FLAT = 1.5  # the slowest size may take this many times the fastest one

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from bench import stock, text
-from bench.rows import Row, medians, percentile
+from bench import sample_turns, store_cache
+from bench.results import Row, medians, percentile
 from bench.scale import Setup
 from bench.systems import OURS
 from bench.systems.ours import ALONE, TODAY, USER
@@ -37,13 +37,13 @@ class _Today:
 def measure(setup: Setup) -> Iterator[Row]:
     """Clean a fresh copy every time."""
     setup.say("cleanup")
-    template = stock.wide_store(setup.scale.users, setup.say)
+    template = store_cache.wide_store(setup.scale.users, setup.say)
     turns = setup.scale.users * 20 * 50
     idle = -(-setup.scale.users * 20 // 16)
     expected = (idle, 50 * idle + 2 * (setup.scale.users * 20 - idle))
     runs, checks = [], set()
     for _ in range(setup.scale.repeats):
-        with stock.workplace(template) as folder:
+        with store_cache.workplace(template) as folder:
             figures, result = _once(setup, folder)
         runs.append(figures)
         found = (result.sessions_deleted, result.turns_deleted)
@@ -74,7 +74,7 @@ def _beside_writers(setup: Setup, folder: Path, memory: Memory, work: Callable[[
     waits: dict[str, list[float]] = {}
     session = memory.session(user_id=USER)
     for number in range(WARM):  # the vocabulary is read with the first count, and is no wait for a cleanup
-        session.add_turn(*text.turn("warm", number))
+        session.add_turn(*sample_turns.turn("warm", number))
     done = threading.Event()
 
     def write() -> None:

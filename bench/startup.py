@@ -6,8 +6,8 @@ import sys
 import time
 from collections.abc import Iterator
 
-from bench import stock
-from bench.rows import Row, medians
+from bench import store_cache
+from bench.results import Row, medians
 from bench.scale import Setup
 from bench.systems import CAREFUL, MESSAGES, OURS, PLAIN, Entry
 
@@ -32,7 +32,7 @@ def measure(setup: Setup) -> Iterator[Row]:
 def _once(setup: Setup, entry: Entry) -> dict[str, float]:
     size = _size(setup, entry)
     sizes = setup.scale.lengths if entry in (OURS, PLAIN) else setup.scale.sessions
-    with setup.start(entry, stock.sessions_store(entry, sizes, setup.say)) as child:
+    with setup.start(entry, store_cache.sessions_store(entry, sizes, setup.say)) as child:
         first = child.ask("window", session=f"s{size}", count=1)["seconds"][0]
         whole = child.age
         about = child.ask("about")
