@@ -18,8 +18,8 @@ from bench.systems import OURS
 from bench.systems.ours import ALONE, TODAY, USER
 from bench.worker import write_paced
 from ricordo import CleanupResult, Memory, Retention
-from ricordo.opening import store_for
 from ricordo.presets import settings_from
+from ricordo.stores.open import store_for
 
 PAUSE = 0.003
 WARM = 5

@@ -23,11 +23,11 @@ from rich.text import Text
 import ricordo
 from ricordo.cli.demo_course import lessons
 from ricordo.memory import Memory
-from ricordo.opening import store_for
 from ricordo.presets import settings_from
 from ricordo.server.app import create_app
 from ricordo.server.options import ServerOptions
 from ricordo.server.service import Service
+from ricordo.stores.open import store_for
 
 if TYPE_CHECKING:
     from ricordo.settings import Settings

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from ricordo.engine import remembering
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.recall.embedders import choose
+from ricordo.recall.embedders.selection import _shared as shared_embedders
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import FakeClock
@@ -23,7 +23,7 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # Tests that are not about an embedder take the one that needs no weights, whether they read the environment or not.
 os.environ.setdefault("RICORDO_EMBEDDER", "light")
-remembering._choices["auto"] = choose("light")
+shared_embedders["auto"] = choose("light")
 
 pytest_plugins = ["ricordo.testing.postgres"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
 
-import ricordo.opening
+import ricordo.memory
 from ricordo.engine.protocols import Clock, TokenCounter
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.receipt import Receipt
@@ -59,7 +59,7 @@ def _awaited(
 
 async def open(url_or_path: str | Path | None = None, **settings: Any) -> "AsyncMemory":
     """`async with await ricordo.aio.open("chat.db") as memory: ...`; arguments as in `ricordo.open`."""
-    return AsyncMemory(await asyncio.to_thread(ricordo.opening.open, url_or_path, **settings))
+    return AsyncMemory(await asyncio.to_thread(ricordo.memory.open, url_or_path, **settings))
 
 
 class AsyncSessionTopic:

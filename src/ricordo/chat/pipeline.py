@@ -36,6 +36,7 @@ from ricordo.chat.response import (
 )
 from ricordo.chat.tracing import trace
 from ricordo.documents.library import Passage, Passages
+from ricordo.engine.clock import new_id
 from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreError
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory
@@ -45,7 +46,6 @@ from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, reply
 from ricordo.session import OpenTurn, Session
 from ricordo.stores.spool.circuit_breaker import hurried
-from ricordo.turns.write import new_id
 
 log = logging.getLogger("ricordo")
 

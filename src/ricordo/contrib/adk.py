@@ -25,12 +25,12 @@ from ricordo.contrib.adk_sessions import RicordoSessionService
 from ricordo.contrib.history import History, HistoryMessage, sessions_of
 from ricordo.contrib.shelf import Desk, Glance, Shelf, StoredItem, path
 from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, owner_of
+from ricordo.engine.clock import new_id
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, Limits, check_metadata
 from ricordo.memory import Memory
 from ricordo.records.turns import Json, Message, Owner, turn_id_of
 from ricordo.session import Session as Talk  # a session is also what ADK calls its own
-from ricordo.turns.write import new_id
 
 # Events of Google ADK as messages of a memory, and a message as the content it was. Pure.
 

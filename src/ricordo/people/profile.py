@@ -10,17 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
-from zoneinfo import ZoneInfo
 
-from ricordo.engine.core import Engine, KnownContext, Scope, on_their_calendar, quarantined
+from ricordo.engine.core import Engine, local_time, quarantined
 from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.locales import memory_words
 from ricordo.languages.summaries import ENGLISH_WORDING, ITALIAN_WORDING, wording_of
 from ricordo.people.facts.claims import is_negative
 from ricordo.people.facts.dates import day_named
-from ricordo.people.summaries.condense import newest_summary
 from ricordo.people.summaries.layout import divided, read
-from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
 from ricordo.recall.terms import fold
 from ricordo.records.people import Fact, FactKind, Profile, Summary
 from ricordo.records.turns import Owner
@@ -240,63 +236,9 @@ def profile_of(engine: Engine, owner: Owner, agent_id: str, *, without: str | No
     return build(summaries, facts, (), engine.settings.profile, engine.counter, _local_now(engine))
 
 
-def known_to(engine: Engine, scope: Scope) -> KnownContext:
-    """What goes into a context before its question is read."""
-    condensed = newest_summary(engine, scope.owner, scope.session_id)
-    away = quarantined(engine, scope.owner) if condensed else frozenset()
-    profile = ""
-    if engine.settings.profile.remember_person == "on":
-        profile = profile_text(engine, profile_of(engine, scope.owner, scope.agent_id, without=scope.session_id))
-    if condensed is None or condensed.id in away:
-        return KnownContext(profile)
-    return KnownContext(profile, condensed.text, condensed.last_turn)
-
-
-def profile_text(engine: Engine, profile: Profile) -> str:
-    """A profile as the lines of the memory block, defused and within its shares."""
-    if profile.is_empty:
-        return ""
-    words, shares = memory_words(engine.settings.locale), shares_of(engine)
-    most = (shares.most_facts, shares.most_topics)
-    amounts = (shares.summary, shares.facts, shares.topics)
-    return "\n".join(content_lines(profile, when(engine, profile), words, amounts, most, engine.counter.count))
-
-
-def enhanced(engine: Engine, base: str, profile: Profile, safety_rules: str) -> str:
-    """A system prompt with safety rules first and the profile last."""
-    return enhance_prompt(
-        base,
-        profile,
-        count=engine.counter.count,
-        safety_rules=safety_rules,
-        locale=engine.settings.locale,
-        when=when(engine, profile),
-        shares=shares_of(engine),
-    )
-
-
-def when(engine: Engine, profile: Profile) -> str:
-    """The day of the last session, as the user would say it."""
-    now = _local_now(engine)
-    zone = ZoneInfo(engine.settings.profile.time_zone)
-    return relative_day(profile.last_session_date, now, zone, engine.settings.locale.code)
-
-
 def _local_now(engine: Engine) -> datetime:
     """Now, on the user's calendar: whether an exam is over is decided by their day."""
-    return on_their_calendar(engine, engine.clock.now())
-
-
-def shares_of(engine: Engine) -> MemoryShares:
-    """How many tokens each part may take, by the settings."""
-    chosen = engine.settings.profile
-    return MemoryShares(
-        summary=chosen.profile_summary_tokens,
-        facts=chosen.profile_facts_tokens,
-        topics=chosen.profile_topics_tokens,
-        most_facts=chosen.profile_facts,
-        most_topics=chosen.profile_topics,
-    )
+    return local_time(engine, engine.clock.now())
 
 
 # Profile: what an agent knows of a user across sessions, short enough for every prompt; and how long ago that was.

@@ -12,12 +12,14 @@ from threading import Lock, RLock
 from time import monotonic
 from uuid import UUID
 
+from ricordo.engine.core import Engine
 from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
+from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.owner_index import OwnerShelf, Progress, TurnKey, split_trace, text_to_index
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
 from ricordo.records.turns import Owner, SessionMark, Trace, Turn
-from ricordo.safety.crisis import Crises
+from ricordo.safety.crisis import Crises, crises_by
 from ricordo.stores.protocols import Store
 
 # Vectors that were made or read lately, for whoever needs them next: topics come right after the search, or before it.
@@ -104,6 +106,7 @@ class Indexes:
         self._held = 0  # messages in all indexes
         self._lock = RLock()
         self.pause = Pause()
+        self.try_again_at = monotonic() + TRY_AGAIN
 
     @property
     def embedder(self) -> Embedder:
@@ -322,3 +325,41 @@ def embed_again(
         if progress:
             progress(min(looked_at, total), total)
     return embedded
+
+
+TRY_AGAIN = 30.0  # seconds after which an embedder that could not be made is tried again
+READ_AT_ONCE, EMBEDDED_AT_ONCE = 16, 2  # turns read and messages embedded in one slice of work after a turn
+
+
+def indexes_of(engine: Engine) -> Indexes:
+    """The indexes of a memory, made with the first call.
+
+    An embedder that could not be made is tried again after a while: its weights were fetched, its library installed.
+    """
+    if engine.indexes is None:
+        engine.indexes = engine.part(_make)
+    indexes = engine.indexes
+    if isinstance(indexes.embedder, AbsentEmbedder) and monotonic() >= indexes.try_again_at:
+        indexes.try_again_at = monotonic() + TRY_AGAIN
+        choice = shared_choice(engine.settings.recall.embedder)
+        if not isinstance(choice.embedder, AbsentEmbedder):
+            indexes.choose(choice)
+    return indexes
+
+
+def _make(engine: Engine) -> Indexes:
+    given, setting = engine.embedder, engine.settings.recall.embedder
+    choice = EmbedderChoice(given, "given by the program") if given else shared_choice(setting)
+    return Indexes(engine.store, choice, crises=crises_by(engine.settings.safety))
+
+
+def index_some(engine: Engine, owner: Owner) -> bool:
+    """Read and embed a little of what the index of an owner lacks; whether there is more.
+
+    A slice cannot be interrupted and shares the processor with chats, so it is kept to a message or two.
+    """
+    if not engine.settings.recall.recall_messages:
+        return False
+    indexes = indexes_of(engine)
+    progress = indexes.read(owner, most=READ_AT_ONCE)
+    return bool(progress.unread or indexes.embed(owner, most=EMBEDDED_AT_ONCE))

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from ricordo.engine.clock import new_id
 from ricordo.engine.core import EVERY, Engine, quarantined
 from ricordo.people.facts.claims import Claim
 from ricordo.people.summaries.layout import unlabelled, without_ours
@@ -20,12 +21,20 @@ from ricordo.safety.pii import PII_KINDS, redact
 from ricordo.safety.signals import signals
 from ricordo.safety.trust import decide, origin_of
 from ricordo.settings import SafetySettings
-from ricordo.turns.write import new_id
 
 CRISIS = "crisis:"
 FORGOTTEN = "forgotten"  # the rule of a message that a forgotten fact came from
 REMEMBERED = 4_096  # messages whose screening is kept in mind
 _MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
+
+
+def screen_of(engine: Engine) -> "Screen":
+    """The screen of a memory, made with the first call."""
+    return engine.part(_make)
+
+
+def _make(engine: Engine) -> "Screen":
+    return Screen(engine.settings.safety)
 
 
 class Screen:
@@ -40,6 +49,10 @@ class Screen:
     def crisis(self, message: Message) -> Crisis | None:
         """The sign of a crisis in a message."""
         return self._crises.sign(message)
+
+    def crisis_in(self, question: str) -> Crisis | None:
+        """The sign of a crisis in what a user asks."""
+        return self._crises.sign_in(question)
 
     def turns(self, engine: Engine, owner: Owner, turns: Sequence[Turn]) -> frozenset[str]:
         """The ids of messages that nothing may be derived from; flags are kept for those that deserve one.

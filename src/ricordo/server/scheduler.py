@@ -9,7 +9,8 @@ import threading
 from uuid import uuid4
 
 from ricordo.errors import RicordoError
-from ricordo.server.service import Service, now
+from ricordo.server.service import Service
+from ricordo.worker.jobs import now
 
 log = logging.getLogger("ricordo.server")
 
@@ -39,7 +40,7 @@ class Scheduler:
     def _run(self) -> None:
         while not self._closing.wait(self._tick):
             for operation, step in (
-                ("wishes", self._service.keep_wishes),
+                ("wishes", self._service.jobs.flush),
                 ("cleanup", self.cleanup),
                 ("jobs", self.take_up),
                 ("keys", self._service.note_keys),
@@ -76,10 +77,10 @@ class Scheduler:
     def take_up(self) -> None:
         """Run due jobs one at a time: a lease that waits behind another job could expire."""
         for _ in range(AT_ONCE):
-            job = self._service.take_job()
+            job = self._service.jobs.take()
             if job is None:
                 return
             if self._closing.is_set():
-                self._service.store.hand_back(job)
+                self._service.jobs.hand_back(job)
                 return
-            self._service.do(job)
+            self._service.run_job(job)

@@ -11,34 +11,29 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, cast
 
 from ricordo.chat.pipeline import Chat
 from ricordo.documents.library import Library
 from ricordo.engine.protocols import LLM
-from ricordo.errors import NotFoundError, RicordoError, StoreError
+from ricordo.errors import StoreError
 from ricordo.memory import Memory
 from ricordo.records.service import Job
 from ricordo.records.turns import Owner
 from ricordo.server.caller import Caller, NotAllowed
 from ricordo.server.credentials import Keyring, Tokens, looks_like_key
 from ricordo.server.daily_counts import Series
-from ricordo.server.job_lease import Holding
 from ricordo.server.metrics import Counted, Metrics
 from ricordo.server.options import ServerOptions
 from ricordo.server.problems import told_of
 from ricordo.server.streams import Answers
 from ricordo.settings import Settings
 from ricordo.stores.protocols import WholeStore
+from ricordo.worker.jobs import END, JobQueue, now
 
-CATCH_UP, END = "catch-up", "end"
-CATCH_UP_AFTER = timedelta(minutes=1)
-LEASE = timedelta(minutes=5)
-ATTEMPTS = 8
 MOST_TENANTS = 256  # memories in this process; the least recently used one is evicted
 MOST_SERVED = 50_000  # tenants that are cleaned up; the least recently used one is evicted
-MOST_WISHED = 50_000  # sessions that wait for a job while the queue cannot be written
 
 
 class Service:
@@ -61,7 +56,6 @@ class Service:
         self._tokens = Tokens(options)
         self._tenants: OrderedDict[str, tuple[Memory, Library, Chat]] = OrderedDict()
         self._served: OrderedDict[str, None] = OrderedDict()
-        self._wished: dict[tuple[Owner, str], datetime] = {}
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(options.concurrent_chats, thread_name_prefix="ricordo-chat")
         self.answers = Answers(self._executor, told_of, options.concurrent_chats)
@@ -69,13 +63,12 @@ class Service:
         self._series = Series(store)
         self._forgetting: list[Callable[[Owner], None]] = []
         self.name = f"{os.uname().nodename}:{os.getpid()}"
+        self.jobs = JobQueue(store, settings.profile, self.name)
 
     def caller(self, credential: str | None) -> Caller:
         """The caller that a credential belongs to, or NotAllowed."""
         if not self.options.auth and not (credential and looks_like_key(credential)):
-            return Caller(
-                self.settings.tenant_id
-            )  # clients may send any key: it is not checked
+            return Caller(self.settings.tenant_id)  # clients may send any key: it is not checked
         if not credential:
             raise NotAllowed("send an API key or a token: Authorization: Bearer …", 401)
         if not looks_like_key(credential):
@@ -139,57 +132,17 @@ class Service:
         """Store when API keys were last used."""
         self.keyring.note_uses(now())
 
-    def wish(self, owner: Owner, session_id: str) -> None:
-        """Schedule the jobs of a session that has a new message, in case this process does not finish them itself."""
-        with self._lock:
-            self._wished[owner, session_id] = now()
-            while len(self._wished) > MOST_WISHED:
-                del self._wished[next(iter(self._wished))]
+    def run_job(self, job: Job) -> None:
+        """Run a job that was taken; a failure is counted, and the job is tried again later."""
+        if self.jobs.run(job, self._work) is not None:
+            self.metrics.failures.labels(job.kind).inc()
 
-    def keep_wishes(self) -> None:
-        """Write the scheduled jobs into the queue: catch up soon, and end the session when it is idle."""
-        with self._lock:
-            wished, self._wished = self._wished, {}
-        idle = self.settings.profile.session_end_idle
-        try:
-            while wished:
-                (owner, session_id), said_at = next(iter(wished.items()))
-                self.store.enqueue(owner, CATCH_UP, session_id, said_at + CATCH_UP_AFTER, postpone=True)
-                if self.settings.profile.remember_person == "on":
-                    self.store.enqueue(owner, END, session_id, said_at + idle, postpone=True)
-                del wished[owner, session_id]
-        except StoreError:  # the remaining ones are written with the next tick
-            with self._lock:
-                self._wished = wished | self._wished
-            raise
-
-    def take_job(self) -> Job | None:
-        """A due job, leased to this process."""
-        return next(iter(self.store.take(self.name, now(), LEASE, kinds=(CATCH_UP, END))), None)
-
-    def do(self, job: Job) -> None:
-        """Run a job; a failed one is retried with exponential backoff, at most `ATTEMPTS` times."""
-        failure: Exception | None = None
-        with Holding(self.store, job, LEASE) as held:
-            try:
-                memory = self.memory(job.owner.tenant_id)
-                if job.kind == END:
-                    memory.end_if_idle(job.session_id, user_id=job.owner.user_id)
-                else:
-                    memory.catch_up(job.session_id, user_id=job.owner.user_id)
-            except NotFoundError:  # the session was deleted in the meantime
-                pass
-            except Exception as error:
-                failure = error
-        if failure is None:
-            self.store.finish(held.job)
-            return
-        self.metrics.failures.labels(job.kind).inc()
-        pause = timedelta(seconds=30 * 2 ** min(job.attempts, 8))
-        retry = None if job.attempts >= ATTEMPTS else now() + pause
-        # The message of a foreign exception may quote a user: only its class name is stored.
-        cause = str(failure) if isinstance(failure, RicordoError) else type(failure).__name__
-        self.store.fail(held.job, cause[:500], retry)
+    def _work(self, job: Job) -> None:
+        memory = self.memory(job.owner.tenant_id)
+        if job.kind == END:
+            memory.end_if_idle(job.session_id, user_id=job.owner.user_id)
+        else:
+            memory.catch_up(job.session_id, user_id=job.owner.user_id)
 
     def measure(self) -> None:
         """Update the gauges."""
@@ -226,11 +179,6 @@ class Service:
         for memory, _, _ in tenants:
             memory.rest()
         with suppress(StoreError):
-            self.keep_wishes()
+            self.jobs.flush()
             self.note_keys()
         self.store.close()
-
-
-def now() -> datetime:
-    """The current time in UTC."""
-    return datetime.now(UTC)

@@ -13,10 +13,10 @@ from ricordo.people.session_end import sum_up
 from ricordo.people.summaries.condense import condense_now
 from ricordo.records.people import Fact, FactChange, People, Source, Summary
 from ricordo.records.turns import Owner, turn_id_of
-from ricordo.safety.screen import Screen
+from ricordo.safety.screen import screen_of
 
 
-def forget_fact(engine: Engine, screen: Screen, owner: Owner, agent_id: str, fact_id: str) -> None:
+def forget_fact(engine: Engine, owner: Owner, agent_id: str, fact_id: str) -> None:
     """Forget one fact, so that no word of it stays, no summary tells it and it is not learned again."""
     dropped: list[Summary] = []
     written = False
@@ -26,19 +26,19 @@ def forget_fact(engine: Engine, screen: Screen, owner: Owner, agent_id: str, fac
         gone = {fact.id for fact in change.put}
         # The sources go with the fact: what was made of them goes first, or whoever dies in between leaves it for good.
         sources = {source for fact in people.facts if fact.id in gone for source in fact.sources}
-        dropped += _unsay(engine, screen, owner, sources)
+        dropped += _unsay(engine, owner, sources)
         if written := engine.store.put_facts(owner, agent_id, change):
             break
-    _sum_up_again(engine, screen, owner, dropped)
+    _sum_up_again(engine, owner, dropped)
     if not written:
         raise StoreUnavailable(f"fact {fact_id!r} could not be forgotten: others keep writing; try again")
 
 
-def _unsay(engine: Engine, screen: Screen, owner: Owner, sources: set[Source]) -> list[Summary]:
+def _unsay(engine: Engine, owner: Owner, sources: set[Source]) -> list[Summary]:
     """Put the messages away and drop the summaries that cover them; those that went."""
     gone: dict[str, Summary] = {}
     for source in sources:
-        screen.put_away(engine, owner, source.message_id, source.session_id)
+        screen_of(engine).put_away(engine, owner, source.message_id, source.session_id)
         turn = engine.store.turn(owner, turn_id_of(source.message_id))
         for summary in engine.store.summaries(owner, session_id=source.session_id, limit=EVERY):
             # Where the turn has expired, any of them may be of it.
@@ -49,13 +49,13 @@ def _unsay(engine: Engine, screen: Screen, owner: Owner, sources: set[Source]) -
     return list(gone.values())
 
 
-def _sum_up_again(engine: Engine, screen: Screen, owner: Owner, dropped: list[Summary]) -> None:
+def _sum_up_again(engine: Engine, owner: Owner, dropped: list[Summary]) -> None:
     for session_id, kind in sorted({(each.session_id, each.kind) for each in dropped}):
         session = engine.store.session(owner, session_id)
         if session and kind == "session":
-            sum_up(engine, screen, owner, session)
+            sum_up(engine, owner, session)
         elif session:
-            condense_now(engine, screen, owner, session_id, None, whatever=True)
+            condense_now(engine, owner, session_id, None, whatever=True)
 
 
 def forget(people: People, fact_id: str) -> FactChange:

@@ -18,7 +18,7 @@ from ricordo.people.facts.extraction import read_facts
 from ricordo.people.facts.merge import LearningContext, merge
 from ricordo.records.people import Fact
 from ricordo.records.turns import Owner, SessionInfo, Turn, turn_id_of
-from ricordo.safety.screen import Screen, cleaned_claim
+from ricordo.safety.screen import cleaned_claim, screen_of
 from ricordo.safety.trust import origin_of
 
 log = logging.getLogger("ricordo")
@@ -38,7 +38,7 @@ class Learned:
     facts: int = 0
 
 
-def learn(engine: Engine, screen: Screen, owner: Owner, session_id: str, model: LLM | None = None) -> Learned:
+def learn(engine: Engine, owner: Owner, session_id: str, model: LLM | None = None) -> Learned:
     """One pass over the turns of a session that were not learned from yet."""
     session = engine.store.session(owner, session_id)
     done = engine.store.learned_through(owner, session_id)
@@ -46,14 +46,14 @@ def learn(engine: Engine, screen: Screen, owner: Owner, session_id: str, model: 
         return Learned(more=False)
     through = min(done + PASS, session.last_turn)
     turns = engine.store.turns(owner, session_id, after=done, before=through + 1)
-    unfit = screen.turns(engine, owner, turns)
+    unfit = screen_of(engine).turns(engine, owner, turns)
     said = [each for turn in turns for each in _said(turn) if each.id not in unfit]
     found = read_facts(said, model, ZoneInfo(engine.settings.profile.time_zone))
     if found.why:
         details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
         log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
     claims = [clean for each in found.candidates if (clean := cleaned_claim(each, engine.settings.safety))]
-    written = _merge(engine, screen, owner, session, claims, unfit, through)
+    written = _merge(engine, owner, session, claims, unfit, through)
     return Learned(through < session.last_turn, found.made_by, found.why, written)
 
 
@@ -68,7 +68,6 @@ def _said(turn: Turn) -> list[UserMessage]:
 
 def _merge(
     engine: Engine,
-    screen: Screen,
     owner: Owner,
     session: SessionInfo,
     claims: list[Claim],
@@ -87,7 +86,7 @@ def _merge(
         hearing = LearningContext(session.agent_id, engine.clock.now(), unfit)
         change = merge(people, claims, hearing, said_at=said_at, learned=((session.id, through),))
         if engine.store.put_facts(owner, session.agent_id, change):
-            screen.facts(engine, owner, session.id, _new(change.put, people.facts))
+            screen_of(engine).facts(engine, owner, session.id, _new(change.put, people.facts))
             return len(change.put)
     raise StoreUnavailable("facts could not be kept: others keep writing; they are learned with the next pass")
 

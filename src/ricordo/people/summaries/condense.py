@@ -9,15 +9,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ricordo.engine.clock import new_id
 from ricordo.engine.core import EVERY, Engine, quarantined
 from ricordo.people.summaries.layout import Range
-from ricordo.people.summaries.summarise import SummaryWriter, condense, talk_language
+from ricordo.people.summaries.summarise import SummaryWriter, condense, talk_language, writer_of
 from ricordo.records.people import Summary, Trust
 from ricordo.records.turns import Owner, Turn
-from ricordo.safety.screen import Screen
+from ricordo.safety.screen import screen_of
 from ricordo.safety.trust import lowest, origin_of
 from ricordo.settings import CondensationSettings
-from ricordo.turns.write import new_id
 
 PAGE = 256
 REMEMBERED = 1_024  # sessions whose size is kept in mind
@@ -27,7 +27,7 @@ SMALLEST, LARGEST = 200, 4_000  # tokens of a summary
 class Sizes:
     """How many tokens each session has after its last summary, counted once per turn. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._known: OrderedDict[tuple[Owner, str], tuple[int, int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -65,22 +65,19 @@ def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | N
     return found[0] if found else None
 
 
-def condense_if_due(
-    engine: Engine, screen: Screen, sizes: Sizes, owner: Owner, session_id: str, writer: SummaryWriter | None
-) -> Summary | None:
+def condense_if_due(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
     """Extend a session's summary if it has grown near its limit; the new summary, or None."""
     settings = engine.settings.condensation
     already = newest_summary(engine, owner, session_id)
     covered = already.last_turn if already else 0
-    size = sizes.after(engine, owner, session_id, covered) + (already.tokens if already else 0)
+    size = engine.part(Sizes).after(engine, owner, session_id, covered) + (already.tokens if already else 0)
     if settings.condense == "off" or size < settings.condense_at * settings.condense_tokens:
         return None
-    return condense_now(engine, screen, owner, session_id, writer)
+    return condense_now(engine, owner, session_id, writer_of(engine))
 
 
 def condense_now(
     engine: Engine,
-    screen: Screen,
     owner: Owner,
     session_id: str,
     writer: SummaryWriter | None,
@@ -88,7 +85,7 @@ def condense_now(
     whatever: bool = False,
 ) -> Summary | None:
     """Summarise what is far back, if it is due, or `whatever` its size; None where there is nothing to summarise."""
-    settings = engine.settings.condensation
+    settings, screen = engine.settings.condensation, screen_of(engine)
     already = newest_summary(engine, owner, session_id)
     turns = list(engine.store.turns(owner, session_id, after=already.last_turn if already else None))
     while turns and turns[-1].is_open:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM, TokenCounter
 from ricordo.languages.summaries import ORDER, Wording, wording_for
 from ricordo.people.summaries.evidence import find, survives
@@ -19,6 +20,7 @@ from ricordo.people.summaries.keywords import key_topics, language_of, terms
 from ricordo.people.summaries.layout import Condensed, Fitting, Sheet, covered, fresh, gathered, heard, read
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
+from ricordo.safety.fence import fenced
 
 log = logging.getLogger("ricordo.people.session_end")
 
@@ -249,3 +251,9 @@ def talk_language(turns: Sequence[Turn], default: str = "en") -> str:
     """The language of a talk, by what the user says first of all."""
     questions = [turn.query for turn in turns if turn.query]
     return language_of(questions or [turn.response or "" for turn in turns], default)
+
+
+def writer_of(engine: Engine) -> SummaryWriter | None:
+    """The model of a memory as a writer of summaries and titles; None without a model."""
+    code = engine.settings.locale.code
+    return SummaryWriter(engine.llm, lambda text: fenced(text, code)) if engine.llm else None

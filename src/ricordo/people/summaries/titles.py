@@ -8,15 +8,20 @@ same way. None when there is nothing to name.
 import logging
 import re
 import unicodedata
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from ricordo.engine.core import Engine
 from ricordo.languages.summaries import ARTICLE, GREETING, ORDER, REQUEST, wording_for
 from ricordo.people.summaries.extractive import sentences
 from ricordo.people.summaries.keywords import is_small, key_topics, language_of, terms
 from ricordo.people.summaries.layout import EXTRACTIVE, heard
-from ricordo.people.summaries.summarise import SummaryWriter, about, cleaned, founded
-from ricordo.records.turns import Message, Turn
+from ricordo.people.summaries.summarise import SummaryWriter, about, cleaned, founded, writer_of
+from ricordo.records.turns import Message, Owner, SessionChanges, Turn
+from ricordo.safety.screen import cleaned as cleaned_turn
+from ricordo.safety.screen import screen_of
+from ricordo.safety.signals import signals
 
 log = logging.getLogger("ricordo.people.session_end")
 
@@ -122,3 +127,49 @@ def plain(text: str) -> str:
             words = words.rpartition(" ")[0].rstrip(_EDGES)
     capital = words[:1].upper()
     return (capital if len(capital) == 1 else words[:1]) + words[1:]
+
+
+TITLED_BY = 6  # turns that a title is made from
+REMEMBERED = 1_024  # sessions without a title that are remembered
+
+
+class Untitled:
+    """Sessions that nothing could name, with the turns that were looked at: a model is not asked again for the same."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._looked_at: OrderedDict[tuple[Owner, str], int] = OrderedDict()
+
+    def has(self, owner: Owner, session_id: str, turns: int) -> bool:
+        """Whether so many turns gave no title."""
+        return self._looked_at.get((owner, session_id)) == turns
+
+    def add(self, owner: Owner, session_id: str, turns: int) -> None:
+        """So many turns gave no title."""
+        self._looked_at[owner, session_id] = turns
+        while len(self._looked_at) > REMEMBERED:
+            self._looked_at.popitem(last=False)
+
+    def forget(self, owner: Owner) -> None:
+        """Drop what is remembered of an owner."""
+        for key in [key for key in self._looked_at if key[0] == owner]:
+            self._looked_at.pop(key, None)
+
+
+def name_session(engine: Engine, owner: Owner, session_id: str) -> None:
+    """Give a session a title once it has an answer; a title that a user set stays."""
+    if engine.settings.condensation.titles == "off":
+        return
+    session = engine.store.session(owner, session_id)
+    if session is None or session.title is not None or not session.turn_count:
+        return
+    turns = [turn for turn in engine.store.turns(owner, session_id, before=TITLED_BY + 1) if not turn.is_open]
+    untitled = engine.part(Untitled)
+    if not turns or untitled.has(owner, session_id, len(turns)):
+        return
+    unfit = screen_of(engine).turns(engine, owner, turns)
+    turns = [cleaned_turn(turn, engine.settings.safety) for turn in turns]
+    named = title(turns, writer=writer_of(engine), leave_out=unfit, suspicious=lambda text: bool(signals(text)))
+    if named:
+        engine.store.update_session(owner, session_id, SessionChanges(title=named.text))
+    else:
+        untitled.add(owner, session_id, len(turns))

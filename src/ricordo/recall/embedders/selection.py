@@ -6,6 +6,7 @@ libraries are missing it says so, names the remedy, and still gives an embedder 
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -27,6 +28,22 @@ _BY_NAME: dict[str, Callable[[], Embedder]] = {
 
 # Best first, by measured recall (docs/recall.md).
 _PREFERRED = ("bilingual", "arctic", "multilingual")
+
+
+_shared: dict[str, EmbedderChoice] = {}  # an embedder takes seconds to load and serves every memory of the process
+_sharing = threading.Lock()
+
+
+def shared_choice(setting: str) -> EmbedderChoice:
+    """The embedder of a setting, made once; one that cannot be made leaves the words, and says why."""
+    with _sharing:
+        if setting not in _shared:
+            try:
+                _shared[setting] = choose(setting)
+            except EmbedderError as error:
+                log.warning("found by words only: %s", error, extra={"operation": "embedder"})
+                return EmbedderChoice(AbsentEmbedder(setting, str(error)), f"words only: {error}")
+        return _shared[setting]
 
 
 def choose(setting: str = "auto") -> EmbedderChoice:

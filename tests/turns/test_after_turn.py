@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
+from ricordo.followups.clarification_store import clarifications_of
 from ricordo.recall.embedders import LightEmbedder
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
@@ -271,7 +272,7 @@ def test_a_write_never_fails_for_what_is_beside_it(monkeypatch: pytest.MonkeyPat
     def breaking(*_: object) -> None:
         raise OSError("disk")
 
-    monkeypatch.setattr(type(kept._beyond.states), "get", breaking)
+    monkeypatch.setattr(type(clarifications_of(kept._engine)), "get", breaking)
     assert session.add_turn("Altro?", "No.").turn_number == 2
     kept.close()
 

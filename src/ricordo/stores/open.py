@@ -1,33 +1,11 @@
-"""Opening a memory: from a path or URL and some settings to the store behind it, with the parts that were chosen.
+"""Which store a path or URL means. A store's driver is imported only if it is named."""
 
-The one place that knows which store a name means; a store's driver is loaded only if it is named.
-"""
-
-import os
 from pathlib import Path
-from typing import Any
 
-from ricordo.engine.beyond import check_parts
 from ricordo.errors import SettingsError
-from ricordo.limits import check_id
-from ricordo.memory import Memory
-from ricordo.presets import settings_from
 from ricordo.stores.protocols import Store
 
 DEFAULT_PATH = "ricordo.db"
-
-
-def open(url_or_path: str | Path | None = None, **settings: Any) -> Memory:
-    """Open a memory: a file path (SQLite), a `postgresql://` URL, or `memory:`.
-
-    Without an argument: RICORDO_URL, else `ricordo.db` in the current folder. Keywords are settings, over
-    RICORDO_* variables, over the preset.
-    """
-    place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
-    chosen = settings_from(settings, os.environ)
-    check_id("tenant_id", chosen.tenant_id)  # before a store is opened that nobody would close
-    check_parts(chosen)
-    return Memory(store_for(place), chosen)
 
 
 def store_for(place: str | Path) -> Store:
