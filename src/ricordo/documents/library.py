@@ -7,7 +7,6 @@ first question after a document came, a bounded number at a time, and kept with 
 import hashlib
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,6 +23,7 @@ from ricordo.limits import Limits, check_id, check_text
 from ricordo.memory import Memory
 from ricordo.prompt.context import Asked
 from ricordo.recall.quantization import Vectors
+from ricordo.records.lru import LRU
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Chunk, Owner, library_of
 from ricordo.stores.protocols import WholeStore
@@ -69,7 +69,7 @@ class Library:
     def __init__(self, memory: Memory, store: WholeStore) -> None:
         self._memory = memory
         self._store = store
-        self._shelves: OrderedDict[tuple[str, ...], _Shelf] = OrderedDict()  # by what stands on them
+        self._shelves: LRU[tuple[str, ...], _Shelf] = LRU(INDEXES)  # by what stands on them
         self._lock = threading.Lock()
 
     def add(
@@ -155,7 +155,6 @@ class Library:
         mark = (embedder, *(f"{whose.key}/{each.id}/{each.digest}" for each, whose in listed))
         with self._lock:
             if known := self._shelves.get(mark):
-                self._shelves.move_to_end(mark)
                 return known
         chunks = [(each, whose) for whose in owners for each in self._store.chunks(whose)]
         pieces = [_piece(each) for each, _ in chunks]
@@ -165,9 +164,7 @@ class Library:
             {each.id: each.document_id for each, _ in chunks},
         )
         with self._lock:
-            self._shelves[mark] = shelf
-            while len(self._shelves) > INDEXES:
-                self._shelves.popitem(last=False)
+            self._shelves.put(mark, shelf)
         return shelf
 
     def _vectors(self, chunks: Sequence[tuple[StoredChunk, Owner]], embedder: str) -> Vectors | None:

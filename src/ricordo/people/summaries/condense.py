@@ -5,7 +5,6 @@ turn; only when it is due are its turns read and summarised.
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from ricordo.engine.clock import new_id
 from ricordo.engine.core import EVERY, Engine, quarantined
 from ricordo.people.summaries.layout import Range
 from ricordo.people.summaries.summarise import SummaryWriter, condense, talk_language, writer_of
+from ricordo.records.lru import LRU
 from ricordo.records.people import Summary, Trust
 from ricordo.records.turns import Owner, Turn
 from ricordo.safety.screen import screen_of
@@ -28,14 +28,14 @@ class Sizes:
     """How many tokens each session has after its last summary, counted once per turn. Thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
-        self._known: OrderedDict[tuple[Owner, str], tuple[int, int, int]] = OrderedDict()
+        self._known: LRU[tuple[Owner, str], tuple[int, int, int]] = LRU(REMEMBERED)
         self._lock = threading.Lock()
 
     def after(self, engine: Engine, owner: Owner, session_id: str, covered: int) -> int:
         """Tokens of the turns after `covered`."""
         key = (owner, session_id)
         with self._lock:
-            since, last, tokens = self._known.get(key, (covered, covered, 0))
+            since, last, tokens = self._known.get(key) or (covered, covered, 0)
         if since != covered:
             last, tokens = covered, 0
         overhead = engine.counter.message_overhead
@@ -46,17 +46,13 @@ class Sizes:
             if len(answered) < PAGE:
                 break
         with self._lock:
-            self._known[key] = (covered, last, tokens)
-            self._known.move_to_end(key)
-            while len(self._known) > REMEMBERED:
-                self._known.popitem(last=False)
+            self._known.put(key, (covered, last, tokens))
         return tokens
 
     def forget(self, owner: Owner) -> None:
         """Drop what is in mind of an owner."""
         with self._lock:
-            for key in [key for key in self._known if key[0] == owner]:
-                del self._known[key]
+            self._known.remove_where(lambda key: key[0] == owner)
 
 
 def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
