@@ -5,10 +5,9 @@ from answer_samples import PARAGRAPHS, QUESTIONS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.chat import answerers, response
-from ricordo.chat.reader import scores
-from ricordo.chat.reader.scores import AnswerSupport, coverage, margin
-from ricordo.chat.response import INTENTS
+from ricordo.chat.answerers import instructions
+from ricordo.chat.reader.scores import AnswerSupport, confidence, coverage, margin
+from ricordo.chat.response import INTENTS, intent
 
 shares = st.floats(0, 1)
 counts = st.integers(0, 20)
@@ -18,7 +17,7 @@ evidence = st.builds(AnswerSupport, counts, shares, shares, counts, counts)
 @given(evidence, st.booleans())
 def test_confidence_is_a_share(seen: AnswerSupport, found: bool) -> None:
     """Confidence lies between 0 and 1 whatever was observed."""
-    assert 0 <= scores(seen, found=found) <= 1
+    assert 0 <= confidence(seen, found=found) <= 1
 
 
 @given(counts, shares, shares, shares, counts, counts, st.booleans())
@@ -27,27 +26,27 @@ def test_more_coverage_never_lowers_confidence(
 ) -> None:
     """Of two answers alike in all else, the better covered one is never less confident."""
     less, more = sorted((one, other))
-    low = scores(AnswerSupport(offered, less, lead, cited, removed), found=found)
-    assert low <= scores(AnswerSupport(offered, more, lead, cited, removed), found=found)
+    low = confidence(AnswerSupport(offered, less, lead, cited, removed), found=found)
+    assert low <= confidence(AnswerSupport(offered, more, lead, cited, removed), found=found)
 
 
 @given(shares, shares, counts, counts)
 def test_without_chunks_there_is_no_confidence(covered: float, lead: float, cited: int, removed: int) -> None:
     """Nothing was offered, so nothing supports the answer."""
-    assert scores(AnswerSupport(0, covered, lead, cited, removed)) == 0
+    assert confidence(AnswerSupport(0, covered, lead, cited, removed)) == 0
 
 
 @given(evidence)
 def test_an_invented_citation_never_raises_confidence(seen: AnswerSupport) -> None:
     """One more citation that had to be taken out does not make an answer better."""
     worse = AnswerSupport(seen.offered, seen.coverage, seen.margin, seen.cited, seen.removed + 1)
-    assert scores(worse) <= scores(seen)
+    assert confidence(worse) <= confidence(seen)
 
 
 @given(evidence)
 def test_nothing_found_is_never_confident(seen: AnswerSupport) -> None:
     """An answer that nothing was found stays at or below a quarter."""
-    assert scores(seen, found=False) <= 0.25
+    assert confidence(seen, found=False) <= 0.25
 
 
 @given(st.lists(st.floats(0, 10), max_size=6))
@@ -103,29 +102,29 @@ def test_coverage_counts_the_subject_of_a_question() -> None:
 )
 def test_the_intent_is_read_off_the_message(message: str, expected: str) -> None:
     """Each kind of question is known by how it is put, in Italian and in English."""
-    assert response(message) == expected
+    assert intent(message) == expected
 
 
 @given(st.text(max_size=80), st.booleans(), st.booleans())
 def test_a_crisis_comes_first(message: str, follows: bool, clarifies: bool) -> None:
     """A crisis is a crisis whatever else a message is, and every message has one of the known intents."""
-    assert response(message, follow_up=follows, clarification=clarifies, crisis=True) == "crisis"
-    assert response(message, follow_up=follows, clarification=True) == "clarification"
-    assert response(message, follow_up=follows) in INTENTS
+    assert intent(message, follow_up=follows, clarification=clarifies, crisis=True) == "crisis"
+    assert intent(message, follow_up=follows, clarification=True) == "clarification"
+    assert intent(message, follow_up=follows) in INTENTS
 
 
 def test_a_follow_up_is_one_however_it_is_put() -> None:
     """A question that leans on the talk is a follow-up; thanks are not, though they lean on it too."""
-    assert response("Perché?", follow_up=True) == "follow_up"
-    assert response("Grazie!", follow_up=True) == "smalltalk"
+    assert intent("Perché?", follow_up=True) == "follow_up"
+    assert intent("Grazie!", follow_up=True) == "smalltalk"
 
 
 @pytest.mark.parametrize("language", ["it", "en"])
 def test_a_model_is_told_how_to_cite(language: str) -> None:
     """The instructions are in the language and name ids as the example; with nothing to cite they show none."""
-    with_ids = answerers(language, ["doc#1a2b", "doc{x}"])
+    with_ids = instructions(language, ["doc#1a2b", "doc{x}"])
     assert "[doc#1a2b] [doc{x}]" in with_ids.format
     assert with_ids.system.startswith("Rispondi in italiano" if language == "it" else "Answer in English")
-    without = answerers(language)
+    without = instructions(language)
     assert without.system == with_ids.system
     assert "[" not in without.format

@@ -184,12 +184,12 @@ def test_steps_become_spans_without_a_word() -> None:
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from ricordo.chat import tracing
+    from ricordo.chat import response
 
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     known = {"answerer": "echo", "tokens": {"prompt": 7, "completion": 2}, "turn_number": 1, "degraded": []}
-    tracing.trace("s1", {"load": 1.0, "answer": 2.0}, known, provider.get_tracer("test"))
+    response.trace("s1", {"load": 1.0, "answer": 2.0}, known, provider.get_tracer("test"))
     *steps, whole = exporter.get_finished_spans()
     assert [span.name for span in steps] == ["chat.load", "chat.answer"]
     assert whole.attributes is not None

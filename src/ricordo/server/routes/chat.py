@@ -11,8 +11,8 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.answerers import MODEL_FAILED
-from ricordo.chat.events import Done, Event
-from ricordo.chat.response import ChatRequest, stored_response
+from ricordo.chat.events import ChatRequest, Done, Event
+from ricordo.chat.response import stored_response
 from ricordo.engine.clock import new_id
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import check_id, check_text
