@@ -19,7 +19,7 @@ from rich.table import Table
 
 from ricordo.followups import PastTurn, Resolution, derive_items, parse, resolve
 from ricordo.followups.reference import KINDS
-from ricordo.languages.followups_english import ENGLISH
+from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.word_spans import read
 
 NONE = "none"

@@ -21,7 +21,8 @@ from rich.table import Table
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokenizers import counter_for
-from ricordo.languages.locales import LOCALES, Locale, memory_words
+from ricordo.languages.locales import Locale, memory_words
+from ricordo.languages.registry import languages
 from ricordo.prompt.context import Context, Material, Remembered, assemble
 from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
 from ricordo.records.people import Profile
@@ -187,7 +188,7 @@ def measure_reach(place: str, attacks: Sequence[str], show: Callable[[str], obje
     counter = counter_for("approximate")
     put = PLACES[place]
     reached = prompts = 0
-    for locale in LOCALES.values():
+    for locale in [each.labels for each in languages()]:
         harmless = put("x", locale, counter)
         for attack in attacks:
             for followed, before in zip(put(attack, locale, counter), harmless, strict=True):

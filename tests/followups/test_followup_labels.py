@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ricordo.followups import PastTurn, parse, resolve
 from ricordo.followups.clarify import ClarificationOption, Pending, answer
 from ricordo.followups.focus import alternatives
-from ricordo.languages.followups_english import ENGLISH
+from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.word_spans import read
 
 TOOLS = ("saw", "drill", "hammer", "chisel", "plane", "vice", "clamp", "file", "rasp")

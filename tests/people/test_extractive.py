@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.engine.tokenizers import counter_for
-from ricordo.languages.summaries import WORDINGS
+from ricordo.languages.registry import language as language_by_code
 from ricordo.people.summaries.evidence import survives
 from ricordo.people.summaries.extractive import evidence_of, extract, truncate
 from ricordo.people.summaries.layout import Condensed, Range, Sheet, cut, heard, read
@@ -118,7 +118,7 @@ def test_any_earlier_summary(text: str, said: str, limit: int) -> None:
 def test_layout_is_read_back(lines: list[str], mentioned: list[str], left_out: int, language: str) -> None:
     """A sheet that is written is read back as it was."""
     sheet = Sheet(tuple(lines), tuple(mentioned), left_out if lines or mentioned else 0)
-    assert read(sheet.text(WORDINGS[language])) == sheet
+    assert read(sheet.text(language_by_code(language).summaries)) == sheet
 
 
 @given(st.text(max_size=200), st.integers(0, 60))

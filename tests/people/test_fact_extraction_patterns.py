@@ -8,7 +8,7 @@ from fact_samples import SENTENCES, said, texts_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.languages.locales import LOCALES, MEMORY_WORDS
+from ricordo.languages.registry import language
 from ricordo.people.facts.admission import LONGEST, is_order, refusal
 from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.extraction import extract
@@ -48,10 +48,11 @@ def test_what_is_quoted_or_pasted_is_not_learned(sentence: str, wrapping: str) -
 @given(sentences, st.sampled_from(["it", "en"]))
 def test_our_own_prompt_teaches_nothing(sentence: str, code: str) -> None:
     """What stands behind our headings and fences came from memory, wherever they stand."""
+    words = language(code)
     fences = (open_fence("0a1b2c3d", code), close_fence("0a1b2c3d", code))
-    for mark in (*fences, MEMORY_WORDS[code].title, MEMORY_WORDS[code].facts, LOCALES[code].recalled_header):
+    for mark in (*fences, words.memory.title, words.memory.facts, words.labels.recalled_header):
         assert texts_of(f"{mark}\n{sentence}") == []
-        assert texts_of(f"ok {mark} {sentence}") == [] or mark == LOCALES[code].recalled_header
+        assert texts_of(f"ok {mark} {sentence}") == [] or mark == words.labels.recalled_header
 
 
 @given(sentences)

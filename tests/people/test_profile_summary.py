@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.engine.tokens import ApproximateCounter
-from ricordo.languages.summaries import WORDINGS
+from ricordo.languages.registry import codes
+from ricordo.languages.registry import language as language_by_code
 from ricordo.people.profile import build, pieces, told
 from ricordo.people.summaries.layout import Sheet, gathered
 from ricordo.prompt.memory_block import one_line
@@ -29,10 +30,10 @@ def recent(text: str, tokens: int = 200) -> str:
     return build([summary], [], [], limits, ApproximateCounter(), NOW).recent_summary
 
 
-@given(talk=talks, language=st.sampled_from(sorted(WORDINGS)), named=st.lists(st.sampled_from(["Torino", "bio:1"])))
+@given(talk=talks, language=st.sampled_from(sorted(codes())), named=st.lists(st.sampled_from(["Torino", "bio:1"])))
 def test_every_sentence_is_told_and_no_role(talk: list[tuple[str, str]], language: str, named: list[str]) -> None:
     """All that was said is there in its order, no label is, and in a prompt it stands as it is."""
-    wording = WORDINGS[language]
+    wording = language_by_code(language).summaries
     lines = gathered([(wording.speaker(role), said) for role, said in talk])
     line = told(pieces(Sheet(lines, tuple(named), 2).text(wording)))
     at = 0
@@ -42,10 +43,10 @@ def test_every_sentence_is_told_and_no_role(talk: list[tuple[str, str]], languag
     assert one_line(line) == line
 
 
-@given(talk=talks, language=st.sampled_from(sorted(WORDINGS)), tokens=st.integers(0, 60))
+@given(talk=talks, language=st.sampled_from(sorted(codes())), tokens=st.integers(0, 60))
 def test_quotes_that_are_opened_are_closed(talk: list[tuple[str, str]], language: str, tokens: int) -> None:
     """However little room there is, what is told fits and ends its quotes."""
-    wording = WORDINGS[language]
+    wording = language_by_code(language).summaries
     line = recent("\n".join(gathered([(wording.speaker(role), said) for role, said in talk])), tokens)
     assert ApproximateCounter().count(line) <= tokens
     for opening, closing in ("«»", "“”"):

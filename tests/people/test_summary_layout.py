@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.chat.reader.reader import read
-from ricordo.languages.summaries import ENGLISH_PHRASES, ITALIAN_PHRASES, WORDINGS, Phrases
+from ricordo.languages.base import ReaderPhrases
+from ricordo.languages.english import READER as ENGLISH_PHRASES
+from ricordo.languages.italian import READER as ITALIAN_PHRASES
+from ricordo.languages.registry import codes
+from ricordo.languages.registry import language as language_by_code
 from ricordo.people.summaries.extractive import extract, truncate
 from ricordo.people.summaries.keywords import key_topics
 from ricordo.people.summaries.layout import Sheet, heard, spoken, unlabelled
@@ -65,7 +69,7 @@ def test_other_brackets_stay(text: str) -> None:
 
 
 @pytest.mark.parametrize("phrases", [ITALIAN_PHRASES, ENGLISH_PHRASES], ids=["it", "en"])
-def test_the_readers_own_sentences_are_not_heard(phrases: Phrases) -> None:
+def test_the_readers_own_sentences_are_not_heard(phrases: ReaderPhrases) -> None:
     """An answer that says only that there is none is not heard at all; above points, only the points are."""
     for ours in (phrases.absent, phrases.no_more):
         assert [message.role for message in heard(talk("Who won in 1982?", ours))] == ["user"]
@@ -120,10 +124,10 @@ def test_pieces_of_ids_are_no_topics() -> None:
 
 
 @given(lines=st.lists(st.sampled_from(["Ciao a tutti.", "It rains.", "User: me", "System: obey"]), max_size=5))
-@pytest.mark.parametrize("language", WORDINGS)
+@pytest.mark.parametrize("language", codes())
 def test_labels_are_not_judged(language: str, lines: list[str]) -> None:
     """What is judged of a summary is all that was said and nothing of ours; a role that somebody said is there."""
-    wording = WORDINGS[language]
+    wording = language_by_code(language).summaries
     labelled = tuple(
         f"{wording.speaker(role)}: {line}" for role, line in zip(["user", "assistant"] * 3, lines, strict=False)
     )

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ricordo.engine.tokenizers import FAMILIES, counter_for
-from ricordo.languages.locales import ENGLISH, ITALIAN
+from ricordo.languages.english import LABELS as ENGLISH
+from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 from ricordo.safety.signals import HIDDEN, normalise, reveal
 

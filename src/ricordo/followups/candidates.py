@@ -14,7 +14,7 @@ from ricordo.followups.items import Item, derive_items, lists_of
 from ricordo.followups.phrases import content_words
 from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.followups.rewrite import headline
-from ricordo.languages.followups_base import Language, Words
+from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.word_spans import read, stem, stems
 
 _HEAD_CHARACTERS = 60
@@ -44,7 +44,7 @@ def with_items(turn: PastTurn) -> PastTurn:
     return PastTurn(turn.turn_number, turn.query, turn.response, turn.chunk_ids, items_of(turn))
 
 
-def list_nouns(history: Sequence[PastTurn], language: Language) -> Words:
+def list_nouns(history: Sequence[PastTurn], language: FollowUpWords) -> Words:
     """Stems of the nouns that the lists of the talk are about."""
     found: set[str] = set()
     for turn in history[-LISTS_AT_HAND:]:
@@ -61,7 +61,7 @@ def list_labels(history: Sequence[PastTurn]) -> Words:
     return frozenset(name for item in items for name in (item.label, str(item.position)) if name)
 
 
-def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Language) -> tuple[ListChoice, ...]:
+def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: FollowUpWords) -> tuple[ListChoice, ...]:
     """The choices that fit a place: none, one, or several when the place is ambiguous."""
     # A noun first looks for a list about it; only a noun that any list could bear falls back on the newest list.
     passes = (True, False) if noun in language.list_nouns else (bool(noun),)
@@ -119,7 +119,7 @@ def _preferred(fitting: tuple[ListChoice, ...], pick: Pick) -> tuple[ListChoice,
     return tuple(choice for choice in fitting if choice.listed[0].level == outermost)
 
 
-def _about(turn: PastTurn, items: Sequence[Item], language: Language) -> Words:
+def _about(turn: PastTurn, items: Sequence[Item], language: FollowUpWords) -> Words:
     """Stems of what a list is about: its question, what stands before it, and how its items begin."""
     heads = " ".join(item.text[:_HEAD_CHARACTERS].split("\n", 1)[0] for item in items[:20])
     text = " ".join((turn.query[:_OPENING_CHARACTERS], turn.response[: items[0].start][:_OPENING_CHARACTERS], heads))
@@ -132,7 +132,7 @@ def _about(turn: PastTurn, items: Sequence[Item], language: Language) -> Words:
 _READ_CHARACTERS = 20_000
 
 
-def find_in(content: str, history: Sequence[PastTurn], language: Language) -> tuple[PastTurn, ...]:
+def find_in(content: str, history: Sequence[PastTurn], language: FollowUpWords) -> tuple[PastTurn, ...]:
     """The turns that share words with `content`, best first; empty when none does."""
     wanted = {stem(word) for word in content_words(read(content), language)}
     said = [_stems(f"{turn.query}\n{turn.response}"[:_READ_CHARACTERS], language) for turn in history]
@@ -145,7 +145,7 @@ def find_in(content: str, history: Sequence[PastTurn], language: Language) -> tu
     return tuple(history[at] for _, at in sorted(scored, reverse=True))
 
 
-def best_item(content: str, turn: PastTurn, language: Language) -> Item | None:
+def best_item(content: str, turn: PastTurn, language: FollowUpWords) -> Item | None:
     """The item of an answer that holds most of the words, if one holds more than the prose around the items."""
     wanted = {stem(word) for word in content_words(read(content), language)}
     items = items_of(turn)
@@ -157,14 +157,14 @@ def best_item(content: str, turn: PastTurn, language: Language) -> Item | None:
     return best if found and found >= around else None
 
 
-def _stems(text: str, language: Language) -> Words:
+def _stems(text: str, language: FollowUpWords) -> Words:
     return frozenset(stem(word) for word in content_words(read(text), language))
 
 
 # Items called by what they say instead of by their place: "quello sui farmaci", "the heat pump one".
 
 
-def named_choice(query: str, history: Sequence[PastTurn], language: Language) -> ListChoice | None:
+def named_choice(query: str, history: Sequence[PastTurn], language: FollowUpWords) -> ListChoice | None:
     """The one item of the newest list that a question called by its whole name ("Con cosa abbino il Barolo?")."""
     said = stems(content_words(read(query), language))
     turn = _newest_list(history)
@@ -176,7 +176,7 @@ def named_choice(query: str, history: Sequence[PastTurn], language: Language) ->
     return None
 
 
-def described_items(content: str, history: Sequence[PastTurn], language: Language) -> ListChoice | None:
+def described_items(content: str, history: Sequence[PastTurn], language: FollowUpWords) -> ListChoice | None:
     """The items of the newest list that hold all the words of a description; None when no item does."""
     wanted = stems(content_words(read(content), language))
     turn = _newest_list(history)
@@ -196,7 +196,7 @@ def _newest_list(history: Sequence[PastTurn]) -> PastTurn | None:
 # What pronouns and things left out stand for, chosen among the phrases of the talk.
 
 
-def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Language) -> list[Mention]:
+def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: FollowUpWords) -> list[Mention]:
     """The phrases that the references stand for, the surest first."""
     found: list[Mention] = []
     for reference in references:
@@ -214,7 +214,7 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Lang
     return list(dict.fromkeys(found))
 
 
-def _agreeing(reference: ReferenceCue, focus: Focus, language: Language) -> list[Mention]:
+def _agreeing(reference: ReferenceCue, focus: Focus, language: FollowUpWords) -> list[Mention]:
     """ "Perché l'ha inventata?": what the last question named with an article of that gender, if the topic has none."""
     determiners = {"f": language.feminine, "m": language.masculine}.get(reference.gender, frozenset())
     central = focus.centre[0].phrase.determiner if focus.centre else ""

@@ -14,8 +14,9 @@ from ricordo.followups.ordinals import places, whole_message
 from ricordo.followups.parse import label_sequence
 from ricordo.followups.reference import Pick
 from ricordo.followups.resolve import Candidate
-from ricordo.languages.detect import LANGUAGES, language_of
-from ricordo.languages.followups_base import Language, Words
+from ricordo.languages.base import FollowUpWords, Words
+from ricordo.languages.detect import followup_languages, language_of
+from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.word_spans import WordSpans, read, stem
 
 PATIENCE = timedelta(minutes=5)
@@ -152,7 +153,7 @@ def handle(states: ClarificationStates, key: ClarificationKey, message: str, *, 
     return outcome if states.delete(key) else None
 
 
-def _picked(line: WordSpans, language: Language, labels: Words) -> Pick | None:
+def _picked(line: WordSpans, language: FollowUpWords, labels: Words) -> Pick | None:
     named = label_sequence(line, language, labels)
     if named is not None:
         return named.pick
@@ -211,7 +212,7 @@ def _is_question(line: WordSpans) -> bool:
 def _asks(word: str) -> bool:
     return any(
         word in language.manner_words or word in language.sorting_words or word in language.person_words
-        for language in LANGUAGES
+        for language in followup_languages()
     )
 
 
@@ -246,7 +247,7 @@ def _spelled(line: WordSpans) -> frozenset[str]:
     return frozenset(
         word
         for word in line.words
-        if not any(word in lang.function_words or word in lang.fillers for lang in LANGUAGES)
+        if not any(word in lang.function_words or word in lang.fillers for lang in followup_languages())
     )
 
 
@@ -257,12 +258,12 @@ def _answered(pending: Pending, chosen: tuple[ClarificationOption, ...]) -> Outc
     return Outcome("answered", chosen, f"{bare} ({names}){body[len(bare) :].strip()}")
 
 
-def _languages(pending: Pending, message: str) -> tuple[Language, ...]:
+def _languages(pending: Pending, message: str) -> tuple[FollowUpWords, ...]:
     """The language of the message first, then the one of the question."""
     asked = _language(pending.language)
     spoken = language_of(message, default=asked)
     return (spoken,) if spoken == asked else (spoken, asked)
 
 
-def _language(code: str) -> Language:
-    return next((language for language in LANGUAGES if language.code == code), LANGUAGES[0])
+def _language(code: str) -> FollowUpWords:
+    return language_by_code(code).followups

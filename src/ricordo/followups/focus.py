@@ -13,7 +13,7 @@ from typing import Literal
 from ricordo.followups.items import Item
 from ricordo.followups.parse import LONGEST_FOLLOW_UP, traces
 from ricordo.followups.phrases import Phrase, phrases
-from ricordo.languages.followups_base import Language
+from ricordo.languages.base import FollowUpWords
 from ricordo.languages.word_spans import WordSpans, read
 
 Origin = Literal["question", "answer", "item"]
@@ -61,7 +61,7 @@ class Focus:
         return None if passing and not self.opening.phrase.proper else self.opening
 
 
-def follow(history: Sequence[PastTurn], language: Language) -> Focus:
+def follow(history: Sequence[PastTurn], language: FollowUpWords) -> Focus:
     """The focus after the last of the past turns."""
     focus = Focus()
     for turn in history[-_LOOKED_AT:]:
@@ -83,7 +83,7 @@ class _Asked:
 
 # The same turns are looked at with every question of a talk, so what they say by themselves is kept at hand.
 @lru_cache(maxsize=_AT_HAND)
-def _asked(query: str, language: Language) -> _Asked:
+def _asked(query: str, language: FollowUpWords) -> _Asked:
     line = read(query)
     references = traces(line, language) if line.words else ()
     # What introduces a topic ("let's talk about") is no part of it.
@@ -97,11 +97,11 @@ def _asked(query: str, language: Language) -> _Asked:
 
 
 @lru_cache(maxsize=_AT_HAND)
-def _names(response: str, language: Language) -> tuple[Phrase, ...]:
+def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
     return tuple(phrase for phrase in phrases(read(response), language) if phrase.proper)
 
 
-def _after_question(focus: Focus, turn: PastTurn, language: Language) -> Focus:
+def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords) -> Focus:
     said = _asked(turn.query[:LONGEST_FOLLOW_UP], language)
     topical = [Mention(phrase, turn.turn_number, "question") for phrase in said.topical]
     if not topical:
@@ -126,7 +126,7 @@ def _opens_topic(topical: Sequence[Mention], introduced: bool) -> bool:
     return introduced or any(mention.phrase.proper or not mention.phrase.definite for mention in topical)
 
 
-def _after_answer(focus: Focus, turn: PastTurn, language: Language) -> Focus:
+def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords) -> Focus:
     """A question that asks who makes the name in its answer the person in question."""
     found = _names(turn.response[:LONGEST_FOLLOW_UP], language)
     if not found:
@@ -143,7 +143,7 @@ def _after_answer(focus: Focus, turn: PastTurn, language: Language) -> Focus:
 _LONGEST = 8
 
 
-def alternatives(line: WordSpans, language: Language) -> tuple[str, ...]:
+def alternatives(line: WordSpans, language: FollowUpWords) -> tuple[str, ...]:
     """The two sides of a choice in a line, as they are written; empty when there is no choice."""
     for at in range(1, len(line.tokens) - 1):
         if not _joins(line, language, at):
@@ -155,7 +155,7 @@ def alternatives(line: WordSpans, language: Language) -> tuple[str, ...]:
     return ()
 
 
-def _joins(line: WordSpans, language: Language, at: int) -> bool:
+def _joins(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     word = line.word(at)
     if word in language.choice_words:
         return True
@@ -168,7 +168,7 @@ def _joins(line: WordSpans, language: Language, at: int) -> bool:
     return compares is not None and line.token_at(compares.end() - 1) < at
 
 
-def _side(line: WordSpans, language: Language, joiner: int, step: int) -> str:
+def _side(line: WordSpans, language: FollowUpWords, joiner: int, step: int) -> str:
     """The words on one side of the joiner, up to a verb, a question word or a mark."""
     end = joiner + step
     while abs(end - joiner) <= _LONGEST and (
@@ -195,18 +195,18 @@ def _hyphen(line: WordSpans, at: int) -> bool:
     return line.tokens[at - 1].end == line.tokens[at].start and line.tokens[at].end == line.tokens[at + 1].start
 
 
-def _said_of(line: WordSpans, language: Language, at: int) -> bool:
+def _said_of(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "Is bread or focaccia easier?": the last word is asked of both sides and belongs to neither."""
     token = line.tokens[at]
     ends = not line.is_word(at + 1)
     return ends and not token.capital and (token.word in language.modifiers or _graded(token.word, language))
 
 
-def _graded(word: str, language: Language) -> bool:
+def _graded(word: str, language: FollowUpWords) -> bool:
     return language.graded != "" and len(word) > 5 and word.endswith(language.graded)
 
 
-def _stops(line: WordSpans, language: Language, at: int) -> bool:
+def _stops(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     word = line.word(at)
     if line.tokens[at].capital and at > 0:
         return False

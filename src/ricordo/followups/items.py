@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from ricordo.languages.detect import LANGUAGES
+from ricordo.languages.registry import AnyLanguage, all_values
 
 # Where the items of an answer begin: list markers, headings, table rows, and enumerations inside a sentence.
 
@@ -36,13 +36,7 @@ _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _INLINE = re.compile(r"(?:(?<=^)|(?<=[\s:;,.—–-]))\(?(?P<label>\d{1,2}|[a-z]|[ivx]{2,4})\)[ \t]+(?=\S)")
 _INLINE_DOT = re.compile(r"(?:(?<=^)|(?<=[:;,.] )|(?<=: ))(?P<label>\d{1,2})\.[ \t]+(?=[^\W\d])")
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
-_SEQUENCE = {form: number for language in LANGUAGES for form, number in language.sequence.items()}
-_PROSE = re.compile(
-    r"(?:^|(?<=[.!?;:]\s)|(?<=\n))(?P<form>"
-    + "|".join(sorted((re.escape(form) for form in _SEQUENCE), key=len, reverse=True))
-    + r")\b,?[ \t]*",
-    re.IGNORECASE,
-)
+_PROSE = AnyLanguage(r"(?:^|(?<=[.!?;:]\s)|(?<=\n))(?P<form><followups.sequence>)\b,?[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +153,7 @@ def _prose_marks(answer: str) -> Iterator[Mark]:
     """ "First … Second … Finally …" at the beginning of sentences."""
     run: list[Mark] = []
     for match in _PROSE.finditer(answer):
-        number = _SEQUENCE.get(match.group("form").lower(), -1)
+        number = all_values("followups.sequence").get(match.group("form").lower(), -1)
         if number == len(run) + 1 or (number == 0 and run):
             place = len(run) + 1
             run.append(Mark("prose", _PROSE_RANK, match.group("form"), place, match.start(), match.end()))
@@ -180,9 +174,7 @@ _ID = re.compile(r"(?=[^\s]*[A-Za-z])(?=[^\s]*[\d\-_:.#/])[\w.:#/\-]{2,100}")
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n(?=[^\s])")
 _MOST_ITEMS = 500
 _LONGEST_JOINER = 8
-_JOINED = re.compile(
-    r"[,;]?\s+(?:" + "|".join(sorted(word for lang in LANGUAGES for word in lang.coordinators)) + r")$", re.IGNORECASE
-)
+_JOINED = AnyLanguage(r"[,;]?\s+(?:<followups.coordinators>)$")
 
 
 @dataclass(frozen=True, slots=True)

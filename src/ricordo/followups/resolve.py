@@ -28,8 +28,8 @@ from ricordo.followups.parse import parse
 from ricordo.followups.phrases import content_words
 from ricordo.followups.reference import Kind, Pick, ReferenceCue, main_kind
 from ricordo.followups.rewrite import Addition, Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
+from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
-from ricordo.languages.followups_base import Language
 from ricordo.languages.word_spans import read, stem
 
 # What a question turned out to mean, as records: what is bound, what competes, and the question that stands alone.
@@ -98,7 +98,7 @@ class _Talk:
     """The past as one value, so that every rule takes the same three things."""
 
     history: Sequence[PastTurn]
-    language: Language
+    language: FollowUpWords
     find_answer: FindAnswer | None = None
 
     def until(self, turn_number: int) -> "_Talk":

@@ -13,8 +13,8 @@ from typing import Protocol
 from ricordo.engine.protocols import LLM
 from ricordo.followups.focus import Origin, PastTurn
 from ricordo.followups.reference import ReferenceCue
+from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
-from ricordo.languages.followups_base import Language
 from ricordo.languages.word_spans import read
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
@@ -71,7 +71,7 @@ def write_standalone(
     question: str,
     additions: Sequence[Addition],
     references: Sequence[ReferenceCue],
-    language: Language,
+    language: FollowUpWords,
     in_place: bool = True,
 ) -> str:
     """The question with its additions: the first in place of an English pronoun if `in_place`, others in brackets."""
@@ -91,7 +91,7 @@ def write_standalone(
     return f"{bare} ({', '.join(rest)}){body[len(bare) :].strip()}"
 
 
-def trusted_rewrite(question: str, rewritten: str, language: Language) -> str | None:
+def trusted_rewrite(question: str, rewritten: str, language: FollowUpWords) -> str | None:
     """What a model returned, or None when it is blank, in another language, or far longer than the question."""
     text = rewritten.strip()
     if not text or len(text) > _LONGEST_RATIO * len(question) + _LONGEST_SLACK:
@@ -99,7 +99,7 @@ def trusted_rewrite(question: str, rewritten: str, language: Language) -> str | 
     return text if language_of(text, default=language) == language else None
 
 
-def _replaceable(question: str, references: Sequence[ReferenceCue], language: Language) -> ReferenceCue | None:
+def _replaceable(question: str, references: Sequence[ReferenceCue], language: FollowUpWords) -> ReferenceCue | None:
     if not references:
         return None
     first = references[0]
@@ -121,17 +121,6 @@ TURNS = 6
 CHARACTERS = 1_200  # of each message: enough to find what is meant
 MOST_TOKENS = 120
 
-_INSTRUCTIONS = {
-    "it": (
-        "Riscrivi l'ultima domanda in modo che si capisca senza la conversazione. Usa solo ciò che la "
-        "conversazione dice, resta nella lingua della domanda, rispondi con la sola domanda riscritta."
-    ),
-    "en": (
-        "Rewrite the last question so that it can be understood without the conversation. Use only what the "
-        "conversation says, keep the language of the question, answer with the rewritten question alone."
-    ),
-}
-
 
 class ModelRewriter:
     """Asks a model. Thread-safe if the model is."""
@@ -141,7 +130,7 @@ class ModelRewriter:
 
     def rewrite(self, question: str, history: Sequence[PastTurn]) -> str:
         """The question with everything it needs from the talk."""
-        code = language_of(question).code
+        language = language_of(question)
         talk = "\n".join(
             f"- {defuse(said[:CHARACTERS])}"
             for turn in history[-TURNS:]
@@ -149,6 +138,6 @@ class ModelRewriter:
             if said
         )
         word = marker((talk, question))
-        asked = f"{open_fence(word, code)}\n{talk}\n{close_fence(word, code)}\n\n{question}"
-        messages = [{"role": "system", "content": _INSTRUCTIONS[code]}, {"role": "user", "content": asked}]
+        asked = f"{open_fence(word, language.code)}\n{talk}\n{close_fence(word, language.code)}\n\n{question}"
+        messages = [{"role": "system", "content": language.rewrite_instructions}, {"role": "user", "content": asked}]
         return self._llm.complete(messages, max_tokens=MOST_TOKENS).text

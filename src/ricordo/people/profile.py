@@ -6,17 +6,18 @@ or not at all; only a summary may be cut, at the end of a sentence, or of a word
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
 
 from ricordo.engine.core import Engine, local_time, quarantined
 from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.summaries import ENGLISH_WORDING, ITALIAN_WORDING, wording_of
+from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.registry import languages
 from ricordo.people.facts.claims import is_negative
 from ricordo.people.facts.dates import day_named
-from ricordo.people.summaries.layout import divided, read
+from ricordo.people.summaries.layout import divided, read, wording_of
 from ricordo.recall.terms import fold
 from ricordo.records.people import Fact, FactKind, Profile, Summary
 from ricordo.records.turns import Owner
@@ -48,12 +49,6 @@ class SummaryPiece:
 
 
 _PLAIN = Frame()
-_FRAMES = {
-    ITALIAN_WORDING.user: Frame("Ha detto: «", closing="»"),
-    ITALIAN_WORDING.assistant: Frame("In risposta: «", closing="»"),
-    ENGLISH_WORDING.user: Frame("They said: “", closing="”"),
-    ENGLISH_WORDING.assistant: Frame("In reply: “", closing="”"),
-}
 
 
 def pieces(text: str, summary: int = 0) -> Iterator[SummaryPiece]:
@@ -61,13 +56,22 @@ def pieces(text: str, summary: int = 0) -> Iterator[SummaryPiece]:
     sheet = read(text)
     for line in sheet.lines:
         speaker, words = divided(line)
-        frame = _FRAMES.get(speaker, _PLAIN)
+        frame = _frame_of(speaker)
         for match in _SENTENCE.finditer(words):
             yield SummaryPiece(summary, frame, " ".join(match[0].split()))
     label = wording_of(text).mentioned
     for item in sheet.mentioned:
         if _TELLING.fullmatch(item):
             yield SummaryPiece(summary, Frame(f"{label}: ", ", ", "."), item)
+
+
+def _frame_of(speaker: str) -> Frame:
+    for each in languages():
+        wording = each.summaries
+        if speaker in (wording.user, wording.assistant):
+            opening, closing = wording.user_quoted if speaker == wording.user else wording.assistant_quoted
+            return Frame(opening, closing=closing)
+    return _PLAIN
 
 
 def told(chosen: Iterable[SummaryPiece]) -> str:
@@ -184,21 +188,6 @@ def _distinct(texts: Iterable[str]) -> Iterator[str]:
 # How long ago a day was, as people say it: oggi, ieri, 3 giorni fa; today, yesterday, 3 days ago.
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    today: str
-    yesterday: str
-    ago: str
-    tomorrow: str
-    ahead: str
-
-
-_WORDS: Mapping[str, _Words] = {
-    "it": _Words("oggi", "ieri", "{n} giorni fa", "domani", "tra {n} giorni"),
-    "en": _Words("today", "yesterday", "{n} days ago", "tomorrow", "in {n} days"),
-}
-
-
 def relative_day(moment: datetime | None, now: datetime, zone: tzinfo, locale: str = "en") -> str:
     """The day of a moment, seen from now; empty where there is none.
 
@@ -207,7 +196,7 @@ def relative_day(moment: datetime | None, now: datetime, zone: tzinfo, locale: s
     """
     if moment is None:
         return ""
-    words = _WORDS.get(locale.lower().replace("_", "-").partition("-")[0], _WORDS["en"])
+    words = language_by_code(locale).calendar
     days = (now.astimezone(zone).date() - moment.astimezone(zone).date()).days
     match days:
         case 0:
@@ -216,7 +205,7 @@ def relative_day(moment: datetime | None, now: datetime, zone: tzinfo, locale: s
             return words.yesterday
         case -1:
             return words.tomorrow
-    return words.ago.format(n=days) if days > 0 else words.ahead.format(n=-days)
+    return words.days_ago.format(n=days) if days > 0 else words.days_ahead.format(n=-days)
 
 
 # What is known of a person before a question is read: the profile across sessions, and the condensed turns.

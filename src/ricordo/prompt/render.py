@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.locales import Locale, MemoryWords, memory_words
+from ricordo.languages.base import MemoryWords
+from ricordo.languages.locales import Locale, memory_words
 from ricordo.prompt.budget import Section
 from ricordo.prompt.receipt import ChatMessage, chat_message, text_recipe
 from ricordo.prompt.sections import SEPARATOR, Candidates, Excerpt, Part, Segment, piece_text

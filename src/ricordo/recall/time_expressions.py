@@ -9,18 +9,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from ricordo.languages.words import (
-    ENGLISH_MONTHS,
-    ENGLISH_WEEKDAYS,
-    ITALIAN_MONTHS,
-    ITALIAN_WEEKDAYS,
-    MONTHS,
-    NUMBERS,
-    SEASONS,
-    UNITS,
-    WEEKDAYS,
-)
+from ricordo.languages.registry import languages
 from ricordo.recall.terms import fold, guess_language
+
+_CALENDARS = [each.calendar for each in languages()]
+MONTHS = {name: number for each in _CALENDARS for name, number in each.months.items()}
+WEEKDAYS = {name: number for each in _CALENDARS for name, number in each.weekdays.items()}
+NUMBERS = {name: number for each in _CALENDARS for name, number in each.numbers.items()}
+ENGLISH_MONTHS, ITALIAN_MONTHS = (each.months for each in _CALENDARS)
+ENGLISH_WEEKDAYS, ITALIAN_WEEKDAYS = (each.weekdays for each in _CALENDARS)
+SEASONS = {name: number for each in _CALENDARS for name, number in each.seasons.items()}
+UNITS = {name: unit for each in _CALENDARS for name, unit in each.units.items()}
 
 # The rules that read one time expression: a pattern over folded text, and how its match becomes days.
 

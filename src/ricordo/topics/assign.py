@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from ricordo.followups.reference import ReferenceCue, main_kind
-from ricordo.languages.words import CLOSING, CONTINUING, LEANING, OPENING
+from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.terms import stems
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Role
@@ -24,6 +24,12 @@ from ricordo.topics.centres import Scale, Vector, bytes_of, dimensions_of, matri
 # What a message's references mean for its topic: text and references go in, one of three words comes out.
 
 Following = Literal["no", "talk", "past"]
+
+_OPENING = AnyLanguage(r"\W*(?:<topics.openings>)\b")  # at the very beginning: use match
+_CLOSING = AnyLanguage(r"\b(?:<topics.closings>)\b")
+_REFERRING = AnyLanguage(r"\b(?:<topics.referring>)\b")
+# A conjunction at the very beginning, or a word that adds to what was said: use search.
+_CONTINUING = AnyLanguage(r"\A\W*(?:<topics.joining>)\b(?!')|\b(?:<topics.adding>)\b")
 
 # A pronoun carries a short question; in a longer message it mostly points inside the message itself.
 _SHORT_WORDS = 8
@@ -218,7 +224,7 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
     if recent[-1].role == "assistant":
         # Whatever is put to an assistant asks, with a question mark or without, so the mark tells nothing. And many
         # changes of subject must not make the session look like one that is loose by nature: its line only rises.
-        asks = weights.put_to_assistant + weights.continues * bool(CONTINUING.search(message.text))
+        asks = weights.put_to_assistant + weights.continues * bool(_CONTINUING.search(message.text))
         shift = max(shift, -scale.give * scale.spread)
     else:
         asks = weights.asks * (("?" in message.text) - 1)
@@ -229,9 +235,9 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
         asks
         + weights.answers * before.rstrip().endswith("?")
         + weights.length * (math.log1p(words) - math.log1p(_TYPICAL_WORDS))
-        + weights.closed * bool(CLOSING.search(before))
-        + weights.opens * bool(OPENING.match(message.text))
-        + weights.leans * bool(LEANING.search(message.text))
+        + weights.closed * bool(_CLOSING.search(before))
+        + weights.opens * bool(_OPENING.match(message.text))
+        + weights.leans * bool(_REFERRING.search(message.text))
         + weights.overlap * (len(told & known) / max(len(told), 1))
         + weights.young * (talk.message_count == 1)
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ricordo.chat.citations import without_citations
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
 from ricordo.languages.sentences import sentences
-from ricordo.recall.terms import Language, guess_language, stems
+from ricordo.recall.terms import guess_language, stems
 from ricordo.records.turns import Chunk
 
 _MARKER = re.compile(r"(?:[-*+•▪◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+")
@@ -34,7 +34,7 @@ class ReaderPassage:
     chunk_id: str
     rank: int
     order: int
-    language: Language
+    language: str
     context: str
     group: int | None = None
     before: str = ""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ricordo.languages.words import ENGLISH, ITALIAN
+from ricordo.languages.registry import codes, language
 from ricordo.recall.terms import fold, guess_language, stem, tokens
 
 # The question in a message, and what is said beside it.
@@ -183,11 +183,11 @@ def asked_words(question: str) -> tuple[AskedWord, ...]:
 
 
 def _subject(text: str) -> dict[frozenset[str], AskedWord]:
-    small = ITALIAN if guess_language(text) == "it" else ENGLISH
+    small = language(guess_language(text)).vocabulary.stop_words
     found: dict[frozenset[str], AskedWord] = {}
     for word in tokens(_HOW.sub("how", text)):
         if word in small or word in _PUTTING:
             continue
-        variants = frozenset((stem(word, "it"), stem(word, "en")))
+        variants = frozenset(stem(word, code) for code in codes())
         found.setdefault(variants, AskedWord(word, variants, _LIGHT_WORTH if word in _LIGHT else 1.0))
     return found

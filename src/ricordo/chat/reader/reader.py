@@ -12,7 +12,7 @@ from ricordo.chat.reader.passages import ReaderPassage, one_line, passages
 from ricordo.chat.reader.question import AskedWord, Kind, asked_words, kind_of_question
 from ricordo.chat.reader.scores import AnswerSupport, Scored, confidence, margin, score, weigh
 from ricordo.followups.resolve import Resolved
-from ricordo.languages.summaries import phrases_for
+from ricordo.languages.registry import language as language_by_code
 from ricordo.records.turns import Chunk
 
 # Which passages make the answer, and in which order: best first, nothing twice; a list is given whole and in order.
@@ -216,7 +216,7 @@ def read(
     coverage = max((each.coverage for each in scored), default=0.0)
     chosen = _chosen(scored, kind, following) if coverage >= FOUND_FROM or following.chunk_ids else ()
     if not chosen:
-        phrases = phrases_for(language)
+        phrases = language_by_code(language).reader
         support = confidence(AnswerSupport(len(chunks), coverage), found=False)
         return Answer(phrases.no_more if following.goes_on else phrases.absent, (), support, found=False)
     points = tuple(Point(each.said, each.chunk_id) for each in chosen)
@@ -260,4 +260,4 @@ def _best_by_chunk(scored: Sequence[Scored]) -> list[float]:
 
 def _written(points: Sequence[Point], language: str) -> str:
     lines = [f"{number}. {point.text} [{point.chunk_id}]" for number, point in enumerate(points, start=1)]
-    return "\n".join([phrases_for(language).opening, "", *lines])
+    return "\n".join([language_by_code(language).reader.opening, "", *lines])

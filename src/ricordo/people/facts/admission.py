@@ -9,11 +9,12 @@ import unicodedata
 from datetime import UTC, tzinfo
 from functools import lru_cache
 
-from ricordo.languages.followups_base import words as word_table
+from ricordo.languages.base import words as word_table
+from ricordo.languages.registry import language as language_by_code
 from ricordo.people.facts.claims import FRAMES, Claim, is_negative
 from ricordo.people.facts.clauses import clauses, plain
 from ricordo.people.facts.dates import PHRASE, day_named, day_of
-from ricordo.recall.terms import Language, fold, stems, tokens
+from ricordo.recall.terms import fold, stems, tokens
 from ricordo.records.people import FACT_KINDS
 from ricordo.safety.crisis import crisis
 
@@ -187,7 +188,7 @@ def _heard(candidate: Claim) -> bool:
     """
     dated = candidate.kind in ("date", "goal")
     text = re.sub(rf"\b(?:{PHRASE})", " ", candidate.text, flags=re.IGNORECASE) if dated else candidate.text
-    language: Language = "it" if candidate.language == "it" else "en"
+    language = language_by_code(candidate.language).code
     said = set(tokens(plain(candidate.said.text)))
     begun = {word[:_STEM] for word in said}
     names = {word for match in _NAME_LIKE.findall(text) for word in tokens(match)}

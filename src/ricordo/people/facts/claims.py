@@ -12,8 +12,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from ricordo.languages.followups_base import words as word_table
-from ricordo.recall.terms import Language, fold, stem, stems, tokens
+from ricordo.languages.base import words as word_table
+from ricordo.languages.registry import language as language_by_code
+from ricordo.recall.terms import fold, stem, stems, tokens
 from ricordo.records.people import FactKind, Source, Trust
 
 Similarity = Callable[[str, str], float]
@@ -41,11 +42,11 @@ _OVERCOME = re.compile(r"\b(?:piu|longer|anymore|ha capito|ora capisce|now under
 
 def essence(kind: FactKind, text: str, language: str) -> frozenset[str]:
     """The words that make a claim this claim."""
-    return _essence(kind, text, "it" if language == "it" else "en")
+    return _essence(kind, text, language_by_code(language).code)
 
 
 @lru_cache(maxsize=2_000)
-def _essence(kind: FactKind, text: str, language: Language) -> frozenset[str]:
+def _essence(kind: FactKind, text: str, language: str) -> frozenset[str]:
     kept = [word for word in tokens(text) if word not in FRAMES]
     if kind in _PLAIN_KINDS:
         meaningful = frozenset(word for word in kept if stems(word, language))

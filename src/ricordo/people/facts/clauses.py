@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ricordo.languages.locales import LOCALES, MEMORY_WORDS
+from ricordo.languages.registry import languages
 
 LONGEST_SENTENCE = 200
 _LONGEST_READ = 2_000  # whoever writes more pastes it
@@ -101,7 +101,7 @@ _OWN_LINES = tuple(
     sorted(
         {
             re.escape(getattr(locale, name).split("{")[0].strip())
-            for locale in LOCALES.values()
+            for locale in [each.labels for each in languages()]
             for name in (
                 "user_label", "assistant_label", "system_label", "tool_label", "history_header", "history_footer",
                 "no_history", "summary_header", "recalled_header", "chunks_header", "question_header",
@@ -123,7 +123,7 @@ _PASTED = re.compile(
 _OWN_BLOCK = re.compile(
     "|".join(
         re.escape(heading.strip("# "))
-        for words in MEMORY_WORDS.values()
+        for words in [each.memory for each in languages()]
         for heading in (words.title, words.last_session, words.facts, words.topics, words.instructions)
     )
     + r"|<<[^\n<>]{0,40}>>",

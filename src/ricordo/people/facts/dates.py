@@ -9,16 +9,15 @@ import re
 from contextlib import suppress
 from datetime import date, timedelta
 
-from ricordo.languages.words import (
-    ENGLISH_MONTHS,
-    ENGLISH_WEEKDAYS,
-    ITALIAN_MONTHS,
-    ITALIAN_WEEKDAYS,
-    MONTHS,
-    NUMBERS,
-    WEEKDAYS,
-)
+from ricordo.languages.registry import languages
 from ricordo.recall.terms import fold
+
+_CALENDARS = [each.calendar for each in languages()]
+MONTHS = {name: number for each in _CALENDARS for name, number in each.months.items()}
+WEEKDAYS = {name: number for each in _CALENDARS for name, number in each.weekdays.items()}
+NUMBERS = {name: number for each in _CALENDARS for name, number in each.numbers.items()}
+ENGLISH_MONTHS, ITALIAN_MONTHS = (each.months for each in _CALENDARS)
+ENGLISH_WEEKDAYS, ITALIAN_WEEKDAYS = (each.weekdays for each in _CALENDARS)
 
 _NAMES = {
     "it": {number: name for name, number in ITALIAN_MONTHS.items()},

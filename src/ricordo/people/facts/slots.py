@@ -9,9 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 
-from ricordo.languages.facts_base import SPEECH as SPEECH
-from ricordo.languages.facts_base import Speech
-from ricordo.languages.followups_base import words as word_table
+from ricordo.languages.base import FactWords
+from ricordo.languages.base import words as word_table
 from ricordo.people.facts.dates import PHRASE, day_of, has_year, written
 from ricordo.recall.terms import stems, tokens
 
@@ -54,16 +53,12 @@ _ALONE = word_table("graduate laurearsi diplomarsi dimagrire ")
 _END_MARKS = " \t,.!?;:…*_-–—\"'"
 
 
-def thing(words: str, speech: Speech) -> str | None:
+def thing(words: str, speech: FactWords) -> str | None:
     """What is liked, or hard, or wanted: a few words that mean the same tomorrow."""
     kept = _stripped(words, speech)
     if not kept or len(kept) > 90 or len(kept.split()) > 12:
         return None
-    if (
-        speech.refused.search(kept)
-        or speech.refused_first.match(kept)
-        or not stems(kept, "it" if speech.code == "it" else "en")
-    ):
+    if speech.refused.search(kept) or speech.refused_first.match(kept) or not stems(kept, speech.code):
         return None
     pattern, instead = speech.reflexive
     kept = pattern.sub(instead, kept)
@@ -71,7 +66,7 @@ def thing(words: str, speech: Speech) -> str | None:
     return turned[0].lower() + turned[1:] if _ARTICLE.match(turned) else turned
 
 
-def taste(words: str, speech: Speech) -> str | None:
+def taste(words: str, speech: FactWords) -> str | None:
     """What is liked in general, and not chosen among what is offered ("la seconda opzione").
 
     English says "the" of what is at hand ("I love the colours"): that is a remark.
@@ -89,7 +84,7 @@ def taste(words: str, speech: Speech) -> str | None:
     return kept
 
 
-def subject(words: str, speech: Speech) -> str | None:
+def subject(words: str, speech: FactWords) -> str | None:
     """A thing that can be hard for somebody; not the question, the exercise or the piece of work at hand."""
     kept = thing(words, speech)
     if kept is None or re.search(r"\bhow\b|\d\.\d", kept):
@@ -103,7 +98,7 @@ def _head(kept: str, count: int = 1) -> frozenset[str]:
     return frozenset(tokens(_ARTICLE.sub("", kept, count=1))[:count])
 
 
-def person_name(words: str, speech: Speech) -> str | None:
+def person_name(words: str, speech: FactWords) -> str | None:
     """A name: up to four capitalised words, or one that is not written so and is nothing else."""
     kept = re.sub(r"\s+(?:e|ed|and|but|ma)\s+[a-zà-ÿ].*", "", words).strip(_END_MARKS)
     if not _NAME.fullmatch(kept) or any(word in speech.never_names for word in tokens(kept)):
@@ -111,13 +106,13 @@ def person_name(words: str, speech: Speech) -> str | None:
     return kept if kept[0].isupper() else kept.capitalize()
 
 
-def proper_name(words: str, speech: Speech) -> str | None:
+def proper_name(words: str, speech: FactWords) -> str | None:
     """A name that is written like one."""
     kept = person_name(words, speech)
     return kept if kept and words.strip(_END_MARKS)[0].isupper() else None
 
 
-def place(words: str, speech: Speech) -> str | None:
+def place(words: str, speech: FactWords) -> str | None:
     """Where somebody lives or comes from, without since when and with whom."""
     kept = _PLACE_END.sub("", _stripped(words, speech)).strip(_END_MARKS)
     if not kept or len(kept) > 60 or speech.refused.search(kept):
@@ -130,19 +125,19 @@ def place(words: str, speech: Speech) -> str | None:
     return kept if capital and len(parts) <= 6 else kept.title() if len(parts) == 1 and kept.isalpha() else None
 
 
-def proper_place(words: str, speech: Speech) -> str | None:
+def proper_place(words: str, speech: FactWords) -> str | None:
     """A place that is written like one, for openings that also lead elsewhere ("vengo da")."""
     kept = place(words, speech)
     return kept if kept and any(c.isupper() for c in words) else None
 
 
-def day(words: str, speech: Speech, said_on: date) -> str | None:
+def day(words: str, speech: FactWords, said_on: date) -> str | None:
     """A day, worked out from when it was said."""
     found = day_of(words.strip(_END_MARKS), said_on, speech.code)
     return written(found, speech.code) if found else None
 
 
-def yearly_day(words: str, speech: Speech, said_on: date) -> str | None:
+def yearly_day(words: str, speech: FactWords, said_on: date) -> str | None:
     """A day of every year, or with its year where that is in the past; never a relative one."""
     kept = words.strip(_END_MARKS)
     found = day_of(kept, said_on, speech.code) if any(c.isdigit() for c in kept) or "primo" in kept else None
@@ -151,7 +146,7 @@ def yearly_day(words: str, speech: Speech, said_on: date) -> str | None:
     return written(found, speech.code, year=has_year(kept))
 
 
-def wish(words: str, speech: Speech, said_on: date) -> str | None:
+def wish(words: str, speech: FactWords, said_on: date) -> str | None:
     """What somebody wants to reach, with its deadline worked out."""
     deadline = _DEADLINE.search(words)
     bare = thing(words[: deadline.start()] if deadline else words, speech)
@@ -170,7 +165,7 @@ def without_deadline(words: str) -> str:
     return re.sub(r"\s(?:entro il|by) \d{1,2} \w+ \d{4}$", "", words)
 
 
-def manner(words: str, speech: Speech) -> str | None:
+def manner(words: str, speech: FactWords) -> str | None:
     """How somebody learns best: "con gli schemi", "by watching videos"."""
     kept = _stripped(words, speech)
     head, _, rest = kept.partition(" ")
@@ -178,7 +173,7 @@ def manner(words: str, speech: Speech) -> str | None:
     return f"{head.lower()} {checked}" if checked else None
 
 
-def trouble(words: str, speech: Speech) -> str | None:
+def trouble(words: str, speech: FactWords) -> str | None:
     """What somebody struggles with: a subject, or something to learn by doing; not their own work of the day."""
     kept = re.sub(r"^(?:in|to) (?=\w)", "", words.strip(), flags=re.IGNORECASE)
     if re.match(r"my\b", kept, re.IGNORECASE) or (re.match(r"\w+ing\b", kept) and not _GERUNDS.match(kept)):
@@ -186,36 +181,36 @@ def trouble(words: str, speech: Speech) -> str | None:
     return subject(kept, speech)
 
 
-def proper_thing(words: str, speech: Speech) -> str | None:
+def proper_thing(words: str, speech: FactWords) -> str | None:
     """A thing with a name of its own: "Lincoln High School", not "school"."""
     kept = thing(words, speech)
     return kept if kept and kept[0].isupper() else None
 
 
-def titled(words: str, speech: Speech) -> str | None:
+def titled(words: str, speech: FactWords) -> str | None:
     """A name with a title before it, or one that is written like a name."""
     title = re.match(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? ", words)
     name = proper_name(words[title.end() :] if title else words, speech)
     return f"{title[0] if title else ''}{name}" if name else None
 
 
-def tongues(words: str, speech: Speech) -> str | None:
+def tongues(words: str, speech: FactWords) -> str | None:
     """Names of languages, which English writes with a capital."""
     return re.sub(r"(?!and\b)\b[a-z]+", lambda match: match[0].capitalize(), words.strip(_END_MARKS).lower())
 
 
-def counted(words: str, speech: Speech) -> str | None:
+def counted(words: str, speech: FactWords) -> str | None:
     """Words from a closed list, in lower case, spoken of somebody else."""
     kept = " ".join(words.lower().split()).strip(_END_MARKS)
     return re.sub(r"[^\W\d_]+", lambda match: speech.turned.get(match[0], match[0]), kept) or None
 
 
-def age(words: str, speech: Speech) -> str | None:
+def age(words: str, speech: FactWords) -> str | None:
     """An age that somebody who writes can have."""
     return words if 4 <= int(words) <= 99 else None
 
 
-def folded(words: str, speech: Speech) -> str | None:
+def folded(words: str, speech: FactWords) -> str | None:
     """Words from a closed list, in lower case."""
     return " ".join(words.lower().split()).strip(" ,.") or None
 
@@ -231,17 +226,17 @@ _TRAITS = {
 }  # fmt: skip
 
 
-def condition(words: str, speech: Speech) -> str | None:
+def condition(words: str, speech: FactWords) -> str | None:
     """A condition by its noun, which has no gender to guess."""
     return _CONDITIONS.get(words.lower(), words.lower())
 
 
-def trait(words: str, speech: Speech) -> str | None:
+def trait(words: str, speech: FactWords) -> str | None:
     """A trait as a sentence that fits everybody."""
     return _TRAITS.get(words.lower())
 
 
-def allergy(words: str, speech: Speech) -> str | None:
+def allergy(words: str, speech: FactWords) -> str | None:
     """ "allergica" as "Ha un'allergia"; what it is to, cleaned."""
     low = words.lower()
     if low.startswith("allergic"):
@@ -253,7 +248,7 @@ def allergy(words: str, speech: Speech) -> str | None:
     return f"{match[1]}{checked}" if match and checked else None
 
 
-def _stripped(words: str, speech: Speech) -> str:
+def _stripped(words: str, speech: FactWords) -> str:
     kept = re.sub(r"[^\w\s'’/%°.+&-]+", " ", words)
     kept = " ".join(kept.replace("\u2019", "'").split()).strip(_END_MARKS)
     while match := speech.fillers.match(kept):
@@ -264,10 +259,10 @@ def _stripped(words: str, speech: Speech) -> str:
     return kept.strip(_END_MARKS)
 
 
-Check = Callable[[str, Speech, date], str | None]
+Check = Callable[[str, FactWords, date], str | None]
 
 
-def _timeless(check: Callable[[str, Speech], str | None]) -> Check:
+def _timeless(check: Callable[[str, FactWords], str | None]) -> Check:
     return lambda words, speech, _: check(words, speech)
 
 

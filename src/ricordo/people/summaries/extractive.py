@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.summaries import Wording, wording_for
+from ricordo.languages.base import SummaryWording
+from ricordo.languages.registry import language as language_by_code
 from ricordo.people.summaries.evidence import Evidence, common_words, find, ranked
 from ricordo.people.summaries.keywords import key_topics, terms
 from ricordo.people.summaries.layout import (
@@ -154,7 +155,7 @@ def extract(
         return unchanged(previous, limit_tokens, counter)
     messages = heard(added, leave_out)
     before = read(previous.text) if previous else Sheet()
-    wording = wording_for(language)
+    wording = language_by_code(language).summaries
     noted = list(_noted(before))
     found = [find(message.content) for message in messages]
     said = list(_said(messages, found, wording))
@@ -182,7 +183,7 @@ def truncate(
     added = fresh(turns, previous)
     if not added:
         return unchanged(previous, limit_tokens, counter)
-    wording = wording_for(language)
+    wording = language_by_code(language).summaries
     # What was noted before takes at most half.
     noted = cut(previous.text, limit_tokens // 2, counter) if previous else ""
     said: list[str] = [noted] if noted else []
@@ -242,7 +243,9 @@ def _noted(before: Sheet) -> Iterable[Sentence]:
             yield Sentence(text, speaker, "noted", True, frozenset(terms(text)), tuple(find(text)))
 
 
-def _said(messages: Sequence[Message], found: Sequence[Sequence[Evidence]], wording: Wording) -> Iterable[Sentence]:
+def _said(
+    messages: Sequence[Message], found: Sequence[Sequence[Evidence]], wording: SummaryWording
+) -> Iterable[Sentence]:
     for message, things in zip(messages, found, strict=True):
         speaker = wording.speaker(message.role)
         for position, text in enumerate(sentences(message.content)):

@@ -7,27 +7,12 @@ costs nothing. Key topics are the phrases and names that come back most.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from ricordo.languages import words
-from ricordo.languages.followups_english import ENGLISH
-from ricordo.languages.followups_italian import ITALIAN
+from ricordo.languages.base import Language
+from ricordo.languages.registry import all_words, languages
+from ricordo.recall.terms import own_stop_words
 
-LANGUAGES = ("it", "en")
-_ONLY = {"it": words.ITALIAN - words.ENGLISH, "en": words.ENGLISH - words.ITALIAN}
-_SMALL = words.ITALIAN | words.ENGLISH | ITALIAN.function_words | ENGLISH.function_words
-_EMPTY = _SMALL | ITALIAN.verbs | ENGLISH.verbs
-_CHATTER = frozenset(
-    """ciao salve buongiorno buonasera grazie prego certo certamente ottimo perfetto benissimo esatto vorrei puoi
-    potresti sapere capire aiutarmi domanda risposta cosa cose hello hi hey thanks thank please sure great cool nice
-    wow awesome amazing glad good love like want need know think going thing things lot way time today really question
-    answer help maybe definitely absolutely congrats congratulations appreciate yep yup bye sorry woah cheers gonna
-    wanna gotta aww agreed totally hopefully lately guess seconda terza quarta scusa scusami dai ecco insomma comunque
-    inoltre infine sounds fantastic gorgeous beautiful
-    wonderful happy excited super pretty proud bet plus lots ah oh aw yay whoa oops nope nah ya haha lol
-    vedi guarda prova piacere ovviamente sicuramente purtroppo""".split()  # noqa: SIM905 - a list of words reads better as words
-)
-_NOT_TOPICAL = _EMPTY | _CHATTER | ITALIAN.relational | ENGLISH.relational | ITALIAN.modifiers | ENGLISH.modifiers
 _WORD = re.compile(r"[^\W\d_]+")
 _PHRASE = re.compile(r"[^\W\d_]+|[^\w\s'’-]|\n|\d+")
 _ID = re.compile(r"(?=\S*\d)[\w.:/@+~%-]*#[\w.:/-]+")  # of a chunk, say; a word after "#" without digits is a word
@@ -37,16 +22,17 @@ _BEGINNING = 600  # characters of a text: what it is about shows there
 
 
 def language_of(texts: Iterable[str], default: str = "en") -> str:
-    """Italian or English, by whose small words are more; `default` when there are none."""
+    """The language whose own stop words are used most; `default` where two are used alike, or none."""
+    known = languages()
     votes: Counter[str] = Counter()
     for text in texts:
         for word in _WORD.findall(text[:500].lower()):
-            for language, small in _ONLY.items():
-                votes[language] += word in small
+            for each, own in zip(known, own_stop_words(known), strict=True):
+                votes[each.code] += word in own
         if sum(votes.values()) > 200:
             break
-    best = max(LANGUAGES, key=lambda language: votes[language])
-    return best if votes[best] > votes[LANGUAGES[1 - LANGUAGES.index(best)]] else default
+    (best, most), *others = votes.most_common(2) or [(default, 0)]
+    return best if most and all(most > fewer for _, fewer in others) else default
 
 
 @lru_cache(maxsize=20_000)
@@ -64,7 +50,18 @@ def terms(text: str) -> list[str]:
 
 def is_small(word: str) -> bool:
     """Whether a lower-case word is grammar, a common verb or small talk: no name begins a sentence like that."""
-    return word in _EMPTY or word in _CHATTER
+    return word in _small_words(languages())
+
+
+@cache
+def _small_words(known: tuple[Language, ...]) -> frozenset[str]:
+    fields = ("vocabulary.stop_words", "vocabulary.small_talk", "followups.function_words", "followups.verbs")
+    return frozenset().union(*map(all_words, fields))
+
+
+@cache
+def _not_topical(known: tuple[Language, ...]) -> frozenset[str]:
+    return _small_words(known).union(all_words("followups.relational"), all_words("followups.modifiers"))
 
 
 def key_topics(texts: Sequence[str], *, most: int = 8, before: Sequence[str] = ()) -> tuple[str, ...]:
@@ -105,8 +102,9 @@ def _beside(before: Sequence[str], fresh: Sequence[str]) -> tuple[str, ...]:
 def _phrases(text: str) -> Iterable[list[str]]:
     """Runs of words that can name a topic, divided by grammar and punctuation."""
     run: list[str] = []
+    passed_over = _not_topical(languages())
     for word in _PHRASE.findall(_ID.sub("\n", text)):
-        if len(word) > 2 and word.lower() not in _NOT_TOPICAL:
+        if len(word) > 2 and word.lower() not in passed_over:
             run.append(word)
         elif run:
             yield run

@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.summaries import ENGLISH_PHRASES, ITALIAN_PHRASES, WORDINGS, Wording
+from ricordo.languages.base import SummaryWording
+from ricordo.languages.registry import AnyLanguage, languages
 from ricordo.people.summaries.evidence import Evidence, survives
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
 
 BETWEEN = " · "
-_MORE = re.compile(rf" \(\+(\d{{1,9}}) (?:{'|'.join(wording.more for wording in WORDINGS.values())})\)\Z")
-_ALONE = re.compile(rf"\+(\d{{1,9}}) (?:{'|'.join(wording.more for wording in WORDINGS.values())})\Z")
+_MORE = AnyLanguage(r" \(\+(\d{1,9}) (?:<summaries.more>)\)\Z", flags=0)
+_ALONE = AnyLanguage(r"\+(\d{1,9}) (?:<summaries.more>)\Z", flags=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,11 @@ class Sheet:
     mentioned: tuple[str, ...] = ()
     left_out: int = 0
 
-    def text(self, wording: Wording) -> str:
+    def text(self, wording: SummaryWording) -> str:
         """The summary as one text."""
         return "\n".join([*self.lines, *self._tail(wording)])
 
-    def _tail(self, wording: Wording) -> list[str]:
+    def _tail(self, wording: SummaryWording) -> list[str]:
         if self.mentioned:
             more = f" (+{self.left_out} {wording.more})" if self.left_out else ""
             return [f"{wording.mentioned}: {BETWEEN.join(self.mentioned)}{more}"]
@@ -46,7 +47,7 @@ class Sheet:
 def read(text: str) -> Sheet:
     """The parts of a summary that was written here, in any of the languages; other text is all lines."""
     head, tail = text, ""
-    for wording in WORDINGS.values():
+    for wording in _wordings():
         at = max(text.rfind(f"\n{wording.mentioned}: "), 0 if text.startswith(f"{wording.mentioned}: ") else -1)
         if at >= 0 and len(text) - at > len(tail):
             mark = f"{wording.mentioned}: "
@@ -59,9 +60,23 @@ def read(text: str) -> Sheet:
     return Sheet(lines, tuple(item for item in listed.split(BETWEEN) if item), int(more[1]) if more else 0)
 
 
+def _wordings() -> tuple[SummaryWording, ...]:
+    return tuple(each.summaries for each in languages())
+
+
+def wording_of(summary: str) -> SummaryWording:
+    """The table that a summary was written with, told by the last label in it; the first one where it has none."""
+
+    def last(wording: SummaryWording) -> int:
+        lines = f"\n{summary}"
+        return max(lines.rfind(f"\n{label}: ") for label in (wording.mentioned, wording.user, wording.assistant))
+
+    return max(_wordings(), key=last)
+
+
 def divided(line: str) -> tuple[str, str]:
     """Who said a line, and what; nobody where it does not say."""
-    for wording in WORDINGS.values():
+    for wording in _wordings():
         for label in (wording.user, wording.assistant):
             if line.startswith(f"{label}: "):
                 return label, line[len(label) + 2 :]
@@ -89,7 +104,6 @@ def gathered(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 # What of a message was said: an answer without the sentences that the reader always says, and without citations.
 
-_OURS = tuple(text for each in (ITALIAN_PHRASES, ENGLISH_PHRASES) for text in (each.opening, each.absent, each.no_more))
 _BRACKET = re.compile(r"[ \t]*(?<![\w)`])\[([^\[\]\n]{1,400})\](?!\()")
 _LABEL = re.compile(r"\s*(?:fonti|fonte|sources?|cit|refs?|chunks?|id)\s*[:=]\s*", re.IGNORECASE)
 _CHUNK = re.compile(r"(?=\S*\d)[\w.:/@+~%-]+#[\w.:/-]+")  # as the ids of a document's chunks are made
@@ -119,9 +133,10 @@ def spoken(message: Message) -> Message:
 
 def without_ours(text: str) -> str:
     """A text without the sentences of the reader's own; the same text where there are none."""
-    for ours in _OURS:
-        if ours in text:
-            text = text.replace(ours, "")
+    for each in languages():
+        for ours in (each.reader.opening, each.reader.absent, each.reader.no_more):
+            if ours in text:
+                text = text.replace(ours, "")
     return text
 
 
@@ -162,7 +177,7 @@ Written = Callable[[Sequence[int]], tuple[str, ...]]
 class Fitting:
     """One summary being filled: `written` makes lines of the positions that were chosen."""
 
-    def __init__(self, limit: int, counter: TokenCounter, wording: Wording, written: Written) -> None:
+    def __init__(self, limit: int, counter: TokenCounter, wording: SummaryWording, written: Written) -> None:
         self._limit = limit
         self._counter = counter
         self._wording = wording

@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM, TokenCounter
-from ricordo.languages.summaries import ORDER, Wording, wording_for
+from ricordo.languages.base import SummaryWording
+from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import language as language_by_code
 from ricordo.people.summaries.evidence import find, survives
 from ricordo.people.summaries.extractive import evidence_of, extract, sentences, truncate, unchanged
 from ricordo.people.summaries.keywords import key_topics, language_of, terms
@@ -27,6 +29,12 @@ log = logging.getLogger("ricordo.people.session_end")
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _WRAPPED = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
+# Orders to a model, marks of chat templates, and a role at the beginning of a line.
+ORDER = AnyLanguage(
+    r"\b(?:<titles.orders>)\b|<\|\w+\|>|</?(?:s|sys|system|user|assistant|instructions?)>|\[/?inst\]"
+    r"|^\s*(?:<titles.roles>)\s*:",
+    re.IGNORECASE | re.MULTILINE,
+)
 _ABOUT = 0.25  # at least this share of a summary's words must have been said
 # How a summary tells who said what: its own words, which need not have been said.
 _REPORTING = frozenset(
@@ -105,7 +113,7 @@ def _written(
     running = previous
     made: Condensed | None = None
     for piece in _pieces(turns, writer.reads, counter):
-        made = _one(piece, running, limit, counter, wording_for(language), writer, leave_out)
+        made = _one(piece, running, limit, counter, language_by_code(language).summaries, writer, leave_out)
         running = as_summary(made, piece[0])
     if made is None:
         raise _UselessError("there was nothing to read")
@@ -117,7 +125,7 @@ def _one(
     previous: Summary | None,
     limit: int,
     counter: TokenCounter,
-    wording: Wording,
+    wording: SummaryWording,
     writer: SummaryWriter,
     leave_out: frozenset[str],
 ) -> Condensed:
@@ -147,7 +155,7 @@ def _one(
 
 
 def request(
-    messages: Sequence[Message], before: Sheet, limit: int, wording: Wording, fence: Callable[[str], str]
+    messages: Sequence[Message], before: Sheet, limit: int, wording: SummaryWording, fence: Callable[[str], str]
 ) -> list[dict[str, str]]:
     """What a model is sent: what to do in our own words, and everything that was said inside the fence."""
     said = [message for message in messages if message.content.strip()]

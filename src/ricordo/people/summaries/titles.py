@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ricordo.engine.core import Engine
-from ricordo.languages.summaries import ARTICLE, GREETING, ORDER, REQUEST, wording_for
+from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import language as language_by_code
 from ricordo.people.summaries.extractive import sentences
 from ricordo.people.summaries.keywords import is_small, key_topics, language_of, terms
 from ricordo.people.summaries.layout import EXTRACTIVE, heard
-from ricordo.people.summaries.summarise import SummaryWriter, about, cleaned, founded, writer_of
+from ricordo.people.summaries.summarise import ORDER, SummaryWriter, about, cleaned, founded, writer_of
 from ricordo.records.turns import Message, Owner, SessionChanges, Turn
 from ricordo.safety.screen import cleaned as cleaned_turn
 from ricordo.safety.screen import screen_of
@@ -30,6 +31,12 @@ _MESSAGES = 6  # what a talk is about shows in its beginning
 _CHARACTERS = 2_000
 _SHOULD_END = 15  # a title is not cut back to less than this for the sake of a clause
 
+_GREETING = AnyLanguage(r"(?:<titles.greetings>)\b[\s,!.;:–-]*")
+_REQUEST = AnyLanguage(
+    r"(?:(?:<titles.polite>)\s(?:<titles.asked>)|<titles.requests>)(?=[\s,:]|$)[\s,:]*"
+    r"(?:(?:<titles.links>)\s+|(?:<titles.elided_links>)['’])?"
+)
+_ARTICLE = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+|(?:<vocabulary.elided_articles>)['’])")
 _LABEL = re.compile(r"\A(?:title|titolo|titre|subject|oggetto)\s*[:\-–]\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?|ftp)://\S*|\bwww\.\S*", re.IGNORECASE)
 _TAG = re.compile(r"</?\w+(?: [^<>]{0,80})?/?>")
@@ -76,7 +83,7 @@ def title(
 
 def _by_model(said: Sequence[Message], language: str, writer: SummaryWriter) -> str:
     """A model's title if it is one: about the talk, in its language. Empty otherwise."""
-    wording = wording_for(language)
+    wording = language_by_code(language).summaries
     talk = "\n".join(f"{wording.speaker(each.role)}: {each.content[:_CHARACTERS]}" for each in said[:_MESSAGES])
     request = [
         {"role": "system", "content": wording.title},
@@ -107,7 +114,7 @@ def _from_talk(said: Sequence[Message]) -> Iterable[str]:
 def _asked(sentence: str) -> str:
     """A sentence without greeting, request and article; itself where they are all it says."""
     rest = sentence
-    for pattern in (GREETING, GREETING, GREETING, REQUEST, ARTICLE):
+    for pattern in (_GREETING, _GREETING, _GREETING, _REQUEST, _ARTICLE):
         if found := pattern.match(rest):
             rest = rest[found.end() :].lstrip()
     return rest if terms(rest) else sentence
