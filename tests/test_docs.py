@@ -18,7 +18,7 @@ import pytest
 
 import ricordo
 from ricordo import errors
-from ricordo.cli.commands import COMMANDS
+from ricordo.cli import COMMANDS
 from ricordo.presets import PRESETS
 from ricordo.settings import setting_names
 

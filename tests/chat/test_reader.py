@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ricordo.chat.citations import check, without_citations
 from ricordo.chat.reader.reader import Answer, read, stream
-from ricordo.cli.demo_course import lessons
+from ricordo.cli.sample_data import lessons
 from ricordo.documents import PieceIndex, as_chunk, chunk
 from ricordo.followups import PastTurn, derive_items, resolve
 from ricordo.records.turns import Chunk

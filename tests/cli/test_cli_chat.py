@@ -69,7 +69,7 @@ def test_words_to_the_program(cli: Cli, lesson: str, monkeypatch: pytest.MonkeyP
     """/new begins another session, /receipt explains the last prompt; neither is said to anybody."""
     piped(monkeypatch, "/receipt\nWhat are the degrees of burns?\n/receipt\n/help\n/new\nAnd now?\n")
     ran = cli("chat", "-u", "anna", "--document", lesson)
-    assert "nothing was asked yet" in ran.err
+    assert "no question was asked yet" in ran.err
     assert "✓ kept" in ran.out
     assert "/quit ends" in ran.err
     sessions = cli("sessions", "-u", "anna", "--json").lines
@@ -111,7 +111,7 @@ def test_wrong_usage_of_chat(cli: Cli, talk: str) -> None:
 
 SLOW = """
 import sys, threading
-from ricordo.cli import chatting, main
+from ricordo.cli import main
 from ricordo.chat import pipeline
 from ricordo.chat.answerers import Answered
 

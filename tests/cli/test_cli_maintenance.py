@@ -1,6 +1,5 @@
-"""Caring for the store from the command line: verify, backup, stats, settings, bench."""
+"""Maintenance commands: verify, backup, stats, settings."""
 
-import importlib
 import sqlite3
 from datetime import timedelta
 from pathlib import Path
@@ -10,8 +9,7 @@ from cli_runs import Cli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.cli.bench import benchmarks
-from ricordo.cli.maintenance import duration, settings_in_force
+from ricordo.cli.maintenance import duration, effective_settings
 from ricordo.presets import PRESETS, settings_from
 from ricordo.settings import Settings, setting_names
 
@@ -87,7 +85,7 @@ def test_settings_tells_where_each_comes_from(bare: Cli, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("preset", PRESETS)
 def test_settings_as_printed_can_be_given_back(preset: str) -> None:
     """Every printed value, given after --set, leads to the same settings."""
-    printed = {each.name: str(each.value) for each in settings_in_force({"preset": preset}, {})}
+    printed = {each.name: str(each.value) for each in effective_settings({"preset": preset}, {})}
     assert Settings().with_values(printed) == settings_from({"preset": preset}, {})
 
 
@@ -96,39 +94,3 @@ def test_a_printed_duration_reads_back(seconds: int) -> None:
     """A duration in its largest whole unit is the same duration when it is read again."""
     value = timedelta(seconds=seconds)
     assert Settings().with_values({"turn_ttl": duration(value)}).retention.turn_ttl == value
-
-
-def test_bench_lists_what_is_there(bare: Cli) -> None:
-    """The benchmarks of the package are found by name."""
-    listed = bare("bench", "--json").lines
-    names = {each["name"] for each in listed}
-    assert {"answers", "archive", "facts", "followups", "outage", "recall", "safety", "summary", "topics"} <= names
-    assert all(each["measures"] and each["arguments"] for each in listed)
-    assert "topics" in bare("bench").out
-    assert bare("bench", "nothing").code == 3
-
-
-def test_bench_dispatches_lazily(bare: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A benchmark gets its own arguments and gives the exit code; only the one that runs is imported."""
-    (tmp_path / "good.py").write_text('"""Measures well."""\n\ndef main(argv):\n    print(argv)\n    return 7\n')
-    needs = '"""Needs more."""\nimport no_such_package\n\ndef main(argv):\n    parser = no_such_package.Parser()\n'
-    needs += (
-        '    parser.add_argument("--data", required=True)\n    parser.add_argument("--quick", action="store_true")\n'
-    )
-    (tmp_path / "needy.py").write_text(needs)
-    alone = '"""A program of its own."""\nimport sys\n\ndef main():\n    print(sys.argv)\n'
-    (tmp_path / "alone.py").write_text(alone)
-    (tmp_path / "part.py").write_text('"""Not a benchmark."""\n')
-    benchmarks()  # makes the folder of the checkout importable
-    monkeypatch.setattr(importlib.import_module("bench"), "__path__", [str(tmp_path)])
-    assert bare("bench", "--json").lines == [
-        {"name": "alone", "measures": "A program of its own.", "arguments": ""},
-        {"name": "good", "measures": "Measures well.", "arguments": ""},
-        {"name": "needy", "measures": "Needs more.", "arguments": "--data DATA [--quick]"},
-    ]
-    ran = bare("bench", "good", "--data", "x", "--json")
-    assert (ran.code, ran.out) == (7, "['--json']\n")
-    assert bare("bench", "alone", "--calls", "3", "--data", "x").out == "['ricordo bench alone', '--calls', '3']\n"
-    needy = bare("bench", "needy")
-    assert needy.code == 2
-    assert "no_such_package" in needy.err
