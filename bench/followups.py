@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ricordo.followups import PastTurn, Resolution, derive_items, parse, resolve
-from ricordo.followups.reference import KINDS
+from ricordo.followups.cues import KINDS
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.word_spans import read
 

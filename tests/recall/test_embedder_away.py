@@ -97,7 +97,7 @@ def test_a_chat_tries_once_and_then_leaves_the_embedder_alone(monkeypatch: pytes
         assert away.attempts == [1.0]
         away.down = False
         now = monotonic()
-        monkeypatch.setattr(indexes, "monotonic", lambda: now + indexes.PAUSE + 1)
+        monkeypatch.setattr(indexes, "monotonic", lambda: now + indexes.COOLDOWN + 1)
         assert session.context("gatto domanda 2").receipt.degraded == ()
         assert away.attempts == [1.0, 1.0]
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from ricordo.recall.quantization import (
-    Sketch,
+    BinaryVectors,
     blob_size,
+    rotated,
     similarities,
-    turned,
-    turned_back,
+    unrotated,
     vectors_from_blobs,
     vectors_to_blobs,
 )
@@ -86,7 +86,7 @@ def test_the_sketch_keeps_what_is_near() -> None:
     planted = [17, 600, 1_999]
     vectors[planted] = query + 0.8 * vectors[planted]
     codes = vectors_from_blobs(vectors_to_blobs(vectors), 256)
-    likeness = Sketch(codes, np.ones(2_000, dtype=np.bool_)).likeness(query)
+    likeness = BinaryVectors(codes, np.ones(2_000, dtype=np.bool_)).likeness(query)
     assert set(planted) <= set(np.argsort(-likeness)[:200].tolist())
 
 
@@ -100,8 +100,8 @@ def bell_curves(rows: int, dimensions: int, seed: int) -> np.ndarray:
 @given(long_matrices)
 def test_turning_changes_nothing_that_is_compared(vectors: np.ndarray) -> None:
     """Turned vectors have the same scalar products, and turning back gives what was there."""
-    assert np.allclose(turned(vectors) @ turned(vectors).T, vectors @ vectors.T, atol=1e-2)
-    assert np.allclose(turned_back(turned(vectors)), vectors, atol=1e-4)
+    assert np.allclose(rotated(vectors) @ rotated(vectors).T, vectors @ vectors.T, atol=1e-2)
+    assert np.allclose(unrotated(rotated(vectors)), vectors, atol=1e-4)
 
 
 @given(long_matrices)
@@ -163,5 +163,5 @@ def test_the_sketch_keeps_what_is_near_among_long_vectors() -> None:
     planted = [17, 600, 1_999]
     vectors[planted] = query + 0.8 * vectors[planted]
     codes = vectors_from_blobs(vectors_to_blobs(vectors), 896)
-    likeness = Sketch(codes, np.ones(2_000, dtype=np.bool_)).likeness(query)
+    likeness = BinaryVectors(codes, np.ones(2_000, dtype=np.bool_)).likeness(query)
     assert set(planted) <= set(np.argsort(-likeness)[:200].tolist())

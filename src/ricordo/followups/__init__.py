@@ -10,10 +10,10 @@ from ricordo.followups.clarify import (
     ask,
     handle,
 )
+from ricordo.followups.cues import Kind, Pick, ReferenceCue, main_kind
 from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import Item, derive_items
 from ricordo.followups.parse import parse
-from ricordo.followups.reference import Kind, Pick, ReferenceCue, main_kind
 from ricordo.followups.resolve import Candidate, FindAnswer, Resolution, Resolved, resolve
 from ricordo.followups.rewrite import Addition, Rewriter
 

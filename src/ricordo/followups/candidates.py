@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ricordo.followups.cues import Pick, ReferenceCue
 from ricordo.followups.focus import Focus, Mention, PastTurn
 from ricordo.followups.items import Item, derive_items, lists_of
 from ricordo.followups.phrases import content_words
-from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.followups.rewrite import headline
 from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.word_spans import read, stem, stems

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from typing import Literal, Protocol
 
+from ricordo.followups.cues import Pick
 from ricordo.followups.ordinals import places, whole_message
 from ricordo.followups.parse import label_sequence
-from ricordo.followups.reference import Pick
 from ricordo.followups.resolve import Candidate
 from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import followup_languages, language_of

@@ -6,10 +6,10 @@ a missed one, because it drags an old topic into a new question.
 """
 
 from ricordo.followups import cues
+from ricordo.followups.cues import Pick, ReferenceCue
 from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.ordinals import label_number, places, whole_message
 from ricordo.followups.pronouns import general_nouns, pronouns
-from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import language_of
 from ricordo.languages.word_spans import WordSpans, read

@@ -22,11 +22,11 @@ from ricordo.followups.candidates import (
     next_choice,
     with_items,
 )
+from ricordo.followups.cues import Kind, Pick, ReferenceCue, main_kind
 from ricordo.followups.focus import Mention, PastTurn, alternatives, follow
 from ricordo.followups.items import Item
 from ricordo.followups.parse import parse
 from ricordo.followups.phrases import content_words
-from ricordo.followups.reference import Kind, Pick, ReferenceCue, main_kind
 from ricordo.followups.rewrite import Addition, Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
 from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of

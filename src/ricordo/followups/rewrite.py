@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ricordo.engine.protocols import LLM
+from ricordo.followups.cues import ReferenceCue
 from ricordo.followups.focus import Origin, PastTurn
-from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
 from ricordo.languages.word_spans import read

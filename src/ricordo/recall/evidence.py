@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.recall.index import OwnerIndex
-from ricordo.recall.posting_list import Rows, Sayings
+from ricordo.recall.posting_list import Matches, Rows
 from ricordo.recall.quantization import Vectors, similarities
 from ricordo.recall.terms import fold, question_words, tokens
 from ricordo.recall.time_expressions import Period
@@ -106,7 +106,7 @@ class WordEvidence:
         return [(list(compress(self.found, mine)), list(compress(self.found, theirs))) for mine, theirs in columns]
 
 
-def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> WordEvidence:
+def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> WordEvidence:
     """BM25 over each message together with its neighbours, as a share of the best that the filters allow.
 
     A neighbour's words count nearly as if said here, but a long neighbour's each count less: a page of advice
@@ -143,7 +143,7 @@ def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Wo
     )
 
 
-def _rarest(heard: Sayings, holders: NDArray[np.int64]) -> tuple[Sayings, NDArray[np.int64]]:
+def _rarest(heard: Matches, holders: NDArray[np.int64]) -> tuple[Matches, NDArray[np.int64]]:
     """The sayings of the rarest words that anybody says, numbered by rarity, and which words those are."""
     said = np.flatnonzero(holders)
     chosen = said[np.argsort(holders[said], kind="stable")][:_MOST_WORDS]
@@ -153,7 +153,7 @@ def _rarest(heard: Sayings, holders: NDArray[np.int64]) -> tuple[Sayings, NDArra
     if len(chosen) == len(said):
         return heard._replace(words=words), chosen
     kept = words >= 0
-    return Sayings(words[kept], heard.rows[kept], heard.times[kept]), chosen
+    return Matches(words[kept], heard.rows[kept], heard.times[kept]), chosen
 
 
 def _rarity(count: int, holders: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -206,7 +206,7 @@ def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
     times, count = index.times, len(index)
     total: Vectors | None = None
     for period in named:
-        start, end, inside = _told_in(times, period)
+        start, end, inside = _messages_within(times, period)
         if not inside or count < 2:
             continue
         rarity = min(1.0, np.log(count / inside) / np.log(20))
@@ -217,7 +217,7 @@ def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
     return total
 
 
-def _told_in(times: NDArray[np.float64], period: Period) -> tuple[float, float, int]:
+def _messages_within(times: NDArray[np.float64], period: Period) -> tuple[float, float, int]:
     """Beginning and end of a period and how many messages are from then or, where there are none, from the day after.
 
     The day after does not count otherwise: after yesterday comes today, and that may be all the talk there is. One that

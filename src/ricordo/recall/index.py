@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.recall.posting_list import Postings, Rows
-from ricordo.recall.quantization import Codes, Sketch, Vectors, comparable, similarities, vectors_from_blobs
+from ricordo.recall.quantization import (
+    BinaryVectors,
+    QuantizedVectors,
+    Vectors,
+    rotated_query,
+    similarities,
+    vectors_from_blobs,
+)
 from ricordo.recall.terms import Terms
 
 # Columns that grow: numbers of one type in one array, and names as small codes.
@@ -141,7 +148,7 @@ class OwnerIndex:
         self._vectors, self._scales = Column(np.int8, dimensions), Column(np.float32)
         self._has_vector = Column(np.bool_)
         self._links: Links | None = None
-        self._sketch: Sketch | None = None
+        self._sketch: BinaryVectors | None = None
         self.add(rows)
 
     def __len__(self) -> int:
@@ -220,9 +227,9 @@ class OwnerIndex:
         return self._has_vector.array
 
     @property
-    def codes(self) -> Codes:
+    def codes(self) -> QuantizedVectors:
         """The vectors; rows without one are zeros."""
-        return Codes(self._vectors.array, self._scales.array)
+        return QuantizedVectors(self._vectors.array, self._scales.array)
 
     def near(self, query: Vectors, asked: Rows) -> Rows:
         """The rows worth comparing with a question's vector: all of them, or above a size the likeliest.
@@ -233,7 +240,7 @@ class OwnerIndex:
         if self.is_exact:
             return np.flatnonzero(known)
         if self._sketch is None or self._uncovered().sum() > len(self) // 20:
-            self._sketch = Sketch(self.codes, known)
+            self._sketch = BinaryVectors(self.codes, known)
         likeness = np.where(self._sketch.covered, self._sketch.likeness(query), -np.inf)
         count = min(max(_LIKELIEST, len(self) // 10), len(likeness) - 1)
         chosen = np.zeros(len(self), dtype=np.bool_)
@@ -282,7 +289,7 @@ class OwnerIndex:
         """How near some rows are to a question's vector; None where either has none."""
         if query is None:
             return [None] * len(rows)
-        values, scales, asked = self._vectors.array, self._scales.array, comparable(query)
+        values, scales, asked = self._vectors.array, self._scales.array, rotated_query(query)
         # One by one, because a product of many rows may differ in its last bit with how many they are.
         return [
             float(np.dot(values[row].astype(np.float32), asked) * scales[row]) if self.has_vector[row] else None
@@ -304,7 +311,7 @@ class OwnerIndex:
         """The vectors of some messages as floats; zeros where there is none."""
         with self.lock:
             numbers = np.array([self._row_of[name] for name in message_ids], dtype=np.int64)
-            return Codes(self._vectors.array[numbers], self._scales.array[numbers]).floats()
+            return QuantizedVectors(self._vectors.array[numbers], self._scales.array[numbers]).floats()
 
 
 class Links:

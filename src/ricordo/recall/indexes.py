@@ -15,7 +15,7 @@ from ricordo.engine.core import Engine
 from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
 from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
-from ricordo.recall.owner_index import OwnerShelf, Progress, TurnKey, split_trace, text_to_index
+from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
 from ricordo.records.lru import LRU
 from ricordo.records.turns import Owner, SessionMark, Trace, Turn
@@ -24,14 +24,14 @@ from ricordo.stores.protocols import Store
 
 # Vectors that were made or read lately, for whoever needs them next: topics come right after the search, or before it.
 
-RECENT = 2_048  # turns
+CACHED_TURNS = 2_048  # turns
 
 
 class VectorCache:
     """The vectors of turns, by owner and checksum. Thread-safe."""
 
     def __init__(self) -> None:
-        self._turns: LRU[tuple[UUID, str], dict[str, bytes]] = LRU(RECENT)
+        self._turns: LRU[tuple[UUID, str], dict[str, bytes]] = LRU(CACHED_TURNS)
         self._lock = Lock()
 
     def of(self, owner: Owner, turns: Iterable[Turn]) -> dict[str, bytes]:
@@ -58,12 +58,12 @@ class VectorCache:
 BATCH = 32  # messages embedded at once
 OWNERS = 1_024  # indexes kept in memory,
 MESSAGES = 200_000  # and messages in all of them together, 1.7 KB each at 896 dimensions; one owner's index stays whole
-PAUSE = 30.0  # seconds that a chat does without an embedder that failed
-AHEAD = 256  # turns whose vectors are read with those of the turns before them: topics are found in their order
+COOLDOWN = 30.0  # seconds that a chat does without an embedder that failed
+READ_AHEAD = 256  # turns whose vectors are read with those of the turns before them: topics are found in their order
 
 
 @dataclass
-class Pause:
+class Cooldown:
     """After a failure the embedder is left alone for a while by whoever must not wait; `why` is the sentence for it."""
 
     until: float = 0.0
@@ -71,7 +71,7 @@ class Pause:
 
     def begin(self, why: str) -> None:
         """It failed just now."""
-        self.until, self.why = monotonic() + PAUSE, why
+        self.until, self.why = monotonic() + COOLDOWN, why
 
     def end(self) -> None:
         """It works again."""
@@ -98,10 +98,10 @@ class Indexes:
         self._store = store
         self.crises = crises or Crises()
         self.choice = choice
-        self._shelves: LRU[UUID, OwnerShelf] = LRU(owners, messages)  # weighed by their messages
-        self._at_hand = VectorCache()
+        self._states: LRU[UUID, IndexState] = LRU(owners, messages)  # weighed by their messages
+        self._vector_cache = VectorCache()
         self._lock = RLock()
-        self.pause = Pause()
+        self.pause = Cooldown()
         self.try_again_at = monotonic() + TRY_AGAIN
 
     @property
@@ -120,25 +120,25 @@ class Indexes:
         if not self.embedder.dimensions:
             self.embedder.embed_query("dimensions")
 
-    def shelf(self, owner: Owner) -> OwnerShelf:
+    def state(self, owner: Owner) -> IndexState:
         """The owner's index as far as it was read."""
         with self._lock:
-            shelf = self._shelves.get(owner.key)
+            shelf = self._states.get(owner.key)
             # An embedder may tell its dimensions late: what was read before that has words only, and is read again.
             if shelf is None or shelf.index.dimensions != self.embedder.dimensions:
-                shelf = OwnerShelf(owner, self.embedder.name, OwnerIndex(self.embedder.dimensions))
-                self._shelves.put(owner.key, shelf)
+                shelf = IndexState(owner, self.embedder.name, OwnerIndex(self.embedder.dimensions))
+                self._states.put(owner.key, shelf)
             return shelf
 
     def forget(self, owner: Owner | None = None) -> None:
         """Drop an owner's index, or everybody's; what is stored is not touched."""
         with self._lock:
-            self._shelves.remove_where(lambda key: owner is None or key == owner.key)
-            self._at_hand.forget(owner)
+            self._states.remove_where(lambda key: owner is None or key == owner.key)
+            self._vector_cache.forget(owner)
 
     def read(self, owner: Owner, *, most: int | None = None) -> Progress:
         """Take new turns in, at most about `most` of them; all of them without a bound."""
-        shelf = self.shelf(owner)
+        shelf = self.state(owner)
         with shelf.lock:
             progress = shelf.read(self._store, self._store.marks(owner), most)
         self._weigh(shelf)
@@ -146,7 +146,7 @@ class Indexes:
 
     def catch_up(self, owner: Owner, marks: Mapping[str, SessionMark], *, most: int) -> Progress:
         """Take everything new in if it is at most `most` turns; of a longer backlog nothing."""
-        shelf = self.shelf(owner)
+        shelf = self.state(owner)
         with shelf.lock:
             progress = shelf.progress(marks)
             if progress.unread <= most:
@@ -160,7 +160,7 @@ class Indexes:
         A question that waits for its answer is left alone unless `unanswered` is set: both are embedded together then.
         """
         self.learn_dimensions()
-        shelf = self.shelf(owner)
+        shelf = self.state(owner)
         with shelf.embedding:
             with shelf.lock:
                 due = self._due(shelf, most, unanswered)
@@ -184,9 +184,9 @@ class Indexes:
         """The vectors of all messages of some turns of one session, by message id; those that lack one are embedded."""
         if any(turn.messages for turn in turns):
             self.learn_dimensions()
-        shelf = self.shelf(owner)
+        shelf = self.state(owner)
         with shelf.embedding:
-            found = self._at_hand.of(owner, turns)
+            found = self._vector_cache.of(owner, turns)
             with shelf.lock:
                 may_be_kept = not all(shelf.has_no_trace(turn) for turn in self._lacking(turns, found))
             if may_be_kept:
@@ -198,11 +198,11 @@ class Indexes:
         return dict(zip(found, decoded, strict=True))
 
     def _unembedded(self, owner: Owner) -> set[TurnKey]:
-        shelf = self.shelf(owner)
+        shelf = self.state(owner)
         with shelf.lock:
             return set(shelf.unembedded)
 
-    def _due(self, shelf: OwnerShelf, most: int, unanswered: bool) -> list[Turn]:
+    def _due(self, shelf: IndexState, most: int, unanswered: bool) -> list[Turn]:
         """The next turns to embed, as they are stored now."""
         due: list[Turn] = []
         messages = 0
@@ -218,12 +218,12 @@ class Indexes:
             messages += sum(len(turn.messages) for turn in found)
         return due
 
-    def _embed(self, shelf: OwnerShelf, turns: Sequence[Turn]) -> dict[str, bytes]:
+    def _embed(self, shelf: IndexState, turns: Sequence[Turn]) -> dict[str, bytes]:
         """Vectors for turns: made without holding up readers, kept as traces, given to the index if it is the same."""
         if not turns:
             return {}
         index = shelf.index
-        blobs = self._at_hand.of(shelf.owner, turns)
+        blobs = self._vector_cache.of(shelf.owner, turns)
         fresh = self._lacking(turns, blobs)
         if fresh:
             texts = [text for turn in fresh for text in self._texts(turn)]
@@ -237,7 +237,7 @@ class Indexes:
                     key: TurnKey = turn.session_id, turn.turn_number
                     if shelf.unembedded.get(key) == turn.checksum:
                         del shelf.unembedded[key]
-        self._at_hand.keep(shelf.owner, fresh, blobs)
+        self._vector_cache.keep(shelf.owner, fresh, blobs)
         return blobs
 
     def _texts(self, turn: Turn) -> list[str]:
@@ -250,19 +250,19 @@ class Indexes:
         body = b"".join(blobs[message.id] for message in turn.messages)
         return Trace(turn.session_id, turn.turn_number, self.embedder.name, turn.checksum, body)
 
-    def _stored(self, shelf: OwnerShelf, turns: Sequence[Turn]) -> dict[str, bytes]:
+    def _stored(self, shelf: IndexState, turns: Sequence[Turn]) -> dict[str, bytes]:
         """The vectors that traces hold of some turns of one session; those of the next turns are at hand then."""
         session_id, last = turns[0].session_id, max(turn.turn_number for turn in turns)
         found = self._store.traces(shelf.owner, self.embedder.name, session_id)
         traces = {trace.turn_number: trace for trace in found}
-        following = [number for number in traces if number > last][:AHEAD]
+        following = [number for number in traces if number > last][:READ_AHEAD]
         reach = max(following, default=last) + 1
         ahead = self._store.turns(shelf.owner, session_id, after=last, before=reach) if following else ()
         blobs: dict[str, bytes] = {}
         for turn in (*turns, *ahead):
             if trace := traces.get(turn.turn_number):
                 blobs |= split_trace(trace, turn, self.embedder.dimensions) or {}
-        self._at_hand.keep(shelf.owner, self._covered((*ahead, *turns), blobs), blobs)
+        self._vector_cache.keep(shelf.owner, self._covered((*ahead, *turns), blobs), blobs)
         with shelf.lock:
             shelf.traced[session_id] = max(traces, default=0)
         return {message.id: blobs[message.id] for turn in self._covered(turns, blobs) for message in turn.messages}
@@ -273,11 +273,11 @@ class Indexes:
     def _covered(self, turns: Iterable[Turn], found: Mapping[str, bytes]) -> list[Turn]:
         return [turn for turn in turns if all(message.id in found for message in turn.messages)]
 
-    def _weigh(self, grown: OwnerShelf) -> None:
+    def _weigh(self, grown: IndexState) -> None:
         """Count the messages of an index that has grown; the least recently used ones are evicted if they are many."""
         with self._lock:
-            if self._shelves.peek(grown.owner.key) is grown:
-                self._shelves.put(grown.owner.key, grown, len(grown.index))
+            if self._states.peek(grown.owner.key) is grown:
+                self._states.put(grown.owner.key, grown, len(grown.index))
 
 
 def embed_again(

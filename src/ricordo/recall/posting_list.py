@@ -18,7 +18,7 @@ _GROWTH = 8  # a run is left alone once it is this many times as long as what fo
 _ROW_BITS = 32
 
 
-class Sayings(NamedTuple):
+class Matches(NamedTuple):
     """Who says what: the place of a word among those asked for, a row that says it, how often; each pair once."""
 
     words: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Postings:
         while len(self._runs) > 1 and len(self._runs[-2][0]) < _GROWTH * len(self._runs[-1][0]):
             self._runs.append(_merged(self._runs.pop(), self._runs.pop()))
 
-    def find(self, asked: Sequence[tuple[int, ...]], count: int) -> Sayings:
+    def find(self, asked: Sequence[tuple[int, ...]], count: int) -> Matches:
         """Of the first `count` rows, which say each word that is asked for, in any of its variants."""
         variants = np.array([each for variants in asked for each in variants], dtype=np.int64)
         places = np.repeat(np.arange(len(asked), dtype=np.int64), [len(variants) for variants in asked])
@@ -57,7 +57,7 @@ class Postings:
             keys.append(np.repeat(places, sizes) << _ROW_BITS | rows)
             times.append(how_often[at])
         if not keys:
-            return Sayings(places[:0], places[:0], np.zeros(0, dtype=np.float32))
+            return Matches(places[:0], places[:0], np.zeros(0, dtype=np.float32))
         key, often = np.concatenate(keys), np.concatenate(times).astype(np.float32)
         order = np.argsort(key, kind="stable")  # a few sorted stretches: merging them is quick
         key, often = key[order], often[order]
@@ -66,7 +66,7 @@ class Postings:
             key, often = key[first], np.add.reduceat(often, first)
         words, rows = key >> _ROW_BITS, key & (1 << _ROW_BITS) - 1
         known = rows < count
-        return Sayings(words, rows, often) if known.all() else Sayings(words[known], rows[known], often[known])
+        return Matches(words, rows, often) if known.all() else Matches(words[known], rows[known], often[known])
 
 
 def _merged(

@@ -24,7 +24,7 @@ Vectors = NDArray[np.float32]
 BLOCK = 128
 
 
-def turned(vectors: Vectors) -> Vectors:
+def rotated(vectors: Vectors) -> Vectors:
     """Each row turned; dimensions beyond the last whole block stay as they are."""
     rows, whole = len(vectors), vectors.shape[1] // BLOCK * BLOCK
     out = vectors.copy()
@@ -33,7 +33,7 @@ def turned(vectors: Vectors) -> Vectors:
     return out
 
 
-def turned_back(vectors: Vectors) -> Vectors:
+def unrotated(vectors: Vectors) -> Vectors:
     """The inverse of `turned`."""
     rows, whole = len(vectors), vectors.shape[1] // BLOCK * BLOCK
     out = vectors.copy()
@@ -69,7 +69,7 @@ _VALUES = np.rint(np.arange(256)[:, None] / 255 * (_NUMBERS * 127 / 1.510)).asty
 
 
 @dataclass(frozen=True, slots=True)
-class Codes:
+class QuantizedVectors:
     """Decoded vectors as they are compared: `values[i] * scales[i]` is vector i, turned if it is a long one.
 
     Scales of missing directions are zero.
@@ -81,14 +81,14 @@ class Codes:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: NDArray[np.int64]) -> "Codes":
+    def take(self, rows: NDArray[np.int64]) -> "QuantizedVectors":
         """Some of the vectors; all of them without copying."""
-        return self if len(rows) == len(self) else Codes(self.values[rows], self.scales[rows])
+        return self if len(rows) == len(self) else QuantizedVectors(self.values[rows], self.scales[rows])
 
     def floats(self) -> Vectors:
         """The vectors as floats, as the embedder would have them."""
         scaled = self.values.astype(np.float32) * self.scales[:, None]
-        return turned_back(scaled) if _is_long(scaled.shape[1]) else scaled
+        return unrotated(scaled) if _is_long(scaled.shape[1]) else scaled
 
 
 def blob_size(dimensions: int) -> int:
@@ -102,35 +102,35 @@ def blob_size(dimensions: int) -> int:
 def vectors_to_blobs(vectors: Vectors) -> list[bytes]:
     """Each row as its stored bytes; what is not finite counts as zero."""
     finite = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32, copy=False)
-    scales, stored = (_two_bits if _is_long(finite.shape[1]) else _four_bits)(finite)
+    scales, stored = (_encode_two_bits if _is_long(finite.shape[1]) else _encode_four_bits)(finite)
     whole = np.concatenate([scales.astype("<f4")[:, None].view(np.uint8), stored], axis=1)
     return [row.tobytes() for row in whole]
 
 
-def vectors_from_blobs(blobs: Sequence[bytes], dimensions: int) -> Codes:
+def vectors_from_blobs(blobs: Sequence[bytes], dimensions: int) -> QuantizedVectors:
     """The stored vectors ready to be compared; a blob of another size raises ValueError, it is of another model."""
     size = blob_size(dimensions)
     if any(len(blob) != size for blob in blobs):
         raise ValueError(f"a stored vector of {dimensions} dimensions has {size} bytes: embed these messages again")
     raw = np.frombuffer(b"".join(blobs), dtype=np.uint8).reshape(len(blobs), size)
     values = np.empty((len(blobs), dimensions), dtype=np.int8)
-    unpacked = _unpacker(dimensions)
+    unpacked = _decoder(dimensions)
     for start in range(0, len(blobs), _CHUNK):
         values[start : start + _CHUNK] = unpacked(raw[start : start + _CHUNK, 4:], dimensions)
-    return Codes(values, raw[:, :4].copy().view("<f4")[:, 0].astype(np.float32))
+    return QuantizedVectors(values, raw[:, :4].copy().view("<f4")[:, 0].astype(np.float32))
 
 
-def comparable(query: Vectors) -> Vectors:
+def rotated_query(query: Vectors) -> Vectors:
     """A question's vector as stored vectors are compared with it."""
-    return turned(query[None, :])[0] if _is_long(len(query)) else query
+    return rotated(query[None, :])[0] if _is_long(len(query)) else query
 
 
-def similarities(codes: Codes, query: Vectors) -> Vectors:
+def similarities(codes: QuantizedVectors, query: Vectors) -> Vectors:
     """The scalar product of every vector with the query, exact for the stored values.
 
     Eight-bit rows are widened a few at a time, so that they stay in the processor's cache.
     """
-    asked = comparable(query)
+    asked = rotated_query(query)
     out = np.empty(len(codes), dtype=np.float32)
     step = max(64, 262_144 // max(1, len(asked)))
     buffer = np.empty((step, len(asked)), dtype=np.float32)
@@ -147,18 +147,18 @@ def _is_long(dimensions: int) -> bool:
     return dimensions >= _LONG
 
 
-def _unpacker(dimensions: int) -> Callable[[NDArray[np.uint8], int], NDArray[np.int8]]:
-    return _from_two_bits if _is_long(dimensions) else _from_four_bits
+def _decoder(dimensions: int) -> Callable[[NDArray[np.uint8], int], NDArray[np.int8]]:
+    return _decode_two_bits if _is_long(dimensions) else _decode_four_bits
 
 
-def _two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
+def _encode_two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     """Scales and stored bytes of long vectors.
 
     Scales, of the blocks and of the whole, make the scalar product of what is decoded with the original what it should
     be, so that similarities come out neither too small nor too large on average.
     """
     rows, dimensions = vectors.shape
-    even = turned(vectors)
+    even = rotated(vectors)
     starts = np.arange(0, dimensions, BLOCK)
     widths = np.diff(np.append(starts, dimensions))
     squares = np.add.reduceat(even**2, starts, axis=1)
@@ -172,12 +172,12 @@ def _two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     padded[:, :dimensions] = codes
     quads = padded[:, 0::4] | padded[:, 1::4] << 2 | padded[:, 2::4] << 4 | padded[:, 3::4] << 6
     stored = np.concatenate([shares.astype(np.uint8), quads], axis=1)
-    whole = np.einsum("ij,ij->i", _from_two_bits(stored, dimensions).astype(np.float32), even)
+    whole = np.einsum("ij,ij->i", _decode_two_bits(stored, dimensions).astype(np.float32), even)
     square = squares.sum(axis=1)
     return np.divide(square, whole, out=np.zeros_like(square), where=whole > 0), stored
 
 
-def _from_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
+def _decode_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
     """Shares and two-bit codes as eight-bit values: the number behind the code x share, between -127 and 127."""
     blocks = -(-dimensions // BLOCK)
     packed = stored[:, blocks:]
@@ -191,7 +191,7 @@ def _from_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int
     return _VALUES[places]
 
 
-def _four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
+def _encode_four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     """Scales and stored bytes of short vectors."""
     rows, dimensions = vectors.shape
     blocks = -(-dimensions // _BLOCK)
@@ -207,12 +207,12 @@ def _four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     halves = (codes + 8).astype(np.uint8).reshape(rows, -1)
     stored = np.concatenate([shares.astype(np.uint8), halves[:, 0::2] | (halves[:, 1::2] << 4)], axis=1)
     # The scale gives the decoded vector the length of the original, so that similarities stay cosines.
-    lengths = np.linalg.norm(_from_four_bits(stored, dimensions).astype(np.float32), axis=1)
+    lengths = np.linalg.norm(_decode_four_bits(stored, dimensions).astype(np.float32), axis=1)
     originals = np.linalg.norm(padded, axis=1)
     return np.divide(originals, lengths, out=np.zeros_like(originals), where=lengths > 0), stored
 
 
-def _from_four_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
+def _decode_four_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
     """Shares and half-bytes as eight-bit values: code x share / 16, which lies between -112 and 112."""
     blocks = -(-dimensions // _BLOCK)
     packed = stored[:, blocks:]
@@ -234,10 +234,10 @@ _SAMPLE = 4096
 _SKETCH_CHUNK = 4096
 
 
-class Sketch:
+class BinaryVectors:
     """The bits of the rows that had a vector when it was made; `covered` says which."""
 
-    def __init__(self, codes: Codes, known: NDArray[np.bool_]) -> None:
+    def __init__(self, codes: QuantizedVectors, known: NDArray[np.bool_]) -> None:
         self.covered = known.copy()
         rows = np.flatnonzero(known)
         sample = codes.values[rows[:: max(1, len(rows) // _SAMPLE)]].astype(np.float32)
@@ -252,7 +252,7 @@ class Sketch:
 
     def likeness(self, query: Vectors) -> Vectors:
         """How alike each row's bits are to the question's; only the order means anything."""
-        query = comparable(query)
+        query = rotated_query(query)
         asked = _packed(query[None, :] > 0, len(self._bits))[0]
         total = np.zeros(self._bits.shape[1], dtype=np.float32)
         for start in range(0, len(self._bits), 2):

@@ -18,7 +18,7 @@ from ricordo.recall.evidence import (
     speaker_evidence,
     time_evidence,
     topic_evidence,
-    words_in,
+    word_evidence,
 )
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.quantization import Vectors
@@ -121,7 +121,7 @@ def rank(
         ]
 
 
-def whole_order(index: OwnerIndex, question: RecallQuestion, weights: EvidenceWeights = DEFAULT_WEIGHTS) -> list[str]:
+def rank_all(index: OwnerIndex, question: RecallQuestion, weights: EvidenceWeights = DEFAULT_WEIGHTS) -> list[str]:
     """The ids of all messages that `rank` would find, in its order, without the reasons: for measurements."""
     with index.lock:
         scored = _scored(index, question, Filters(), weights)
@@ -180,7 +180,7 @@ class _Evidence:
 
 
 def _gather(index: OwnerIndex, question: RecallQuestion, allowed: NDArray[np.bool_]) -> _Evidence:
-    words = words_in(index, question.text, allowed)
+    words = word_evidence(index, question.text, allowed)
     meaning = meaning_evidence(index, question.vector, words.share, allowed)
     named = periods(question.text, question.now)
     found = words.share > 0 if meaning is None else (words.share > 0) | index.has_vector
@@ -243,10 +243,10 @@ def _best(index: OwnerIndex, scores: Vectors, limit: int) -> list[int]:
 
 # Whether a message says enough about a question to take room in a prompt: two measures go in, a verdict comes out.
 
-LEAST_SAID = 0.25  # of the question's words, a rare one counting more
+MIN_COVERAGE = 0.25  # of the question's words, a rare one counting more
 
 # Cosines that hardly any message reaches for a question about something else, and most true ones do.
-_LINES = {
+_COSINE_THRESHOLDS = {
     "arctic-s-int8+use-multilingual-v3": 0.44,
     "arctic-s-int8": 0.64,
     "use-multilingual-v3": 0.3,
@@ -255,11 +255,11 @@ _LINES = {
 _UNMEASURED = 0.6
 
 
-def line_for(embedder: str) -> float:
+def cosine_threshold(embedder: str) -> float:
     """The cosine from which on meaning alone speaks, for the embedder of that name, whatever its weights' identity."""
-    return _LINES.get("+".join(part.partition("@")[0] for part in embedder.split("+")), _UNMEASURED)
+    return _COSINE_THRESHOLDS.get("+".join(part.partition("@")[0] for part in embedder.split("+")), _UNMEASURED)
 
 
-def speaks(hit: RankedMessage, embedder: str) -> bool:
+def is_relevant(hit: RankedMessage, embedder: str) -> bool:
     """Whether a hit's own turn says enough of what is asked, or its meaning is near enough."""
-    return hit.said >= LEAST_SAID or (hit.cosine is not None and hit.cosine >= line_for(embedder))
+    return hit.said >= MIN_COVERAGE or (hit.cosine is not None and hit.cosine >= cosine_threshold(embedder))

@@ -16,20 +16,20 @@ from ricordo.engine.core import Engine, Scope, local_time, quarantined
 from ricordo.errors import RicordoError, StoreError
 from ricordo.prompt.context import Remembered
 from ricordo.prompt.sections import Excerpt
-from ricordo.recall.embedders.protocol import Hurried
+from ricordo.recall.embedders.protocol import TimedEmbedder
+from ricordo.recall.index_state import Progress
 from ricordo.recall.indexes import Indexes, indexes_of
-from ricordo.recall.owner_index import Progress
 from ricordo.recall.quantization import Vectors
-from ricordo.recall.ranking import Filters, RecallQuestion, rank, speaks
+from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
 from ricordo.recall.ranking import RankedMessage as Ranked
 from ricordo.records.turns import Message, Owner, SessionMark, Turn, turn_id_of
 
 log = logging.getLogger("ricordo")
 
 PATIENCE = 120.0  # seconds that a search waits for its index
-IN_PASSING = 512  # turns that a context reads on its way; a longer backlog is left to the work beside the chat
+MAX_UNREAD = 512  # turns that a context reads on its way; a longer backlog is left to the work beside the chat
 QUOTED = 3  # past turns looked at when a question quotes something said
-HURRY = 1.0  # seconds that a chat waits for the vector of its question
+QUERY_TIMEOUT = 1.0  # seconds that a chat waits for the vector of its question
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def search(engine: Engine, owner: Owner, wanted: Search, *, patience: float = PA
     except Exception as error:  # the embedder: words are there all the same
         progress = indexes.read(owner)
         notes = (_failed(indexes, owner, error),)
-    wanted = replace(wanted, filters=_with_topics_of_now(engine, indexes, owner, wanted.filters))
+    wanted = replace(wanted, filters=_with_current_topics(engine, indexes, owner, wanted.filters))
     notes += _behind(indexes, progress) + _damaged(indexes, owner, wanted.filters)
     return ranked(engine, indexes, owner, wanted, notes)
 
@@ -96,14 +96,14 @@ def recall_for_context(
     if older <= 0 or (older == 1 and _asked_already(engine, scope, question)):
         return (), (), ""
     indexes = indexes_of(engine)
-    found, notes = recall_in_passing(engine, indexes, scope, Passing(question, standalone, known, marks), limit)
+    found, notes = recall_from_index(engine, indexes, scope, ContextQuestion(question, standalone, known, marks), limit)
     return found, notes, indexes.embedder.name
 
 
 def turns_that_said(engine: Engine, scope: Scope, words: str) -> Sequence[Turn]:
     """Turns of the session whose answers may have said these words."""
     indexes = indexes_of(engine)
-    indexes.catch_up(scope.owner, engine.store.marks(scope.owner), most=IN_PASSING)
+    indexes.catch_up(scope.owner, engine.store.marks(scope.owner), most=MAX_UNREAD)
     wanted = Search(words, QUOTED, Filters(session_id=scope.session_id, role="assistant"))
     hits = ranked(engine, indexes, scope.owner, wanted, (), hurry=True)
     found = [engine.store.turn(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
@@ -117,7 +117,7 @@ def _asked_already(engine: Engine, scope: Scope, question: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class ContextQuestion:
     """A question in passing: as it was asked, as it reads alone, and the turns that the context has anyway."""
 
     question: str
@@ -126,26 +126,26 @@ class Passing:
     marks: Mapping[str, SessionMark]
 
 
-def recall_in_passing(
-    engine: Engine, indexes: Indexes, scope: Scope, asked: Passing, limit: int
+def recall_from_index(
+    engine: Engine, indexes: Indexes, scope: Scope, asked: ContextQuestion, limit: int
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
     """What the context of a chat gets: messages beyond the turns it has anyway, and notes on what is missing."""
     wanted_text = asked.standalone or asked.question
     failure: tuple[str, ...] = ()
     if not indexes.embedder.dimensions:  # nothing can be compared before the first vector has come
         _, failure = _question_vector(indexes, scope.owner, wanted_text, hurry=True)
-    progress = indexes.catch_up(scope.owner, asked.marks, most=IN_PASSING)
+    progress = indexes.catch_up(scope.owner, asked.marks, most=MAX_UNREAD)
     shown = {turn.id for turn in asked.known}
     away = quarantined(engine, scope.owner)
     room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
     wanted = Search(wanted_text, room, Filters(without=away))  # what is kept out takes no place
 
     def worth_reading(found: Ranked) -> bool:
-        return turn_id_of(found.message_id) not in shown and speaks(found, indexes.embedder.name)
+        return turn_id_of(found.message_id) not in shown and is_relevant(found, indexes.embedder.name)
 
     notes = failure + _damaged(indexes, scope.owner, wanted.filters)
     hits = ranked(engine, indexes, scope.owner, wanted, notes, worth_reading, enough=limit + 1, hurry=True)
-    others = [hit for hit in hits if not _is_asked_now(hit, scope, asked.question, engine)]
+    others = [hit for hit in hits if not _is_open_question(hit, scope, asked.question, engine)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
     return tuple(_remembered(hit, engine) for hit in others[:limit]), unread + hits.degraded
 
@@ -166,7 +166,7 @@ def ranked(
     Only what is `worth_reading` is read from the store, and no more than `enough` of it. In a `hurry` the embedder gets
     a moment and no second chance.
     """
-    index = indexes.shelf(owner).index
+    index = indexes.state(owner).index
     vector: Vectors | None = None
     failure: tuple[str, ...] = ()
     if index.has_vector.any():
@@ -218,8 +218,8 @@ def _question_vector(
         return None, (indexes.pause.now,)
     embedder = indexes.embedder
     try:
-        if hurry and isinstance(embedder, Hurried):
-            vector = embedder.embed_query_within(question, HURRY)
+        if hurry and isinstance(embedder, TimedEmbedder):
+            vector = embedder.embed_query_within(question, QUERY_TIMEOUT)
         else:
             vector = embedder.embed_query(question)
     except Exception as error:
@@ -238,7 +238,7 @@ def _failed(indexes: Indexes, owner: Owner, error: Exception) -> str:
     return note
 
 
-def _with_topics_of_now(engine: Engine, indexes: Indexes, owner: Owner, filters: Filters) -> Filters:
+def _with_current_topics(engine: Engine, indexes: Indexes, owner: Owner, filters: Filters) -> Filters:
     """Filters that know the tags of topics, and an index that knows the messages of the topics that are asked for.
 
     Topics and their tags change without a new turn, so they are looked up when somebody asks.
@@ -251,7 +251,7 @@ def _with_topics_of_now(engine: Engine, indexes: Indexes, owner: Owner, filters:
         topics = engine.store.topics(owner, session_id).topics
         tagged |= {topic.id: frozenset(topic.tags) for topic in topics if filters.tags & set(topic.tags)}
     asked = list(tagged) if filters.topic_id is None else [filters.topic_id]
-    index = indexes.shelf(owner).index
+    index = indexes.state(owner).index
     with index.lock:
         before = [index.message_ids[row] for row in np.flatnonzero(index.topics.among(asked))]
     index.set_topics(dict.fromkeys(before))
@@ -281,7 +281,7 @@ def _behind(indexes: Indexes, progress: Progress) -> tuple[str, ...]:
 
 def _damaged(indexes: Indexes, owner: Owner, filters: Filters) -> tuple[str, ...]:
     """Which archive blocks could not be read, among what is searched."""
-    shelf = indexes.shelf(owner)
+    shelf = indexes.state(owner)
     with shelf.lock:
         return tuple(
             dict.fromkeys(
@@ -290,7 +290,7 @@ def _damaged(indexes: Indexes, owner: Owner, filters: Filters) -> tuple[str, ...
         )
 
 
-def _is_asked_now(hit: Hit, scope: Scope, question: str, engine: Engine) -> bool:
+def _is_open_question(hit: Hit, scope: Scope, question: str, engine: Engine) -> bool:
     """Whether a hit is the very question that the context is built for, kept already and not answered yet."""
     if hit.session_id != scope.session_id or hit.message.content != question or hit.message.role != "user":
         return False

@@ -14,10 +14,7 @@ from ricordo.engine.core import Engine
 from ricordo.errors import StoreUnavailable
 from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Block, Owner, Turn
-from ricordo.settings import TopicSettings
 from ricordo.stores.archive import pack
-from ricordo.topics.decay import Fading
-from ricordo.topics.merge import counted, gist, messages_in, with_hot
 
 # Which of a topic's hot messages leave for the archive, and which stay.
 
@@ -74,8 +71,11 @@ def plan(
 
 
 BLOCK_MESSAGES = 20
-TRIES = 20
+MAX_ATTEMPTS = 20
 PAUSE = 0.001  # seconds
+QUESTION_CHARACTERS = 80  # of each question in a summary
+SUMMARY_CHARACTERS = 600
+SEPARATOR = " · "
 
 
 def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
@@ -83,7 +83,7 @@ def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> Non
     topic = engine.store.topics(owner, session_id).topic(topic_id)
     if topic is None:
         return
-    cold = _may_go(engine, owner, session_id, topic)
+    cold = _archivable(engine, owner, session_id, topic)
     settings = engine.settings.topics
     decision = plan(
         [HotMessage(each.id, turn.block_id) for turn in cold for each in (turn.question, turn.answer) if each],
@@ -94,17 +94,17 @@ def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> Non
     if decision.needed:
         staying = set(decision.keep)
         going = [turn for turn in cold if not any(message.id in staying for message in turn.messages)]
-        _put_away(engine, owner, session_id, topic_id, going)
+        _archive_turns(engine, owner, session_id, topic_id, going)
 
 
 def pack_all(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
     """Pack everything of a topic that leaves working memory, but for a question that still waits."""
     topic = engine.store.topics(owner, session_id).topic(topic_id)
     if topic is not None:
-        _put_away(engine, owner, session_id, topic_id, _may_go(engine, owner, session_id, topic))
+        _archive_turns(engine, owner, session_id, topic_id, _archivable(engine, owner, session_id, topic))
 
 
-def bring_back(engine: Engine, owner: Owner, session_id: str, topic_id: str, new_from: int) -> None:
+def restore(engine: Engine, owner: Owner, session_id: str, topic_id: str, new_from: int) -> None:
     """Give a topic that is talked about again its turns back, in order.
 
     Whatever it has from before turn `new_from` counts as restored: only what is said since may have it compacted.
@@ -116,9 +116,9 @@ def bring_back(engine: Engine, owner: Owner, session_id: str, topic_id: str, new
     engine.store.rehydrate(owner, session_id, away)
 
     def back(topic: Topic) -> Topic:
-        hot = turns_numbered(engine, owner, session_id, {*topic.hot, *away})
+        hot = turns_by_number(engine, owner, session_id, {*topic.hot, *away})
         restored = sum(messages_in(turn) for turn in hot if turn.turn_number < new_from and not turn.archived)
-        return with_hot(replace(topic, restored_count=restored, state="working"), hot)
+        return with_hot_turns(replace(topic, restored_count=restored, state="working"), hot)
 
     change_topic(engine, owner, session_id, topic_id, back)
 
@@ -128,7 +128,7 @@ def recount(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> Non
 
     def right(topic: Topic) -> Topic:
         numbers = engine.store.turns_of(owner, session_id, topic_id)
-        return counted(topic, turns_numbered(engine, owner, session_id, numbers))
+        return recounted(topic, turns_by_number(engine, owner, session_id, numbers))
 
     topic = change_topic(engine, owner, session_id, topic_id, right)
     if topic is not None and topic.message_count == 0 and not engine.store.turns_of(owner, session_id, topic_id):
@@ -136,9 +136,9 @@ def recount(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> Non
         engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
 
 
-def tries() -> Iterator[int]:
+def attempts() -> Iterator[int]:
     """So many attempts at a change, each after a longer pause: whoever writes in between has time to finish."""
-    for attempt in range(TRIES):
+    for attempt in range(MAX_ATTEMPTS):
         if attempt:
             sleep(PAUSE * attempt * (0.5 + random() / 2))
         yield attempt
@@ -148,7 +148,7 @@ def change_topic(
     engine: Engine, owner: Owner, session_id: str, topic_id: str, change: Callable[[Topic], Topic]
 ) -> Topic | None:
     """Change one topic on the shelf as it is now; None if it is gone."""
-    for _ in tries():
+    for _ in attempts():
         shelf = engine.store.topics(owner, session_id)
         topic = shelf.topic(topic_id)
         if topic is None:
@@ -159,7 +159,7 @@ def change_topic(
     raise StoreUnavailable(f"topic {topic_id!r} is being changed by others all the time; try again")
 
 
-def turns_numbered(engine: Engine, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
+def turns_by_number(engine: Engine, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
     """The turns of these numbers that exist, in order; neighbours are read together."""
     turns: list[Turn] = []
     for first, last in _runs(sorted(set(numbers))):
@@ -167,23 +167,53 @@ def turns_numbered(engine: Engine, owner: Owner, session_id: str, numbers: Itera
     return turns
 
 
-def fading_of(settings: TopicSettings) -> Fading:
-    """The settings of topics as the numbers of decay."""
-    return Fading(
-        base_half_life=settings.base_half_life.total_seconds(),
-        max_half_life=max(settings.max_half_life, settings.base_half_life).total_seconds(),
-        accesses_per_doubling=settings.access_threshold,
-        long_term_from=2 * settings.access_threshold,
+def messages_in(turn: Turn) -> int:
+    """How many messages of a turn its topic counts."""
+    return (turn.question is not None) + (turn.answer is not None)
+
+
+def with_hot_turns(topic: Topic, hot: Iterable[Turn]) -> Topic:
+    """The topic with these turns in working memory and everything else in the archive."""
+    plain = sorted((turn for turn in hot if not turn.archived), key=lambda turn: turn.turn_number)
+    count = sum(map(messages_in, plain))
+    return replace(
+        topic,
+        hot=tuple(turn.turn_number for turn in plain),
+        archived_count=max(topic.message_count - count, 0),
+        restored_count=min(topic.restored_count, count),
     )
 
 
-def _may_go(engine: Engine, owner: Owner, session_id: str, topic: Topic) -> list[Turn]:
+def recounted(topic: Topic, turns: Sequence[Turn]) -> Topic:
+    """The topic as all of its turns say."""
+    total = sum(map(messages_in, turns))
+    if any(turn.damage for turn in turns):
+        total = max(total, topic.message_count)
+    return with_hot_turns(replace(topic, message_count=total), turns)
+
+
+def summary_of(turns: Sequence[Turn], before: str | None = None) -> str | None:
+    """The questions of the turns, each by its beginning, after what was noted before; the newest are kept."""
+    openings = [_opening(turn) for turn in turns]
+    noted = (before or "").split(SEPARATOR) if before else []
+    lines = list(dict.fromkeys(line for line in (*noted, *openings) if line))
+    while len(lines) > 1 and len(SEPARATOR.join(lines)) > SUMMARY_CHARACTERS:
+        lines.pop(0)
+    return SEPARATOR.join(lines) or None
+
+
+def _opening(turn: Turn) -> str:
+    words = " ".join((turn.query or turn.response or "").split())
+    return words if len(words) <= QUESTION_CHARACTERS else words[:QUESTION_CHARACTERS].rstrip() + "…"
+
+
+def _archivable(engine: Engine, owner: Owner, session_id: str, topic: Topic) -> list[Turn]:
     """A topic's turns in working memory, oldest first; open ones must stay."""
-    hot = turns_numbered(engine, owner, session_id, topic.hot)
+    hot = turns_by_number(engine, owner, session_id, topic.hot)
     return [turn for turn in hot if not turn.is_open and not turn.archived]
 
 
-def _put_away(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
+def _archive_turns(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
     """Into blocks what is in none yet, out of plain text what is; then count again."""
     engine.store.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
     for group in _groups([turn for turn in cold if not turn.block_id]):
@@ -195,10 +225,10 @@ def _put_away(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold
     numbers_gone = {turn.turn_number for turn in cold}
 
     def lighter(topic: Topic) -> Topic:
-        hot = turns_numbered(engine, owner, session_id, topic.hot)
+        hot = turns_by_number(engine, owner, session_id, topic.hot)
         packed = [turn for turn in hot if turn.archived and turn.turn_number in numbers_gone]
-        lightened = with_hot(topic, hot)
-        return replace(lightened, restored_count=0, summary=gist(packed, topic.summary)) if packed else lightened
+        lightened = with_hot_turns(topic, hot)
+        return replace(lightened, restored_count=0, summary=summary_of(packed, topic.summary)) if packed else lightened
 
     change_topic(engine, owner, session_id, topic_id, lighter)
 

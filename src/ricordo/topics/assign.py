@@ -14,16 +14,17 @@ from typing import Literal
 
 import numpy as np
 
-from ricordo.followups.reference import ReferenceCue, main_kind
+from ricordo.followups.cues import ReferenceCue, main_kind
 from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.terms import stems
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Role
-from ricordo.topics.centres import Scale, Vector, bytes_of, dimensions_of, matrix_of, unit, vector_of
+from ricordo.topics.centres import Vector, dimensions_of, matrix_of, vector_of
+from ricordo.topics.thresholds import Scale
 
 # What a message's references mean for its topic: text and references go in, one of three words comes out.
 
-Following = Literal["no", "talk", "past"]
+FollowUpKind = Literal["no", "talk", "past"]
 
 _OPENING = AnyLanguage(r"\W*(?:<topics.openings>)\b")  # at the very beginning: use match
 _CLOSING = AnyLanguage(r"\b(?:<topics.closings>)\b")
@@ -35,7 +36,7 @@ _CONTINUING = AnyLanguage(r"\A\W*(?:<topics.joining>)\b(?!')|\b(?:<topics.adding
 _SHORT_WORDS = 8
 
 
-def following(text: str, references: Sequence[ReferenceCue]) -> Following:
+def follow_up_kind(text: str, references: Sequence[ReferenceCue]) -> FollowUpKind:
     """Whether the message continues the talk, points into the past, or stands by itself."""
     kind = main_kind(tuple(references))
     if kind in ("back", "statement"):
@@ -47,7 +48,6 @@ def following(text: str, references: Sequence[ReferenceCue]) -> Following:
 
 TITLE_CHARACTERS = 80
 RECENT_MESSAGES = 4
-_CENTRE_MEMORY = 16  # a centre follows its topic: the last sixteen messages or so decide where it lies
 _TYPICAL_WORDS = 8
 _MOST_WORDS = 16
 _TITLES_READ = 5
@@ -142,7 +142,7 @@ def decide(
     topics: Sequence[Topic],
     scale: Scale,
     *,
-    following: Following = "no",
+    follow_up: FollowUpKind = "no",
 ) -> Decision:
     """Join the active topic, come back to one of `topics`, or open a new one.
 
@@ -153,20 +153,20 @@ def decide(
     compared, so that topics of another embedder stand aside until they are embedded again.
     """
     active = talk if talk is not None and talk.recent else None
-    if active is not None and following == "talk":
+    if active is not None and follow_up == "talk":
         return Decision(active.topic_id, "follow-up")
     others = [topic for topic in topics if active is None or topic.id != active.topic_id]
-    if active is not None and following == "past":
-        named = _named(message, active, topics)
-        if named and (back := _back(message, named, scale)):
+    if active is not None and follow_up == "past":
+        named = _named_topics(message, active, topics)
+        if named and (back := _best_return(message, named, scale)):
             return back if back.margin >= 0 else replace(back, reason="follow-up")
-    stay, back = _stay(message, active, scale), _back(message, others, scale)
+    stay, back = _stay(message, active, scale), _best_return(message, others, scale)
     if active and active.recent[-1].role == "assistant" and stay and back and min(stay.margin, back.margin) >= 0:
         # Both would do. How people talk spoke for staying alone, so where the words name the other topic the two are
         # compared by one measure.
         two = [topic for topic in topics if topic.id in (stay.topic_id, back.topic_id)]
-        here = _back(message, [topic for topic in two if topic.id == stay.topic_id], scale)
-        if here and back.similarity > here.similarity and _named(message, active, two):
+        here = _best_return(message, [topic for topic in two if topic.id == stay.topic_id], scale)
+        if here and back.similarity > here.similarity and _named_topics(message, active, two):
             return back
     choices = [choice for choice in (stay, back) if choice]
     best = max(choices, key=lambda choice: choice.margin, default=None)
@@ -174,17 +174,17 @@ def decide(
         return Decision(None, "first")
     if best.margin >= 0:
         return best
-    if following == "past":  # it was said in one of these, and the likeliest is better than a topic of its own
+    if follow_up == "past":  # it was said in one of these, and the likeliest is better than a topic of its own
         return replace(best, reason="follow-up")
     if active and active.recent[-1].role == "assistant":
         # It leaves; a topic that its words name is then held to no more than the line for staying.
-        back = _back(message, _named(message, active, _within_reach(message, topics, scale)), scale)
+        back = _best_return(message, _named_topics(message, active, _within_reach(message, topics, scale)), scale)
         if back and back.similarity >= scale.threshold:
             return replace(back, threshold=scale.threshold)
     return replace(choices[0], topic_id=None, reason="new")
 
 
-def _named(message: TopicMessage, talk: TalkState, topics: Sequence[Topic]) -> list[Topic]:
+def _named_topics(message: TopicMessage, talk: TalkState, topics: Sequence[Topic]) -> list[Topic]:
     """The topics that were left and share more words with the message than what is being talked about does."""
     told = _content(message.text)
     shared = {topic.id: len(told & _content(" ".join((topic.title, *topic.tags)))) for topic in topics}
@@ -245,7 +245,7 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
     return cosine - shift - scale.spread * leaving
 
 
-def _back(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> Decision | None:
+def _best_return(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> Decision | None:
     """The most similar of the topics that were left: cosine with its centre, helped by its title's words."""
     comparable = _comparable(message, topics)
     if not comparable:
@@ -271,17 +271,6 @@ def title_of(text: str) -> str:
 def _hidden(character: str) -> bool:
     """Control and direction characters have no place in a list of titles; the joiners inside emoji do."""
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in "\u200c\u200d"
-
-
-def first_centre(vector: Vector) -> bytes:
-    """The centre of a topic that has one message."""
-    return bytes_of(unit(vector))
-
-
-def moved_centre(centre: bytes, message_count: int, vector: Vector) -> bytes:
-    """The centre after one more message: a running mean that keeps following, since talks drift."""
-    weight = min(max(message_count, 0), _CENTRE_MEMORY)
-    return bytes_of(unit(vector_of(centre) * np.float32(weight) + vector))
 
 
 def _content(text: str) -> set[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from ricordo.records.topics import Topic
+    from ricordo.settings import TopicSettings
 
 MemoryType = Literal["short-term", "transitioning", "long-term"]
 
@@ -37,6 +38,16 @@ class Fading:
 
 
 DEFAULT_FADING = Fading()
+
+
+def fading_of(settings: "TopicSettings") -> Fading:
+    """The settings of topics as the numbers of decay, in seconds."""
+    return Fading(
+        base_half_life=settings.base_half_life.total_seconds(),
+        max_half_life=max(settings.max_half_life, settings.base_half_life).total_seconds(),
+        accesses_per_doubling=settings.access_threshold,
+        long_term_from=2 * settings.access_threshold,
+    )
 
 
 def half_life(access_count: int, fading: Fading = DEFAULT_FADING) -> float:
@@ -68,7 +79,7 @@ def memory_type(access_count: int, fading: Fading = DEFAULT_FADING) -> MemoryTyp
 MAX_TOPICS = 20
 
 
-def leaving(
+def faded_topics(
     topics: Iterable["Topic"],
     now: datetime,
     *,

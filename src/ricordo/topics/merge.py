@@ -4,14 +4,14 @@ Topics go in; proposals, a merged topic, or a new importance come out. Nothing i
 near two topics are, and the caller (or a person) decides.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ricordo.records.topics import Topic
-from ricordo.records.turns import Turn
-from ricordo.topics.centres import Scale, bytes_of, unit, vector_of
+from ricordo.topics.centres import bytes_of, unit, vector_of
+from ricordo.topics.thresholds import Scale
 
 _FEEDBACK_STEP = 0.2
 
@@ -75,7 +75,7 @@ def merged(keep: Topic, absorb: Topic) -> Topic:
     )
 
 
-def learned(importance: float, feedback: float) -> float:
+def importance_after(importance: float, feedback: float) -> float:
     """Importance after a word of feedback, from -1 (useless) to 1 (precious): a fifth of the way to either end.
 
     Never leaves [0, 1]; better feedback never gives less, and a more important topic never ends up below a less
@@ -85,53 +85,3 @@ def learned(importance: float, feedback: float) -> float:
         raise ValueError(f"feedback is {feedback}, but it must be between -1 and 1")
     room = 1.0 - importance if feedback >= 0 else importance
     return min(max(importance + _FEEDBACK_STEP * feedback * room, 0.0), 1.0)
-
-
-# What a topic counts, taken from its turns: turns go in, the topic with the right figures comes out.
-
-
-def messages_in(turn: Turn) -> int:
-    """How many messages of a turn its topic counts."""
-    return (turn.question is not None) + (turn.answer is not None)
-
-
-def with_hot(topic: Topic, hot: Iterable[Turn]) -> Topic:
-    """The topic with these turns in working memory and everything else in the archive."""
-    plain = sorted((turn for turn in hot if not turn.archived), key=lambda turn: turn.turn_number)
-    count = sum(map(messages_in, plain))
-    return replace(
-        topic,
-        hot=tuple(turn.turn_number for turn in plain),
-        archived_count=max(topic.message_count - count, 0),
-        restored_count=min(topic.restored_count, count),
-    )
-
-
-def counted(topic: Topic, turns: Sequence[Turn]) -> Topic:
-    """The topic as all of its turns say."""
-    total = sum(map(messages_in, turns))
-    if any(turn.damage for turn in turns):
-        total = max(total, topic.message_count)
-    return with_hot(replace(topic, message_count=total), turns)
-
-
-# What packed turns were about, in a line or two: the openings of their questions, nothing invented.
-
-OPENING = 80
-LONGEST = 600
-BETWEEN = " · "
-
-
-def gist(turns: Sequence[Turn], before: str | None = None) -> str | None:
-    """The questions of the turns, each by its beginning, after what was noted before; the newest are kept."""
-    openings = [_opening(turn) for turn in turns]
-    noted = (before or "").split(BETWEEN) if before else []
-    lines = list(dict.fromkeys(line for line in (*noted, *openings) if line))
-    while len(lines) > 1 and len(BETWEEN.join(lines)) > LONGEST:
-        lines.pop(0)
-    return BETWEEN.join(lines) or None
-
-
-def _opening(turn: Turn) -> str:
-    words = " ".join((turn.query or turn.response or "").split())
-    return words if len(words) <= OPENING else words[:OPENING].rstrip() + "…"

@@ -17,20 +17,11 @@ from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.quantization import Vectors
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Owner, Turn
-from ricordo.topics.archive import bring_back, change_topic, compact, fading_of, pack_all, recount, turns_numbered
-from ricordo.topics.assign import (
-    RECENT_MESSAGES,
-    Closeness,
-    TalkState,
-    TopicMessage,
-    decide,
-    first_centre,
-    following,
-    moved_centre,
-    title_of,
-)
-from ricordo.topics.centres import DEFAULT_THRESHOLD, Scale, dimensions_of, scale_for
-from ricordo.topics.decay import leaving
+from ricordo.topics.archive import change_topic, compact, pack_all, recount, restore, turns_by_number
+from ricordo.topics.assign import RECENT_MESSAGES, Closeness, TalkState, TopicMessage, decide, follow_up_kind, title_of
+from ricordo.topics.centres import dimensions_of, first_centre, moved_centre
+from ricordo.topics.decay import faded_topics, fading_of
+from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, scale_for
 
 # Locks by session, which sessions may share: of two threads at one session, one would work for nothing.
 _ORGANISING = [Lock() for _ in range(64)]
@@ -133,11 +124,11 @@ def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, mo
     change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
     if not engine.store.put_topics(owner, session_id, change):
         return True
-    _count_again(engine, owner, session_id, walk, new)
+    _recount_changed(engine, owner, session_id, walk, new)
     for topic_id in walk.returned:
-        bring_back(engine, owner, session_id, topic_id, shelf.through + 1)
-    _let_go(engine, owner, session_id, walk.active)
-    _pack_the_cold(engine, owner, session_id)
+        restore(engine, owner, session_id, topic_id, shelf.through + 1)
+    _archive_faded(engine, owner, session_id, walk.active)
+    _compact_large(engine, owner, session_id)
     return not waiting and through < session.last_turn
 
 
@@ -185,8 +176,8 @@ def _assign(walk: _Pass, turn: Turn) -> None:
     if not messages:
         return
     first = messages[0]
-    leans = following(turn.query, parse(turn.query)) if turn.question else "no"
-    decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, following=leans)
+    leans = follow_up_kind(turn.query, parse(turn.query)) if turn.question else "no"
+    decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, follow_up=leans)
     if decision.topic_id is None:
         began = walk.free_moment(turn.created_at)
         topic = Topic(
@@ -214,7 +205,7 @@ def _assign(walk: _Pass, turn: Turn) -> None:
     walk.assigned[turn.turn_number] = topic.id
 
 
-def _count_again(engine: Engine, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:
+def _recount_changed(engine: Engine, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:
     """Set right what changed between reading the turns and writing their topics: a turn went, or was answered."""
     stale: set[str] = set()
     for topic_id in set(walk.assigned.values()):
@@ -222,21 +213,21 @@ def _count_again(engine: Engine, owner: Owner, session_id: str, walk: _Pass, new
         if not there.issuperset(number for number, topic in walk.assigned.items() if topic == topic_id):
             stale.add(topic_id)
     unanswered = [turn.turn_number for turn in new if turn.is_open]
-    for turn in turns_numbered(engine, owner, session_id, unanswered):
+    for turn in turns_by_number(engine, owner, session_id, unanswered):
         if not turn.is_open and turn.topic_id:
             stale.add(turn.topic_id)
     for topic_id in stale:
         recount(engine, owner, session_id, topic_id)
 
 
-def _let_go(engine: Engine, owner: Owner, session_id: str, active: str | None) -> None:
+def _archive_faded(engine: Engine, owner: Owner, session_id: str, active: str | None) -> None:
     """Topics that have faded leave working memory: into the archive, or for good."""
     settings, now = engine.settings.topics, engine.clock.now()
     fading = fading_of(settings)
     shelf = engine.store.topics(owner, session_id)
-    gone = leaving(shelf.topics, now, active_id=active, max_topics=settings.max_topics, fading=fading)
+    gone = faded_topics(shelf.topics, now, active_id=active, max_topics=settings.max_topics, fading=fading)
     if settings.forget == "delete":
-        _delete(engine, owner, session_id, shelf, gone)
+        _delete_faded(engine, owner, session_id, shelf, gone)
         return
 
     def faded(topic: Topic) -> Topic:  # unless somebody has come back to it in the meantime
@@ -249,7 +240,7 @@ def _let_go(engine: Engine, owner: Owner, session_id: str, active: str | None) -
             pack_all(engine, owner, session_id, topic.id)
 
 
-def _pack_the_cold(engine: Engine, owner: Owner, session_id: str) -> None:
+def _compact_large(engine: Engine, owner: Owner, session_id: str) -> None:
     """Compact every topic that has grown over its limit."""
     most = engine.settings.topics.max_messages_per_topic
     for topic in engine.store.topics(owner, session_id).topics:
@@ -257,7 +248,7 @@ def _pack_the_cold(engine: Engine, owner: Owner, session_id: str) -> None:
             compact(engine, owner, session_id, topic.id)
 
 
-def _delete(engine: Engine, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
+def _delete_faded(engine: Engine, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
     """Forget topics with their turns. First the topics, and only if nobody has come back to one: a turn that joins
     one in the meantime must not go with it."""
     numbers = [n for topic_id in gone for n in engine.store.turns_of(owner, session_id, topic_id)]

@@ -8,9 +8,10 @@ from ricordo.limits import check_id, check_ids, check_within
 from ricordo.records.topics import Topic, TopicChange, TopicShelf, TopicStats
 from ricordo.records.turns import Turn
 from ricordo.stores.archive.export import export_messages
-from ricordo.topics.archive import change_topic, fading_of, tries, turns_numbered
-from ricordo.topics.centres import scale_for
-from ricordo.topics.merge import learned, merged, near_topics
+from ricordo.topics.archive import attempts, change_topic, turns_by_number
+from ricordo.topics.decay import fading_of
+from ricordo.topics.merge import importance_after, merged, near_topics
+from ricordo.topics.thresholds import scale_for
 
 
 class Topics(list[Topic]):
@@ -46,7 +47,7 @@ class SessionTopic:
         """All of its turns in order, archived ones included."""
         owner, session_id = self._scope.owner, self._scope.session_id
         numbers = self._engine.store.turns_of(owner, session_id, self.id)
-        return turns_numbered(self._engine, owner, session_id, numbers)
+        return turns_by_number(self._engine, owner, session_id, numbers)
 
     def tag(self, *tags: str) -> Topic:
         """Set its tags."""
@@ -61,7 +62,7 @@ class SessionTopic:
     def feedback(self, value: float) -> Topic:
         """Learn its importance from a word of feedback, from -1 (useless) to 1 (precious)."""
         given = check_within("feedback", value, -1, 1)
-        return self._change(lambda topic: topic.weighed(learned(topic.importance, given)))
+        return self._change(lambda topic: topic.weighed(importance_after(topic.importance, given)))
 
     def near(self) -> list[tuple[str, float]]:
         """Topics of this session that may be the same, with how similar they are."""
@@ -76,7 +77,7 @@ class SessionTopic:
         owner, session_id = self._scope.owner, self._scope.session_id
         if check_id("other_id", other_id) == self.id:
             raise ValidationError("other_id", "a topic cannot be merged with itself")
-        for _ in tries():
+        for _ in attempts():
             shelf = self._engine.store.topics(owner, session_id)
             keep, other = (self._on(shelf, topic_id) for topic_id in (self.id, other_id))
             try:

@@ -38,7 +38,7 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class Hurried(Protocol):
+class TimedEmbedder(Protocol):
     """An embedder that may keep somebody waiting, and can be told how long."""
 
     def embed_query_within(self, text: str, seconds: float) -> Vectors:

@@ -26,7 +26,7 @@ from ricordo.server.presenters import (
     turn_out,
 )
 from ricordo.server.schemas import chat, people, requests
-from ricordo.topics.archive import fading_of
+from ricordo.topics.decay import fading_of
 
 sessions_router = APIRouter(prefix="/sessions", tags=["sessions"])
 

@@ -66,7 +66,7 @@ PAGE = 256  # turns read at once
 TurnKey = tuple[str, int]
 
 
-class Unsettled(NamedTuple):
+class UnsettledTurn(NamedTuple):
     """A turn that may still change or be replaced, as the index knows it."""
 
     turn_id: str
@@ -75,7 +75,7 @@ class Unsettled(NamedTuple):
 
 
 @dataclass
-class Seen:
+class SessionProgress:
     """What of a session is in the index, and the session's mark when it was last looked at.
 
     `unsettled` are its open turns and the newest one: a session that was emptied and filled again shows there.
@@ -84,7 +84,7 @@ class Seen:
     mark: SessionMark
     tags: frozenset[str] = frozenset()
     through: int = 0
-    unsettled: dict[int, Unsettled] = field(default_factory=dict)
+    unsettled: dict[int, UnsettledTurn] = field(default_factory=dict)
 
     def is_up_to(self, mark: SessionMark) -> bool:
         """Whether nothing has happened since, and nothing was left unread."""
@@ -101,7 +101,7 @@ class Seen:
             number: each for number, each in self.unsettled.items() if each.is_open or number > turn.turn_number
         }
         if turn.is_open or turn.turn_number >= max(self.unsettled, default=0):
-            self.unsettled[turn.turn_number] = Unsettled(turn.id, turn.checksum, turn.is_open)
+            self.unsettled[turn.turn_number] = UnsettledTurn(turn.id, turn.checksum, turn.is_open)
         else:
             self.unsettled.pop(turn.turn_number, None)
 
@@ -120,7 +120,7 @@ class Progress:
 
 
 @dataclass
-class OwnerShelf:
+class IndexState:
     """An index and how far it has come.
 
     `unembedded` are turns without vectors, with the checksum they have in the index; `damaged` says which turns have no
@@ -133,7 +133,7 @@ class OwnerShelf:
     index: OwnerIndex
     lock: RLock = field(default_factory=RLock)
     embedding: RLock = field(default_factory=RLock)
-    sessions: dict[str, Seen] = field(default_factory=dict)
+    sessions: dict[str, SessionProgress] = field(default_factory=dict)
     unembedded: dict[TurnKey, str] = field(default_factory=dict)
     damaged: dict[TurnKey, str] = field(default_factory=dict)
     traces: dict[TurnKey, Trace] | None = None
@@ -152,7 +152,7 @@ class OwnerShelf:
         """Read on in every session that has news; False if one of them is another session under the same name."""
         left = most
         for session_id, mark in marks.items():
-            seen = self.sessions.get(session_id) or Seen(mark)
+            seen = self.sessions.get(session_id) or SessionProgress(mark)
             if seen.is_up_to(mark):
                 self.sessions.setdefault(session_id, seen)
                 continue
@@ -194,7 +194,13 @@ class OwnerShelf:
         self.sessions, self.unembedded, self.damaged, self.traces, self.traced = {}, {}, {}, None, {}
 
     def _read_session(
-        self, store: Store, session_id: str, seen: Seen, mark: SessionMark, changed: list[Turn], most: int | None
+        self,
+        store: Store,
+        session_id: str,
+        seen: SessionProgress,
+        mark: SessionMark,
+        changed: list[Turn],
+        most: int | None,
     ) -> int:
         """Take what has changed in a session and read on, at most about `most` turns; how many."""
         self.sessions[session_id] = seen
@@ -211,7 +217,7 @@ class OwnerShelf:
         seen.mark = mark
         return taken
 
-    def _changed(self, store: Store, session_id: str, seen: Seen) -> list[Turn] | None:
+    def _changed(self, store: Store, session_id: str, seen: SessionProgress) -> list[Turn] | None:
         """The turns that are not any more what the index holds; None if one of them is another turn now."""
         changed = []
         for number, known in sorted(seen.unsettled.items()):
@@ -221,14 +227,14 @@ class OwnerShelf:
             changed += [turn for turn in found if turn.checksum != known.checksum]
         return changed
 
-    def _note_tags(self, store: Store, session_id: str, seen: Seen) -> None:
+    def _note_tags(self, store: Store, session_id: str, seen: SessionProgress) -> None:
         session = store.session(self.owner, session_id)
         tags = frozenset(session.tags if session else ())
         if tags != seen.tags:
             self.index.set_tags(session_id, tags)
             seen.tags = tags
 
-    def _take(self, store: Store, seen: Seen, turns: Iterable[Turn]) -> None:
+    def _take(self, store: Store, seen: SessionProgress, turns: Iterable[Turn]) -> None:
         """Put turns into the index, with the vectors that their traces hold."""
         for turn in turns:
             key = turn.session_id, turn.turn_number
