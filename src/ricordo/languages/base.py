@@ -334,6 +334,42 @@ class ReaderPhrases:
     no_more: str
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerInstructions:
+    """What a model is told so that it answers from the material, with citations; `{example}` is filled in."""
+
+    system: str
+    format: str
+    without_material: str
+    example: str
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionWords:
+    """How questions are put, and what their answers look like; alternatives over folded text."""
+
+    # A sentence before the question ("hello, I am Anna"), a tag behind it ("right?"), a request without question mark.
+    introductions: str
+    tags: str
+    requests: str
+    # Alternatives by kind of question: comparison, quantity, list, reason, person, place, time, procedure, definition,
+    # explanation.
+    kinds: Mapping[str, str]
+    plural_definitions: str
+    # Adjectives that belong to a question word ("long" in "how long").
+    degrees: str
+    # Words that put a question and are hardly ever in its answer; verbs that any question may hold.
+    asking_words: Words
+    light_verbs: Words
+    yes_no: str
+    small_talk: str
+    # Alternatives by kind of question that a fitting answer holds; how a step of a procedure begins.
+    answer_signs: Mapping[str, str]
+    step_openings: str
+    # Words at the beginning of a sentence that cannot be understood without the one before.
+    leaning: str
+
+
 @dataclass(frozen=True, eq=False)
 class FactPattern:
     """One way of stating something about oneself.
@@ -410,3 +446,5 @@ class Language:
     summaries: SummaryWording
     titles: TitleWords
     reader: ReaderPhrases
+    answers: AnswerInstructions
+    questions: QuestionWords

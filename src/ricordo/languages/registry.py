@@ -67,10 +67,10 @@ class AnyLanguage:
     """A regular expression with the words of all languages, compiled when it is first used.
 
     A slot such as `<topics.openings>` stands for that field of every language: alternatives are joined as they are,
-    phrases are escaped and the longest comes first.
+    phrases are escaped and the longest comes first. `<questions.kinds:list>` is one entry of a mapping.
     """
 
-    _SLOT = re.compile(r"<([a-z]+\.[a-z_]+)>")
+    _SLOT = re.compile(r"<([a-z]+\.[a-z_]+(?::[a-z_]+)?)>")
 
     def __init__(self, template: str, flags: int = re.IGNORECASE) -> None:
         self._template = template
@@ -115,7 +115,10 @@ def filled(template: str) -> str:
 
 def alternatives(name: str) -> str:
     """The field of every language as alternatives of one regular expression; one that never matches if all lack it."""
-    values = [attrgetter(name)(each) for each in languages()]
+    field, _, key = name.partition(":")
+    values = [attrgetter(field)(each) for each in languages()]
+    if key:
+        values = [value.get(key, "") for value in values]
     whole = [value for value in values if isinstance(value, str) and value]
     listed = {word for value in values if not isinstance(value, str) for word in value}
     return "|".join([*whole, *escaped(listed)]) or r"(?!)"

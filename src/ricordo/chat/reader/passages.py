@@ -11,17 +11,14 @@ from dataclasses import dataclass
 
 from ricordo.chat.citations import without_citations
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.sentences import sentences
 from ricordo.recall.terms import guess_language, stems
 from ricordo.records.turns import Chunk
 
 _MARKER = re.compile(r"(?:[-*+•▪◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+")
 _RULE = re.compile(r"[\s|:\-]+")
-_LEANS = re.compile(
-    r"(?:quest[oaie]|quell[oaie]|ess[oaie]|lo stesso|poi|infatti|perciò|quindi|per questo|così|anche|inoltre|invece"
-    r"|ma|però|it|this|that|these|those|they|its|their|he|she|then|so|therefore|however|but|also|together|instead)\b",
-    re.IGNORECASE,
-)
+_LEANS = AnyLanguage(r"(?:<questions.leaning>)\b")
 _LONGEST_POINT = 60  # words; a longer point of a list is read sentence by sentence
 _LONGEST_PAIR = 70
 

@@ -5,13 +5,13 @@ order passages that speak of the question: they never make up for words that are
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ricordo.chat.reader.passages import ReaderPassage
 from ricordo.chat.reader.question import AskedWord, Kind, asked_words
+from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.terms import fold, guess_language, stems
 
 # How much of a question some texts speak of: each word of the question has a worth, and a share of it is covered.
@@ -98,33 +98,16 @@ _FIT = 0.25  # what a passage gains that is put like an answer
 _SUBJECT_FIRST = 0.15
 _RANK = 0.15  # what the first chunk has over the last
 _FOLLOWED = 0.15  # a passage of a chunk that a follow-up points into
-_SIGNS: dict[Kind, re.Pattern[str]] = {
-    "definition": re.compile(
-        r"\b(?:e|sono|is|are|si chiama(?:no)?|si dice|si definisce|indica|means|refers to|known as|called|detto"
-        r"|detta|vale a dire|that is)\b"
+_SIGNS: dict[Kind, AnyLanguage] = {
+    "definition": AnyLanguage(r"\b(?:<questions.answer_signs:definition>)\b", flags=0),
+    "reason": AnyLanguage(r"\b(?:<questions.answer_signs:reason>)\b", flags=0),
+    "quantity": AnyLanguage(r"\d|\b(?:<questions.answer_signs:quantity>)\b", flags=0),
+    "time": AnyLanguage(r"\d|\b(?:<questions.answer_signs:time>)\b", flags=0),
+    "place": AnyLanguage(r"\b(?:<questions.answer_signs:place>)\b", flags=0),
+    "comparison": AnyLanguage(r"\b(?:<questions.answer_signs:comparison>)\b", flags=0),
+    "procedure": AnyLanguage(
+        r"^(?:\*\*)?(?:<questions.step_openings>)\b|\b(?:<questions.answer_signs:procedure>)\b", flags=0
     ),
-    "reason": re.compile(
-        r"\b(?:perche|poiche|siccome|per questo|a causa|dovut\w+|cosi che|dato che|visto che|ragione|quindi|percio"
-        r"|quando|because|since|due to|so that|so|therefore|reason|as a result|when)\b"
-    ),
-    "quantity": re.compile(
-        r"\d|\b(?:un[oa]?|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|venti|trenta|cento|mezz[oa]|pochi|poche|two|three"
-        r"|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|sixty|ninety|hundred|half)\b"
-    ),
-    "time": re.compile(
-        r"\d|\b(?:quando|se|prima|dopo|durante|finche|appena|when|if|before|after|during|until|beyond)\b"
-    ),
-    "place": re.compile(
-        r"\b(?:nel|nello|nella|nei|negli|nelle|in|dal|dallo|dalla|dall|dentro|sotto|inside|at|within)\b"
-    ),
-    "comparison": re.compile(
-        r"\b(?:mentre|invece|diversamente|un'altra cosa|soltanto|piu|meno|contrario|inverso|while|whereas|instead"
-        r"|unlike|than|but|only|opposite)\b"
-    ),
-    "procedure": re.compile(
-        r"^(?:\*\*)?\w+(?:are|ere|ire)\b|\b(?:si|bisogna|occorre|per|va|vanno|basta|should|first|then|must|when)\b"
-    ),
-    "person": re.compile(r"(?!)"),
 }
 
 
