@@ -86,6 +86,7 @@ def test_question_words_carry_no_subject() -> None:
         assert [word for word, _ in question_words(question)] == ["codice"]
 
 
+@pytest.mark.slow
 def test_questions_about_other_talks_bring_little_back() -> None:
     """Of five messages nearest to a question of another talk, few pass; of those that hold the evidence, most do."""
     from ricordo.recall.embedders import EmbedderError, embedder_for
