@@ -36,8 +36,8 @@ pytest_plugins = ["ricordo.testing.postgres"]
 
 # What starts processes, servers, browsers or models, and what takes seconds to import.
 SLOW = {"bench", "local", "mcp", "multiprocessing", "openai", "playwright", "psycopg", "schemathesis", "server"}
-SLOW |= {"starlette", "subprocess"}
-FEW_EXAMPLES = 10
+SLOW |= {"spool", "starlette", "subprocess"}
+FEW_EXAMPLES = 5
 IMPORT = re.compile(r"^\s*(?:from|import)\s+([\w.]+)|importorskip\(\"([\w.]+)", re.MULTILINE)
 HELPERS = {path.stem: path for path in Path(__file__).parent.rglob("*.py") if not path.stem.startswith("test_")}
 
