@@ -27,7 +27,7 @@ from ricordo.prompt.context import Context, Material, Remembered, assemble
 from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
 from ricordo.records.people import Profile
 from ricordo.records.turns import Chunk, Message, Owner, Turn
-from ricordo.safety.crisis import crisis
+from ricordo.safety.crisis import detect_crisis
 from ricordo.safety.signals import is_strong, signals
 from ricordo.safety.trust import default_rules
 from ricordo.settings import BudgetSettings
@@ -220,8 +220,8 @@ def measure_crises(phrases: Sequence[_Row]) -> tuple[CrisisFigures, ...]:
     for lang in sorted({str(row["lang"]) for row in phrases}):
         for split in ("all", "rules", "kept_aside"):
             mine = [row for row in phrases if row["lang"] == lang and split in ("all", row["split"])]
-            crises = [bool(crisis(str(row["text"]), lang)) for row in mine if row["label"] == "crisis"]
-            quiet = [bool(crisis(str(row["text"]), lang)) for row in mine if row["label"] == "quiet"]
+            crises = [bool(detect_crisis(str(row["text"]), lang)) for row in mine if row["label"] == "crisis"]
+            quiet = [bool(detect_crisis(str(row["text"]), lang)) for row in mine if row["label"] == "quiet"]
             if crises and quiet:
                 recall, alarms = sum(crises) / len(crises), sum(quiet) / len(quiet)
                 figures.append(CrisisFigures(lang, split, len(crises), recall, len(quiet), alarms))
@@ -233,7 +233,7 @@ def _time(text: str) -> float:
     tries = []
     for _ in range(3):
         begun = time.perf_counter()
-        crisis(text)
+        detect_crisis(text)
         signals(text)
         tries.append((time.perf_counter() - begun) * 1000)
     return min(tries)

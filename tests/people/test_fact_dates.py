@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.facts.dates import day_named, day_of, written
+from ricordo.people.facts.dates import format_day, last_day_in, resolve_day
 
 days = st.dates(min_value=date(1950, 1, 1), max_value=date(2099, 12, 31))
 SUNDAY = date(2026, 11, 15)
@@ -15,21 +15,21 @@ SUNDAY = date(2026, 11, 15)
 @given(days, st.sampled_from(["it", "en"]), days)
 def test_a_written_day_is_read_back(day: date, language: str, said_on: date) -> None:
     """What is written into a fact names the same day, whenever it is read."""
-    assert day_of(written(day, language), said_on, language) == day
-    assert day_named(f"Ha l'esame il {written(day, language)}") == day
+    assert resolve_day(format_day(day, language), said_on, language) == day
+    assert last_day_in(f"Ha l'esame il {format_day(day, language)}") == day
 
 
 @given(days, st.integers(0, 999))
 def test_days_ahead_are_counted(said_on: date, count: int) -> None:
     """In N days is N days later, in both languages."""
-    assert day_of(f"tra {count} giorni", said_on, "it") == said_on + timedelta(days=count)
-    assert day_of(f"in {count} days", said_on, "en") == said_on + timedelta(days=count)
+    assert resolve_day(f"tra {count} giorni", said_on, "it") == said_on + timedelta(days=count)
+    assert resolve_day(f"in {count} days", said_on, "en") == said_on + timedelta(days=count)
 
 
 @given(days, st.sampled_from(["lunedì", "martedi", "venerdì", "sabato prossimo", "on Friday", "this Sunday"]))
 def test_a_weekday_is_within_a_week_and_never_today(said_on: date, phrase: str) -> None:
     """A weekday is the next one to come."""
-    found = day_of(phrase, said_on, "it")
+    found = resolve_day(phrase, said_on, "it")
     assert found is not None
     assert 1 <= (found - said_on).days <= 7
 
@@ -37,7 +37,7 @@ def test_a_weekday_is_within_a_week_and_never_today(said_on: date, phrase: str) 
 @given(days, st.text(max_size=30))
 def test_any_text_is_a_day_or_none(said_on: date, phrase: str) -> None:
     """No text breaks the reading."""
-    assert isinstance(day_of(phrase, said_on, "it"), date | None)
+    assert isinstance(resolve_day(phrase, said_on, "it"), date | None)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_any_text_is_a_day_or_none(said_on: date, phrase: str) -> None:
 )
 def test_worked_examples(phrase: str, language: str, day: date | None) -> None:
     """What people call a day; nothing where it may be two."""
-    assert day_of(phrase, SUNDAY, language) == day
+    assert resolve_day(phrase, SUNDAY, language) == day

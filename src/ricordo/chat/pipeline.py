@@ -45,7 +45,7 @@ from ricordo.memory import Memory
 from ricordo.prompt.compose import as_chunks
 from ricordo.prompt.context import Asked, Context
 from ricordo.records.turns import Chunk, Owner, Turn
-from ricordo.safety.crisis import Crisis, SafeReply, reply
+from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
 from ricordo.session import OpenTurn, Session
 from ricordo.stores.spool.circuit_breaker import hurried
 
@@ -90,7 +90,7 @@ class Chat:
         *,
         answerer: Answerer | None = None,
         passages: PassageSource | None = None,
-        on_crisis: SafeReply = reply,
+        on_crisis: SafeReply = crisis_reply,
     ) -> None:
         self.memory = memory
         self.answerer = answerer or (Model(memory.llm) if memory.llm else Reader())

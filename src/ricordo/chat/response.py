@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from ricordo.chat.answerers import Answered
 from ricordo.chat.events import ChatResponse, ReferenceInfo
-from ricordo.chat.reader.question import Kind, kind_of_question
+from ricordo.chat.reader.question import QuestionKind, kind_of_question
 from ricordo.languages.registry import AnyLanguage
 from ricordo.prompt.context import Context
 from ricordo.recall.terms import fold
@@ -135,7 +135,7 @@ Intent = Literal[
 ]  # fmt: skip
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 
-_BY_KIND: dict[Kind, Intent] = {
+_BY_KIND: dict[QuestionKind, Intent] = {
     "definition": "definition",
     "explanation": "explanation",
     "reason": "explanation",

@@ -279,13 +279,13 @@ def check(options: Options, output: Output) -> int:
 def check_json(text: str, options: Options) -> dict[str, Any]:
     """What the rules find in a text, under the effective settings."""
     from ricordo.records.reports import as_json
-    from ricordo.safety.crisis import crisis, phrases_for
+    from ricordo.safety.crisis import configured_phrases, detect_crisis
     from ricordo.safety.pii import PII_KINDS, redact
     from ricordo.safety.signals import is_strong, signals
     from ricordo.safety.trust import decide
 
     safety = settings_from(chosen_settings(options), os.environ).safety
-    sign, names = crisis(text, phrases=phrases_for(safety)), signals(text)
+    sign, names = detect_crisis(text, phrases=configured_phrases(safety)), signals(text)
     kept = redact(text, dict.fromkeys(PII_KINDS, safety.personal_data))
     return {
         "crisis": as_json(sign) if sign else None,

@@ -38,7 +38,7 @@ from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt
 from ricordo.records.lru import LRU
 from ricordo.records.turns import Json, Message, Role, Turn
-from ricordo.safety.crisis import SafeReply, reply
+from ricordo.safety.crisis import SafeReply, crisis_reply
 from ricordo.session import Session
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         session_id: Whose[RunnableConfig] = thread_of,
         agent_id: str = DEFAULT_AGENT,
         budget: int | None = None,
-        on_crisis: SafeReply = reply,
+        on_crisis: SafeReply = crisis_reply,
     ) -> None:
         super().__init__()
         check_whose(user_id)

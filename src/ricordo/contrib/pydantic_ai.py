@@ -28,7 +28,7 @@ from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
 from ricordo.errors import RicordoError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.context import Context
-from ricordo.safety.crisis import SafeReply, reply
+from ricordo.safety.crisis import SafeReply, crisis_reply
 from ricordo.session import OpenTurn, Session
 
 log = logging.getLogger("ricordo")
@@ -162,7 +162,7 @@ class RicordoMemory(AbstractCapability[Any]):
         session_id: Whose[RunContext[Any]] | None = None,
         agent_id: str = DEFAULT_AGENT,
         budget: int | None = None,
-        on_crisis: SafeReply = reply,
+        on_crisis: SafeReply = crisis_reply,
     ) -> None:
         check_whose(user_id)
         self._memory = memory

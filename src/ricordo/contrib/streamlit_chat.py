@@ -15,7 +15,7 @@ from ricordo.errors import ConflictError, ValidationError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.context import Context
 from ricordo.records.turns import SessionInfo, Turn
-from ricordo.safety.crisis import reply
+from ricordo.safety.crisis import crisis_reply
 from ricordo.session import Session
 
 Answer = Callable[[Context], str | Iterable[str]]
@@ -113,7 +113,7 @@ def _answer(session: Session, turn: Turn, answer: Answer, labels: Labels, *, hel
     context = session.context(turn.query)
     with st.chat_message("assistant"):
         try:
-            said = reply(context.crisis) if context.crisis else answer(context)
+            said = crisis_reply(context.crisis) if context.crisis else answer(context)
             text = said if isinstance(said, str) else "".join(map(str, st.write_stream(said)))
             session.answer(turn, text, receipt=context.receipt)
         except ConflictError:

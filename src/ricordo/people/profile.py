@@ -16,8 +16,8 @@ from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.registry import languages
 from ricordo.people.facts.claims import is_negative
-from ricordo.people.facts.dates import day_named
-from ricordo.people.summaries.layout import divided, read, wording_of
+from ricordo.people.facts.dates import last_day_in
+from ricordo.people.summaries.layout import parse_summary, split_speaker, wording_of
 from ricordo.recall.terms import fold
 from ricordo.records.people import Fact, FactKind, Profile, Summary
 from ricordo.records.turns import Owner
@@ -27,11 +27,11 @@ from ricordo.settings import ProfileSettings
 
 _SENTENCE = re.compile(r"\S.*?(?:[.!?…]+(?=\s|\Z)|\Z|(?=\n))", re.DOTALL)
 # Names and dates are told; bare numbers, ids, paths and code say nothing to who did not see them.
-_TELLING = re.compile(r"(?=.*[^\W\d_]{2})(?:(?:[^\W\d_]|['’-])+\.?|\d+)(?: (?:(?:[^\W\d_]|['’-])+\.?|\d+))*")
+_READABLE = re.compile(r"(?=.*[^\W\d_]{2})(?:(?:[^\W\d_]|['’-])+\.?|\d+)(?: (?:(?:[^\W\d_]|['’-])+\.?|\d+))*")
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class QuoteFrame:
     """What stands before, between and after the pieces that are told together."""
 
     opening: str = ""
@@ -44,37 +44,37 @@ class SummaryPiece:
     """Some words of a summary, which is told apart from others by a number."""
 
     summary: int
-    frame: Frame
+    frame: QuoteFrame
     text: str
 
 
-_PLAIN = Frame()
+_PLAIN = QuoteFrame()
 
 
-def pieces(text: str, summary: int = 0) -> Iterator[SummaryPiece]:
+def summary_pieces(text: str, summary: int = 0) -> Iterator[SummaryPiece]:
     """The pieces of a summary in order: its sentences, then what else was named that tells something."""
-    sheet = read(text)
+    sheet = parse_summary(text)
     for line in sheet.lines:
-        speaker, words = divided(line)
+        speaker, words = split_speaker(line)
         frame = _frame_of(speaker)
         for match in _SENTENCE.finditer(words):
             yield SummaryPiece(summary, frame, " ".join(match[0].split()))
     label = wording_of(text).mentioned
     for item in sheet.mentioned:
-        if _TELLING.fullmatch(item):
-            yield SummaryPiece(summary, Frame(f"{label}: ", ", ", "."), item)
+        if _READABLE.fullmatch(item):
+            yield SummaryPiece(summary, QuoteFrame(f"{label}: ", ", ", "."), item)
 
 
-def _frame_of(speaker: str) -> Frame:
+def _frame_of(speaker: str) -> QuoteFrame:
     for each in languages():
         wording = each.summaries
         if speaker in (wording.user, wording.assistant):
             opening, closing = wording.user_quoted if speaker == wording.user else wording.assistant_quoted
-            return Frame(opening, closing=closing)
+            return QuoteFrame(opening, closing=closing)
     return _PLAIN
 
 
-def told(chosen: Iterable[SummaryPiece]) -> str:
+def join_pieces(chosen: Iterable[SummaryPiece]) -> str:
     """Pieces as one line."""
     return " ".join(
         frame.opening + frame.between.join(piece.text for piece in together) + frame.closing
@@ -82,7 +82,7 @@ def told(chosen: Iterable[SummaryPiece]) -> str:
     )
 
 
-def build(
+def build_profile(
     summaries: Sequence[Summary],
     facts: Iterable[Fact],
     topics: Sequence[str],
@@ -99,12 +99,12 @@ def build(
     named = [*topics, *(topic for summary in recent for topic in summary.topics)]
     return Profile(
         recent_summary=_summary(recent, settings.profile_summary_tokens, counter),
-        key_facts=_whole(
-            _distinct(fact.text for fact in by_weight(facts, now)),
+        key_facts=_take_fitting(
+            _distinct(fact.text for fact in ranked_facts(facts, now)),
             settings.profile_facts,
             lambda kept: counter.count(as_bullets(kept)) <= settings.profile_facts_tokens,
         ),
-        topics=_whole(
+        topics=_take_fitting(
             _distinct(named),
             settings.profile_topics,
             lambda kept: counter.count(as_list(kept)) <= settings.profile_topics_tokens,
@@ -123,7 +123,7 @@ def as_list(topics: Sequence[str]) -> str:
     return ", ".join(topics)
 
 
-def as_document(profile: Profile) -> dict[str, object]:
+def profile_json(profile: Profile) -> dict[str, object]:
     """The profile as the endpoint gives it: null where there is nothing, times in ISO 8601 with a Z."""
     date = profile.last_session_date
     return {
@@ -147,24 +147,24 @@ def _summary(recent: Sequence[Summary], limit: int, counter: TokenCounter) -> st
     """The newest session told first, older ones after it as far as whole sentences fit."""
     chosen: list[SummaryPiece] = []
     for position, summary in enumerate(recent):
-        for piece in pieces(summary.text, position):
-            if counter.count(told([*chosen, piece])) > limit:
-                return told(chosen) or _cut(piece, limit, counter)
+        for piece in summary_pieces(summary.text, position):
+            if counter.count(join_pieces([*chosen, piece])) > limit:
+                return join_pieces(chosen) or _cut(piece, limit, counter)
             chosen.append(piece)
-    return told(chosen)
+    return join_pieces(chosen)
 
 
 def _cut(piece: SummaryPiece, limit: int, counter: TokenCounter) -> str:
     """As many words of a sentence as fit, with a mark that there were more."""
     words = piece.text.split(" ")
     for end in range(len(words) - 1, 0, -1):
-        shorter = told([replace(piece, text=" ".join(words[:end]) + "…")])
+        shorter = join_pieces([replace(piece, text=" ".join(words[:end]) + "…")])
         if counter.count(shorter) <= limit:
             return shorter
     return ""
 
 
-def _whole(texts: Iterable[str], most: int, fits: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
+def _take_fitting(texts: Iterable[str], most: int, fits: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
     """The first texts that fit together; one that is too long makes room for the next."""
     kept: list[str] = []
     for text in texts:
@@ -222,7 +222,7 @@ def profile_of(engine: Engine, owner: Owner, agent_id: str, *, without: str | No
         if each.session_id != without and each.id not in away
     ]
     facts = [fact for fact in engine.store.people(owner, agent_id).facts if fact.id not in away]
-    return build(summaries, facts, (), engine.settings.profile, engine.counter, _local_now(engine))
+    return build_profile(summaries, facts, (), engine.settings.profile, engine.counter, _local_now(engine))
 
 
 def _local_now(engine: Engine) -> datetime:
@@ -245,7 +245,7 @@ _TIERS: dict[FactKind, int] = {
 }  # fmt: skip
 
 
-def known_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
+def facts_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
     """What was known at that moment, in the order it began to be known."""
     return tuple(sorted((fact for fact in facts if fact.known_at(moment)), key=lambda fact: (fact.valid_from, fact.id)))
 
@@ -256,17 +256,17 @@ def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
     Of equals the recent and repeated come first. Days that are over and difficulties that were
     overcome tell nothing any more and are left out.
     """
-    return tuple(by_weight(facts, now))
+    return tuple(ranked_facts(facts, now))
 
 
-def by_weight(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
+def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
     """The key facts one at a time: a profile takes the first few of many."""
     known = [fact for fact in facts if fact.known_at(now)]
     known.sort(key=lambda fact: (_TIERS[fact.kind], -_weight(fact, now), fact.id))
-    return (fact for fact in known if not is_over(fact, now))
+    return (fact for fact in known if not is_outdated(fact, now))
 
 
-def is_over(fact: Fact, now: datetime) -> bool:
+def is_outdated(fact: Fact, now: datetime) -> bool:
     """Whether a fact no longer matters: the exam is past, the difficulty overcome, the goal missed or given up.
 
     `now` is told in the user's time zone: the day of an exam is over when it is over for them.
@@ -277,7 +277,7 @@ def is_over(fact: Fact, now: datetime) -> bool:
         return True
     if fact.kind not in ("date", "goal") or fact.about == "date:birthday":
         return False
-    day = day_named(fact.text)
+    day = last_day_in(fact.text)
     return day is not None and day < now.date()
 
 

@@ -8,16 +8,16 @@ from ricordo.engine.clock import new_id
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM
 from ricordo.errors import NotFoundError
-from ricordo.people.facts.learn import learn
-from ricordo.people.summaries.condense import keep_summary
+from ricordo.people.facts.learn import learn_facts
+from ricordo.people.summaries.condense import store_summary
 from ricordo.people.summaries.summarise import SummaryWriter, summarise_session, writer_of
 from ricordo.records.people import Fact, Summary
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn
-from ricordo.safety.screen import cleaned, screen_of
-from ricordo.safety.trust import lowest, origin_of
+from ricordo.safety.screen import redact_turn, screen_of
+from ricordo.safety.trust import least_trusted, origin_of
 
 PAGE = 200
-MOST_TURNS = 400  # of a session that are read for its summary, the newest
+MAX_TURNS = 400  # of a session that are read for its summary, the newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ def end_session(
     engine: Engine, owner: Owner, session: SessionInfo, *, model: LLM | None = None, writer: SummaryWriter | None = None
 ) -> SessionEnd:
     """Learn what is left to learn, write the summary if the session has moved on since the last, and close it."""
-    while learn(engine, owner, session.id, model).more:
+    while learn_facts(engine, owner, session.id, model).more:
         pass
-    summary = sum_up(engine, owner, session, writer)
+    summary = write_session_summary(engine, owner, session, writer)
     ended = session
     if session.ended_at is None:
         ended = engine.store.update_session(owner, session.id, SessionChanges(ended_at=engine.clock.now())) or session
@@ -95,17 +95,19 @@ def is_idle(engine: Engine, session: SessionInfo) -> bool:
     return session.ended_at is None and session.turn_count > 0 and session.last_active_at <= before
 
 
-def sum_up(engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None) -> Summary | None:
+def write_session_summary(
+    engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
+) -> Summary | None:
     """The summary of a session, made if it has moved on since the last."""
     known = engine.store.summaries(owner, session_id=session.id, kind="session", limit=1)
     if known and known[0].last_turn >= session.last_turn:
         return known[0]
-    turns = _without_the_open(engine.store.turns(owner, session.id, last=MOST_TURNS))
+    turns = _without_open_turn(engine.store.turns(owner, session.id, last=MAX_TURNS))
     if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
         return known[0] if known else None
     unfit = screen_of(engine).turns(engine, owner, turns)
     limit = engine.settings.profile.profile_summary_tokens
-    told = [cleaned(turn, engine.settings.safety) for turn in turns]
+    told = [redact_turn(turn, engine.settings.safety) for turn in turns]
     made = summarise_session(told, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
     if made is None:
         return known[0] if known else None
@@ -119,20 +121,20 @@ def sum_up(engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWr
         first_turn=made.covers.first_turn,
         last_turn=made.covers.last_turn,
         topics=made.topics,
-        created_at=_spoken_last(turns, session),
+        created_at=_last_turn_time(turns, session),
         tokens=made.tokens,
         counter=engine.counter.name,
         made_by=made.made_by,
-        origin=lowest(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
+        origin=least_trusted(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
     )
-    if not keep_summary(engine, owner, summary, turns, unfit):
+    if not store_summary(engine, owner, summary, turns, unfit):
         again = engine.store.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
     screen_of(engine).summary(engine, owner, summary)
     return summary
 
 
-def _without_the_open(turns: Sequence[Turn]) -> Sequence[Turn]:
+def _without_open_turn(turns: Sequence[Turn]) -> Sequence[Turn]:
     """The turns without a last one that waits for its answer: the summary is made again once it has it.
 
     Where questions are not answered at all, or there is only one, nothing is waited for.
@@ -141,7 +143,7 @@ def _without_the_open(turns: Sequence[Turn]) -> Sequence[Turn]:
     return turns[:-1] if answers and turns[-1].is_open else turns
 
 
-def _spoken_last(turns: Sequence[Turn], session: SessionInfo) -> datetime:
+def _last_turn_time(turns: Sequence[Turn], session: SessionInfo) -> datetime:
     """A summary bears the date of what was said: "yesterday" is when we talked, not when it was summed up."""
     return max((turn.created_at for turn in turns), default=session.last_active_at)
 

@@ -19,7 +19,7 @@ from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trac
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
 from ricordo.records.lru import LRU
 from ricordo.records.turns import Owner, SessionMark, Trace, Turn
-from ricordo.safety.crisis import Crises, crises_by
+from ricordo.safety.crisis import CrisisDetector, crisis_detector
 from ricordo.stores.protocols import Store
 
 # Vectors that were made or read lately, for whoever needs them next: topics come right after the search, or before it.
@@ -93,10 +93,10 @@ class Indexes:
         *,
         owners: int = OWNERS,
         messages: int = MESSAGES,
-        crises: Crises | None = None,
+        crises: CrisisDetector | None = None,
     ) -> None:
         self._store = store
-        self.crises = crises or Crises()
+        self.crises = crises or CrisisDetector()
         self.choice = choice
         self._states: LRU[UUID, IndexState] = LRU(owners, messages)  # weighed by their messages
         self._vector_cache = VectorCache()
@@ -332,7 +332,7 @@ def indexes_of(engine: Engine) -> Indexes:
 def _make(engine: Engine) -> Indexes:
     given, setting = engine.embedder, engine.settings.recall.embedder
     choice = EmbedderChoice(given, "given by the program") if given else shared_choice(setting)
-    return Indexes(engine.store, choice, crises=crises_by(engine.settings.safety))
+    return Indexes(engine.store, choice, crises=crisis_detector(engine.settings.safety))
 
 
 def index_some(engine: Engine, owner: Owner) -> bool:

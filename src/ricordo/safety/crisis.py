@@ -35,7 +35,7 @@ class Crisis:
 SafeReply = Callable[[Crisis], str]
 
 
-def crisis(
+def detect_crisis(
     text: str, language: str | None = None, role: str = "user", *, phrases: Sequence[CrisisPhrases] | None = None
 ) -> Crisis | None:
     """The gravest sign in a user's message, or None. Without a language, all that are known are tried."""
@@ -44,7 +44,7 @@ def crisis(
     found: list[tuple[CrisisRule, CrisisPhrases]] = []
     tables = shipped_phrases(language) if phrases is None else phrases
     for window in _windows(text):
-        plain = fold(window)
+        plain = normalise_text(window)
         words = _WORD.findall(plain)
         found += [(rule, known) for known in tables for rule in _signs(_expanded(plain, words, known), known)]
     if not found:
@@ -61,7 +61,7 @@ def _windows(text: str) -> Iterator[str]:
             yield part[start : start + WINDOW]
 
 
-def reply(crisis: Crisis, language: str | None = None, *, phrases: Sequence[CrisisPhrases] | None = None) -> str:
+def crisis_reply(crisis: Crisis, language: str | None = None, *, phrases: Sequence[CrisisPhrases] | None = None) -> str:
     """The fixed answer to a crisis, with the helplines: written beforehand, never by a model."""
     choices = shipped_phrases(language or crisis.language) if phrases is None else phrases
     known = next((each for each in choices if each.language == (language or crisis.language)), choices[0])
@@ -69,7 +69,7 @@ def reply(crisis: Crisis, language: str | None = None, *, phrases: Sequence[Cris
     return f"{text}\n\n{known.notice}"
 
 
-def fold(text: str) -> str:
+def normalise_text(text: str) -> str:
     """A text as the phrases are written: lower case, no accents, no drawn-out letters, only sentence marks left."""
     plain = text
     if not plain.isascii():
@@ -144,7 +144,7 @@ def _covered(span: tuple[int, int], calm: Sequence[tuple[int, int]]) -> bool:
 # Telling a crisis by the settings: the shipped phrases or the user's own, or not at all.
 
 
-class Crises:
+class CrisisDetector:
     """Looks for signs of a crisis in what a user says. Thread-safe."""
 
     def __init__(self, phrases: tuple[CrisisPhrases, ...] = ()) -> None:
@@ -153,25 +153,25 @@ class Crises:
 
     def sign(self, message: Message) -> Crisis | None:
         """The sign in a message, if there is one."""
-        return crisis(message.content, role=message.role, phrases=self._phrases) if self._phrases else None
+        return detect_crisis(message.content, role=message.role, phrases=self._phrases) if self._phrases else None
 
     def sign_in(self, text: str) -> Crisis | None:
         """The sign in what a user says."""
-        return crisis(text, phrases=self._phrases) if self._phrases else None
+        return detect_crisis(text, phrases=self._phrases) if self._phrases else None
 
     def within(self, turn: Turn) -> bool:
         """Whether a turn is about a crisis: nothing is made of it, no topic and no vector, and it is not recalled."""
         return bool(self._phrases) and self._told(tuple(each.content for each in turn.messages if each.role == "user"))
 
     def _tell(self, said: tuple[str, ...]) -> bool:
-        return any(crisis(text, phrases=self._phrases) for text in said)
+        return any(detect_crisis(text, phrases=self._phrases) for text in said)
 
 
-def crises_by(settings: SafetySettings) -> Crises:
+def crisis_detector(settings: SafetySettings) -> CrisisDetector:
     """What the settings say."""
-    return Crises() if settings.crisis == "off" else Crises(phrases_for(settings))
+    return CrisisDetector() if settings.crisis == "off" else CrisisDetector(configured_phrases(settings))
 
 
-def phrases_for(settings: SafetySettings) -> tuple[CrisisPhrases, ...]:
+def configured_phrases(settings: SafetySettings) -> tuple[CrisisPhrases, ...]:
     """The shipped phrases, or those of the user's own file."""
     return (load_phrases(settings.crisis_file),) if settings.crisis_file else shipped_phrases()

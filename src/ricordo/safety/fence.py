@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from hashlib import sha256
 
-from ricordo.safety.signals import reveal
+from ricordo.safety.signals import strip_hidden
 
 MARKER_LENGTH = 8
 
@@ -125,7 +125,7 @@ def defuse(text: str) -> str:
 
 
 def _defused(text: str) -> str:
-    text = reveal(text)
+    text = strip_hidden(text)
     if not _possible().search(text):
         return text
     while True:

@@ -35,7 +35,7 @@ class Redacted:
     blocked: tuple[PiiKind, ...]
 
 
-def pii(text: str) -> tuple[PiiSpan, ...]:
+def find_pii(text: str) -> tuple[PiiSpan, ...]:
     """The personal data in a text, in order, never overlapping; the kinds that can be checked win."""
     found: list[PiiSpan] = []
     for kind, pattern, is_valid in _kinds():
@@ -64,7 +64,7 @@ def redact(text: str, policy: Mapping[PiiKind, PiiAction], key: str = "") -> Red
     `mask` leaves the kind (`[email]`), `hash` leaves a short keyed digest as well, so that the same address can be
     told apart from another without being known.
     """
-    spans = pii(text)
+    spans = find_pii(text)
     parts: list[str] = []
     at = 0
     for span in spans:

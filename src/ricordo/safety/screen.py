@@ -12,11 +12,11 @@ from dataclasses import replace
 from ricordo.engine.clock import new_id
 from ricordo.engine.core import EVERY, Engine, quarantined
 from ricordo.people.facts.claims import Claim
-from ricordo.people.summaries.layout import unlabelled, without_ours
+from ricordo.people.summaries.layout import without_labels, without_reader_phrases
 from ricordo.records.lru import LRU
 from ricordo.records.people import Fact, Flag, FlagState, Subject, Summary, Trust
 from ricordo.records.turns import Message, Owner, Turn
-from ricordo.safety.crisis import Crisis, crises_by
+from ricordo.safety.crisis import Crisis, crisis_detector
 from ricordo.safety.pii import PII_KINDS, redact
 from ricordo.safety.signals import signals
 from ricordo.safety.trust import decide, origin_of
@@ -24,7 +24,7 @@ from ricordo.settings import SafetySettings
 
 CRISIS = "crisis:"
 FORGOTTEN = "forgotten"  # the rule of a message that a forgotten fact came from
-REMEMBERED = 4_096  # messages whose screening is kept in mind
+MAX_SCREENED = 4_096  # messages whose screening is kept in mind
 _MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
 
 
@@ -42,8 +42,8 @@ class Screen:
 
     def __init__(self, settings: SafetySettings) -> None:
         self._settings = settings
-        self._crises = crises_by(settings)
-        self._fit_before: LRU[tuple[Owner, str], None] = LRU(REMEMBERED)
+        self._crises = crisis_detector(settings)
+        self._fit_before: LRU[tuple[Owner, str], None] = LRU(MAX_SCREENED)
         self._lock = threading.Lock()
 
     def crisis(self, message: Message) -> Crisis | None:
@@ -73,7 +73,7 @@ class Screen:
 
     def summary(self, engine: Engine, owner: Owner, summary: Summary) -> None:
         """Flag a summary that looks like an order; who said what in it are words of our own."""
-        rules = signals(unlabelled(summary.text))
+        rules = signals(without_labels(summary.text))
         self._flag(engine, owner, "summary", summary.id, summary.session_id, rules, summary.origin)
 
     def put_away(self, engine: Engine, owner: Owner, message_id: str, session_id: str) -> None:
@@ -99,7 +99,7 @@ class Screen:
             rules = (f"{CRISIS}{sign.category}", f"{CRISIS}tier-{sign.tier}", f"{CRISIS}{sign.rule}")
             self._keep(engine, owner, "message", message.id, turn.session_id, rules, origin)
             return False
-        said = without_ours(message.content) if message.role == "assistant" else message.content
+        said = without_reader_phrases(message.content) if message.role == "assistant" else message.content
         if self._flag(engine, owner, "message", message.id, turn.session_id, signals(said), origin):
             return False
         with self._lock:
@@ -142,7 +142,7 @@ class Screen:
         return engine.store.put_flag(owner, flag)
 
 
-def cleaned_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
+def redact_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
     """A claim without the personal data that the policy keeps out; None where nothing may be kept."""
     kept = redact(claim.text, dict.fromkeys(PII_KINDS, settings.personal_data))
     if kept.blocked:
@@ -151,7 +151,7 @@ def cleaned_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
     return replace(claim, text=_MASK.sub(r"(\1)", kept.text)) if kept.text != claim.text else claim
 
 
-def cleaned(turn: Turn, settings: SafetySettings) -> Turn:
+def redact_turn(turn: Turn, settings: SafetySettings) -> Turn:
     """A turn as titles and the summary of a session are made of it, without the personal data that is kept out.
 
     What would be blocked is masked. A condensation stands beside the turns of its own session, and keeps what they say.

@@ -48,7 +48,7 @@ def _smuggled() -> re.Pattern[str]:
     )
 
 
-def reveal(text: str) -> str:
+def strip_hidden(text: str) -> str:
     """The text without hidden characters; one that has none comes back as it is."""
     if text.isascii() and text.isprintable():
         return text
@@ -65,7 +65,7 @@ def normalise(text: str, most: int = MOST_HIDDEN_CHARACTERS) -> str:
     return _hidden().sub("", unicodedata.normalize("NFKC", _hidden().sub("", text)))[:most]
 
 
-def hides(text: str) -> bool:
+def has_hidden(text: str) -> bool:
     """Whether a text holds characters that ordinary writing does not."""
     return not (text.isascii() and text.isprintable()) and _smuggled().search(text) is not None
 
@@ -107,7 +107,7 @@ def signals(text: str) -> tuple[str, ...]:
         if (possible.get(signal.name, False) or any(need in lower for need in signal.needs))
         and signal.pattern.search(plain)
     }
-    if hides(text[:MOST_CHARACTERS]):
+    if has_hidden(text[:MOST_CHARACTERS]):
         seen.add(HIDDEN_CHARACTERS)
     if not plain.isascii() and _MIXED.search(plain):
         seen.add(MIXED_SCRIPT)

@@ -60,10 +60,10 @@ DECISIONS: dict[tuple[Group, Kind, Strength], dict[Policy, Decision]] = {
 def origin_of(role: str, turn_origin: str = "chat") -> Trust:
     """The trust of a message by its role; an imported turn is never more trusted than an import."""
     spoken = _ROLES.get(role, "tool")
-    return lowest((spoken, "import")) if turn_origin == "import" else spoken
+    return least_trusted((spoken, "import")) if turn_origin == "import" else spoken
 
 
-def lowest(origins: Iterable[Trust]) -> Trust:
+def least_trusted(origins: Iterable[Trust]) -> Trust:
     """The least trusted of some origins; the least of all where nothing is known."""
     known = list(origins)
     return max(known, key=TRUST.index) if known else TRUST[-1]

@@ -24,7 +24,7 @@ _TAG = AnyLanguage(r"\W*(?:<questions.tags>)\W*", flags=0)
 _REQUEST = AnyLanguage(r"\W*(?:per favore,? |please,? )?(?:<questions.requests>)\b", flags=0)
 
 
-def question_in(message: str) -> tuple[str, str]:
+def split_question(message: str) -> tuple[str, str]:
     """What a message asks, and what else it says; all of it and nothing where only one of the two is there."""
     said = [part for sentence in _END.split(message) if sentence.strip() for part in _clauses(sentence.strip())]
     asking = [part for part in said if _asks(part)]
@@ -53,13 +53,13 @@ def _plain(text: str) -> str:
     return fold(text.replace("’", "'"))
 
 
-Kind = Literal[
+QuestionKind = Literal[
     "comparison", "list", "reason", "quantity", "place", "person",
     "time", "definition", "procedure", "explanation", "open",
 ]  # fmt: skip
 
 # Tried in this order on the folded question; the first that matches decides.
-_KINDS: tuple[tuple[Kind, AnyLanguage], ...] = (
+_KINDS: tuple[tuple[QuestionKind, AnyLanguage], ...] = (
     ("comparison", AnyLanguage(r"\b(?:<questions.kinds:comparison>)\b", flags=0)),
     ("quantity", AnyLanguage(r"\b(?:<questions.kinds:quantity>)\b", flags=0)),
     ("list", AnyLanguage(r"\b(?:<questions.kinds:list>)\b", flags=0)),
@@ -79,7 +79,7 @@ _MOST_WORDS = 64  # a longer question is judged by its beginning
 
 
 @dataclass(frozen=True, slots=True)
-class AskedWord:
+class SubjectWord:
     """One word of the subject, in the stems it may have; `worth` is less for a verb that any question may hold.
 
     A word said `beside` the question helps where the material has it, and is no loss where it has not.
@@ -91,20 +91,20 @@ class AskedWord:
     beside: bool = False
 
 
-def kind_of_question(question: str) -> Kind:
+def kind_of_question(question: str) -> QuestionKind:
     """How a question is put; "open" when nothing tells."""
-    folded = fold(question_in(question)[0].replace("’", "'"))
+    folded = fold(split_question(question)[0].replace("’", "'"))
     if _PLURAL_DEFINITION.match(folded):
         return "definition"
     return next((kind for kind, pattern in _KINDS if pattern.search(folded)), "open")
 
 
-def asked_words(question: str) -> tuple[AskedWord, ...]:
+def subject_words(question: str) -> tuple[SubjectWord, ...]:
     """The distinct words that say what a question is about, in order; none for "spiegami" or "perché?".
 
     Those that are said beside the question follow, and are worth less, unless it has no subject without them.
     """
-    asked, beside = question_in(question)
+    asked, beside = split_question(question)
     found = _subject(asked)
     share = _BESIDE if any(word.worth == 1.0 for word in found.values()) else 1.0
     for variants, word in _subject(beside).items():
@@ -112,13 +112,13 @@ def asked_words(question: str) -> tuple[AskedWord, ...]:
     return tuple(found.values())[:_MOST_WORDS]
 
 
-def _subject(text: str) -> dict[frozenset[str], AskedWord]:
+def _subject(text: str) -> dict[frozenset[str], SubjectWord]:
     small = language(guess_language(text)).vocabulary.stop_words
     asking, light = all_words("questions.asking_words"), all_words("questions.light_verbs")
-    found: dict[frozenset[str], AskedWord] = {}
+    found: dict[frozenset[str], SubjectWord] = {}
     for word in tokens(_DEGREE.sub("", text)):
         if word in small or word in asking:
             continue
         variants = frozenset(stem(word, code) for code in codes())
-        found.setdefault(variants, AskedWord(word, variants, _LIGHT_WORTH if word in light else 1.0))
+        found.setdefault(variants, SubjectWord(word, variants, _LIGHT_WORTH if word in light else 1.0))
     return found

@@ -9,25 +9,40 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 from ricordo.chat.reader.passages import ReaderPassage, one_line, passages
-from ricordo.chat.reader.question import AskedWord, Kind, asked_words, kind_of_question
-from ricordo.chat.reader.scores import AnswerSupport, Scored, confidence, margin, score, weigh
+from ricordo.chat.reader.question import QuestionKind, SubjectWord, kind_of_question, subject_words
+from ricordo.chat.reader.scores import (
+    AnswerSupport,
+    ScoredPassage,
+    confidence,
+    margin,
+    score_passages,
+    weigh_question,
+)
 from ricordo.followups.resolve import Resolved
 from ricordo.languages.registry import language as language_by_code
 from ricordo.records.turns import Chunk
 
 # Which passages make the answer, and in which order: best first, nothing twice; a list is given whole and in order.
 
-_MOST: dict[Kind, int] = {"definition": 3, "quantity": 3, "place": 2, "person": 2, "time": 3, "list": 4, "open": 4}
+_MOST: dict[QuestionKind, int] = {
+    "definition": 3,
+    "quantity": 3,
+    "place": 2,
+    "person": 2,
+    "time": 3,
+    "list": 4,
+    "open": 4,
+}
 _MOST_OTHERWISE = 4
 _MOST_POINTS = 12
 _NEAR_THE_BEST = 0.7
 _SPEAKS = 0.5  # of what the best passage covers: a fitting form alone makes no answer
 _SAME = 0.6  # shared stems of two passages that say the same
-_LISTED: frozenset[Kind] = frozenset(("list", "procedure", "explanation", "open"))
+_LISTED: frozenset[QuestionKind] = frozenset(("list", "procedure", "explanation", "open"))
 _LIST_LAG = 0.75  # a list this near the best passage is preferred to it
 
 
-def select(scored: Sequence[Scored], kind: Kind) -> tuple[ReaderPassage, ...]:
+def select_passages(scored: Sequence[ScoredPassage], kind: QuestionKind) -> tuple[ReaderPassage, ...]:
     """The passages to say, in the order to say them."""
     fresh = [each for each in scored if each.coverage > 0]
     if not fresh:
@@ -49,11 +64,11 @@ def select(scored: Sequence[Scored], kind: Kind) -> tuple[ReaderPassage, ...]:
     return tuple(kept)
 
 
-def _whole_list(fresh: Sequence[Scored], best: Scored, kind: Kind) -> tuple[ReaderPassage, ...]:
+def _whole_list(fresh: Sequence[ScoredPassage], best: ScoredPassage, kind: QuestionKind) -> tuple[ReaderPassage, ...]:
     """The list whose points answer best, if the question wants one and it is nearly as good as the best passage."""
     if kind not in _LISTED:
         return ()
-    groups: dict[tuple[str, int], list[Scored]] = {}
+    groups: dict[tuple[str, int], list[ScoredPassage]] = {}
     for each in fresh:
         if each.passage.group is not None:
             groups.setdefault((each.passage.chunk_id, each.passage.group), []).append(each)
@@ -91,7 +106,7 @@ _MOST_RELATED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class FollowUp:
     """What a follow-up builds on: items it names, chunks they cite, what was said, whether it only says "go on"."""
 
     items: tuple[str, ...] = ()
@@ -99,28 +114,28 @@ class Following:
     said: str = ""
     goes_on: bool = False
 
-    def words(self, asked: Sequence[AskedWord]) -> tuple[AskedWord, ...]:
+    def words(self, asked: Sequence[SubjectWord]) -> tuple[SubjectWord, ...]:
         """The question's words, and after them those of the items, which are worth less."""
         known = {each for word in asked for each in word.stems}
         added = [
             replace(word, worth=_ITEM_WORD * word.worth)
             for item in self.items
-            for word in asked_words(item)
+            for word in subject_words(item)
             if not word.stems & known
         ]
         return (*asked, *added[:_MOST_WORDS])
 
 
-def follow(references: Sequence[Resolved], said: Sequence[str] = ()) -> Following:
+def follow_up_of(references: Sequence[Resolved], said: Sequence[str] = ()) -> FollowUp:
     """What references mean for reading; `said` are earlier answers, which "go on" does not repeat."""
     goes_on = any(reference.kind == "continuation" for reference in references)
     items = () if goes_on else tuple(one_line(each.item.text) for each in references if each.item is not None)
     texts = [*said, *(reference.text for reference in references)] if goes_on else []
     cited = frozenset(name for reference in references for name in reference.chunk_ids)
-    return Following(items, cited, "\n".join(one_line(text) for text in texts), goes_on)
+    return FollowUp(items, cited, "\n".join(one_line(text) for text in texts), goes_on)
 
 
-def about_items(scored: Sequence[Scored], items: Sequence[str]) -> tuple[ReaderPassage, ...]:
+def item_passages(scored: Sequence[ScoredPassage], items: Sequence[str]) -> tuple[ReaderPassage, ...]:
     """The named items as the material has them, then what else it says of them; empty if it does not have them."""
     named = [each for each in scored if any(_same(each.passage.text, item) for item in items)]
     if not named:
@@ -136,7 +151,9 @@ def about_items(scored: Sequence[Scored], items: Sequence[str]) -> tuple[ReaderP
         and (each.passage.chunk_id, each.passage.group) not in lists
         and not any(each.passage.text in other.passage.said for other in named)
     ]
-    weighed = weigh([word for item in items for word in asked_words(item)], [each.own_stems for each in others])
+    weighed = weigh_question(
+        [word for item in items for word in subject_words(item)], [each.own_stems for each in others]
+    )
     near = {each.order: weighed.share(weighed.heard(each.own_stems)) for each in others}
     related = [
         each
@@ -147,7 +164,7 @@ def about_items(scored: Sequence[Scored], items: Sequence[str]) -> tuple[ReaderP
     return tuple(texts.values())
 
 
-def going_on(scored: Sequence[Scored], following: Following) -> tuple[ReaderPassage, ...]:
+def continuation_passages(scored: Sequence[ScoredPassage], following: FollowUp) -> tuple[ReaderPassage, ...]:
     """What stands after what was said in the chunks that were cited, then before it, then the best of the others."""
     last = max((each.passage.order for each in scored if each.passage.text in following.said), default=-1)
     fresh = [each for each in scored if each.passage.text not in following.said]
@@ -208,11 +225,11 @@ def read(
     at, whose chunks should be among those offered; `said` are earlier answers, which "go on" does not repeat.
     """
     offered = passages(chunks)
-    following = follow(references, said)
-    words = following.words(asked_words(standalone.strip() or question))
-    weighed = weigh(words, [{*each.own_stems, *each.context_stems} for each in offered])
+    following = follow_up_of(references, said)
+    words = following.words(subject_words(standalone.strip() or question))
+    weighed = weigh_question(words, [{*each.own_stems, *each.context_stems} for each in offered])
     kind = kind_of_question(question)
-    scored = score(offered, weighed, kind, followed=following.chunk_ids)
+    scored = score_passages(offered, weighed, kind, followed=following.chunk_ids)
     coverage = max((each.coverage for each in scored), default=0.0)
     chosen = _chosen(scored, kind, following) if coverage >= FOUND_FROM or following.chunk_ids else ()
     if not chosen:
@@ -240,18 +257,18 @@ def stream(
     return answer
 
 
-def _chosen(scored: Sequence[Scored], kind: Kind, following: Following) -> tuple[ReaderPassage, ...]:
+def _chosen(scored: Sequence[ScoredPassage], kind: QuestionKind, following: FollowUp) -> tuple[ReaderPassage, ...]:
     if following.goes_on:
-        return going_on(scored, following)
-    named = about_items(scored, following.items)
+        return continuation_passages(scored, following)
+    named = item_passages(scored, following.items)
     if named:
         return named
     # Into a cited chunk it is enough to speak of something: the talk has said what the question is about.
     least = min((FOUND_FROM, *(_FOLLOWED_FROM for each in scored if each.passage.chunk_id in following.chunk_ids)))
-    return select(scored, kind) if any(each.coverage >= least for each in scored) else ()
+    return select_passages(scored, kind) if any(each.coverage >= least for each in scored) else ()
 
 
-def _best_by_chunk(scored: Sequence[Scored]) -> list[float]:
+def _best_by_chunk(scored: Sequence[ScoredPassage]) -> list[float]:
     best: dict[str, float] = {}
     for each in scored:
         best[each.passage.chunk_id] = max(best.get(each.passage.chunk_id, 0.0), each.score)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ricordo.chat.reader.passages import ReaderPassage
-from ricordo.chat.reader.question import AskedWord, Kind, asked_words
+from ricordo.chat.reader.question import QuestionKind, SubjectWord, subject_words
 from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.terms import fold, guess_language, stems
 
@@ -23,10 +23,10 @@ _ALIKE = 0.75  # what a word of the same beginning is worth of the word itself
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeightedQuestion:
     """A question's words with their worth in some material, and which of its stems stand for each."""
 
-    words: tuple[AskedWord, ...]
+    words: tuple[SubjectWord, ...]
     worths: tuple[float, ...]
     matches: tuple[Mapping[str, float], ...]
 
@@ -45,7 +45,7 @@ class Weighed:
         return min(1.0, sum(w * h for w, h in zip(self.worths, heard, strict=True)) / total) if total > 0 else 0.0
 
 
-def weigh(words: Sequence[AskedWord], material: Sequence[Collection[str]]) -> Weighed:
+def weigh_question(words: Sequence[SubjectWord], material: Sequence[Collection[str]]) -> WeightedQuestion:
     """What each word of a question is worth among passages, given as the stems they say."""
     holders = Counter(each for said in material for each in set(said))
     matches = tuple(_matching(word, holders) for word in words)
@@ -57,13 +57,13 @@ def weigh(words: Sequence[AskedWord], material: Sequence[Collection[str]]) -> We
             worths.append(0.0)
             continue
         worths.append(word.worth * math.log(1 + (count - saying + 0.5) / (saying + 0.5)))
-    return Weighed(tuple(words), tuple(worths), matches)
+    return WeightedQuestion(tuple(words), tuple(worths), matches)
 
 
 def coverage(question: str, texts: Iterable[str]) -> float:
     """The share of a question's subject that texts speak of, each word weighed as above; more texts never say less."""
     said = {each for text in texts for each in stems(text, guess_language(text))}
-    every = asked_words(question)
+    every = subject_words(question)
     words = [word for word in every if not word.beside] or every
     # Worths must not move with the texts: each word counts as rare, a light verb as little.
     total = sum(word.worth for word in words)
@@ -75,7 +75,7 @@ def _best(matches: Mapping[str, float], said: Collection[str]) -> float:
     return max((likeness for each, likeness in matches.items() if each in said), default=0.0)
 
 
-def _matching(word: AskedWord, vocabulary: Iterable[str]) -> dict[str, float]:
+def _matching(word: SubjectWord, vocabulary: Iterable[str]) -> dict[str, float]:
     found = {}
     for each in vocabulary:
         if each in word.stems:
@@ -98,7 +98,7 @@ _FIT = 0.25  # what a passage gains that is put like an answer
 _SUBJECT_FIRST = 0.15
 _RANK = 0.15  # what the first chunk has over the last
 _FOLLOWED = 0.15  # a passage of a chunk that a follow-up points into
-_SIGNS: dict[Kind, AnyLanguage] = {
+_SIGNS: dict[QuestionKind, AnyLanguage] = {
     "definition": AnyLanguage(r"\b(?:<questions.answer_signs:definition>)\b", flags=0),
     "reason": AnyLanguage(r"\b(?:<questions.answer_signs:reason>)\b", flags=0),
     "quantity": AnyLanguage(r"\d|\b(?:<questions.answer_signs:quantity>)\b", flags=0),
@@ -112,7 +112,7 @@ _SIGNS: dict[Kind, AnyLanguage] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredPassage:
     """A passage, the share of the question that it speaks of with its surroundings, and its score among the others."""
 
     passage: ReaderPassage
@@ -120,9 +120,13 @@ class Scored:
     score: float
 
 
-def score(
-    offered: Sequence[ReaderPassage], weighed: Weighed, kind: Kind, *, followed: frozenset[str] = frozenset()
-) -> tuple[Scored, ...]:
+def score_passages(
+    offered: Sequence[ReaderPassage],
+    weighed: WeightedQuestion,
+    kind: QuestionKind,
+    *,
+    followed: frozenset[str] = frozenset(),
+) -> tuple[ScoredPassage, ...]:
     """Every passage with its score, in the order of the material."""
     own = [weighed.heard(set(each.own_stems)) for each in offered]
     around = [weighed.heard(set(each.context_stems)) for each in offered]
@@ -141,7 +145,7 @@ def score(
             gain += _fit(passage, weighed, kind, any(own[at]))
         if passage.chunk_id in followed:
             gain += _FOLLOWED
-        found.append(Scored(passage, coverage, coverage + gain))
+        found.append(ScoredPassage(passage, coverage, coverage + gain))
     return tuple(found)
 
 
@@ -162,7 +166,7 @@ def _neighbours(offered: Sequence[ReaderPassage], own: Sequence[tuple[float, ...
     return tuple(map(max, *beside)) if len(beside) > 1 else beside[0] if beside else (0.0,) * len(own[at])
 
 
-def _fit(passage: ReaderPassage, weighed: Weighed, kind: Kind, speaks: bool) -> float:
+def _fit(passage: ReaderPassage, weighed: WeightedQuestion, kind: QuestionKind, speaks: bool) -> float:
     folded = fold(passage.text.replace("’", "'"))
     sign = _SIGNS.get(kind)
     if kind == "list":
@@ -174,7 +178,7 @@ def _fit(passage: ReaderPassage, weighed: Weighed, kind: Kind, speaks: bool) -> 
     return _FIT if sign is not None and speaks and sign.search(folded) else 0.0
 
 
-def _defines(passage: ReaderPassage, weighed: Weighed, folded: str) -> float:
+def _defines(passage: ReaderPassage, weighed: WeightedQuestion, folded: str) -> float:
     """Most for "X is …" with X at the beginning, less for a sentence that only begins with X or only says "is"."""
     sign = _SIGNS["definition"].search(folded)
     head = folded[: sign.start()] if sign is not None else " ".join(folded.split()[:4])

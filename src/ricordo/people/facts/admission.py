@@ -12,16 +12,16 @@ from functools import lru_cache
 from ricordo.languages.base import words as word_table
 from ricordo.languages.registry import language as language_by_code
 from ricordo.people.facts.claims import FRAMES, Claim, is_negative
-from ricordo.people.facts.clauses import clauses, plain
-from ricordo.people.facts.dates import PHRASE, day_named, day_of
+from ricordo.people.facts.clauses import clauses, own_text
+from ricordo.people.facts.dates import PHRASE, last_day_in, resolve_day
 from ricordo.recall.terms import fold, stems, tokens
 from ricordo.records.people import FACT_KINDS
-from ricordo.safety.crisis import crisis
+from ricordo.safety.crisis import detect_crisis
 
 # What may become a fact: a claim of one sentence, with the user message that it quotes.
 
 
-LONGEST = 200
+MAX_CLAIM_LENGTH = 200
 _LEARNED_FROM = frozenset({"user_said", "user_edit", "import"})
 _ORDER_FIRST = re.compile(
     r"\W*(?:per favore|please|and|e|then|poi|ora|now|just|only|solo|sempre|always|mai|never)?\W*\b(?:"
@@ -56,12 +56,12 @@ _FIRST_PERSON = {
 }
 
 
-def refusal(candidate: Claim) -> str:
+def refusal_reason(candidate: Claim) -> str:
     """Why a claim is not taken in; empty when it is."""
     said = candidate.said
     if candidate.kind not in FACT_KINDS:
         return "unknown kind"
-    if _cries_for_help(candidate.said.text):
+    if _has_crisis(candidate.said.text):
         return "a cry for help is not learned from"
     if said.origin not in _LEARNED_FROM:
         return "not said by the user"
@@ -71,15 +71,15 @@ def refusal(candidate: Claim) -> str:
         return "not one short line"
     if is_order(candidate.text, candidate.language):
         return "an order or an address, not a claim"
-    if not _plainly_said(candidate.quote, said.text):
+    if not _is_own_text(candidate.quote, said.text):
         return "quotes what the user did not plainly say"
     return ""
 
 
 @lru_cache(maxsize=4)
-def _cries_for_help(text: str) -> bool:
+def _has_crisis(text: str) -> bool:
     """Whether a message shows the sign of a crisis; asked for each of its claims, and read once."""
-    return crisis(text) is not None
+    return detect_crisis(text) is not None
 
 
 def is_order(text: str, language: str) -> bool:
@@ -99,14 +99,14 @@ def _is_line(text: str) -> bool:
     """One line of at most 200 characters without anything that cannot be seen."""
     return (
         bool(text.strip())
-        and len(text) <= LONGEST
+        and len(text) <= MAX_CLAIM_LENGTH
         and not any(unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp") for c in text)
     )
 
 
-def _plainly_said(quote: str, text: str) -> bool:
+def _is_own_text(quote: str, text: str) -> bool:
     flat = quote.replace("\u2019", "'").replace("\u02bc", "'").replace("\u00a0", " ")
-    return flat in plain(text)
+    return flat in own_text(text)
 
 
 # Whether a model's claim says no more, and nothing else, than the words it quotes: how made-up facts are kept out.
@@ -135,7 +135,7 @@ _ONCE_OR_SOME_DAY = re.compile(
     r"want|wish|hope|plan|dream|going to|will|vivro|andro|diventero|saro)\b|'ll\b"
 )
 _NAMING = re.compile(r"\b(?:chiam\w+|nome|name\w*|call\w*|nick\w*|soprannom\w+|sono|i'm|im|i am|this is)\b")
-_SOMEBODY_ELSE = re.compile(
+_OTHER_PERSON = re.compile(
     r"\W*(?:(?:(?:il|la|i|le|un|una|a|the|one of)\s+)?(?:mi[oae]|miei|my|our|nostr[oa])\s+"
     r"(?:(?:best|little|big|old|older|younger|twin|miglior|new)\s+)?(?:"
     r"amic\w+|sorell\w+|fratell\w+|madre|padre|mamma|papa|nonn\w+|zi[oa]|cugin\w+|figli\w*|marito|moglie|compagn\w+|prof\w*|"
@@ -145,13 +145,13 @@ _SOMEBODY_ELSE = re.compile(
 )
 
 
-def unfounded(candidate: Claim, zone: tzinfo = UTC) -> str:
+def ungrounded_reason(candidate: Claim, zone: tzinfo = UTC) -> str:
     """Why a claim is not what its writer said; empty when it is. `zone` tells on which day they said it."""
-    spoken = _spoken(candidate.quote, candidate.said.text)
+    spoken = _quoted_clauses(candidate.quote, candidate.said.text)
     if not spoken:
         return "quotes what the user did not state of themselves"
     kind, text, statement = candidate.kind, fold(candidate.text), fold(" , ".join(spoken))
-    if kind != "relation" and any(_SOMEBODY_ELSE.match(fold(each)) for each in spoken):
+    if kind != "relation" and any(_OTHER_PERSON.match(fold(each)) for each in spoken):
         return "tells of somebody else"
     if kind == "name" and not _NAMING.search(statement):
         return "takes for a name what is none"
@@ -162,14 +162,14 @@ def unfounded(candidate: Claim, zone: tzinfo = UTC) -> str:
             return "turns a difficulty round"
     elif (_DENIED.search(statement) is not None) != (_DENIED.search(text) is not None):
         return "turns yes and no round"
-    if not _heard(candidate):
+    if not _words_were_said(candidate):
         return "adds what was not said"
     return "" if _same_day(candidate, zone) else "names another day"
 
 
-def _spoken(quote: str, text: str) -> list[str]:
+def _quoted_clauses(quote: str, text: str) -> list[str]:
     """The clauses that a quote touches, if it begins and ends in clauses of a plain statement."""
-    flat, wanted = plain(text), plain(quote).strip(" \t,.;:!?…-–—()*_")
+    flat, wanted = own_text(text), own_text(quote).strip(" \t,.;:!?…-–—()*_")
     stated = clauses(text)
     start = flat.find(wanted) if wanted else -1
     while start >= 0:
@@ -181,7 +181,7 @@ def _spoken(quote: str, text: str) -> list[str]:
     return []
 
 
-def _heard(candidate: Claim) -> bool:
+def _words_were_said(candidate: Claim) -> bool:
     """Whether each telling word of a claim was said, in some form; names and numbers letter by letter.
 
     A day may have been worked out, and is looked at apart.
@@ -189,7 +189,7 @@ def _heard(candidate: Claim) -> bool:
     dated = candidate.kind in ("date", "goal")
     text = re.sub(rf"\b(?:{PHRASE})", " ", candidate.text, flags=re.IGNORECASE) if dated else candidate.text
     language = language_by_code(candidate.language).code
-    said = set(tokens(plain(candidate.said.text)))
+    said = set(tokens(own_text(candidate.said.text)))
     begun = {word[:_STEM] for word in said}
     names = {word for match in _NAME_LIKE.findall(text) for word in tokens(match)}
     for word in tokens(text):
@@ -206,8 +206,8 @@ def _heard(candidate: Claim) -> bool:
 def _same_day(candidate: Claim, zone: tzinfo) -> bool:
     """Whether the day of a claim is the one that its quote names, where both name one."""
     named = re.search(rf"\b(?:{PHRASE})", candidate.quote, re.IGNORECASE)
-    told = day_named(candidate.text)
+    told = last_day_in(candidate.text)
     if not named or not told or candidate.about == "date:birthday":
         return True
-    meant = day_of(named[0], candidate.said.created_at.astimezone(zone).date(), candidate.language)
+    meant = resolve_day(named[0], candidate.said.created_at.astimezone(zone).date(), candidate.language)
     return meant is None or meant == told

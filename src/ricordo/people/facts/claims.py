@@ -19,9 +19,9 @@ from ricordo.records.people import FactKind, Source, Trust
 
 Similarity = Callable[[str, str], float]
 
-_NEAR = 0.8  # share of words that two wordings of one claim have in common
-_CLOSE = 0.92  # cosine above which two sentences of a kind say the same
-_LONGEST_ABOUT = 100
+_MIN_OVERLAP = 0.8  # share of words that two wordings of one claim have in common
+_MIN_COSINE = 0.92  # cosine above which two sentences of a kind say the same
+_MAX_ABOUT = 100
 _FAMILIES = frozenset({"preference", "difficulty", "goal", "learning", "health"})
 _PLAIN_KINDS = frozenset({"name", "place", "relation", "date"})
 FRAMES = word_table(
@@ -40,13 +40,13 @@ _NEGATIVE = re.compile(
 _OVERCOME = re.compile(r"\b(?:piu|longer|anymore|ha capito|ora capisce|now understands|overcame|has understood)\b")
 
 
-def essence(kind: FactKind, text: str, language: str) -> frozenset[str]:
+def core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
     """The words that make a claim this claim."""
-    return _essence(kind, text, language_by_code(language).code)
+    return _core_terms(kind, text, language_by_code(language).code)
 
 
 @lru_cache(maxsize=2_000)
-def _essence(kind: FactKind, text: str, language: str) -> frozenset[str]:
+def _core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
     kept = [word for word in tokens(text) if word not in FRAMES]
     if kind in _PLAIN_KINDS:
         meaningful = frozenset(word for word in kept if stems(word, language))
@@ -60,29 +60,29 @@ def is_negative(kind: FactKind, text: str) -> bool:
     return (_OVERCOME if kind == "difficulty" else _NEGATIVE).search(fold(text)) is not None
 
 
-def digest_of(kind: FactKind, about: str, text: str, language: str) -> str:
+def claim_digest(kind: FactKind, about: str, text: str, language: str) -> str:
     """The name of a claim, the same in other words of the same essence; no word can be read from it."""
     sign = "-" if is_negative(kind, text) else "+"
     # What is named by the user's own words is named again by the essence: two wordings of `about` must not part it.
-    key = "\x1f".join((kind, family(about) or about, sign, *sorted(essence(kind, text, language))))
+    key = "\x1f".join((kind, about_family(about) or about, sign, *sorted(core_terms(kind, text, language))))
     return hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def about_thing(prefix: str, kind: FactKind, words: str, language: str) -> str:
+def about_key(prefix: str, kind: FactKind, words: str, language: str) -> str:
     """An `about` for claims on one thing: "preference:calc" for whatever is said of liking football."""
-    name = f"{prefix}:{'-'.join(sorted(essence(kind, words, language)))}"
-    if len(name) <= _LONGEST_ABOUT:
+    name = f"{prefix}:{'-'.join(sorted(core_terms(kind, words, language)))}"
+    if len(name) <= _MAX_ABOUT:
         return name
     return f"{prefix}:{hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
 
 
-def family(about: str) -> str:
+def about_family(about: str) -> str:
     """What family of things an `about` belongs to, for those that are named by words of the user; else nothing."""
     head = about.partition(":")[0]
     return head if head in _FAMILIES else ""
 
 
-def says_the_same(
+def is_same_claim(
     kind: FactKind,
     one: tuple[str, str],
     other: tuple[str, str],
@@ -96,32 +96,32 @@ def says_the_same(
     """
     if is_negative(kind, one[0]) != is_negative(kind, other[0]):
         return False
-    first, second = essence(kind, *one), essence(kind, *other)
+    first, second = core_terms(kind, *one), core_terms(kind, *other)
     if first == second or (narrower and (first <= second or second <= first)):
         return True
-    if _codes(first) != _codes(second):
+    if _terms_with_digits(first) != _terms_with_digits(second):
         return False
-    if overlap(first, second) >= _NEAR:
+    if jaccard(first, second) >= _MIN_OVERLAP:
         return True
-    return similarity is not None and kind not in _PLAIN_KINDS and similarity(one[0], other[0]) >= _CLOSE
+    return similarity is not None and kind not in _PLAIN_KINDS and similarity(one[0], other[0]) >= _MIN_COSINE
 
 
-def same_thing(kind: FactKind, one: tuple[str, str], other: tuple[str, str]) -> bool:
+def is_same_subject(kind: FactKind, one: tuple[str, str], other: tuple[str, str]) -> bool:
     """Whether two claims of one kind are about the same thing, whatever they say of it."""
-    first, second = essence(kind, *one), essence(kind, *other)
-    return _codes(first) == _codes(second) and overlap(first, second) >= _NEAR
+    first, second = core_terms(kind, *one), core_terms(kind, *other)
+    return _terms_with_digits(first) == _terms_with_digits(second) and jaccard(first, second) >= _MIN_OVERLAP
 
 
-def overlap(first: frozenset[str], second: frozenset[str]) -> float:
+def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     """The share of the words of two claims that both have."""
     return len(first & second) / max(1, len(first | second))
 
 
-def _codes(words: frozenset[str]) -> frozenset[str]:
+def _terms_with_digits(words: frozenset[str]) -> frozenset[str]:
     return frozenset(word for word in words if any(c.isdigit() for c in word))
 
 
-class When(NamedTuple):
+class MessageTime(NamedTuple):
     """When a message was said: what was said first is less.
 
     Of one moment, which a whole day may be in an import, the number of the turn decides; between sessions, their names.
@@ -144,9 +144,9 @@ class UserMessage:
     turn_number: int = 0
 
     @property
-    def when(self) -> When:
+    def when(self) -> MessageTime:
         """When it was said; a turn has one message of its user, so that its number tells the rest."""
-        return When(self.created_at, self.session_id, self.turn_number)
+        return MessageTime(self.created_at, self.session_id, self.turn_number)
 
 
 @dataclass(frozen=True, slots=True)

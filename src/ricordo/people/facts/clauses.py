@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from ricordo.languages.registry import languages
 
-LONGEST_SENTENCE = 200
-_LONGEST_READ = 2_000  # whoever writes more pastes it
+MAX_SENTENCE = 200
+_MAX_MESSAGE = 2_000  # whoever writes more pastes it
 _MASK = "\ufffc"
 
 
@@ -157,14 +157,14 @@ _CUT = re.compile(
 @lru_cache(maxsize=32)
 def clauses(text: str) -> tuple[Clause, ...]:
     """The clauses of a text in which its writer speaks plainly, in order."""
-    flat = plain(text)
+    flat = own_text(text)
     if not flat.strip() or _NOT_ONESELF.search(flat) or _TAKEN_BACK.search(flat):
         return ()
     found: list[Clause] = []
     greeted = _GREETING.match(flat) is not None
     for number, (start, end, asks) in enumerate(_sentences(flat)):
         sentence = flat[start:end]
-        if end - start > LONGEST_SENTENCE or _NOT_STATED.search(sentence):
+        if end - start > MAX_SENTENCE or _NOT_STATED.search(sentence):
             continue
         parts = _cut(flat, start, end)
         if asks:
@@ -180,13 +180,13 @@ def clauses(text: str) -> tuple[Clause, ...]:
 
 
 @lru_cache(maxsize=32)
-def plain(text: str) -> str:
+def own_text(text: str) -> str:
     """The text with everything hidden that its writer did not plainly say, each character where it was.
 
     Pasted material is cut off; hidden spans become object marks, which no pattern and no quote can hold.
     """
-    flat = text[:_LONGEST_READ].replace("\u2019", "'").replace("\u02bc", "'").replace("\u00a0", " ")
-    if len(text) > _LONGEST_READ:
+    flat = text[:_MAX_MESSAGE].replace("\u2019", "'").replace("\u02bc", "'").replace("\u00a0", " ")
+    if len(text) > _MAX_MESSAGE:
         flat = flat[: flat.rfind("\n") + 1]
     flat = _MASKED.sub(lambda match: _MASK * len(match[0]), flat)
     for material in (_OWN_BLOCK, _PASTED):

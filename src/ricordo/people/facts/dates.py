@@ -64,7 +64,7 @@ PHRASE = (
 )
 
 
-def day_of(phrase: str, said_on: date, language: str) -> date | None:
+def resolve_day(phrase: str, said_on: date, language: str) -> date | None:
     """The day a whole phrase names, counted forward from the day it was said on; None where it is not sure."""
     folded = " ".join(fold(phrase.replace("\u2019", "'")).split()).replace("i'", "i").strip(" ,")
     if folded in _FIXED:
@@ -75,13 +75,13 @@ def day_of(phrase: str, said_on: date, language: str) -> date | None:
         return None  # 31 February looks like a day and is none
 
 
-def written(day: date, language: str, *, year: bool = True) -> str:
+def format_day(day: date, language: str, *, year: bool = True) -> str:
     """A day as a fact has it: "12 giugno 2026", "12 June 2026"."""
     words = f"{day.day} {_NAMES[language][day.month]}"
     return f"{words} {day.year}" if year else words
 
 
-def day_named(text: str) -> date | None:
+def last_day_in(text: str) -> date | None:
     """The last day that a fact's text names with its year."""
     found = None
     for match in re.finditer(rf"\b(\d{{1,2}}) ({_MONTH}) ((?:19|20)\d\d)\b", fold(text)):

@@ -16,17 +16,17 @@ from ricordo.errors import LLMError
 from ricordo.languages.base import DAY, FactPattern, FactWords
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.registry import languages
-from ricordo.people.facts.admission import LONGEST, refusal, unfounded
-from ricordo.people.facts.claims import Claim, Extraction, UserMessage, about_thing
-from ricordo.people.facts.clauses import clauses, plain
+from ricordo.people.facts.admission import MAX_CLAIM_LENGTH, refusal_reason, ungrounded_reason
+from ricordo.people.facts.claims import Claim, Extraction, UserMessage, about_key
+from ricordo.people.facts.clauses import clauses, own_text
 from ricordo.people.facts.dates import PHRASE
 from ricordo.people.facts.slots import CHECKS, without_deadline
 from ricordo.recall.terms import guess_language
 from ricordo.records.people import FACT_KINDS, FactKind
 from ricordo.safety.fence import close_fence, marker, open_fence
 
-MOST_TOKENS = 800
-MOST_FACTS = 20  # of one answer; what a model says without end is not read to its end
+MAX_TOKENS = 800
+MAX_FACTS = 20  # of one answer; what a model says without end is not read to its end
 # What a claim may decide, so that a newer one supersedes it; the rest is named by its own words.
 SLOTS: Mapping[str, FactKind] = {
     "name": "name", "place:home": "place", "place:origin": "place", "place:birth": "place", "place:school": "place",
@@ -40,7 +40,7 @@ SCHEMA: Mapping[str, Any] = {
     "properties": {
         "facts": {
             "type": "array",
-            "maxItems": MOST_FACTS,
+            "maxItems": MAX_FACTS,
             "items": {
                 "type": "object",
                 "additionalProperties": False,
@@ -49,8 +49,8 @@ SCHEMA: Mapping[str, Any] = {
                     "message": {"type": "integer", "minimum": 1},
                     "kind": {"enum": list(FACT_KINDS)},
                     "about": {"enum": [*SLOTS, ""]},
-                    "text": {"type": "string", "maxLength": LONGEST},
-                    "quote": {"type": "string", "maxLength": LONGEST},
+                    "text": {"type": "string", "maxLength": MAX_CLAIM_LENGTH},
+                    "quote": {"type": "string", "maxLength": MAX_CLAIM_LENGTH},
                 },
             },
         }
@@ -58,35 +58,35 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-def read_facts(said: Sequence[UserMessage], model: LLM | None = None, zone: tzinfo = UTC) -> Extraction:
+def extract_facts(said: Sequence[UserMessage], model: LLM | None = None, zone: tzinfo = UTC) -> Extraction:
     """The claims of some messages, by the model where there is one and it works, else by patterns."""
     if model is None or not said:
-        return by_patterns(said, zone)
+        return extract_by_patterns(said, zone)
     try:
-        found = ask(said, model, zone)
+        found = extract_by_model(said, model, zone)
     except Exception as error:  # whatever a model does, the patterns read; what is no error of ours may quote the talk
         cause = str(error) if isinstance(error, LLMError) else type(error).__name__
-        return by_patterns(said, zone, why=f"{model.name}: {cause}")
+        return extract_by_patterns(said, zone, why=f"{model.name}: {cause}")
     if found.dropped and not found.candidates:
-        return by_patterns(said, zone, why=f"{model.name}: nothing of what it claimed was said")
+        return extract_by_patterns(said, zone, why=f"{model.name}: nothing of what it claimed was said")
     return found
 
 
-def by_patterns(said: Sequence[UserMessage], zone: tzinfo = UTC, why: str = "") -> Extraction:
+def extract_by_patterns(said: Sequence[UserMessage], zone: tzinfo = UTC, why: str = "") -> Extraction:
     """The claims that patterns find."""
-    return Extraction(tuple(claim for each in said for claim in extract(each, zone)), "patterns", why)
+    return Extraction(tuple(claim for each in said for claim in claims_in_message(each, zone)), "patterns", why)
 
 
-def ask(said: Sequence[UserMessage], model: LLM, zone: tzinfo = UTC) -> Extraction:
+def extract_by_model(said: Sequence[UserMessage], model: LLM, zone: tzinfo = UTC) -> Extraction:
     """The claims that a model finds and that pass the gate. `LLMError` where it fails or answers something else."""
     language = guess_language("\n".join(each.text for each in said))
-    answer = model.complete(prompt(said, language, zone), max_tokens=MOST_TOKENS, schema=SCHEMA)
+    answer = model.complete(extraction_prompt(said, language, zone), max_tokens=MAX_TOKENS, schema=SCHEMA)
     rows = _rows(answer.text)
     if rows is None:
         raise LLMError(f"{model.name} answered no list of facts; patterns read the messages instead")
     found = [
         claim
-        for row in rows[:MOST_FACTS]
+        for row in rows[:MAX_FACTS]
         if (claim := _claim_from_row(row, said, language, model.name, zone)) is not None
     ]
     return Extraction(
@@ -98,7 +98,7 @@ def ask(said: Sequence[UserMessage], model: LLM, zone: tzinfo = UTC) -> Extracti
     )
 
 
-def prompt(said: Sequence[UserMessage], language: str, zone: tzinfo = UTC) -> list[dict[str, str]]:
+def extraction_prompt(said: Sequence[UserMessage], language: str, zone: tzinfo = UTC) -> list[dict[str, str]]:
     """The rules as system, the messages as fenced data, each with its day in the writer's `zone`.
 
     The marker follows from the data, which cannot hold it.
@@ -139,22 +139,22 @@ def _claim_from_row(row: object, said: Sequence[UserMessage], language: str, mod
     if kind not in FACT_KINDS or not isinstance(text, str) or not isinstance(quote, str):
         return None
     text = text.strip()
-    named = about if isinstance(about, str) and SLOTS.get(about) == kind else _named(kind, text, language)
+    named = about if isinstance(about, str) and SLOTS.get(about) == kind else _about_of(kind, text, language)
     candidate = Claim(kind, text, named, quote, language, said[number - 1], 0.8, model)
-    return None if refusal(candidate) or unfounded(candidate, zone) else candidate
+    return None if refusal_reason(candidate) or ungrounded_reason(candidate, zone) else candidate
 
 
-def _named(kind: FactKind, text: str, language: str) -> str:
+def _about_of(kind: FactKind, text: str, language: str) -> str:
     if kind == "name":
         return "name"
     if kind in ("preference", "difficulty", "goal"):
-        return about_thing(kind, kind, without_deadline(text.rstrip(".")), language)
+        return about_key(kind, kind, without_deadline(text.rstrip(".")), language)
     return ""
 
 
-def extract(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
+def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
     """The claims of one message, in the order they were made; of two about one thing the last."""
-    flat = plain(said.text)
+    flat = own_text(said.text)
     tables = [each.facts for each in languages() if each.facts.sign.search(flat)]
     if not tables:
         return ()
@@ -216,11 +216,11 @@ def _claim_from_match(
     text = text[0].upper() + text[1:]
     about = _about(pattern, filled, table.code)
     candidate = Claim(pattern.kind, text, about, quote, table.code, said, pattern.confidence)
-    return None if refusal(candidate) else candidate
+    return None if refusal_reason(candidate) else candidate
 
 
 def _about(pattern: FactPattern, filled: dict[str, str], language: str) -> str:
     prefix, brace, name = pattern.about.partition(":{")
     if not brace:
         return pattern.about
-    return about_thing(prefix, pattern.kind, without_deadline(filled[name[0]]), language)
+    return about_key(prefix, pattern.kind, without_deadline(filled[name[0]]), language)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from ricordo.engine.core import EVERY, Engine
 from ricordo.errors import NotFoundError, StoreUnavailable
-from ricordo.people.facts.learn import TRIES
-from ricordo.people.session_end import sum_up
+from ricordo.people.facts.learn import MAX_ATTEMPTS
+from ricordo.people.session_end import write_session_summary
 from ricordo.people.summaries.condense import condense_now
 from ricordo.records.people import Fact, FactChange, People, Source, Summary
 from ricordo.records.turns import Owner, turn_id_of
@@ -20,21 +20,21 @@ def forget_fact(engine: Engine, owner: Owner, agent_id: str, fact_id: str) -> No
     """Forget one fact, so that no word of it stays, no summary tells it and it is not learned again."""
     dropped: list[Summary] = []
     written = False
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         people = engine.store.people(owner, agent_id)
-        change = forget(people, fact_id)
+        change = forget_change(people, fact_id)
         gone = {fact.id for fact in change.put}
         # The sources go with the fact: what was made of them goes first, or whoever dies in between leaves it for good.
         sources = {source for fact in people.facts if fact.id in gone for source in fact.sources}
-        dropped += _unsay(engine, owner, sources)
+        dropped += _quarantine_sources(engine, owner, sources)
         if written := engine.store.put_facts(owner, agent_id, change):
             break
-    _sum_up_again(engine, owner, dropped)
+    _rebuild_summaries(engine, owner, dropped)
     if not written:
         raise StoreUnavailable(f"fact {fact_id!r} could not be forgotten: others keep writing; try again")
 
 
-def _unsay(engine: Engine, owner: Owner, sources: set[Source]) -> list[Summary]:
+def _quarantine_sources(engine: Engine, owner: Owner, sources: set[Source]) -> list[Summary]:
     """Put the messages away and drop the summaries that cover them; those that went."""
     gone: dict[str, Summary] = {}
     for source in sources:
@@ -49,16 +49,16 @@ def _unsay(engine: Engine, owner: Owner, sources: set[Source]) -> list[Summary]:
     return list(gone.values())
 
 
-def _sum_up_again(engine: Engine, owner: Owner, dropped: list[Summary]) -> None:
+def _rebuild_summaries(engine: Engine, owner: Owner, dropped: list[Summary]) -> None:
     for session_id, kind in sorted({(each.session_id, each.kind) for each in dropped}):
         session = engine.store.session(owner, session_id)
         if session and kind == "session":
-            sum_up(engine, owner, session)
+            write_session_summary(engine, owner, session)
         elif session:
             condense_now(engine, owner, session_id, None, whatever=True)
 
 
-def forget(people: People, fact_id: str) -> FactChange:
+def forget_change(people: People, fact_id: str) -> FactChange:
     """Forget one claim: no word of it stays, only the digest that keeps it from being learned again.
 
     The same claim from other times goes with it. What it had superseded does not become true again.

@@ -12,26 +12,26 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from ricordo.people.facts.admission import refusal
+from ricordo.people.facts.admission import refusal_reason
 from ricordo.people.facts.claims import (
     Claim,
+    MessageTime,
     Similarity,
-    When,
-    digest_of,
-    family,
+    about_family,
+    claim_digest,
     is_negative,
-    same_thing,
-    says_the_same,
+    is_same_claim,
+    is_same_subject,
 )
 from ricordo.people.facts.timeline import (
-    MOST_SOURCES,
-    Run,
-    SaidAt,
+    MAX_SOURCES,
     Statement,
-    in_order,
-    laid_out,
-    nobody_knows,
-    runs_of,
+    StatementRun,
+    TimeLookup,
+    facts_from_runs,
+    group_runs,
+    ordered_statements,
+    unknown_time,
 )
 from ricordo.records.people import TRUST, Fact, FactChange, FactKind, People, Trust
 
@@ -50,12 +50,12 @@ class LearningContext:
     excluded: frozenset[str] = frozenset()
 
 
-def merge(
+def merge_claims(
     people: People,
     candidates: Iterable[Claim],
     hearing: LearningContext,
     *,
-    said_at: SaidAt = nobody_knows,
+    said_at: TimeLookup = unknown_time,
     similarity: Similarity | None = None,
     learned: tuple[tuple[str, int], ...] = (),
 ) -> FactChange:
@@ -65,14 +65,14 @@ def merge(
     if they have several sources or share a moment with others. A source that it does not know counts as said when its
     fact began.
     """
-    kept = dict.fromkeys(candidate for candidate in candidates if admitted(candidate, people, hearing))
+    kept = dict.fromkeys(candidate for candidate in candidates if is_admitted(candidate, people, hearing))
     touched: dict[str, list[Claim]] = defaultdict(list)
     facts = {fact.id: fact for fact in people.facts}
-    for candidate in sorted(kept, key=_order):
+    for candidate in sorted(kept, key=_sort_key):
         if candidate.about:
             touched[_about(candidate, facts.values(), similarity)].append(candidate)
         else:
-            _hear(candidate, facts, hearing, similarity)
+            _add_uncontested(candidate, facts, hearing, similarity)
     for about, heard in touched.items():
         for fact in _timeline(about, heard, facts, hearing, said_at, similarity):
             facts[fact.id] = fact
@@ -81,20 +81,20 @@ def merge(
     return FactChange(people.revision, put, learned)
 
 
-def admitted(candidate: Claim, people: People, hearing: LearningContext) -> bool:
+def is_admitted(candidate: Claim, people: People, hearing: LearningContext) -> bool:
     """Whether a claim may be learned: it passes the gate, its message is no memory of ours, it was not forgotten."""
-    if candidate.said.id in hearing.excluded or refusal(candidate):
+    if candidate.said.id in hearing.excluded or refusal_reason(candidate):
         return False
     forgotten = {fact.digest for fact in people.facts if fact.forgotten}
     return not forgotten or _digest(candidate) not in forgotten
 
 
-def _order(candidate: Claim) -> tuple[When, str, int, str]:
+def _sort_key(candidate: Claim) -> tuple[MessageTime, str, int, str]:
     return candidate.said.when, candidate.said.id, candidate.said.text.find(candidate.quote), candidate.text
 
 
 def _digest(candidate: Claim) -> str:
-    return digest_of(candidate.kind, candidate.about, candidate.text, candidate.language)
+    return claim_digest(candidate.kind, candidate.about, candidate.text, candidate.language)
 
 
 def _about(candidate: Claim, facts: Iterable[Fact], similarity: Similarity | None) -> str:
@@ -103,25 +103,33 @@ def _about(candidate: Claim, facts: Iterable[Fact], similarity: Similarity | Non
     for fact in facts:
         if fact.about == candidate.about:
             return candidate.about
-        if near or not fact.about or fact.kind != candidate.kind or family(fact.about) != family(candidate.about):
+        if (
+            near
+            or not fact.about
+            or fact.kind != candidate.kind
+            or about_family(fact.about) != about_family(candidate.about)
+        ):
             continue
         texts = (fact.text, fact.language), (candidate.text, candidate.language)
-        if family(fact.about) and (
-            same_thing(fact.kind, *texts) or says_the_same(fact.kind, *texts, narrower=False, similarity=similarity)
+        if about_family(fact.about) and (
+            is_same_subject(fact.kind, *texts)
+            or is_same_claim(fact.kind, *texts, narrower=False, similarity=similarity)
         ):
             near = fact.about
     return near or candidate.about
 
 
-def _hear(candidate: Claim, facts: dict[str, Fact], hearing: LearningContext, similarity: Similarity | None) -> None:
+def _add_uncontested(
+    candidate: Claim, facts: dict[str, Fact], hearing: LearningContext, similarity: Similarity | None
+) -> None:
     """A claim that nothing contradicts: one more source of a fact that says it, or a new fact."""
     for fact in facts.values():
         if fact.about or fact.forgotten or fact.kind != candidate.kind:
             continue
         texts = (fact.text, fact.language), (candidate.text, candidate.language)
-        if says_the_same(fact.kind, *texts, narrower=False, similarity=similarity):
+        if is_same_claim(fact.kind, *texts, narrower=False, similarity=similarity):
             heard = {source.message_id for source in fact.sources}
-            if candidate.said.id not in heard and len(heard) < MOST_SOURCES:
+            if candidate.said.id not in heard and len(heard) < MAX_SOURCES:
                 older = candidate.said.created_at < fact.valid_from
                 sources = (candidate.source, *fact.sources) if older else (*fact.sources, candidate.source)
                 facts[fact.id] = replace(
@@ -140,7 +148,7 @@ def _timeline(
     heard: Sequence[Claim],
     facts: dict[str, Fact],
     hearing: LearningContext,
-    said_at: SaidAt,
+    said_at: TimeLookup,
     similarity: Similarity | None,
 ) -> list[Fact]:
     """The facts about one thing after hearing some more of it."""
@@ -152,16 +160,18 @@ def _timeline(
     # A message is heard once on a thing: what another reader makes of it later is no second statement.
     fresh = [candidate for candidate in _one_per_message(heard) if candidate.said.id not in known]
     new = [Statement(candidate.said.when, candidate.said.id, None, candidate) for candidate in fresh]
-    mentions = in_order(own, new, said_at)
+    mentions = ordered_statements(own, new, said_at)
 
     def same(one: Statement, other: Statement) -> bool:
         if one.digest(about) == other.digest(about):
             return True
         if one.kind != other.kind or not one.text or not other.text:
             return False
-        return says_the_same(one.kind, one.words, other.words, narrower=True, similarity=similarity)
+        return is_same_claim(one.kind, one.words, other.words, narrower=True, similarity=similarity)
 
-    runs = laid_out(runs_of(mentions, same, _beside_the_point), lambda run: new_fact(run.candidate, about, hearing))
+    runs = facts_from_runs(
+        group_runs(mentions, same, _denies_something_else), lambda run: new_fact(run.candidate, about, hearing)
+    )
     return [replace(fact, origin=least_trusted((fact.origin, *origins))) for fact, origins in runs]
 
 
@@ -170,16 +180,16 @@ def _one_per_message(heard: Sequence[Claim]) -> Iterable[Claim]:
     chosen: dict[str, Claim] = {}
     for candidate in heard:
         rival = chosen.get(candidate.said.id)
-        if rival is None or not (_negative(candidate) and not _negative(rival)) or family(candidate.about):
+        if rival is None or not (_is_negative(candidate) and not _is_negative(rival)) or about_family(candidate.about):
             chosen[candidate.said.id] = candidate
     return chosen.values()
 
 
-def _negative(candidate: Claim) -> bool:
+def _is_negative(candidate: Claim) -> bool:
     return is_negative(candidate.kind, candidate.text)
 
 
-def _beside_the_point(run: Run, mention: Statement) -> bool:
+def _denies_something_else(run: StatementRun, mention: Statement) -> bool:
     """Whether a denial denies something else: who lives in Milan and says "not in Rome any more" still lives there."""
     last = run.mentions[-1]
     if (
@@ -194,7 +204,7 @@ def _beside_the_point(run: Run, mention: Statement) -> bool:
 def new_fact(candidate: Claim, about: str, hearing: LearningContext) -> Fact:
     """A fact with the candidate as its one source. The id follows from what it says and where it was said."""
     kind: FactKind = candidate.kind
-    digest = digest_of(kind, about, candidate.text, candidate.language)
+    digest = claim_digest(kind, about, candidate.text, candidate.language)
     return Fact(
         id=str(uuid5(_FACTS, "\x1f".join((hearing.agent_id, digest, candidate.said.id)))),
         agent_id=hearing.agent_id,

@@ -11,7 +11,7 @@ from datetime import date
 
 from ricordo.languages.base import FactWords
 from ricordo.languages.base import words as word_table
-from ricordo.people.facts.dates import PHRASE, day_of, has_year, written
+from ricordo.people.facts.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.recall.terms import stems, tokens
 
 _NAME = re.compile(
@@ -133,17 +133,17 @@ def proper_place(words: str, speech: FactWords) -> str | None:
 
 def day(words: str, speech: FactWords, said_on: date) -> str | None:
     """A day, worked out from when it was said."""
-    found = day_of(words.strip(_END_MARKS), said_on, speech.code)
-    return written(found, speech.code) if found else None
+    found = resolve_day(words.strip(_END_MARKS), said_on, speech.code)
+    return format_day(found, speech.code) if found else None
 
 
 def yearly_day(words: str, speech: FactWords, said_on: date) -> str | None:
     """A day of every year, or with its year where that is in the past; never a relative one."""
     kept = words.strip(_END_MARKS)
-    found = day_of(kept, said_on, speech.code) if any(c.isdigit() for c in kept) or "primo" in kept else None
+    found = resolve_day(kept, said_on, speech.code) if any(c.isdigit() for c in kept) or "primo" in kept else None
     if found is None or re.match(r"(?:tra|fra|in)\s", kept, re.IGNORECASE) or (has_year(kept) and found >= said_on):
         return None
-    return written(found, speech.code, year=has_year(kept))
+    return format_day(found, speech.code, year=has_year(kept))
 
 
 def wish(words: str, speech: FactWords, said_on: date) -> str | None:
@@ -154,10 +154,10 @@ def wish(words: str, speech: FactWords, said_on: date) -> str | None:
         return None
     if not deadline:
         return bare
-    until = day_of(deadline["day"], said_on, speech.code)
+    until = resolve_day(deadline["day"], said_on, speech.code)
     if until is None:
         return None
-    return f"{bare} {'entro il' if speech.code == 'it' else 'by'} {written(until, speech.code)}"
+    return f"{bare} {'entro il' if speech.code == 'it' else 'by'} {format_day(until, speech.code)}"
 
 
 def without_deadline(words: str) -> str:

@@ -11,15 +11,10 @@ from datetime import datetime
 from itertools import pairwise
 from uuid import UUID, uuid5
 
-from ricordo.people.facts.claims import (
-    Claim,
-    When,
-    digest_of,
-    essence,
-)
+from ricordo.people.facts.claims import Claim, MessageTime, claim_digest, core_terms
 from ricordo.records.people import Fact, FactKind, Source, Trust
 
-MOST_SOURCES = 20  # the first and the newest; who says their name every day does not fill a shelf with it
+MAX_SOURCES = 20  # the first and the newest; who says their name every day does not fill a shelf with it
 _SPLIT = UUID("0d6c1f3e-51f5-5b0a-9f0d-4f4b8b2a7c55")
 
 
@@ -27,7 +22,7 @@ _SPLIT = UUID("0d6c1f3e-51f5-5b0a-9f0d-4f4b8b2a7c55")
 class Statement:
     """One message that says something about the thing: known already (`fact`), or new (`candidate`)."""
 
-    when: When
+    when: MessageTime
     message_id: str
     fact: Fact | None
     candidate: Claim | None
@@ -50,7 +45,7 @@ class Statement:
 
     def digest(self, about: str) -> str:
         """The name of the claim."""
-        return self.fact.digest if self.fact else digest_of(self.kind, about, *self.words)
+        return self.fact.digest if self.fact else claim_digest(self.kind, about, *self.words)
 
     @property
     def source(self) -> Source | None:
@@ -62,11 +57,11 @@ class Statement:
 
     def shares_words_with(self, other: "Statement") -> bool:
         """Whether both speak of the same thing."""
-        return bool(essence(self.kind, *self.words) & essence(other.kind, *other.words))
+        return bool(core_terms(self.kind, *self.words) & core_terms(other.kind, *other.words))
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StatementRun:
     """Mentions that say the same, one after the other; at most one fact among them."""
 
     mentions: tuple[Statement, ...]
@@ -88,20 +83,20 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class TimelineRuns:
     """The runs in order, and the mentions that deny something else: kept, since an older turn may give them a point."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[StatementRun, ...]
     beside: tuple[Statement, ...]
 
 
-def runs_of(
+def group_runs(
     mentions: Sequence[Statement],
     same: Callable[[Statement, Statement], bool],
-    beside_the_point: Callable[[Run, Statement], bool],
-) -> Runs:
+    beside_the_point: Callable[[StatementRun, Statement], bool],
+) -> TimelineRuns:
     """Mentions, oldest first, those that say the same together; facts are never joined."""
-    runs: list[Run] = []
+    runs: list[StatementRun] = []
     beside: list[Statement] = []
     for mention in mentions:
         if runs and beside_the_point(runs[-1], mention):
@@ -109,17 +104,17 @@ def runs_of(
             continue
         last = runs[-1] if runs else None
         if last and same(last.mentions[-1], mention) and _one_fact(last, mention):
-            runs[-1] = Run((*last.mentions, mention))
+            runs[-1] = StatementRun((*last.mentions, mention))
         else:
-            runs.append(Run((mention,)))
-    return Runs(tuple(runs), tuple(beside))
+            runs.append(StatementRun((mention,)))
+    return TimelineRuns(tuple(runs), tuple(beside))
 
 
-def _one_fact(run: Run, mention: Statement) -> bool:
+def _one_fact(run: StatementRun, mention: Statement) -> bool:
     return run.fact is None or mention.fact is None or run.fact.id == mention.fact.id
 
 
-def laid_out(found: Runs, new: Callable[[Run], Fact]) -> list[tuple[Fact, tuple[Trust, ...]]]:
+def facts_from_runs(found: TimelineRuns, new: Callable[[StatementRun], Fact]) -> list[tuple[Fact, tuple[Trust, ...]]]:
     """The facts that runs become, with where their new mentions came from."""
     taken: set[str] = set()
     facts = [_fact_of(run, new, taken) for run in found.runs]
@@ -128,27 +123,27 @@ def laid_out(found: Runs, new: Callable[[Run], Fact]) -> list[tuple[Fact, tuple[
     ]
     if facts:
         ended.append(replace(facts[-1], valid_to=None, superseded_by=None))
-    beside = [Run((mention,)) for mention in found.beside]
+    beside = [StatementRun((mention,)) for mention in found.beside]
     ended += [_never_true(_fact_of(run, new, taken), facts) for run in beside]
     origins = [tuple(m.candidate.said.origin for m in run.mentions if m.candidate) for run in (*found.runs, *beside)]
     return list(zip(ended, origins, strict=True))
 
 
-def _fact_of(run: Run, new: Callable[[Run], Fact], taken: set[str]) -> Fact:
+def _fact_of(run: StatementRun, new: Callable[[StatementRun], Fact], taken: set[str]) -> Fact:
     fact = run.fact
     if fact is None:
         fact = new(run)
     elif fact.id in taken:
         fact = replace(fact, id=str(uuid5(_SPLIT, f"{fact.id}\x1f{run.mentions[0].message_id}")))
     taken.add(fact.id)
-    fact = _in_the_newest_words(fact, run)
+    fact = _with_newest_wording(fact, run)
     sources = tuple(dict.fromkeys(mention.source for mention in run.mentions if mention.source))
-    if len(sources) > MOST_SOURCES:
-        sources = (sources[0], *sources[1 - MOST_SOURCES :])
+    if len(sources) > MAX_SOURCES:
+        sources = (sources[0], *sources[1 - MAX_SOURCES :])
     return replace(fact, sources=sources if fact.text else (), valid_from=run.start)
 
 
-def _in_the_newest_words(fact: Fact, run: Run) -> Fact:
+def _with_newest_wording(fact: Fact, run: StatementRun) -> Fact:
     """The fact as it was last said, in the language that the user speaks now; telling less changes nothing."""
     newest = run.mentions[-1].candidate
     if newest is None or run.mentions[-1].digest(fact.about) != fact.digest:
@@ -162,28 +157,28 @@ def _never_true(fact: Fact, facts: Sequence[Fact]) -> Fact:
     return replace(fact, valid_to=fact.valid_from, superseded_by=instead)
 
 
-SaidAt = Callable[[str], When | None]
+TimeLookup = Callable[[str], MessageTime | None]
 
 
-def nobody_knows(message_id: str) -> When | None:
+def unknown_time(message_id: str) -> MessageTime | None:
     """When a message was said, for callers who cannot look it up."""
     return None
 
 
-def in_order(facts: Sequence[Fact], new: Sequence[Statement], said_at: SaidAt) -> list[Statement]:
+def ordered_statements(facts: Sequence[Fact], new: Sequence[Statement], said_at: TimeLookup) -> list[Statement]:
     """All that was said about one thing, oldest first; `new` comes in its own order."""
-    known = [mention for fact in _as_they_followed(facts) for mention in _mentions(fact, said_at)]
+    known = [mention for fact in _in_supersession_order(facts) for mention in _statements_of(fact, said_at)]
     known.sort(key=lambda mention: mention.when.moment)
     sharing = Counter(mention.when.moment for mention in (*known, *new))
     placed: list[Statement] = []
     for mention in known:
         if sharing[mention.when.moment] > 1:
-            mention = replace(mention, when=_place(mention, placed[-1] if placed else None, said_at))
+            mention = replace(mention, when=_time_within_moment(mention, placed[-1] if placed else None, said_at))
         placed.append(mention)
     return sorted((*placed, *new), key=lambda mention: mention.when)
 
 
-def _place(mention: Statement, before: Statement | None, said_at: SaidAt) -> When:
+def _time_within_moment(mention: Statement, before: Statement | None, said_at: TimeLookup) -> MessageTime:
     """Where a mention stands in its moment; one whose turn is gone not before what it followed there."""
     when = mention.when
     found = said_at(mention.message_id) if mention.message_id else None
@@ -192,7 +187,7 @@ def _place(mention: Statement, before: Statement | None, said_at: SaidAt) -> Whe
     return max(when, before.when) if before and before.when.moment == when.moment else when
 
 
-def _as_they_followed(facts: Sequence[Fact]) -> list[Fact]:
+def _in_supersession_order(facts: Sequence[Fact]) -> list[Fact]:
     """Facts as they superseded one another, also those of one moment, which lasted no time."""
     by_id = {fact.id: fact for fact in facts}
 
@@ -208,13 +203,13 @@ def _as_they_followed(facts: Sequence[Fact]) -> list[Fact]:
     return sorted(facts, key=order)
 
 
-def _mentions(fact: Fact, said_at: SaidAt) -> list[Statement]:
+def _statements_of(fact: Fact, said_at: TimeLookup) -> list[Statement]:
     """Every time a fact was said. Of a single source, or of the first, the fact itself tells the moment."""
     if not fact.sources:
-        return [Statement(When(fact.valid_from), "", fact, None)]
+        return [Statement(MessageTime(fact.valid_from), "", fact, None)]
     found = [said_at(source.message_id) for source in fact.sources[1:]]
     moments = [fact.valid_from, *(when.moment if when else fact.valid_from for when in found)]
     return [
-        Statement(When(max(moment, fact.valid_from), source.session_id), source.message_id, fact, None)
+        Statement(MessageTime(max(moment, fact.valid_from), source.session_id), source.message_id, fact, None)
         for moment, source in zip(moments, fact.sources, strict=True)
     ]

@@ -10,25 +10,25 @@ from dataclasses import replace
 
 from ricordo.engine.clock import new_id
 from ricordo.engine.core import EVERY, Engine, quarantined
-from ricordo.people.summaries.layout import Range
-from ricordo.people.summaries.summarise import SummaryWriter, condense, talk_language, writer_of
+from ricordo.people.summaries.layout import TurnRange
+from ricordo.people.summaries.summarise import SummaryWriter, conversation_language, summarise, writer_of
 from ricordo.records.lru import LRU
 from ricordo.records.people import Summary, Trust
 from ricordo.records.turns import Owner, Turn
 from ricordo.safety.screen import screen_of
-from ricordo.safety.trust import lowest, origin_of
+from ricordo.safety.trust import least_trusted, origin_of
 from ricordo.settings import CondensationSettings
 
 PAGE = 256
-REMEMBERED = 1_024  # sessions whose size is kept in mind
-SMALLEST, LARGEST = 200, 4_000  # tokens of a summary
+MAX_SESSIONS = 1_024  # sessions whose size is kept in mind
+MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS = 200, 4_000  # tokens of a summary
 
 
-class Sizes:
+class SessionSizes:
     """How many tokens each session has after its last summary, counted once per turn. Thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
-        self._known: LRU[tuple[Owner, str], tuple[int, int, int]] = LRU(REMEMBERED)
+        self._known: LRU[tuple[Owner, str], tuple[int, int, int]] = LRU(MAX_SESSIONS)
         self._lock = threading.Lock()
 
     def after(self, engine: Engine, owner: Owner, session_id: str, covered: int) -> int:
@@ -66,7 +66,7 @@ def condense_if_due(engine: Engine, owner: Owner, session_id: str) -> Summary | 
     settings = engine.settings.condensation
     already = newest_summary(engine, owner, session_id)
     covered = already.last_turn if already else 0
-    size = engine.part(Sizes).after(engine, owner, session_id, covered) + (already.tokens if already else 0)
+    size = engine.part(SessionSizes).after(engine, owner, session_id, covered) + (already.tokens if already else 0)
     if settings.condense == "off" or size < settings.condense_at * settings.condense_tokens:
         return None
     return condense_now(engine, owner, session_id, writer_of(engine))
@@ -87,13 +87,15 @@ def condense_now(
     while turns and turns[-1].is_open:
         turns.pop()
     wanted = replace(settings, condense_at=0.0) if whatever else settings
-    covers = due(turns, wanted, already, overhead=engine.counter.message_overhead)
+    covers = turns_to_condense(turns, wanted, already, overhead=engine.counter.message_overhead)
     if covers is None:
         return None
     going = covers.of(turns)
     unfit = screen.turns(engine, owner, going)
     limit = summary_tokens(settings)
-    made = condense(going, already, limit, engine.counter, talk_language(going), writer=writer, leave_out=unfit)
+    made = summarise(
+        going, already, limit, engine.counter, conversation_language(going), writer=writer, leave_out=unfit
+    )
     if made is None:
         return None
     now = engine.clock.now()
@@ -110,15 +112,15 @@ def condense_now(
         tokens=made.tokens,
         counter=engine.counter.name,
         made_by=made.made_by,
-        origin=lowest([*_origins(going), *([already.origin] if already else [])]),
+        origin=least_trusted([*_origins(going), *([already.origin] if already else [])]),
     )
-    if not keep_summary(engine, owner, summary, going, unfit, already):
+    if not store_summary(engine, owner, summary, going, unfit, already):
         return None
     screen.summary(engine, owner, summary)
     return summary
 
 
-def keep_summary(
+def store_summary(
     engine: Engine,
     owner: Owner,
     summary: Summary,
@@ -130,7 +132,7 @@ def keep_summary(
 
     Who forgets puts messages away first and drops summaries then: looked at after writing, none slips through.
     """
-    if not still_there(engine, owner, turns[-1]) or not engine.store.put_summary(owner, summary):
+    if not turn_exists(engine, owner, turns[-1]) or not engine.store.put_summary(owner, summary):
         return False
     said = {message.id for turn in turns for message in turn.messages}
     sound = not said & (quarantined(engine, owner) - unfit)
@@ -142,7 +144,7 @@ def keep_summary(
     return sound
 
 
-def still_there(engine: Engine, owner: Owner, turn: Turn) -> bool:
+def turn_exists(engine: Engine, owner: Owner, turn: Turn) -> bool:
     """Whether a turn is kept under its number: a session may have been cleared while a model wrote of its turns."""
     number = turn.turn_number
     found = engine.store.turns(owner, turn.session_id, after=number - 1, before=number + 1)
@@ -151,16 +153,16 @@ def still_there(engine: Engine, owner: Owner, turn: Turn) -> bool:
 
 def summary_tokens(settings: CondensationSettings) -> int:
     """How long a summary may be: a fiftieth of the window, within reason."""
-    return min(max(settings.condense_tokens // 50, SMALLEST), LARGEST)
+    return min(max(settings.condense_tokens // 50, MIN_SUMMARY_TOKENS), MAX_SUMMARY_TOKENS)
 
 
 def _origins(turns: tuple[Turn, ...]) -> list[Trust]:
     return [origin_of(message.role, turn.origin) for turn in turns for message in turn.messages]
 
 
-def due(
+def turns_to_condense(
     turns: Sequence[Turn], settings: CondensationSettings, already: Summary | None = None, *, overhead: int = 0
-) -> Range | None:
+) -> TurnRange | None:
     """What to cover next, once the summary and the turns after it reach the trigger's share of the token limit.
 
     `turns` are in rising order; those that `already` covers may be among them or not. `overhead` is what a chat API
@@ -171,20 +173,20 @@ def due(
     tokens = sum(turn.tokens + overhead * len(turn.messages) for turn in fresh) + (already.tokens if already else 0)
     if tokens < settings.condense_at * settings.condense_tokens:
         return None
-    old = _before_the_recent(fresh, settings.condense_keep)
+    old = _older_turns(fresh, settings.condense_keep)
     if sum(len(turn.messages) for turn in old) < settings.condense_least:
         return None
-    return Range(old[0].turn_number, old[-1].turn_number)
+    return TurnRange(old[0].turn_number, old[-1].turn_number)
 
 
-def union(already: Summary | None, added: Range) -> Range:
+def extended_range(already: Summary | None, added: TurnRange) -> TurnRange:
     """What a summary covers once it has been extended."""
     if already is None:
         return added
-    return Range(min(already.first_turn, added.first_turn), max(already.last_turn, added.last_turn))
+    return TurnRange(min(already.first_turn, added.first_turn), max(already.last_turn, added.last_turn))
 
 
-def _before_the_recent(turns: Sequence[Turn], keep: int) -> Sequence[Turn]:
+def _older_turns(turns: Sequence[Turn], keep: int) -> Sequence[Turn]:
     """The turns none of whose messages is among the `keep` newest."""
     kept = 0
     for position in range(len(turns) - 1, -1, -1):

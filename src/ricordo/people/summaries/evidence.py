@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ricordo.people.summaries.keywords import is_small
+from ricordo.people.summaries.keywords import is_stop_word
 
-Kind = Literal["name", "date", "number", "url", "path", "code", "id", "chunk"]
+EvidenceKind = Literal["name", "date", "number", "url", "path", "code", "id", "chunk"]
 
 _WORTH: Mapping[str, float] = {
     "name": 3.0,
@@ -33,7 +33,7 @@ class Evidence:
     """Some words of a text, verbatim. `weak`: perhaps only a common word or a digit."""
 
     text: str
-    kind: Kind
+    kind: EvidenceKind
     weak: bool = False
 
 
@@ -96,7 +96,7 @@ _OPENS = frozenset('.!?:;…\n«»"“”([{-–—*#>•|')
 _TAIL = ".,;:!?)]}'’…"
 
 
-def find(text: str) -> list[Evidence]:
+def find_evidence(text: str) -> list[Evidence]:
     """The evidence of one text, each thing once, in order of appearance."""
     found: dict[str, tuple[int, Evidence]] = {}
     taken: list[tuple[int, int]] = []
@@ -188,7 +188,7 @@ def _run(words: str, start: int, *, opening: bool) -> Iterable[tuple[int, Eviden
 
 
 def _only_opens(word: str) -> bool:
-    return is_small(word.lower()) and word not in _STILL_NAMES
+    return is_stop_word(word.lower()) and word not in _STILL_NAMES
 
 
 def common_words(texts: Iterable[str]) -> frozenset[str]:
@@ -196,7 +196,7 @@ def common_words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in _LOWER.findall(text))
 
 
-def ranked(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
+def ranked_evidence(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
     """All evidence, each text once, the most worth keeping first: by kind, by how often, by who said it.
 
     `heard` pairs each finding with a bonus of its source. What is strong once is strong.
@@ -219,7 +219,7 @@ def ranked(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
     return [best[text] for text in sorted(best, key=lambda text: (-value(text), order[text]))]
 
 
-def survives(words: str, text: str) -> bool:
+def contains_verbatim(words: str, text: str) -> bool:
     """Whether the words stand in a text as themselves: "12" does not survive in "2012"."""
     at = text.find(words)
     while at >= 0:

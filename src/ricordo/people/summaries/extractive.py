@@ -15,21 +15,21 @@ from itertools import zip_longest
 from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.base import SummaryWording
 from ricordo.languages.registry import language as language_by_code
-from ricordo.people.summaries.evidence import Evidence, common_words, find, ranked
-from ricordo.people.summaries.keywords import key_topics, terms
+from ricordo.people.summaries.evidence import Evidence, common_words, find_evidence, ranked_evidence
+from ricordo.people.summaries.keywords import key_topics, keywords
 from ricordo.people.summaries.layout import (
     EXTRACTIVE,
     TRUNCATED,
-    Condensed,
-    Fitting,
-    Sheet,
-    covered,
-    cut,
-    divided,
-    fresh,
-    gathered,
-    heard,
-    read,
+    SummaryDraft,
+    SummaryFitter,
+    SummaryParts,
+    covered_range,
+    parse_summary,
+    quotable_messages,
+    speaker_lines,
+    split_speaker,
+    truncate_text,
+    uncovered_turns,
 )
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
@@ -47,7 +47,7 @@ _SHORT = re.compile(
 _WORDS = re.compile(r"\w")
 
 
-def sentences(text: str) -> list[str]:
+def quotable_sentences(text: str) -> list[str]:
     """The sentences of a text, in order, those with at least one word."""
     found: list[str] = []
     for line in _FENCE.sub("\n", text).splitlines() if "\n" in text or "```" in text or "~~~" in text else [text]:
@@ -92,7 +92,7 @@ class Sentence:
         return bool(self.named) or len(self.words) > 1
 
 
-def scores(candidates: Sequence[Sentence]) -> list[float]:
+def sentence_scores(candidates: Sequence[Sentence]) -> list[float]:
     """A score for each sentence, in the same order."""
     counts = Counter(term for sentence in candidates for term in sentence.words)
     most = max(counts.values(), default=1)
@@ -115,7 +115,7 @@ def _score(sentence: Sentence, weight: dict[str, float], named: Counter[str]) ->
     return score
 
 
-def in_turn(order: Sequence[float], parts: int = 8) -> Iterable[int]:
+def spread_by_rank(order: Sequence[float], parts: int = 8) -> Iterable[int]:
     """Positions, best first, each stretch of the talk in turn, so that no part of it goes unheard."""
     size = max(math.ceil(len(order) / parts), 1)
     stretches = [
@@ -136,7 +136,7 @@ _USER, _NOTED = 0.5, 1.0  # what the user said, and what an earlier summary foun
 _LONGEST_TOKEN = 40  # characters; no more of a text is read than could ever fit
 
 
-def extract(
+def extractive_summary(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit_tokens: int,
@@ -144,33 +144,35 @@ def extract(
     language: str,
     *,
     leave_out: frozenset[str] = frozenset(),
-) -> Condensed | None:
+) -> SummaryDraft | None:
     """An extractive summary of the turns after the earlier one, extending it; None when nothing can be said.
 
     Turns that the earlier summary covers are not read again: with nothing new it comes back unchanged. `leave_out`
     holds ids of messages that are not to be quoted.
     """
-    added = fresh(turns, previous)
+    added = uncovered_turns(turns, previous)
     if not added:
-        return unchanged(previous, limit_tokens, counter)
-    messages = heard(added, leave_out)
-    before = read(previous.text) if previous else Sheet()
+        return unchanged_summary(previous, limit_tokens, counter)
+    messages = quotable_messages(added, leave_out)
+    before = parse_summary(previous.text) if previous else SummaryParts()
     wording = language_by_code(language).summaries
-    noted = list(_noted(before))
-    found = [find(message.content) for message in messages]
-    said = list(_said(messages, found, wording))
+    noted = list(_earlier_sentences(before))
+    found = [find_evidence(message.content) for message in messages]
+    said = list(_message_sentences(messages, found, wording))
     candidates = [*noted, *([each for each in said if each.tells] or said)]
-    fitting = Fitting(limit_tokens, counter, wording, lambda chosen: _lines(candidates, chosen))
-    order = _alternating(scores(candidates), len(noted))
-    sheet = fitting.fill([each.text for each in candidates], order, by_rank(messages, found, before), before.left_out)
+    fitting = SummaryFitter(limit_tokens, counter, wording, lambda chosen: _lines(candidates, chosen))
+    order = _alternating(sentence_scores(candidates), len(noted))
+    sheet = fitting.fill(
+        [each.text for each in candidates], order, rank_found_evidence(messages, found, before), before.left_out
+    )
     text = sheet.text(wording)
     if not text:
         return None
     topics = key_topics([message.content for message in messages], before=previous.topics if previous else ())
-    return Condensed(text, topics, EXTRACTIVE, covered(added, previous), counter.count(text), sheet.left_out)
+    return SummaryDraft(text, topics, EXTRACTIVE, covered_range(added, previous), counter.count(text), sheet.left_out)
 
 
-def truncate(
+def truncated_summary(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit_tokens: int,
@@ -178,88 +180,92 @@ def truncate(
     language: str,
     *,
     leave_out: frozenset[str] = frozenset(),
-) -> Condensed | None:
+) -> SummaryDraft | None:
     """The beginning of what was said, cut to fit: the last resort. None when not even that can be said."""
-    added = fresh(turns, previous)
+    added = uncovered_turns(turns, previous)
     if not added:
-        return unchanged(previous, limit_tokens, counter)
+        return unchanged_summary(previous, limit_tokens, counter)
     wording = language_by_code(language).summaries
     # What was noted before takes at most half.
-    noted = cut(previous.text, limit_tokens // 2, counter) if previous else ""
+    noted = truncate_text(previous.text, limit_tokens // 2, counter) if previous else ""
     said: list[str] = [noted] if noted else []
     room = _LONGEST_TOKEN * max(limit_tokens, 1)
-    for message in heard(added, leave_out):
+    for message in quotable_messages(added, leave_out):
         if room <= 0:
             break
         if not message.content.strip():
             continue
         said.append(f"{wording.speaker(message.role)}: {' '.join(message.content[:room].split())}")
         room -= len(said[-1])
-    text = cut("\n".join(said), limit_tokens, counter)
+    text = truncate_text("\n".join(said), limit_tokens, counter)
     if not text:
         return None
     topics = previous.topics if previous else ()
-    return Condensed(text, topics, TRUNCATED, covered(added, previous), counter.count(text))
+    return SummaryDraft(text, topics, TRUNCATED, covered_range(added, previous), counter.count(text))
 
 
-def unchanged(previous: Summary | None, limit_tokens: int, counter: TokenCounter) -> Condensed | None:
+def unchanged_summary(previous: Summary | None, limit_tokens: int, counter: TokenCounter) -> SummaryDraft | None:
     """An earlier summary as it is, when there is nothing to add to it and it fits."""
     if previous is None or counter.count(previous.text) > limit_tokens:
         return None
-    left_out = read(previous.text).left_out
-    covers = covered((), previous)
-    return Condensed(previous.text, previous.topics, previous.made_by, covers, counter.count(previous.text), left_out)
+    left_out = parse_summary(previous.text).left_out
+    covers = covered_range((), previous)
+    return SummaryDraft(
+        previous.text, previous.topics, previous.made_by, covers, counter.count(previous.text), left_out
+    )
 
 
-def evidence_of(messages: Sequence[Message], before: Sheet) -> list[Evidence]:
+def rank_evidence(messages: Sequence[Message], before: SummaryParts) -> list[Evidence]:
     """All evidence by rank: of what was said, of the chunks that answers cite, and of the earlier summary."""
-    return by_rank(messages, [find(message.content) for message in messages], before)
+    return rank_found_evidence(messages, [find_evidence(message.content) for message in messages], before)
 
 
-def by_rank(messages: Sequence[Message], found: Sequence[Sequence[Evidence]], before: Sheet) -> list[Evidence]:
+def rank_found_evidence(
+    messages: Sequence[Message], found: Sequence[Sequence[Evidence]], before: SummaryParts
+) -> list[Evidence]:
     """The same, where the evidence of each message has been found already."""
     common = common_words(message.content for message in messages)
 
     def pairs() -> Iterable[tuple[Evidence, float]]:
         for position, item in enumerate(before.mentioned):
             # The line was written by rank, and is believed in that order.
-            known = [each for each in find(item) if each.text == item and each.kind != "name"]
+            known = [each for each in find_evidence(item) if each.text == item and each.kind != "name"]
             yield known[0] if known else Evidence(item, "name"), _NOTED * (1 - position / len(before.mentioned))
         for line in before.lines:
-            yield from ((each, _NOTED) for each in find(divided(line)[1]))
+            yield from ((each, _NOTED) for each in find_evidence(split_speaker(line)[1]))
         for message, named in zip(messages, found, strict=True):
             bonus = _USER if message.role == "user" else 0.0
             yield from ((each, bonus) for each in named if not (each.weak and each.text.lower() in common))
             yield from ((Evidence(chunk, "chunk"), bonus) for chunk in message.chunk_ids)
 
-    return ranked(pairs())
+    return ranked_evidence(pairs())
 
 
-def _noted(before: Sheet) -> Iterable[Sentence]:
+def _earlier_sentences(before: SummaryParts) -> Iterable[Sentence]:
     """The sentences of an earlier summary: they have been chosen once."""
     for line in before.lines:
-        speaker, words = divided(line)
-        for text in sentences(words):
-            yield Sentence(text, speaker, "noted", True, frozenset(terms(text)), tuple(find(text)))
+        speaker, words = split_speaker(line)
+        for text in quotable_sentences(words):
+            yield Sentence(text, speaker, "noted", True, frozenset(keywords(text)), tuple(find_evidence(text)))
 
 
-def _said(
+def _message_sentences(
     messages: Sequence[Message], found: Sequence[Sequence[Evidence]], wording: SummaryWording
 ) -> Iterable[Sentence]:
     for message, things in zip(messages, found, strict=True):
         speaker = wording.speaker(message.role)
-        for position, text in enumerate(sentences(message.content)):
+        for position, text in enumerate(quotable_sentences(message.content)):
             named = tuple(each for each in things if each.text in text)
-            yield Sentence(text, speaker, message.role, position == 0, frozenset(terms(text)), named)
+            yield Sentence(text, speaker, message.role, position == 0, frozenset(keywords(text)), named)
 
 
 def _alternating(order: Sequence[float], noted: int) -> Iterable[int]:
     """Noted and new sentences by turns, best first: a summary that is extended keeps about half of its room."""
-    old = in_turn(order[:noted])
-    new = (noted + position for position in in_turn(order[noted:]))
+    old = spread_by_rank(order[:noted])
+    new = (noted + position for position in spread_by_rank(order[noted:]))
     for pair in zip_longest(old, new):
         yield from (position for position in pair if position is not None)
 
 
 def _lines(candidates: Sequence[Sentence], chosen: Sequence[int]) -> tuple[str, ...]:
-    return gathered([(candidates[position].speaker, candidates[position].text) for position in chosen])
+    return speaker_lines([(candidates[position].speaker, candidates[position].text) for position in chosen])

@@ -21,7 +21,7 @@ _LONGEST_PHRASE = 3
 _BEGINNING = 600  # characters of a text: what it is about shows there
 
 
-def language_of(texts: Iterable[str], default: str = "en") -> str:
+def detect_language(texts: Iterable[str], default: str = "en") -> str:
     """The language whose own stop words are used most; `default` where two are used alike, or none."""
     known = languages()
     votes: Counter[str] = Counter()
@@ -36,19 +36,19 @@ def language_of(texts: Iterable[str], default: str = "en") -> str:
 
 
 @lru_cache(maxsize=20_000)
-def short_form(word: str) -> str:
+def base_form(word: str) -> str:
     """What a lower-case word has in common with its plural and its other gender."""
     if len(word) > 4 and word.endswith("s"):
         word = word[:-1]
     return word.rstrip(_VOWELS) if len(word) > 4 and word[-1] in _VOWELS else word
 
 
-def terms(text: str) -> list[str]:
+def keywords(text: str) -> list[str]:
     """The short forms of the words that carry meaning, in order."""
-    return [short_form(word) for word in _WORD.findall(text.lower()) if len(word) > 2 and not is_small(word)]
+    return [base_form(word) for word in _WORD.findall(text.lower()) if len(word) > 2 and not is_stop_word(word)]
 
 
-def is_small(word: str) -> bool:
+def is_stop_word(word: str) -> bool:
     """Whether a lower-case word is grammar, a common verb or small talk: no name begins a sentence like that."""
     return word in _small_words(languages())
 
@@ -75,7 +75,7 @@ def key_topics(texts: Sequence[str], *, most: int = 8, before: Sequence[str] = (
                     words = phrase[start : start + size]
                     if words[0].isdigit():
                         continue  # a number names nothing, though it may belong to a name
-                    key = tuple([short_form(word.lower()) for word in words])
+                    key = tuple([base_form(word.lower()) for word in words])
                     counts[key] += 1
                     spelled.setdefault(key, " ".join(words))
     # A phrase is worth its uses times its words: "stenosi lombare" three times over "stenosi" five times.

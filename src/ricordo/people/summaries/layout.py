@@ -15,17 +15,17 @@ from dataclasses import dataclass, replace
 from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.base import SummaryWording
 from ricordo.languages.registry import AnyLanguage, languages
-from ricordo.people.summaries.evidence import Evidence, survives
+from ricordo.people.summaries.evidence import Evidence, contains_verbatim
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
 
-BETWEEN = " · "
+SEPARATOR = " · "
 _MORE = AnyLanguage(r" \(\+(\d{1,9}) (?:<summaries.more>)\)\Z", flags=0)
 _ALONE = AnyLanguage(r"\+(\d{1,9}) (?:<summaries.more>)\Z", flags=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class SummaryParts:
     """A summary in its parts: lines, evidence beside them, and how many pieces of evidence were left out."""
 
     lines: tuple[str, ...] = ()
@@ -39,12 +39,12 @@ class Sheet:
     def _tail(self, wording: SummaryWording) -> list[str]:
         if self.mentioned:
             more = f" (+{self.left_out} {wording.more})" if self.left_out else ""
-            return [f"{wording.mentioned}: {BETWEEN.join(self.mentioned)}{more}"]
+            return [f"{wording.mentioned}: {SEPARATOR.join(self.mentioned)}{more}"]
         # With no evidence beside the lines, what was left out is still told.
         return [f"{wording.mentioned}: +{self.left_out} {wording.more}"] if self.left_out and self.lines else []
 
 
-def read(text: str) -> Sheet:
+def parse_summary(text: str) -> SummaryParts:
     """The parts of a summary that was written here, in any of the languages; other text is all lines."""
     head, tail = text, ""
     for wording in _wordings():
@@ -54,10 +54,10 @@ def read(text: str) -> Sheet:
             head, tail = text[:at], text[text.index(mark, at) + len(mark) :]
     lines = tuple(line for line in head.split("\n") if line.strip())
     if alone := _ALONE.fullmatch(tail):
-        return Sheet(lines, (), int(alone[1]))
+        return SummaryParts(lines, (), int(alone[1]))
     more = _MORE.search(tail)
     listed = tail[: more.start()] if more else tail
-    return Sheet(lines, tuple(item for item in listed.split(BETWEEN) if item), int(more[1]) if more else 0)
+    return SummaryParts(lines, tuple(item for item in listed.split(SEPARATOR) if item), int(more[1]) if more else 0)
 
 
 def _wordings() -> tuple[SummaryWording, ...]:
@@ -74,7 +74,7 @@ def wording_of(summary: str) -> SummaryWording:
     return max(_wordings(), key=last)
 
 
-def divided(line: str) -> tuple[str, str]:
+def split_speaker(line: str) -> tuple[str, str]:
     """Who said a line, and what; nobody where it does not say."""
     for wording in _wordings():
         for label in (wording.user, wording.assistant):
@@ -83,13 +83,13 @@ def divided(line: str) -> tuple[str, str]:
     return "", line
 
 
-def unlabelled(text: str) -> str:
+def without_labels(text: str) -> str:
     """What a summary says, without our own labels: as it is judged."""
-    sheet = read(text)
-    return "\n".join([*(divided(line)[1] for line in sheet.lines), BETWEEN.join(sheet.mentioned)])
+    sheet = parse_summary(text)
+    return "\n".join([*(split_speaker(line)[1] for line in sheet.lines), SEPARATOR.join(sheet.mentioned)])
 
 
-def gathered(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def speaker_lines(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Pairs of speaker and sentence as lines; what one speaker says in a row is one line."""
     lines: list[str] = []
     last: str | None = None
@@ -109,11 +109,11 @@ _LABEL = re.compile(r"\s*(?:fonti|fonte|sources?|cit|refs?|chunks?|id)\s*[:=]\s*
 _CHUNK = re.compile(r"(?=\S*\d)[\w.:/@+~%-]+#[\w.:/-]+")  # as the ids of a document's chunks are made
 
 
-def spoken(message: Message) -> Message:
+def strip_answer(message: Message) -> Message:
     """The message without what was not said; itself, for most."""
     if message.role != "assistant":
         return message
-    text = without_ours(message.content)
+    text = without_reader_phrases(message.content)
     if "[" not in text:
         return message if text is message.content else replace(message, content=text)
     cited: dict[str, None] = dict.fromkeys(message.chunk_ids)
@@ -131,7 +131,7 @@ def spoken(message: Message) -> Message:
     return message if plain is message.content else replace(message, content=plain, chunk_ids=tuple(cited))
 
 
-def without_ours(text: str) -> str:
+def without_reader_phrases(text: str) -> str:
     """A text without the sentences of the reader's own; the same text where there are none."""
     for each in languages():
         for ours in (each.reader.opening, each.reader.absent, each.reader.no_more):
@@ -143,7 +143,7 @@ def without_ours(text: str) -> str:
 # A text cut to so many tokens, at a word.
 
 
-def cut(text: str, limit: int, counter: TokenCounter) -> str:
+def truncate_text(text: str, limit: int, counter: TokenCounter) -> str:
     """The longest beginning of `text` found, at a word, that costs at most `limit` tokens; marked where it ends."""
     if counter.count(text) <= limit:
         return text
@@ -171,13 +171,13 @@ def _ended(text: str, size: int) -> str:
 _FOR_SENTENCES = 0.4
 _TAIL = 12  # label, count and what joining tokens may cost
 
-Written = Callable[[Sequence[int]], tuple[str, ...]]
+LineWriter = Callable[[Sequence[int]], tuple[str, ...]]
 
 
-class Fitting:
+class SummaryFitter:
     """One summary being filled: `written` makes lines of the positions that were chosen."""
 
-    def __init__(self, limit: int, counter: TokenCounter, wording: SummaryWording, written: Written) -> None:
+    def __init__(self, limit: int, counter: TokenCounter, wording: SummaryWording, written: LineWriter) -> None:
         self._limit = limit
         self._counter = counter
         self._wording = wording
@@ -185,7 +185,7 @@ class Fitting:
 
     def fill(
         self, sentences: Sequence[str], order: Iterable[int], evidence: Sequence[Evidence], left_out: int = 0
-    ) -> Sheet:
+    ) -> SummaryParts:
         """Sentences in the order of their rank, then evidence, then more sentences; never over the limit."""
         ranked = list(order)
         costs: dict[int, int] = {}
@@ -196,7 +196,7 @@ class Fitting:
             chosen, spent = self._choose(sentences, ranked, chosen, room - paid, costs)
             kept, _ = self._name(self._missing(evidence, chosen), room - spent)
         taken = set(chosen)
-        sheet = Sheet(self._written(sorted(chosen)), tuple(kept))
+        sheet = SummaryParts(self._written(sorted(chosen)), tuple(kept))
         return self._squeezed(sheet, [position for position in ranked if position in taken], evidence, left_out)
 
     def _choose(
@@ -226,16 +226,16 @@ class Fitting:
 
     def _missing(self, evidence: Sequence[Evidence], chosen: Sequence[int]) -> list[Evidence]:
         text = "\n".join(self._written(sorted(chosen)))
-        return [each for each in evidence if not survives(each.text, text)]
+        return [each for each in evidence if not contains_verbatim(each.text, text)]
 
     def _name(self, missing: Sequence[Evidence], room: int) -> tuple[list[str], int]:
         """As much evidence as fits, by rank, in the order it ranks; pieces that cannot be read back are not named."""
         kept: list[str] = []
         spent = refused = 0
         for each in missing:
-            if BETWEEN in each.text:
+            if SEPARATOR in each.text:
                 continue
-            cost = self._counter.count(BETWEEN + each.text)
+            cost = self._counter.count(SEPARATOR + each.text)
             if spent + cost <= room:
                 kept.append(each.text)
                 spent += cost
@@ -245,7 +245,9 @@ class Fitting:
                 break
         return kept, spent
 
-    def _squeezed(self, sheet: Sheet, by_rank: list[int], evidence: Sequence[Evidence], left_out: int) -> Sheet:
+    def _squeezed(
+        self, sheet: SummaryParts, by_rank: list[int], evidence: Sequence[Evidence], left_out: int
+    ) -> SummaryParts:
         """The sheet within the limit for sure: the last by rank goes first, evidence before the last sentence."""
         while True:
             sheet = _counted(sheet, evidence, left_out)
@@ -257,20 +259,20 @@ class Fitting:
                 by_rank = by_rank[:-1]
                 sheet = replace(sheet, lines=self._written(sorted(by_rank)))
             else:
-                return Sheet()
+                return SummaryParts()
 
 
-def _counted(sheet: Sheet, evidence: Sequence[Evidence], left_out: int) -> Sheet:
+def _counted(sheet: SummaryParts, evidence: Sequence[Evidence], left_out: int) -> SummaryParts:
     """The sheet with the number of things that it does not hold, beside those that were left out before."""
-    held = "\n".join([*sheet.lines, BETWEEN.join(sheet.mentioned)])
-    return replace(sheet, left_out=left_out + sum(not survives(each.text, held) for each in evidence))
+    held = "\n".join([*sheet.lines, SEPARATOR.join(sheet.mentioned)])
+    return replace(sheet, left_out=left_out + sum(not contains_verbatim(each.text, held) for each in evidence))
 
 
 # Whether a talk is due for condensation, and which of its turns.
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class TurnRange:
     """Turns from `first_turn` to `last_turn`, both included."""
 
     first_turn: int
@@ -286,7 +288,7 @@ TRUNCATED = "truncated"
 
 
 @dataclass(frozen=True, slots=True)
-class Condensed:
+class SummaryDraft:
     """A summary before it is kept.
 
     `made_by` is a model's name, `extractive` or `truncated`; `why` tells why nothing better made it. `left_out` counts
@@ -296,19 +298,19 @@ class Condensed:
     text: str
     topics: tuple[str, ...]
     made_by: str
-    covers: Range
+    covers: TurnRange
     tokens: int
     left_out: int = 0
     why: str = ""
 
 
-def heard(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> list[Message]:
+def quotable_messages(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> list[Message]:
     """What user and assistant said, in order; tools, systems, and messages left out by id are not quoted.
 
     Of an answer it is what is left without citations, which stand among its chunk ids, and the reader's own sentences.
     """
     said = (
-        spoken(message)
+        strip_answer(message)
         for turn in turns
         for message in turn.messages
         if message.role in ("user", "assistant") and message.id not in leave_out
@@ -316,14 +318,14 @@ def heard(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> lis
     return [message for message in said if message.content.strip() or message.chunk_ids]
 
 
-def fresh(turns: Sequence[Turn], previous: Summary | None) -> tuple[Turn, ...]:
+def uncovered_turns(turns: Sequence[Turn], previous: Summary | None) -> tuple[Turn, ...]:
     """The turns that an earlier summary does not cover yet."""
     return tuple(turn for turn in turns if previous is None or turn.turn_number > previous.last_turn)
 
 
-def covered(turns: Sequence[Turn], previous: Summary | None) -> Range:
+def covered_range(turns: Sequence[Turn], previous: Summary | None) -> TurnRange:
     """What a summary of these turns covers together with the earlier one; there must be one or the other."""
     numbers = [turn.turn_number for turn in turns]
     if previous is not None:
         numbers += [previous.first_turn, previous.last_turn]
-    return Range(min(numbers), max(numbers))
+    return TurnRange(min(numbers), max(numbers))

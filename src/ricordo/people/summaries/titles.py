@@ -15,18 +15,25 @@ from dataclasses import dataclass
 from ricordo.engine.core import Engine
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
-from ricordo.people.summaries.extractive import sentences
-from ricordo.people.summaries.keywords import is_small, key_topics, language_of, terms
-from ricordo.people.summaries.layout import EXTRACTIVE, heard
-from ricordo.people.summaries.summarise import ORDER, SummaryWriter, about, cleaned, founded, writer_of
+from ricordo.people.summaries.extractive import quotable_sentences
+from ricordo.people.summaries.keywords import detect_language, is_stop_word, key_topics, keywords
+from ricordo.people.summaries.layout import EXTRACTIVE, quotable_messages
+from ricordo.people.summaries.summarise import (
+    ORDER,
+    SummaryWriter,
+    clean_completion,
+    grounded_sentences,
+    is_about,
+    writer_of,
+)
 from ricordo.records.turns import Message, Owner, SessionChanges, Turn
-from ricordo.safety.screen import cleaned as cleaned_turn
+from ricordo.safety.screen import redact_turn as cleaned_turn
 from ricordo.safety.screen import screen_of
 from ricordo.safety.signals import signals
 
 log = logging.getLogger("ricordo.people.session_end")
 
-LONGEST = 60
+MAX_TITLE = 60
 _MESSAGES = 6  # what a talk is about shows in its beginning
 _CHARACTERS = 2_000
 _SHOULD_END = 15  # a title is not cut back to less than this for the sake of a clause
@@ -52,7 +59,7 @@ class Title:
     made_by: str
 
 
-def title(
+def make_title(
     turns: Sequence[Turn],
     *,
     language: str | None = None,
@@ -68,9 +75,9 @@ def title(
     def refused(text: str) -> bool:
         return bool(ORDER.search(text)) or (suspicious is not None and suspicious(text))
 
-    said = heard(turns, leave_out)[: 2 * _MESSAGES]
+    said = quotable_messages(turns, leave_out)[: 2 * _MESSAGES]
     calm = [message for message in said if not refused(message.content[:_CHARACTERS])]
-    spoken = language or language_of(message.content for message in calm if message.role == "user")
+    spoken = language or detect_language(message.content for message in calm if message.role == "user")
     if writer is not None and calm:
         if (made := _by_model(calm, spoken, writer)) and not refused(made):
             return Title(made, writer.llm.name)
@@ -90,25 +97,25 @@ def _by_model(said: Sequence[Message], language: str, writer: SummaryWriter) -> 
         {"role": "user", "content": f"{wording.talk}\n{writer.fence(talk)}"},
     ]
     try:
-        answer = cleaned(writer.llm.complete(request, max_tokens=40).text)
+        answer = clean_completion(writer.llm.complete(request, max_tokens=40).text)
     except Exception as failure:
         log.warning("no title by %s: %s", writer.llm.name, type(failure).__name__)
         return ""
-    made = plain(_LABEL.sub("", answer.partition("\n")[0].strip(" \"'«»“”")))
+    made = clean_title(_LABEL.sub("", answer.partition("\n")[0].strip(" \"'«»“”")))
     told = [message.content for message in said]
-    grounded = about(made, told) and founded([made], told)
-    return made if grounded and language_of([made], language) == language else ""
+    grounded = is_about(made, told) and grounded_sentences([made], told)
+    return made if grounded and detect_language([made], language) == language else ""
 
 
 def _from_talk(said: Sequence[Message]) -> Iterable[str]:
     """What the first questions ask about, then what the talk is about."""
     for message in said[:_MESSAGES]:
         if message.role == "user":
-            for sentence in sentences(message.content[:_CHARACTERS])[:4]:
-                asked = plain(_asked(sentence))
-                if terms(asked):
+            for sentence in quotable_sentences(message.content[:_CHARACTERS])[:4]:
+                asked = clean_title(_asked(sentence))
+                if keywords(asked):
                     yield asked
-    yield plain(", ".join(key_topics([message.content[:_CHARACTERS] for message in said], most=3)))
+    yield clean_title(", ".join(key_topics([message.content[:_CHARACTERS] for message in said], most=3)))
 
 
 def _asked(sentence: str) -> str:
@@ -117,27 +124,27 @@ def _asked(sentence: str) -> str:
     for pattern in (_GREETING, _GREETING, _GREETING, _REQUEST, _ARTICLE):
         if found := pattern.match(rest):
             rest = rest[found.end() :].lstrip()
-    return rest if terms(rest) else sentence
+    return rest if keywords(rest) else sentence
 
 
-def plain(text: str) -> str:
+def clean_title(text: str) -> str:
     """One line of words: no quotes, links, markup or invisible characters, at most 60 characters, cut at a word."""
     visible = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in text)
     words = " ".join(_MARKUP.sub(" ", _LINK.sub(" ", _TAG.sub(" ", visible))).split()).strip(_EDGES)
-    if len(words) > LONGEST:
-        head = words[: LONGEST + 1]
+    if len(words) > MAX_TITLE:
+        head = words[: MAX_TITLE + 1]
         ends = [head.rfind(mark) for mark in (", ", "; ", ". ", "? ", "! ", " - ", " ")]
         clause = max(ends[:-1])
-        at = clause if clause >= _SHOULD_END else ends[-1] if ends[-1] > 0 else LONGEST
+        at = clause if clause >= _SHOULD_END else ends[-1] if ends[-1] > 0 else MAX_TITLE
         words = head[:at].rstrip(_EDGES)
-        while " " in words and is_small(words.rpartition(" ")[2].lower()):
+        while " " in words and is_stop_word(words.rpartition(" ")[2].lower()):
             words = words.rpartition(" ")[0].rstrip(_EDGES)
     capital = words[:1].upper()
     return (capital if len(capital) == 1 else words[:1]) + words[1:]
 
 
-TITLED_BY = 6  # turns that a title is made from
-REMEMBERED = 1_024  # sessions without a title that are remembered
+TITLE_TURNS = 6  # turns that a title is made from
+MAX_UNTITLED = 1_024  # sessions without a title that are remembered
 
 
 class Untitled:
@@ -153,7 +160,7 @@ class Untitled:
     def add(self, owner: Owner, session_id: str, turns: int) -> None:
         """So many turns gave no title."""
         self._looked_at[owner, session_id] = turns
-        while len(self._looked_at) > REMEMBERED:
+        while len(self._looked_at) > MAX_UNTITLED:
             self._looked_at.popitem(last=False)
 
     def forget(self, owner: Owner) -> None:
@@ -169,13 +176,13 @@ def name_session(engine: Engine, owner: Owner, session_id: str) -> None:
     session = engine.store.session(owner, session_id)
     if session is None or session.title is not None or not session.turn_count:
         return
-    turns = [turn for turn in engine.store.turns(owner, session_id, before=TITLED_BY + 1) if not turn.is_open]
+    turns = [turn for turn in engine.store.turns(owner, session_id, before=TITLE_TURNS + 1) if not turn.is_open]
     untitled = engine.part(Untitled)
     if not turns or untitled.has(owner, session_id, len(turns)):
         return
     unfit = screen_of(engine).turns(engine, owner, turns)
     turns = [cleaned_turn(turn, engine.settings.safety) for turn in turns]
-    named = title(turns, writer=writer_of(engine), leave_out=unfit, suspicious=lambda text: bool(signals(text)))
+    named = make_title(turns, writer=writer_of(engine), leave_out=unfit, suspicious=lambda text: bool(signals(text)))
     if named:
         engine.store.update_session(owner, session_id, SessionChanges(title=named.text))
     else:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from ricordo.people.profile import as_document
+from ricordo.people.profile import profile_json
 from ricordo.recall.search import Hit
 from ricordo.recall.terms import stems
 from ricordo.records.turns import turn_id_of
@@ -28,7 +28,7 @@ Agent = Annotated[str, Query(min_length=1, max_length=255)]
 @people_router.get("/api/conversations/memory", response_model=people.MemoryOut)
 def memory(person: Asking, maestro_id: Annotated[str, Query(alias="maestroId", min_length=1, max_length=255)]) -> Any:
     """What a teacher knows of a user from earlier sessions."""
-    return as_document(person.memory.profile(person.id, maestro_id))
+    return profile_json(person.memory.profile(person.id, maestro_id))
 
 
 @people_router.get("/profile", response_model=people.ProfileOut)
