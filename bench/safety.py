@@ -23,9 +23,10 @@ from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokenizers import counter_for
 from ricordo.languages.locales import Locale, memory_words
 from ricordo.languages.registry import languages
-from ricordo.prompt.context import Context, Material, Remembered, assemble
+from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
 from ricordo.records.people import Profile
+from ricordo.records.prompt import Remembered
 from ricordo.records.turns import Chunk, Message, Owner, Turn
 from ricordo.safety.crisis import detect_crisis
 from ricordo.safety.signals import is_strong, signals

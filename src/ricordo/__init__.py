@@ -29,9 +29,10 @@ from ricordo.errors import (
 )
 from ricordo.languages.locales import Locale
 from ricordo.memory import Memory, open
-from ricordo.prompt.context import Asked, Context, Remembered
+from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.prompt.window import Window
+from ricordo.records.prompt import Asked, Remembered
 from ricordo.records.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
 from ricordo.records.turns import Chunk, Message, SessionInfo, Turn
 from ricordo.session import OpenTurn, Session

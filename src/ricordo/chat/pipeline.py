@@ -43,7 +43,8 @@ from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreErro
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory
 from ricordo.prompt.compose import as_chunks
-from ricordo.prompt.context import Asked, Context
+from ricordo.prompt.context import Context
+from ricordo.records.prompt import Asked
 from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
 from ricordo.session import OpenTurn, Session

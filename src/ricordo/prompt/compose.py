@@ -13,11 +13,11 @@ from ricordo.engine.core import Engine, Scope, cause_of, log_details
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
-from ricordo.prompt.context import Asked, Context, Material, Remembered, assemble
+from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.known import KnownContext, known_for_context
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
-from ricordo.prompt.sections import Excerpt
 from ricordo.prompt.window import Window, fit_window
+from ricordo.records.prompt import Asked, Excerpt, Remembered
 from ricordo.records.turns import Chunk, Message, Turn, turn_id_of
 from ricordo.safety.fence import defuse
 from ricordo.safety.screen import screen_of

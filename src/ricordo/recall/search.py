@@ -14,14 +14,13 @@ import numpy as np
 
 from ricordo.engine.core import Engine, Scope, local_time, quarantined
 from ricordo.errors import RicordoError, StoreError
-from ricordo.prompt.context import Remembered
-from ricordo.prompt.sections import Excerpt
 from ricordo.recall.embedders.protocol import TimedEmbedder
 from ricordo.recall.index_state import Progress
 from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.quantization import Vectors
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
 from ricordo.recall.ranking import RankedMessage as Ranked
+from ricordo.records.prompt import Excerpt, Remembered
 from ricordo.records.turns import Message, Owner, SessionMark, Turn, turn_id_of
 
 log = logging.getLogger("ricordo")

@@ -18,7 +18,8 @@ from ricordo.chat.pipeline import Chat
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory
-from ricordo.prompt.context import Asked, Context
+from ricordo.prompt.context import Context
+from ricordo.records.prompt import Asked
 from ricordo.records.turns import Chunk, Turn
 from ricordo.session import Session
 from ricordo.stores.spool.circuit_breaker import hurried
