@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_samples import ADDS, READS, REMOVES, a_memory, call, client_of, refusal
 
 from ricordo.errors import StoreError, StoreUnavailable, ValidationError
-from ricordo.mcp.memories import memory_id, parted
+from ricordo.mcp.memories import memory_id, parse_memory_id
 from ricordo.mcp.stdio import server_for
 from ricordo.memory import Memory
 from ricordo.stores.memory import MemoryStore
@@ -50,8 +50,8 @@ async def test_arguments_that_are_not_understood_are_refused() -> None:
     with a_memory() as memory:
         memory.session("a", user_id="anna").add_turn("Mine", "Yours")
         async with client_of(memory) as client:
-            assert "app_id: is not understood" in await refusal(client, "delete_all_memories", app_id="chess")
-            assert "after: is not understood" in await refusal(client, "search_memories", query="a", after="2026")
+            assert "app_id: is not an argument" in await refusal(client, "delete_all_memories", app_id="chess")
+            assert "after: is not an argument" in await refusal(client, "search_memories", query="a", after="2026")
         assert memory.session("a", user_id="anna").info().turn_count == 1
 
 
@@ -132,8 +132,8 @@ class Broken(MemoryStore):
     ("failure", "words"),
     [
         (StoreError("host db7 refused row 'quokka'"), "the database failed"),
-        (StoreUnavailable("host db7 is away"), "may work later"),
-        (RuntimeError("quokka in db7"), "something failed that should not"),
+        (StoreUnavailable("host db7 is away"), "try again later"),
+        (RuntimeError("quokka in db7"), "an internal error occurred"),
     ],
 )
 async def test_failures_of_ours_stay_with_us(failure: Exception, words: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -188,7 +188,7 @@ def test_the_program_keeps_its_own_logging() -> None:
 @given(st.sampled_from(["fact", "message"]), st.text(min_size=1))
 def test_memory_ids_are_read_back(kind: Any, own: str) -> None:
     """Whatever an id of ours looks like, colons included, a memory id leads back to it."""
-    assert parted(memory_id(kind, own)) == (kind, own)
+    assert parse_memory_id(memory_id(kind, own)) == (kind, own)
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=200).filter(str.strip)

@@ -20,13 +20,13 @@ from starlette.testclient import TestClient
 from ricordo.errors import SettingsError, StoreUnavailable
 from ricordo.records.service import ApiKey
 from ricordo.server.credentials import (
-    BELIEVED_AWAY_SECONDS,
-    BELIEVED_SECONDS,
-    FETCH_AGAIN_SECONDS,
-    NOTED_SECONDS,
-    Keyring,
+    CACHE_SECONDS,
+    JWKS_RETRY_SECONDS,
+    OUTAGE_CACHE_SECONDS,
+    USE_INTERVAL_SECONDS,
+    ApiKeys,
 )
-from ricordo.server.options import ServerOptions, is_loopback, options_from
+from ricordo.server.options import ServerOptions, is_loopback, load_options
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import START
 
@@ -192,14 +192,14 @@ def test_keys_are_believed_for_a_while_and_their_use_is_noted() -> None:
     now = [0.0]
     store = Counting()
     key = a_key(store)
-    ring = Keyring(store, clock=lambda: now[0])
+    ring = ApiKeys(store, clock=lambda: now[0])
     assert all(ring.find(key) for _ in range(5))
     assert store.lookups == 1
-    ring.note_uses(START)
+    ring.record_uses(START)
     assert store.keys("default")[0].last_used_at == START
     store.revoke_key("default", store.keys("default")[0].id, START)
     assert ring.find(key)
-    now[0] += BELIEVED_SECONDS + 0.1
+    now[0] += CACHE_SECONDS + 0.1
     assert ring.find(key) is None
     assert ring.find("rk_unknown_key") is None
 
@@ -209,12 +209,12 @@ def test_known_keys_open_while_the_database_is_away() -> None:
     now = [0.0]
     store = Counting()
     key = a_key(store)
-    ring = Keyring(store, clock=lambda: now[0])
+    ring = ApiKeys(store, clock=lambda: now[0])
     assert ring.find(key)
     store.away = True
-    now[0] = BELIEVED_AWAY_SECONDS - 1
+    now[0] = OUTAGE_CACHE_SECONDS - 1
     assert ring.find(key)
-    now[0] = BELIEVED_AWAY_SECONDS + 1
+    now[0] = OUTAGE_CACHE_SECONDS + 1
     with pytest.raises(StoreUnavailable):
         ring.find(key)
     with pytest.raises(StoreUnavailable):
@@ -226,15 +226,15 @@ def test_the_use_of_a_key_is_noted_once_a_minute() -> None:
     now = [0.0]
     store = Counting()
     key = a_key(store)
-    ring = Keyring(store, clock=lambda: now[0])
+    ring = ApiKeys(store, clock=lambda: now[0])
     for _ in range(3):
         ring.find(key)
-        ring.note_uses(START)
+        ring.record_uses(START)
     assert store.noted == 1
-    now[0] += NOTED_SECONDS
+    now[0] += USE_INTERVAL_SECONDS
     ring.find(key)
-    ring.note_uses(START)
-    ring.note_uses(START)
+    ring.record_uses(START)
+    ring.record_uses(START)
     assert store.noted == 2
 
 
@@ -329,7 +329,7 @@ def test_published_keys_open_for_what_they_signed(published: Published) -> None:
         a_problem(me(client, token(RSA, "RS256", None)), 401)
         assert published.asked == 1  # unknown ids fetch at most every ten seconds
         published.keys.append(_public(OTHER, "e9"))
-        service_of(client)._tokens._published._fetched_at -= FETCH_AGAIN_SECONDS  # type: ignore[union-attr]
+        service_of(client)._jwt._jwks._fetched_at -= JWKS_RETRY_SECONDS  # type: ignore[union-attr]
         assert me(client, token(OTHER, "ES256", "e9")).json()["user_id"] == "anna"
         assert published.asked == 2
 
@@ -360,7 +360,7 @@ def test_keys_may_lie_in_a_file(tmp_path: Any) -> None:
     with serving(auth=True, jwt_jwks=str(path)) as client:
         a_problem(me(client, token(EC, "ES256", "e1")), 401)
         path.write_text(json.dumps({"keys": [_public(EC, "e1"), {"kty": "oct", "k": "AAAA"}, {"kty": "weird"}]}))
-        service_of(client)._tokens._published._fetched_at = float("-inf")  # type: ignore[union-attr]
+        service_of(client)._jwt._jwks._fetched_at = float("-inf")  # type: ignore[union-attr]
         assert me(client, token(EC, "ES256", "e1")).status_code == 200
 
 
@@ -400,13 +400,13 @@ def test_options_come_from_the_environment_and_are_not_shown() -> None:
         "RICORDO_SERVER_CORS_ORIGINS": "https://a.example, https://b.example",
         "RICORDO_SERVER_SPOOL": "spool",
     }
-    options = options_from({"port": 9001, "host": None}, environment)
+    options = load_options({"port": 9001, "host": None}, environment)
     assert (options.port, options.auth, options.spool) == (9001, False, "spool")
     assert options.cors_origins == ("https://a.example", "https://b.example")
     assert SECRET not in repr(options)
     for name, value in (("PORT", "many"), ("AUTH", "perhaps")):
         with pytest.raises(SettingsError):
-            options_from({}, {f"RICORDO_SERVER_{name}": value})
+            load_options({}, {f"RICORDO_SERVER_{name}": value})
 
 
 def test_credentials_that_are_guessed_have_to_wait() -> None:

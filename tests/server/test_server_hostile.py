@@ -12,7 +12,7 @@ from server_samples import SPOKEN, a_key, bearer, service_of, serving
 from starlette.testclient import TestClient
 
 from ricordo.records.turns import Owner
-from ricordo.server.credentials import digest_of
+from ricordo.server.credentials import key_digest
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres.health import TABLES
 from ricordo.stores.protocols import WholeStore
@@ -143,7 +143,7 @@ def test_nobody_without_a_credential_reaches_anything(store: WholeStore) -> None
     revoked = a_key(store, "acme", "anna")
     with serving(store, auth=True) as client:
         ids = victim_of(client, victim)
-        (key_id,) = [key.id for key in store.keys("acme") if key.digest == digest_of(revoked)]
+        (key_id,) = [key.id for key in store.keys("acme") if key.digest == key_digest(revoked)]
         store.revoke_key("acme", key_id, store.keys("acme")[0].created_at)
         for headers in ({}, bearer(revoked)):
             for method, path, body in attacks(client.get("/openapi.json").json(), ids):

@@ -18,10 +18,10 @@ from ricordo.memory import Memory
 from ricordo.records.turns import Owner
 from ricordo.server import rate_limit, run, streams
 from ricordo.server import service as serving
-from ricordo.server.problems import told_of
-from ricordo.server.rate_limit import MINUTE, Rates
+from ricordo.server.problems import error_body
+from ricordo.server.rate_limit import WINDOW_SECONDS, RateLimiter
 from ricordo.server.scheduler import Scheduler
-from ricordo.server.streams import Answers
+from ricordo.server.streams import AnswerRegistry
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import ScriptedLLM
 from ricordo.turns.after import after_turn
@@ -31,7 +31,7 @@ from ricordo.worker.queue import WorkQueue
 ANNA = Owner("acme", "anna")
 
 
-async def give(answers: Answers, turn_id: str, text: str = "") -> None:
+async def give(answers: AnswerRegistry, turn_id: str, text: str = "") -> None:
     """Have a turn answered, to its end."""
     events: list[Event] = [Delta(text), Done(ChatResponse("q", text, (), "other", 0.0, "s1"))]
     await answers.begin(ANNA, turn_id, lambda stop: (event for event in events)).last()
@@ -41,8 +41,8 @@ async def give(answers: Answers, turn_id: str, text: str = "") -> None:
 def test_answers_at_hand_have_a_bound_on_their_size(lengths: list[int]) -> None:
     """However long answers are, those at hand stay within the bytes allowed, and they are the newest ones."""
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
-        patch.setattr(streams, "MOST_BYTES", 50_000)
-        answers = Answers(pool, told_of)
+        patch.setattr(streams, "MAX_FINISHED_BYTES", 50_000)
+        answers = AnswerRegistry(pool, error_body)
         for number, length in enumerate(lengths):
             asyncio.run(give(answers, f"t{number}", "x" * length))
         at_hand = [number for number in range(len(lengths)) if answers.find(ANNA, f"t{number}")]
@@ -68,9 +68,9 @@ def test_memory_can_be_watched() -> None:
 
 def test_an_answer_that_takes_long_keeps_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Finished answers make room also while an older one is still under way, which stays."""
-    monkeypatch.setattr(streams, "MOST_KEPT", 3)
+    monkeypatch.setattr(streams, "MAX_FINISHED", 3)
     with ThreadPoolExecutor(2) as pool:
-        answers = Answers(pool, told_of)
+        answers = AnswerRegistry(pool, error_body)
 
         async def run() -> None:
             slow = answers.begin(ANNA, "slow", lambda stop: (Delta("") for _ in iter(stop, True)))
@@ -88,13 +88,13 @@ def test_an_answer_that_takes_long_keeps_no_others(monkeypatch: pytest.MonkeyPat
 def test_nobody_comes_more_often_than_allowed(visits: list[tuple[int, float]], most: int) -> None:
     """A visit is allowed exactly if fewer than the allowed ones of the same name were within the minute before."""
     moment = 0.0
-    counted = Rates(most, lambda: moment)
+    counted = RateLimiter(most, lambda: moment)
     allowed: list[tuple[int, float]] = []
     for name, pause in visits:
         moment += pause
-        before = sum(other == name and at > moment - MINUTE for other, at in allowed)
-        assert counted.may(str(name)) == (before < most)
-        assert counted.count(str(name)) == (before < most)
+        before = sum(other == name and at > moment - WINDOW_SECONDS for other, at in allowed)
+        assert counted.allows(str(name)) == (before < most)
+        assert counted.hit(str(name)) == (before < most)
         if before < most:
             allowed.append((name, moment))
 
@@ -104,14 +104,14 @@ def test_names_are_forgotten(visits: list[tuple[int, float]]) -> None:
     """Only so many names are kept in mind, and none that did not come within the minute."""
     moment = 0.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rate_limit, "NAMES", 7)
-        counted = Rates(5, lambda: moment)
+        patch.setattr(rate_limit, "MAX_KEYS", 7)
+        counted = RateLimiter(5, lambda: moment)
         latest: dict[int, float] = {}
         for name, pause in visits:
             moment += pause
-            counted.count(str(name))
+            counted.hit(str(name))
             latest[name] = moment
-            assert len(counted) <= min(7, sum(at > moment - MINUTE for at in latest.values()))
+            assert len(counted) <= min(7, sum(at > moment - WINDOW_SECONDS for at in latest.values()))
 
 
 def test_memories_of_tenants_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,8 +188,8 @@ def test_threads_share_their_heaps() -> None:
     """Many threads that allocate at once have no more heaps between them than the server allows."""
     program = """
 import ctypes, threading
-from ricordo.server.run import share_heaps
-share_heaps()
+from ricordo.server.run import limit_malloc_arenas
+limit_malloc_arenas()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 everybody = threading.Barrier(16)
@@ -209,4 +209,4 @@ libc.fclose(file)
 print(text.value.decode().count("<heap nr="))
 """
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert int(told.stdout) <= run.HEAPS
+    assert int(told.stdout) <= run.MALLOC_ARENAS

@@ -31,7 +31,7 @@ QUICK = SpoolTimeouts(interval=0.01, first_pause=0.002, longest_pause=0.02, sile
 def test_the_log_is_json_with_known_fields_alone() -> None:
     """A line has its event, level, time and the fields it was given; unknown fields and words of failures stay out."""
     written = io.StringIO()
-    handler = lines.configure("info", written)
+    handler = lines.configure_logging("info", written)
     try:
         log = logging.getLogger("ricordo.server")
         log.info("request", extra={"operation": "GET /x", "tenant_id": "acme", "secret": "hush", "session_id": None})
@@ -41,7 +41,7 @@ def test_the_log_is_json_with_known_fields_alone() -> None:
             log.exception("it failed", extra={"operation": "POST /x"})
         log.debug("not at this level")
     finally:
-        lines.release(handler)
+        lines.remove_handler(handler)
     first, second = (json.loads(line) for line in written.getvalue().splitlines())
     assert (first["event"], first["level"], first["logger"]) == ("request", "info", "ricordo.server")
     assert (first["operation"], first["tenant_id"]) == ("GET /x", "acme")
@@ -58,12 +58,12 @@ def test_lines_of_one_request_carry_its_id() -> None:
             raise StoreUnavailable("away")
 
     written = io.StringIO()
-    handler = lines.configure("info", written)
+    handler = lines.configure_logging("info", written)
     try:
         with serving(Away()) as client:
             answer = ask(client, headers={"X-Request-Id": "mine-7"})
     finally:
-        lines.release(handler)
+        lines.remove_handler(handler)
     assert answer["metadata"]["turn_number"] is None
     assert "away" in answer["metadata"]["degraded"][0]
     told = [json.loads(line) for line in written.getvalue().splitlines()]
@@ -216,9 +216,9 @@ def test_cleanup_runs_once_in_a_cluster() -> None:
     one.name, two.name = "one", "two"
     for each in (one, two, one):
         Scheduler(each).cleanup()
-    assert b"ricordo_cleanups_total 1.0" in one.metrics.text()
-    assert b"ricordo_cleaned_turns_total 1.0" in one.metrics.text()
-    assert b"ricordo_cleanups_total 0.0" in two.metrics.text()
+    assert b"ricordo_cleanups_total 1.0" in one.metrics.render()
+    assert b"ricordo_cleaned_turns_total 1.0" in one.metrics.render()
+    assert b"ricordo_cleanups_total 0.0" in two.metrics.render()
     assert not store.turns(ANNA, "old")
 
 

@@ -52,10 +52,10 @@ def demo(options: Options, output: Output) -> int:
 
 
 def _serve(database: str, options: Options, output: Output) -> None:
-    from ricordo.server.caller import ANONYMOUS
-    from ricordo.server.options import options_from
+    from ricordo.server.credentials import ANONYMOUS
+    from ricordo.server.options import load_options
 
-    server = options_from(
+    server = load_options(
         {"host": options.host, "port": _port(options), "auth": False, "log_level": "warning"}, environment={}
     )
     settings = settings_from({"locale": options.language, **chosen_settings(options)}, os.environ)

@@ -80,9 +80,9 @@ def run_server(
 
 def server_options(options: Options) -> "ServerOptions":
     """The server's options: arguments override RICORDO_SERVER_* variables."""
-    from ricordo.server.options import options_from
+    from ricordo.server.options import load_options
 
-    return options_from(
+    return load_options(
         {
             "host": options.host,
             "port": options.port,
@@ -109,9 +109,9 @@ def check_settings(settings: "Settings") -> None:
 
 def has_page() -> bool:
     """Whether this installation includes the web page."""
-    from ricordo.server.page import FOLDER
+    from ricordo.server.app import PAGE_FOLDER
 
-    return (FOLDER / "index.html").exists()
+    return (PAGE_FOLDER / "index.html").exists()
 
 
 def url_of(host: str, port: int) -> str:
@@ -229,13 +229,12 @@ def keys(options: Options, output: Output) -> int:
 
 
 def _make(options: Options, output: Output) -> int:
-    from ricordo.server.caller import check_user
-    from ricordo.server.credentials import make_key
+    from ricordo.server.credentials import check_user_id, generate_key
 
     with open_memory(options, create=True) as memory:
         check_text("name", options.what, memory.settings.limits)
-        user = None if options.bind is None else check_user("bind", options.bind)
-        key_id, key, digest = make_key()
+        user = None if options.bind is None else check_user_id("bind", options.bind)
+        key_id, key, digest = generate_key()
         scopes = tuple(dict.fromkeys(options.scope or DEFAULT_SCOPES))
         tenant, now = memory.settings.tenant_id, memory.clock.now()
         kept = ApiKey(key_id, tenant, user, options.what, digest, now, scopes=scopes)

@@ -1,80 +1,93 @@
-"""What is counted and timed, for Prometheus and for the page: writes, failures, contexts, chats, what waits.
+"""Metrics: Prometheus counters and histograms, latency percentiles for the page, and counts by day.
 
-Every `Metrics` has its own registry, so that two servers in one process do not count for each other.
+Every `Metrics` has its own registry, so that two servers in one process do not share counters. The counts by day come
+from the stored data, within a bound on what is read, and are cached for a minute.
 """
 
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from time import monotonic
 from typing import Any, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+import prometheus_client as prometheus
 
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.records.people import Summary
-from ricordo.records.turns import Message, Owner, StoredReceipt, Turn
-from ricordo.stores.protocols import WholeStore
+from ricordo.records.turns import Message, Owner, SessionInfo, StoredReceipt, Turn
+from ricordo.stores.protocols import Store, WholeStore
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-REMEMBERED = 1_000  # latest times of each kind, for the percentiles of the page
+SAMPLES = 1_000  # latest times of each kind, for the percentiles
+SERIES_CACHE_SECONDS = 60.0
+MAX_CACHED_SERIES = 256
+MAX_SESSIONS = 5_000
+MAX_TURNS = 50_000
+PAGE = 200
+DAILY_COUNTS = ("sessions", "turns", "tokens", "condensations", "facts")
+
+T = TypeVar("T")
 
 
 class Metrics:
-    """Counters, gauges and times of one server. Thread-safe."""
+    """Counters, gauges and histograms of one server. Thread-safe."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)  # memory, processor time, open files; on Linux
-        self.requests = Counter(
+        self.registry = prometheus.CollectorRegistry()
+        prometheus.ProcessCollector(registry=self.registry)  # memory, CPU time, open files; on Linux
+        self.requests = prometheus.Counter(
             "ricordo_http_requests_total", "Requests by route and status", ("route", "status"), registry=self.registry
         )
-        self.request_seconds = Histogram(
+        self.request_seconds = prometheus.Histogram(
             "ricordo_http_request_seconds", "Time of requests", ("route",), buckets=BUCKETS, registry=self.registry
         )
-        self.turns = Counter("ricordo_turn_writes_total", "Turns kept", registry=self.registry)
-        self.failures = Counter(
-            "ricordo_failures_total", "What failed, by operation", ("operation",), registry=self.registry
+        self.turns = prometheus.Counter("ricordo_turn_writes_total", "Turns stored", registry=self.registry)
+        self.failures = prometheus.Counter(
+            "ricordo_failures_total", "Failures by operation", ("operation",), registry=self.registry
         )
-        self.context_seconds = Histogram(
+        self.context_seconds = prometheus.Histogram(
             "ricordo_context_seconds", "Time to compose a context", buckets=BUCKETS, registry=self.registry
         )
-        self.write_seconds = Histogram(
-            "ricordo_write_seconds", "Time to keep an answer", buckets=BUCKETS, registry=self.registry
+        self.write_seconds = prometheus.Histogram(
+            "ricordo_write_seconds", "Time to store an answer", buckets=BUCKETS, registry=self.registry
         )
-        self.window_tokens = Histogram(
+        self.window_tokens = prometheus.Histogram(
             "ricordo_window_tokens",
             "Tokens of composed contexts",
             buckets=(100, 250, 500, 1_000, 2_000, 4_000, 8_000, 32_000, 128_000),
             registry=self.registry,
         )
-        self.condensations = Counter("ricordo_condensations_total", "Summaries made", registry=self.registry)
-        self.cleanups = Counter("ricordo_cleanups_total", "Cleanups run", registry=self.registry)
-        self.cleaned_turns = Counter(
+        self.condensations = prometheus.Counter("ricordo_condensations_total", "Summaries made", registry=self.registry)
+        self.cleanups = prometheus.Counter("ricordo_cleanups_total", "Cleanups run", registry=self.registry)
+        self.cleaned_turns = prometheus.Counter(
             "ricordo_cleaned_turns_total", "Turns that cleanups removed", registry=self.registry
         )
-        self.running = Gauge("ricordo_answers_running", "Answers under way", registry=self.registry)
-        self.kept_bytes = Gauge(
-            "ricordo_answers_kept_bytes", "About what the answers at hand for readers take", registry=self.registry
+        self.running = prometheus.Gauge("ricordo_answers_running", "Running answers", registry=self.registry)
+        self.kept_bytes = prometheus.Gauge(
+            "ricordo_answers_kept_bytes", "Approximate size of the answers kept for readers", registry=self.registry
         )
-        self.spool_depth = Gauge("ricordo_spool_depth", "Writes that wait on disk", registry=self.registry)
-        self.degraded = Gauge("ricordo_degraded", "1 while the database is away", registry=self.registry)
-        self.jobs = Gauge("ricordo_jobs", "Work beside the chat, by state", ("state",), registry=self.registry)
+        self.spool_depth = prometheus.Gauge("ricordo_spool_depth", "Writes that wait on disk", registry=self.registry)
+        self.degraded = prometheus.Gauge(
+            "ricordo_degraded", "1 during an outage of the database", registry=self.registry
+        )
+        self.jobs = prometheus.Gauge("ricordo_jobs", "Background jobs by state", ("state",), registry=self.registry)
         self._lock = threading.Lock()
-        self._latest: dict[str, deque[float]] = {"context": deque(maxlen=REMEMBERED), "write": deque(maxlen=REMEMBERED)}
+        self._latest: dict[str, deque[float]] = {"context": deque(maxlen=SAMPLES), "write": deque(maxlen=SAMPLES)}
 
-    def answered(self, timings_ms: dict[str, float], tokens: int, *, kept: bool) -> None:
-        """A chat has answered."""
+    def record_answer(self, timings_ms: dict[str, float], tokens: int, *, stored: bool) -> None:
+        """Count an answer of a chat."""
         store = timings_ms.get("store", 0.0)
-        self.composed(timings_ms.get("compose", 0.0), tokens)
+        self.record_context(timings_ms.get("compose", 0.0), tokens)
         self.write_seconds.observe(store / 1_000)
-        if not kept:
+        if not stored:
             self.failures.labels("turn").inc()
         with self._lock:
             self._latest["write"].append(store)
 
-    def composed(self, milliseconds: float, tokens: int) -> None:
-        """A context was composed."""
+    def record_context(self, milliseconds: float, tokens: int) -> None:
+        """Count a context that was composed."""
         self.context_seconds.observe(milliseconds / 1_000)
         self.window_tokens.observe(tokens)
         with self._lock:
@@ -88,37 +101,35 @@ class Metrics:
             f"{name}_p{percent}": _percentile(times, percent) for name, times in latest.items() for percent in (50, 99)
         }
 
-    def text(self) -> bytes:
-        """Everything as Prometheus reads it."""
-        return generate_latest(self.registry)
+    def render(self) -> bytes:
+        """The text format of Prometheus."""
+        return prometheus.generate_latest(self.registry)
 
 
 def _percentile(times: Sequence[float], percent: int) -> float | None:
     return round(times[min(len(times) * percent // 100, len(times) - 1)], 2) if times else None
 
 
-# A store that counts what passes through it: turns and summaries that were kept, and writes that failed.
+class CountingStore:
+    """A store that counts its writes and passes every other call on.
 
-T = TypeVar("T")
-
-
-class Counted:
-    """The writes that are counted; everything else is the store's own. `failing_since` tells from when none was."""
+    `failing_since` is the time of the first of the latest writes that all failed, or None.
+    """
 
     def __init__(self, store: WholeStore, metrics: Metrics) -> None:
         self._store, self._metrics = store, metrics
         self.failing_since: datetime | None = None
 
     def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
-        kept = self._done("append", lambda: self._store.append(turn, expected=expected, receipt=receipt))
+        stored = self._count("append", lambda: self._store.append(turn, expected=expected, receipt=receipt))
         self._metrics.turns.inc()
-        return kept
+        return stored
 
     def add_message(self, turn: Turn) -> Turn:
-        kept = self._done("message", lambda: self._store.add_message(turn))
-        if kept.id == turn.id:  # it began a turn; else it found its place in one that was there
+        stored = self._count("message", lambda: self._store.add_message(turn))
+        if stored.id == turn.id:  # a new turn; otherwise the message joined an existing one
             self._metrics.turns.inc()
-        return kept
+        return stored
 
     def answer(
         self,
@@ -128,24 +139,145 @@ class Counted:
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
     ) -> Turn:
-        return self._done("answer", lambda: self._store.answer(owner, turn_id, answer, metadata, receipt))
+        return self._count("answer", lambda: self._store.answer(owner, turn_id, answer, metadata, receipt))
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        kept = self._done("summary", lambda: self._store.put_summary(owner, summary))
-        if kept and summary.kind == "condensation":
+        stored = self._count("summary", lambda: self._store.put_summary(owner, summary))
+        if stored and summary.kind == "condensation":
             self._metrics.condensations.inc()
-        return kept
+        return stored
 
-    def _done(self, operation: str, write: Callable[[], T]) -> T:
+    def _count(self, operation: str, write: Callable[[], T]) -> T:
         try:
-            done = write()
+            result = write()
         except StoreError as error:
             self._metrics.failures.labels(operation).inc()
             if isinstance(error, StoreUnavailable):
                 self.failing_since = self.failing_since or datetime.now(UTC)
             raise
         self.failing_since = None
-        return done
+        return result
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
+
+
+@dataclass
+class DailyCounts:
+    """Counts by day since a time, and how many sessions and turns may still be read."""
+
+    since: datetime
+    days: dict[str, Counter[str]] = field(default_factory=dict)
+    sessions_left: int = MAX_SESSIONS
+    turns_left: int = MAX_TURNS
+
+    def add(self, kind: str, moment: datetime, number: int = 1) -> None:
+        """Count an event of the period."""
+        if moment >= self.since:
+            self.days.setdefault(_day(moment), Counter())[kind] += number
+
+    def on(self, day: str) -> Counter[str]:
+        """The counts of a day."""
+        return self.days.get(day, Counter())
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was read within the bounds."""
+        return self.sessions_left > 0 and self.turns_left > 0
+
+
+def count_days(store: Store, owners: Iterable[Owner], since: datetime) -> DailyCounts:
+    """Count what the owners stored since a time."""
+    counted = DailyCounts(since)
+    for owner in owners:
+        for session in _active_sessions(store, owner, counted):
+            counted.add("sessions", session.created_at)
+            _count_turns(store, session, counted)
+        for summary in store.summaries(owner, limit=PAGE):
+            counted.add("condensations", summary.created_at)
+        for agent in store.agents(owner):
+            for fact in store.people(owner, agent).facts:
+                counted.add("facts", fact.recorded_at)
+        if not counted.complete:
+            break
+    return counted
+
+
+def _active_sessions(store: Store, owner: Owner, counted: DailyCounts) -> Iterator[SessionInfo]:
+    """The sessions that were active in the period."""
+    before: SessionInfo | None = None
+    while page := store.sessions(owner, limit=PAGE, before=before):
+        for session in page:
+            if session.last_active_at < counted.since or counted.sessions_left <= 0:
+                return
+            counted.sessions_left -= 1
+            yield session
+        before = page[-1]
+
+
+def _count_turns(store: Store, session: SessionInfo, counted: DailyCounts) -> None:
+    before: int | None = None
+    while counted.turns_left > 0 and (page := store.turns(session.owner, session.id, last=PAGE, before=before)):
+        counted.turns_left -= len(page)
+        for turn in page:
+            counted.add("turns", turn.created_at)
+            counted.add("tokens", turn.created_at, turn.tokens)
+        before = page[0].turn_number
+        if page[0].created_at < counted.since:
+            return
+
+
+class DailySeries:
+    """Counts by day for tenants and users, cached for a minute. Thread-safe."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._cached: OrderedDict[tuple[str, str | None, int], tuple[float, dict[str, Any]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def days(self, tenant_id: str, user_id: str | None, days: int, now: datetime) -> dict[str, Any]:
+        """The last `days` days up to today, of one user or of the whole tenant."""
+        key = (tenant_id, user_id, days)
+        with self._lock:
+            cached_at, cached = self._cached.get(key, (float("-inf"), {}))
+        if monotonic() - cached_at < SERIES_CACHE_SECONDS:
+            return cached
+        made = self._build(tenant_id, user_id, days, now)
+        with self._lock:
+            self._cached[key] = (monotonic(), made)
+            self._cached.move_to_end(key)
+            while len(self._cached) > MAX_CACHED_SERIES:
+                self._cached.popitem(last=False)
+        return made
+
+    def _build(self, tenant_id: str, user_id: str | None, days: int, now: datetime) -> dict[str, Any]:
+        today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        since = today - timedelta(days=days - 1)
+        owners = self._store.owners(tenant_id) if user_id is None else [Owner(tenant_id, user_id)]
+        counted = count_days(self._store, owners, since)
+        names = [_day(since + timedelta(days=number)) for number in range(days)]
+        sizes = self._sizes(tenant_id, names, counted) if user_id is None else []
+        return {
+            "days": [{"day": name} | {kind: counted.on(name)[kind] for kind in DAILY_COUNTS} for name in names],
+            "storage_bytes": sizes,
+            "complete": counted.complete,
+        }
+
+    def _sizes(self, tenant_id: str, names: list[str], counted: DailyCounts) -> list[dict[str, Any]]:
+        """The size of the store today, and an estimate for earlier days from the number of turns at that time."""
+        held = self._store.stats(tenant_id)
+        if held.bytes_on_disk is None:
+            return []
+        sizes = [{"day": names[-1], "bytes": held.bytes_on_disk, "estimated": False}]
+        turns = held.turns
+        for name, later in zip(reversed(names[:-1]), reversed(names), strict=False):
+            turns -= counted.on(later)["turns"]
+            if not counted.complete or held.turns == 0:
+                break
+            share = max(turns, 0) / held.turns
+            sizes.append({"day": name, "bytes": round(held.bytes_on_disk * share), "estimated": True})
+        return sizes[::-1]
+
+
+def _day(moment: datetime) -> str:
+    return moment.astimezone(UTC).date().isoformat()
