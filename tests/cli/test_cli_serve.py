@@ -59,9 +59,9 @@ def test_settings_and_variables_reach_the_server(running: Running, db: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--no-auth", "--host", "0.0.0.0"), "can be reached from elsewhere"),
+        (("--no-auth", "--host", "0.0.0.0"), "is reachable from other machines"),
         (("--port", "70000"), "0 to 65535"),
-        (("--spool-directory", "spool", "--port", "0"), "a file needs none"),
+        (("--spool-directory", "spool", "--port", "0"), "leave it out for a file"),
         (("--cors-origin", "*"), "refused"),
         (("--set", "llm=wrong", "--port", "0"), "URL#MODEL"),
         (("--set", "embedder=wrong", "--port", "0"), "expected one of"),
