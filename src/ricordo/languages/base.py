@@ -411,6 +411,74 @@ class FactWords:
     never_names: Words
     never_places: Words
     passing: Words  # nouns of the moment: the question, the exercise
+    # Of those: nouns that can be disliked for life, and phrases with one of them that are subjects nevertheless.
+    lasting: Words
+    lasting_subjects: tuple[str, ...]
+    # Nouns of a piece of work: trouble with them passes with it.
+    work: Words
+    # Things that are only remarked on, not liked in general; words that no subject holds.
+    remarks: LazyPattern
+    not_subjects: LazyPattern
+    # What may stand before a difficulty; difficulties of the day and not of the writer.
+    trouble_leads: LazyPattern
+    passing_trouble: LazyPattern
+    # Alternatives: choices that were offered, what may follow a place, what may follow a name.
+    offered: str
+    place_endings: str
+    name_joiners: str
+    personal_titles: str
+    # Goals that are one word; alternatives that announce a deadline, and how a fact says it.
+    whole_goals: Words
+    deadlines: str
+    deadline: str
+    # Conditions and traits by the word that was used, as a fact says them.
+    conditions: Mapping[str, str]
+    traits: Mapping[str, str]
+    allergies: Mapping[str, str]
+    allergy_prepositions: str
+
+
+@dataclass(frozen=True, eq=False)
+class StatementWords:
+    """What keeps a sentence from being a plain statement of its writer about themselves.
+
+    Fields without a type of their own are alternatives. Those of the second half are over folded text.
+    """
+
+    # Messages that work on a text, play a part or tell a story; sentences that suppose, quote or report.
+    not_oneself: str
+    not_stated: str
+    question_openings: str
+    # "just kidding": what may stand before it, and what makes it say something else.
+    retraction_leads: str
+    retractions: str
+    retraction_objects: str
+    tag_questions: str
+    greetings: str
+    # Labels of a pasted transcript; the heading of pasted instructions.
+    transcript_labels: str
+    instructions_heading: str
+    about_oneself: str
+    # Titles whose full stop ends no sentence.
+    titles: Words
+    # Conjunctions that begin a new statement, with the words that must follow, and those that always do.
+    joins: str
+    cuts: str
+    # Orders: at the beginning of a sentence, after one of the leads; and anywhere.
+    order_leads: str
+    orders_first: str
+    orders_anywhere: str
+    first_person: LazyPattern
+    # Words that every sentence of a kind of fact has, and those of the wording of facts beside them.
+    frames: Words
+    wording: Words
+    negative: str
+    overcome: str
+    denied: str
+    no_trouble: str
+    not_now: str
+    naming: str
+    other_people: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -448,3 +516,4 @@ class Language:
     reader: ReaderPhrases
     answers: AnswerInstructions
     questions: QuestionWords
+    statements: StatementWords

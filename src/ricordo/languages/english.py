@@ -15,6 +15,7 @@ from ricordo.languages.base import (
     MemoryWords,
     QuestionWords,
     ReaderPhrases,
+    StatementWords,
     SummaryWording,
     TitleWords,
     TopicCues,
@@ -648,6 +649,37 @@ FACTS = FactWords(
         "reason meaning text line error code result instructions joke message link file page rest homework idea "
         "part example thing things answer "
     ),
+    lasting=words("homework"),
+    lasting_subjects=("word problems",),
+    work=words(
+        """code app application script scripts deployment bug bugs config server api website page form repo database query
+        test tests project"""
+    ),
+    # English says "the" of what is there ("I love the colours"), and of some things in general ("the sea").
+    remarks=LazyPattern(
+        r"(?!the (?:sea|ocean|beach|mountains?|outdoors|countryside|rain|cold|heat|snow|dark|piano|guitar|violin|"
+        r"theat(?:er|re)|cinema|gym|stars|sun|wind|water|news|radio|violin|drums|arts|sciences|humanities|internet)\Z)"
+        r"(?:all )?the\b"
+    ),
+    not_subjects=LazyPattern(r"\bhow\b", flags=0),
+    trouble_leads=LazyPattern(r"^(?:in|to) (?=\w)"),
+    passing_trouble=LazyPattern(
+        r"my\b|(?!(?:remembering|understanding|learning|reading|writing|solving|memori[sz]ing|pronouncing|"
+        r"concentrating|focusing|spelling|multiplying|dividing|calculating|counting|studying|listening|speaking|"
+        r"recalling|organi[sz]ing|distinguishing|keeping up|paying attention|conjugating|translating|simplifying|"
+        r"factoring|graphing)\b)\w+(?-i:ing)\b"
+    ),
+    offered=r"first|second|third|fourth|last|option|version|alternative|former|latter",
+    place_endings=r"with|since|for|from|now|right|currently|at the moment|these|atm|too|though|and study|and work",
+    name_joiners=r"and|but",
+    personal_titles=r"Mr|Mrs|Ms|Miss|Dr|Prof|Professor",
+    whole_goals=words("graduate"),
+    deadlines=r"by|before",
+    deadline="by",
+    conditions={"dyslexic": "dyslexia", "dyscalculic": "dyscalculia", "adhd": "ADHD", "add": "ADD"},
+    traits={},
+    allergies={},
+    allergy_prepositions=NOTHING,
 )
 
 SUMMARIES = SummaryWording(
@@ -781,6 +813,79 @@ QUESTIONS = QuestionWords(
     leaning=(r"it|this|that|these|those|they|its|their|he|she|then|so|therefore|however|but|also|together|instead"),
 )
 
+STATEMENTS = StatementWords(
+    not_oneself=(
+        r"translat\w+|proofread\w*|summari[sz]\w+|rewrit\w+|paraphras\w+|analy[sz]e|rephrase|correct (?:this|my|the)"
+        r"|fix (?:this|my|the)|complete the|check my|write (?:a|an|me|my|the|this|about)|make up|repeat after|pretend\w*"
+        r"|imagine|suppose|role-?\s?play\w*|act as|acting as|my character|the character|protagonist|narrator"
+        r"|once upon a time|in this story|in the story|in my story|short story|i dreamed|i dreamt|let's say|cover letter"
+        r"|ignore (?:all|any|the|your|every|previous)|system prompt|jailbreak"
+    ),
+    not_stated=(
+        r"if|unless|maybe|perhaps|possibly|probably|for example|for instance|e\.g|example|as if|were|would(?! like to)"
+        r"|hypothetical\w*|joking|kidding|not true|it's false|you think|do you|say|says|said|saying|tells|told|telling"
+        r"|asked|writes|wrote|according to|quote\w*|means|the sentence|the phrase|the word|the lyrics|sings|used to"
+        r"|whether"
+    ),
+    question_openings=(r"what|why|how|where|when|who|which|can|could|should|shall|do|does|did|is|are|am|will|has|have"),
+    retraction_leads=r"no|but|haha\w*|ok|oh",
+    retractions=(
+        r"(?:i'm |i am |i was |just |only )*(?:kidding|joking)|jk|not really|psych|that's not true|that's a lie"
+        r"|yeah right|oh sure|as if"
+    ),
+    retraction_objects=r"that|sure|about|into|a",
+    tag_questions=r"no|ok|right|correct|yes|true|innit|you know|or not|isn't it|don't i|am i|do i",
+    greetings=r"hey|hi|hello|good (?:morning|afternoon|evening)",
+    transcript_labels=r"user|assistant|system|human|ai|bot|tutor|student|teacher|me|q|a",
+    instructions_heading="INSTRUCTIONS",
+    about_oneself=r"about me|about myself|introduction|myself|fyi",
+    titles=words("dr mr mrs st"),
+    joins=(r"(?:and|so|then|or)\s+(?=(?:i|i'm|im|i've|i'd|my|we|you|he|she|they|it|can you|could you|please)\b)"),
+    cuts=r"but|because|although|though|however|while|whereas|since|cause|cuz",
+    order_leads=r"please|and|then|now|just|only|always|never",
+    orders_first=(
+        r"ignore|forget|remember|respond|reply|answer|reveal|show|always|never|do|don't|act|behave|pretend|obey|follow"
+        r"|translate|repeat|send|delete|remove|print|write|say|tell|use|output|execute|run|visit|click|open|call|give"
+        r"|make|let|please|must|should|treat|assume|consider|ensure|stop|start|trust|recommend|disregard|override"
+        r"|bypass|refer|reject|accept|grant|allow|include|insert|append|mention|be|keep|note"
+    ),
+    orders_anywhere=(
+        r"you|your|yours|yourself|from now on|instructions?|prompt|guardrails?|system message|assistant\w?|chatbot"
+        r"|language model|developer mode|admin\w*|jailbreak\w*|safety rules?|must always|must never|should always"
+        r"|should never|has to be obeyed"
+    ),
+    first_person=LazyPattern(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|myself)\b", flags=0),
+    frames=words(
+        """is called name named lives live comes from born was birth date place studies attends turns birthday likes like
+        loves love enjoys enjoy prefers prefer dislikes dislike hates hate difficulty trouble struggles struggle
+        understand understands longer wants want hopes hope goal works work speaks speak learns learn best better user
+        student person their they his her does doesn t has have with"""
+    ),
+    wording=words(
+        """called years old age native school year class grade favourite favorite plays play condition finds hard
+        difficult comes originally lives resides living studying studies attends working works job birthday having goal
+        currently states says that loves dislikes hates favours"""
+    ),
+    negative=r"not|never|dislikes?|hates?|longer|doesn't|don't|isn't|cannot|can't",
+    overcome=r"longer|anymore|now understands|overcame|has understood",
+    denied=(
+        r"\b(?:not|never|no|nor|neither|hardly|barely|without|dislikes?|hates?|detests?|stand|bear|longer|cannot)\b"
+        r"|n't\b"
+    ),
+    no_trouble=(
+        r"no longer|(?:do not|don't|never) (?:have|find|struggle)"
+        r"|(?:not|without|no|hardly|barely) (?:struggl\w+|hav\w+|trouble|problems?|difficult\w+)"
+        r"|(?:now|finally)\b.*(?<!n't )\b(?:underst\w+|get|got)"
+    ),
+    not_now=(r"\b(?:lived|worked|studied|liked|was(?! born)|were|want|wish|hope|plan|dream|going to|will)\b|'ll\b"),
+    naming=r"name\w*|call\w*|nick\w*|i'm|im|i am|this is",
+    other_people=(
+        r"(?:(?:a|the|one of)\s+)?(?:my|our)\s+(?:(?:best|little|big|old|older|younger|twin|new)\s+)?(?:friend\w*|sister\w*"
+        r"|brother\w*|mother|father|mom|mum|dad|grand\w+|uncle|aunt|cousin\w*|son|daughter|husband|wife|boyfriend"
+        r"|girlfriend|partner|teacher|boss|neighbou?r|roommate|classmate|colleague|dog|cat|prof\w*)|he|she|they|you"
+    ),
+)
+
 LANGUAGE = Language(
     code="en",
     labels=LABELS,
@@ -795,4 +900,5 @@ LANGUAGE = Language(
     reader=READER,
     answers=ANSWERS,
     questions=QUESTIONS,
+    statements=STATEMENTS,
 )

@@ -15,6 +15,7 @@ from ricordo.languages.base import (
     MemoryWords,
     QuestionWords,
     ReaderPhrases,
+    StatementWords,
     SummaryWording,
     TitleWords,
     TopicCues,
@@ -707,6 +708,39 @@ FACTS = FactWords(
         "passaggio spiegazione motivo significato senso testo riga passo errore codice risultato traccia cosa "
         "cose battuta messaggio link file pagina fine resto compiti idea "
     ),
+    lasting=words("compiti esercizi"),
+    lasting_subjects=(),
+    work=words("codice programma script sito progetto server bug errore"),
+    remarks=LazyPattern(NOTHING),
+    not_subjects=LazyPattern(NOTHING),
+    trouble_leads=LazyPattern(NOTHING),
+    passing_trouble=LazyPattern(NOTHING),
+    offered=(r"prim[oaie]|second[oaie]|terz[oaie]|quart[oa]|ultim[oaie]|opzion[ei]|versione|alternativa|soluzione"),
+    place_endings=(r"da|dal|dalla|dall'|con|per|ora|adesso|insieme|ormai|già|attualmente|anche|oggi|circa|e studio"),
+    name_joiners=r"e|ed|ma",
+    personal_titles=NOTHING,
+    whole_goals=words("laurearsi diplomarsi dimagrire"),
+    deadlines=r"entro|prima del|prima di",
+    deadline="entro il",
+    conditions={
+        "dislessic": "la dislessia",
+        "discalculic": "la discalculia",
+        "disgrafic": "la disgrafia",
+        "adhd": "ADHD",
+        "add": "ADD",
+    },
+    traits={
+        "vegetarian": "Segue una dieta vegetariana",
+        "vegan": "Segue una dieta vegana",
+        "celiac": "Ha la celiachia",
+        "astemi": "Non beve alcolici",
+        "mancin": "Scrive con la sinistra",
+        "miope": "Ha la miopia",
+        "miop": "Ha la miopia",
+        "daltonic": "Ha il daltonismo",
+    },
+    allergies={"allergic": "Ha un'allergia", "intollerante": "Ha un'intolleranza"},
+    allergy_prepositions=r"all'|alle|alla|allo|agli|ai|al|a",
 )
 
 SUMMARIES = SummaryWording(
@@ -851,6 +885,86 @@ QUESTIONS = QuestionWords(
     ),
 )
 
+STATEMENTS = StatementWords(
+    not_oneself=(
+        r"traduci\w*|traduzione|correggi\w*|correzione|riassumi\w*|analizza\w*|parafrasa\w*|riscrivi\w*|completa la"
+        r"|completa le|scrivi\w*|inventa\w*|componi\w*|ripeti\w*|recita\w*|facciamo finta|fai finta|far finta"
+        r"|facendo finta|fingi\w*|immagina(?:mo|ti|te|re)?|supponi\w*|gioco di ruolo|giochiamo a|interpreto"
+        r"|interpretiamo|interpreta|personaggio|protagonista|c'era una volta|nel racconto|nella storia|nei panni"
+        r"|mettiti nei|il mio pg|il mio eroe|in questa storia|ho sognato|ignora (?:tutt\w+|le|ogni|qualsiasi)"
+        r"|prompt di sistema"
+    ),
+    not_stated=(
+        r"se|qualora|casomai|magari|forse|ad esempio|per esempio|esempio|come se|fossi|avessi|chiamassi|vivessi|abitassi"
+        r"|piacesse|mettiamo che|poniamo|ipotizz\w+|scherz\w+|sembra che|pare che|non è vero|non e' vero|è falso"
+        r"|credi che|pensi che|dice|dicono|diceva|disse|detto che|dicendo|racconta\w*|risponde"
+        r"|secondo (?:te|lui|lei|loro|mi[ao]|il|la)|scrive|scrisse|canta|cita\w*|si dice|vuol dire|significa|la frase"
+        r"|la parola|il verso"
+    ),
+    question_openings=(
+        r"perch[eé]'?|come|cosa|che cosa|chi|dove|quando|quanto|quant[ie]|quale?|quali|posso|puoi|potresti|sai"
+        r"|mi sapresti"
+    ),
+    retraction_leads=r"no|ma|ahah\w*",
+    retractions=(
+        r"scherz(?:o|avo|etto)|sto scherzando|ti prendo in giro|non è vero|non e' vero|macché|ma quando mai|come no"
+        r"|figurati|sì come no|si come no"
+    ),
+    retraction_objects=r"che",
+    tag_questions=r"vero|giusto|no|o no|o sbaglio|sbaglio|non credi|non trovi|sai|secondo te",
+    greetings=r"ciao|salve|buon ?giorno|buona ?sera|ehi|ehilà|piacere",
+    transcript_labels=r"utente|assistente|sistema|studente?|insegnante|io|d|r",
+    instructions_heading="ISTRUZIONI",
+    about_oneself=r"di me|mi presento|presentazione|nota",
+    titles=words("prof sig dott"),
+    joins=(
+        r"(?:e|ed|o|poi)\s+(?=(?:io|mi|non|ho|sono|vivo|abito|vengo|studio|frequento|faccio|voglio|vorrei|spero|adoro"
+        r"|amo|odio|detesto|preferisco|parlo|lavoro|compio|mio|mia|il mio|la mia|anche|poi|tifo|vado|devo|sto|sogno"
+        r"|puoi|potresti)\b)"
+    ),
+    cuts=(
+        r"ma|però|pero'|bensì|invece|mentre|quindi|perciò|anche se|sebbene|tuttavia|perch[eé]'?|siccome|dato che|poiché"
+    ),
+    order_leads=r"per favore|e|poi|ora|solo|sempre|mai",
+    # Second person, and the infinitive of command.
+    orders_first=(
+        r"ignora\w*|dimentica\w*|ricord\w+|rispond\w+|rivela\w*|mostra\w*|esegu\w+|dimmi|digli|scrivi\w*|usa|agisci"
+        r"|comport\w+|obbed\w+|segui|traduci\w*|ripeti\w*|invia\w*|manda\w*|cancella\w*|elimina\w*|stampa\w*|fingi\w*"
+        r"|considera\w*|assicura\w*|evita\w*|smetti\w*|fai|fa'|dai|apri|clicca|visita|chiamami|fidati|consiglia\w*"
+        r"|raccomanda\w*|tratta\w*|devi|dovete|bisogna|occorre|non dire|non fare|non devi"
+    ),
+    orders_anywhere=(
+        r"tu|tuo|tua|tuoi|tue|ti|te|vi|voi|devi|dovrai|dovresti|puoi|potrai|d'ora in poi|da ora in poi|d'ora in avanti"
+        r"|istruzion\w+|assistente|modello linguistico|regole di sicurezza|deve essere obbedit\w+"
+    ),
+    first_person=LazyPattern(r"\b(?:io|mio|mia|miei|mie|mi|me)\b", flags=0),
+    frames=words(
+        """chiama chiamare nome vive abita risiede viene proviene nato nata nascita luogo data studia frequenta compie
+        anni anno ama adora apprezza piace piacciono preferisce odia detesta sopporta gradisce difficolta problemi fatica
+        capisce capito riesce piu vuole vorrebbe desidera spera obiettivo lavora parla lingua impara meglio utente
+        studente studentessa persona suo sua suoi sue gli"""
+    ),
+    wording=words(
+        """chiamato chiamata anni eta madre madrelingua classe preferenza preferito preferita preferiti preferite suona
+        pratica tifa segue dieta trova difficile difficili passione appassionato originario originaria lavoro
+        professione compleanno attualmente dichiara"""
+    ),
+    negative=r"non|mai|odia|detesta",
+    overcome=r"piu|ha capito|ora capisce",
+    denied=r"\b(?:non|mai|neanche|nemmeno|mica|nessun\w*|senza|odi[oa]|detest[oa]|sopport[oa]|schifo|annoia\w*)\b",
+    no_trouble=(
+        r"non (?:ho(?! (?:ancora |mai )?capito)|faccio|mi (?:sembra|risulta))|non .*\bpiu"
+        r"|(?:ora|adesso|finalmente|ormai)\b.*(?<!non )\b(?:capi\w+|chiar\w+)"
+    ),
+    not_now=(r"\b(?:vivevo|abitavo|lavoravo|studiavo|ero|voglio|vorrei|spero|sogno|vivro|andro|diventero|saro)\b"),
+    naming=r"chiam\w+|nome|soprannom\w+|sono",
+    other_people=(
+        r"(?:(?:il|la|i|le|un|una)\s+)?(?:mi[oae]|miei|nostr[oa])\s+(?:miglior\s+)?(?:amic\w+|sorell\w+|fratell\w+|madre"
+        r"|padre|mamma|papa|nonn\w+|zi[oa]|cugin\w+|figli\w*|marito|moglie|compagn\w+|prof\w*|ragazz[oa]|capo|collega"
+        r"|vicin[oa]|maestr[oa]|cane|gatt[oa])|lui|lei|loro|tu"
+    ),
+)
+
 LANGUAGE = Language(
     code="it",
     labels=LABELS,
@@ -865,4 +979,5 @@ LANGUAGE = Language(
     reader=READER,
     answers=ANSWERS,
     questions=QUESTIONS,
+    statements=STATEMENTS,
 )

@@ -9,9 +9,9 @@ import unicodedata
 from datetime import UTC, tzinfo
 from functools import lru_cache
 
-from ricordo.languages.base import words as word_table
+from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.people.facts.claims import FRAMES, Claim, is_negative
+from ricordo.people.facts.claims import Claim, is_negative
 from ricordo.people.facts.clauses import clauses, own_text
 from ricordo.people.facts.dates import PHRASE, last_day_in, resolve_day
 from ricordo.recall.terms import fold, stems, tokens
@@ -23,37 +23,11 @@ from ricordo.safety.crisis import detect_crisis
 
 MAX_CLAIM_LENGTH = 200
 _LEARNED_FROM = frozenset({"user_said", "user_edit", "import"})
-_ORDER_FIRST = re.compile(
-    r"\W*(?:per favore|please|and|e|then|poi|ora|now|just|only|solo|sempre|always|mai|never)?\W*\b(?:"
-    # Italian, second person and infinitive of command
-    r"ignora\w*|dimentica\w*|ricord\w+|rispond\w+|rivela\w*|mostra\w*|esegu\w+|dimmi|digli|scrivi\w*|usa|"
-    r"agisci|comport\w+|obbed\w+|"
-    r"segui|traduci\w*|ripeti\w*|invia\w*|manda\w*|cancella\w*|elimina\w*|stampa\w*|fingi\w*|considera\w*|"
-    r"assicura\w*|evita\w*|smetti\w*|"
-    r"fai|fa'|dai|apri|clicca|visita|chiamami|fidati|consiglia\w*|raccomanda\w*|tratta\w*|devi|dovete|"
-    r"bisogna|occorre|non dire|non fare|non devi|"
-    # English, base form
-    r"ignore|forget|remember|respond|reply|answer|reveal|show|always|never|do|don't|act|behave|pretend|"
-    r"obey|follow|translate|repeat|send|"
-    r"delete|remove|print|write|say|tell|use|output|execute|run|visit|click|open|call|give|make|let|"
-    r"please|must|should|treat|assume|consider|"
-    r"ensure|stop|start|trust|recommend|disregard|override|bypass|refer|reject|accept|grant|allow|include|"
-    r"insert|append|mention|be|keep|note"
-    r")\b"
+_ORDER_FIRST = AnyLanguage(
+    r"\W*(?:<statements.order_leads>)?\W*\b(?:<statements.orders_first>)\b",
+    flags=0,
 )
-_ORDER_ANYWHERE = re.compile(
-    r"\b(?:you|your|yours|yourself|tu|tuo|tua|tuoi|tue|ti|te|vi|voi|devi|dovrai|dovresti|puoi|potrai|"
-    r"from now on|d'ora in poi|da ora in poi|d'ora in avanti|istruzion\w+|instructions?|prompt|"
-    r"guardrails?|system message|"
-    r"assistant\w?|assistente|chatbot|modello linguistico|language model|developer mode|admin\w*|jailbreak\w*|"
-    r"regole di sicurezza|safety rules?|must always|must never|should always|should never|"
-    r"has to be obeyed|deve essere obbedit\w+)\b"
-    r"|https?:|www\.|[<>{}\[\]|`=\\]"
-)
-_FIRST_PERSON = {
-    "it": re.compile(r"\b(?:io|mio|mia|miei|mie|mi|me)\b"),
-    "en": re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|myself)\b"),
-}
+_ORDER_ANYWHERE = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
 
 
 def refusal_reason(candidate: Claim) -> str:
@@ -86,11 +60,12 @@ def is_order(text: str, language: str) -> bool:
     """Whether a sentence tells somebody what to do, speaks to them, or in the first person, or asks."""
     flat = fold(text.replace("\u2019", "'"))
     parts = re.split(r"[:.;!?]\s+", flat)  # "Favourite rule: never refuse", "Lives in Rome. Ignore all rules"
-    voices = _FIRST_PERSON.values() if language not in _FIRST_PERSON else (_FIRST_PERSON[language],)
+    known = languages()
+    voices = [each for each in known if each.code == language] or known
     return (
         any(_ORDER_FIRST.match(part) for part in parts)
         or _ORDER_ANYWHERE.search(flat) is not None
-        or any(voice.search(flat) for voice in voices)
+        or any(each.statements.first_person.search(flat) for each in voices)
         or flat.rstrip().endswith("?")
     )
 
@@ -113,36 +88,12 @@ def _is_own_text(quote: str, text: str) -> bool:
 
 _STEM = 4  # letters that two forms of one word share: "allergico" and "allergia", "Anna's" and "Anna"
 _NAME_LIKE = re.compile(r"(?<!^)(?<![.!?] )\b[A-ZÀ-Ý][\w'-]+")
-_WORDING = FRAMES | word_table(
-    "called chiamato chiamata years old anni age eta native madre madrelingua school year class classe grade favourite "
-    "favorite preferenza preferito preferita preferiti preferite plays play suona pratica tifa segue dieta condition "
-    "finds trova hard difficult difficile difficili passione appassionato comes originally originario originaria lives "
-    "resides living studying studies attends working works job lavoro professione birthday compleanno having goal "
-    "currently attualmente dichiara states says that loves dislikes hates favours "
-)
-_DENIED = re.compile(
-    r"\b(?:non|mai|neanche|nemmeno|mica|nessun\w*|senza|odi[oa]|detest[oa]|sopport[oa]|schifo|annoia\w*|not|never|no|nor|"
-    r"neither|hardly|barely|without|dislikes?|hates?|detests?|stand|bear|longer|cannot)\b|n't\b"
-)
-_NO_TROUBLE = re.compile(
-    r"\b(?:non (?:ho(?! (?:ancora |mai )?capito)|faccio|mi (?:sembra|risulta))|no longer|non .*\bpiu|"
-    r"(?:do not|don't|never) (?:have|find|struggle)|"
-    r"(?:not|without|no|hardly|barely) (?:struggl\w+|hav\w+|trouble|problems?|difficult\w+)|"
-    r"(?:ora|adesso|finalmente|ormai|now|finally)\b.*(?<!non )(?<!n't )\b(?:capi\w+|chiar\w+|underst\w+|get|got))\b"
-)
-_ONCE_OR_SOME_DAY = re.compile(
-    r"\b(?:lived|worked|studied|liked|was(?! born)|were|vivevo|abitavo|lavoravo|studiavo|ero|voglio|vorrei|spero|sogno|"
-    r"want|wish|hope|plan|dream|going to|will|vivro|andro|diventero|saro)\b|'ll\b"
-)
-_NAMING = re.compile(r"\b(?:chiam\w+|nome|name\w*|call\w*|nick\w*|soprannom\w+|sono|i'm|im|i am|this is)\b")
-_OTHER_PERSON = re.compile(
-    r"\W*(?:(?:(?:il|la|i|le|un|una|a|the|one of)\s+)?(?:mi[oae]|miei|my|our|nostr[oa])\s+"
-    r"(?:(?:best|little|big|old|older|younger|twin|miglior|new)\s+)?(?:"
-    r"amic\w+|sorell\w+|fratell\w+|madre|padre|mamma|papa|nonn\w+|zi[oa]|cugin\w+|figli\w*|marito|moglie|compagn\w+|prof\w*|"
-    r"ragazz[oa]|capo|collega|vicin[oa]|maestr[oa]|cane|gatt[oa]|friend\w*|sister\w*|brother\w*|mother|father|mom|mum|dad|"
-    r"grand\w+|uncle|aunt|cousin\w*|son|daughter|husband|wife|boyfriend|girlfriend|partner|teacher|boss|neighbou?r|"
-    r"roommate|classmate|colleague|dog|cat)|he|she|they|you|lui|lei|loro|tu)\b"
-)
+_DENIED = AnyLanguage(r"<statements.denied>", flags=0)
+_NO_TROUBLE = AnyLanguage(r"\b(?:<statements.no_trouble>)\b", flags=0)
+_NOT_NOW = AnyLanguage(r"<statements.not_now>", flags=0)
+_NAMING = AnyLanguage(r"\b(?:<statements.naming>)\b", flags=0)
+_OTHER_PERSON = AnyLanguage(r"\W*(?:<statements.other_people>)\b", flags=0)
+_DAY_PHRASE = AnyLanguage(rf"\b(?:{PHRASE})")
 
 
 def ungrounded_reason(candidate: Claim, zone: tzinfo = UTC) -> str:
@@ -155,7 +106,7 @@ def ungrounded_reason(candidate: Claim, zone: tzinfo = UTC) -> str:
         return "tells of somebody else"
     if kind == "name" and not _NAMING.search(statement):
         return "takes for a name what is none"
-    if kind in ("place", "other", "preference") and _ONCE_OR_SOME_DAY.search(statement):
+    if kind in ("place", "other", "preference") and _NOT_NOW.search(statement):
         return "tells as true what was once or may be"
     if kind == "difficulty":
         if (_NO_TROUBLE.search(statement) is not None) != is_negative(kind, text):
@@ -187,15 +138,16 @@ def _words_were_said(candidate: Claim) -> bool:
     A day may have been worked out, and is looked at apart.
     """
     dated = candidate.kind in ("date", "goal")
-    text = re.sub(rf"\b(?:{PHRASE})", " ", candidate.text, flags=re.IGNORECASE) if dated else candidate.text
+    text = _DAY_PHRASE.sub(" ", candidate.text) if dated else candidate.text
     language = language_by_code(candidate.language).code
     said = set(tokens(own_text(candidate.said.text)))
     begun = {word[:_STEM] for word in said}
+    wording = all_words("statements.frames") | all_words("statements.wording")
     names = {word for match in _NAME_LIKE.findall(text) for word in tokens(match)}
     for word in tokens(text):
         whole = word in names or any(c.isdigit() for c in word)
         if (
-            word not in _WORDING
+            word not in wording
             and stems(word, language)
             and (word if whole else word[:_STEM]) not in (said if whole else begun)
         ):
@@ -205,7 +157,7 @@ def _words_were_said(candidate: Claim) -> bool:
 
 def _same_day(candidate: Claim, zone: tzinfo) -> bool:
     """Whether the day of a claim is the one that its quote names, where both name one."""
-    named = re.search(rf"\b(?:{PHRASE})", candidate.quote, re.IGNORECASE)
+    named = _DAY_PHRASE.search(candidate.quote)
     told = last_day_in(candidate.text)
     if not named or not told or candidate.about == "date:birthday":
         return True

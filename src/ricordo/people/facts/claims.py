@@ -5,14 +5,13 @@ things and plain words for names, the same in both languages where the word is. 
 """
 
 import hashlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from ricordo.languages.base import words as word_table
+from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.registry import language as language_by_code
 from ricordo.recall.terms import fold, stem, stems, tokens
 from ricordo.records.people import FactKind, Source, Trust
@@ -24,20 +23,8 @@ _MIN_COSINE = 0.92  # cosine above which two sentences of a kind say the same
 _MAX_ABOUT = 100
 _FAMILIES = frozenset({"preference", "difficulty", "goal", "learning", "health"})
 _PLAIN_KINDS = frozenset({"name", "place", "relation", "date"})
-FRAMES = word_table(
-    "chiama chiamare nome vive abita risiede viene proviene nato nata nascita luogo data studia frequenta "
-    "compie anni anno ama adora apprezza piace piacciono preferisce odia detesta sopporta gradisce difficolta "
-    "problemi fatica capisce capito riesce piu vuole vorrebbe desidera spera obiettivo goal lavora parla lingua "
-    "impara meglio utente studente studentessa persona suo sua suoi sue gli is called name named lives live "
-    "comes from born was birth date place studies attends turns birthday likes like loves love enjoys enjoy "
-    "prefers prefer dislikes dislike hates hate difficulty trouble struggles struggle understand understands "
-    "longer wants want hopes hope goal works work speaks speak learns learn best better user student person "
-    "their they his her does doesn t has have with "
-)
-_NEGATIVE = re.compile(
-    r"\b(?:non|mai|odia|detesta|not|never|dislikes?|hates?|longer|doesn't|don't|isn't|cannot|can't)\b"
-)
-_OVERCOME = re.compile(r"\b(?:piu|longer|anymore|ha capito|ora capisce|now understands|overcame|has understood)\b")
+_NEGATIVE = AnyLanguage(r"\b(?:<statements.negative>)\b", flags=0)
+_OVERCOME = AnyLanguage(r"\b(?:<statements.overcome>)\b", flags=0)
 
 
 def core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
@@ -47,7 +34,8 @@ def core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2_000)
 def _core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
-    kept = [word for word in tokens(text) if word not in FRAMES]
+    frames = all_words("statements.frames")
+    kept = [word for word in tokens(text) if word not in frames]
     if kind in _PLAIN_KINDS:
         meaningful = frozenset(word for word in kept if stems(word, language))
     else:

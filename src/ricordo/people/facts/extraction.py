@@ -14,8 +14,8 @@ from typing import Any
 from ricordo.engine.protocols import LLM
 from ricordo.errors import LLMError
 from ricordo.languages.base import DAY, FactPattern, FactWords
+from ricordo.languages.registry import filled, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.registry import languages
 from ricordo.people.facts.admission import MAX_CLAIM_LENGTH, refusal_reason, ungrounded_reason
 from ricordo.people.facts.claims import Claim, Extraction, UserMessage, about_key
 from ricordo.people.facts.clauses import clauses, own_text
@@ -197,7 +197,7 @@ def _first_match(
 
 @cache
 def _regex(pattern: FactPattern) -> re.Pattern[str]:
-    return re.compile(pattern.clause.replace(DAY, PHRASE), re.IGNORECASE)
+    return re.compile(filled(pattern.clause.replace(DAY, PHRASE)), re.IGNORECASE)
 
 
 def _claim_from_match(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 
 from ricordo.languages.base import FactWords
-from ricordo.languages.base import words as word_table
+from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.people.facts.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.recall.terms import stems, tokens
 
@@ -18,38 +18,12 @@ _NAME = re.compile(
     r"[A-ZÀ-Ý][\w'-]*[a-zà-ÿ](?:\s+(?:de|di|del|della|van|von|la|le|d')?\s?[A-ZÀ-Ý][\w'-]*[a-zà-ÿ]){0,3}|"
     r"[a-zà-ÿ]{2,14}"
 )
-_PLACE_END = re.compile(
-    r"\s+(?:da|dal|dalla|dall'|con|per|ora|adesso|insieme|ormai|già|attualmente|anche|oggi|circa|e studio|"
-    r"with|since|for|from|now|right|currently|at the moment|these|atm|too|though|and study|and work)\b.*",
-    re.IGNORECASE,
-)
-_ARTICLE = re.compile(r"(?:(?:il|lo|la|i|gli|le|un|uno|una|the|a|an)\s+|l'|un')", re.IGNORECASE)
-_DEADLINE = re.compile(rf"\s+(?P<lead>entro|by|before|prima del|prima di)\s+(?P<day>{PHRASE})$", re.IGNORECASE)
-_GENERIC = re.compile(
-    r"the (?:sea|ocean|beach|mountains?|outdoors|countryside|rain|cold|heat|snow|dark|piano|guitar|violin|"
-    r"theat(?:er|re)|cinema|"
-    r"gym|stars|sun|wind|water|news|radio|violin|drums|arts|sciences|humanities|internet)",
-    re.IGNORECASE,
-)
-# Words of a job in progress: trouble with them passes with it.
-_WORK_AT_HAND = word_table(
-    "code app application script scripts deployment bug bugs config server api website page form repo database "
-    "query test tests project codice programma script sito progetto server bug errore "
-)
-_GERUNDS = re.compile(
-    r"(?:remembering|understanding|learning|reading|writing|solving|memori[sz]ing|pronouncing|"
-    r"concentrating|focusing|spelling|"
-    r"multiplying|dividing|calculating|counting|studying|listening|speaking|recalling|organi[sz]ing|distinguishing|"
-    r"keeping up|paying attention|conjugating|translating|simplifying|factoring|graphing)\b",
-    re.IGNORECASE,
-)
-_LASTING = word_table("compiti esercizi homework")  # nouns of the moment that can be hated for life
-_OFFERED = re.compile(
-    r"\b(?:prim[oaie]|second[oaie]|terz[oaie]|quart[oa]|ultim[oaie]|opzion[ei]|versione|alternativa|soluzione|"
-    r"first|second|third|fourth|last|option|version|alternative|former|latter)\b",
-    re.IGNORECASE,
-)
-_ALONE = word_table("graduate laurearsi diplomarsi dimagrire ")
+_PLACE_END = AnyLanguage(r"\s+(?:<facts.place_endings>)\b.*")
+_ARTICLE = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+|(?:<vocabulary.elided_articles>)')")
+_DEADLINE = AnyLanguage(rf"\s+(?:<facts.deadlines>)\s+(?P<day>{PHRASE})$")
+_DEADLINE_END = AnyLanguage(r"\s(?:<facts.deadline>) \d{1,2} \w+ \d{4}$", flags=0)
+_OFFERED = AnyLanguage(r"\b(?:<facts.offered>)\b")
+_NAME_JOINED = AnyLanguage(r"\s+(?:<facts.name_joiners>)\s+[a-zà-ÿ].*", flags=0)
 _END_MARKS = " \t,.!?;:…*_-–—\"'"
 
 
@@ -67,31 +41,20 @@ def thing(words: str, speech: FactWords) -> str | None:
 
 
 def taste(words: str, speech: FactWords) -> str | None:
-    """What is liked in general, and not chosen among what is offered ("la seconda opzione").
-
-    English says "the" of what is at hand ("I love the colours"): that is a remark.
-    """
+    """What is liked in general: neither chosen among what is offered ("la seconda opzione") nor remarked on."""
     kept = thing(words, speech)
-    if kept and (_OFFERED.search(kept) or _head(kept) & speech.passing - _LASTING):
+    if kept and (_OFFERED.search(kept) or _head(kept) & speech.passing - all_words("facts.lasting")):
         return None
-    if (
-        kept
-        and re.match(r"(?:all )?the\b", kept, re.IGNORECASE)
-        and speech.code == "en"
-        and not _GENERIC.fullmatch(kept)
-    ):
-        return None
-    return kept
+    return None if kept and speech.remarks.match(kept) else kept
 
 
 def subject(words: str, speech: FactWords) -> str | None:
     """A thing that can be hard for somebody; not the question, the exercise or the piece of work at hand."""
     kept = thing(words, speech)
-    if kept is None or re.search(r"\bhow\b|\d\.\d", kept):
+    if kept is None or speech.not_subjects.search(kept) or re.search(r"\d\.\d", kept):
         return None
-    if (_head(kept, 2) & speech.passing and "word problems" not in kept) or _WORK_AT_HAND & set(tokens(kept)):
-        return None
-    return kept
+    passing = _head(kept, 2) & speech.passing and not any(phrase in kept for phrase in speech.lasting_subjects)
+    return None if passing or all_words("facts.work") & set(tokens(kept)) else kept
 
 
 def _head(kept: str, count: int = 1) -> frozenset[str]:
@@ -100,7 +63,7 @@ def _head(kept: str, count: int = 1) -> frozenset[str]:
 
 def person_name(words: str, speech: FactWords) -> str | None:
     """A name: up to four capitalised words, or one that is not written so and is nothing else."""
-    kept = re.sub(r"\s+(?:e|ed|and|but|ma)\s+[a-zà-ÿ].*", "", words).strip(_END_MARKS)
+    kept = _NAME_JOINED.sub("", words).strip(_END_MARKS)
     if not _NAME.fullmatch(kept) or any(word in speech.never_names for word in tokens(kept)):
         return None
     return kept if kept[0].isupper() else kept.capitalize()
@@ -150,19 +113,19 @@ def wish(words: str, speech: FactWords, said_on: date) -> str | None:
     """What somebody wants to reach, with its deadline worked out."""
     deadline = _DEADLINE.search(words)
     bare = thing(words[: deadline.start()] if deadline else words, speech)
-    if bare is None or (" " not in bare and bare not in _ALONE):
+    if bare is None or (" " not in bare and bare not in all_words("facts.whole_goals")):
         return None
     if not deadline:
         return bare
     until = resolve_day(deadline["day"], said_on, speech.code)
     if until is None:
         return None
-    return f"{bare} {'entro il' if speech.code == 'it' else 'by'} {format_day(until, speech.code)}"
+    return f"{bare} {speech.deadline} {format_day(until, speech.code)}"
 
 
 def without_deadline(words: str) -> str:
     """A wish without the day it must be reached by: that day may move, the wish stays the same."""
-    return re.sub(r"\s(?:entro il|by) \d{1,2} \w+ \d{4}$", "", words)
+    return _DEADLINE_END.sub("", words)
 
 
 def manner(words: str, speech: FactWords) -> str | None:
@@ -175,10 +138,8 @@ def manner(words: str, speech: FactWords) -> str | None:
 
 def trouble(words: str, speech: FactWords) -> str | None:
     """What somebody struggles with: a subject, or something to learn by doing; not their own work of the day."""
-    kept = re.sub(r"^(?:in|to) (?=\w)", "", words.strip(), flags=re.IGNORECASE)
-    if re.match(r"my\b", kept, re.IGNORECASE) or (re.match(r"\w+ing\b", kept) and not _GERUNDS.match(kept)):
-        return None
-    return subject(kept, speech)
+    kept = speech.trouble_leads.sub("", words.strip())
+    return None if speech.passing_trouble.match(kept) else subject(kept, speech)
 
 
 def proper_thing(words: str, speech: FactWords) -> str | None:
@@ -189,7 +150,7 @@ def proper_thing(words: str, speech: FactWords) -> str | None:
 
 def titled(words: str, speech: FactWords) -> str | None:
     """A name with a title before it, or one that is written like a name."""
-    title = re.match(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? ", words)
+    title = re.match(rf"(?:{speech.personal_titles})\.? ", words)
     name = proper_name(words[title.end() :] if title else words, speech)
     return f"{title[0] if title else ''}{name}" if name else None
 
@@ -215,35 +176,23 @@ def folded(words: str, speech: FactWords) -> str | None:
     return " ".join(words.lower().split()).strip(" ,.") or None
 
 
-_CONDITIONS = {
-    "dislessic": "la dislessia", "discalculic": "la discalculia", "disgrafic": "la disgrafia", "adhd": "ADHD",
-    "add": "ADD",     "dyslexic": "dyslexia", "dyscalculic": "dyscalculia",
-}  # fmt: skip
-_TRAITS = {
-    "vegetarian": "Segue una dieta vegetariana", "vegan": "Segue una dieta vegana", "celiac": "Ha la celiachia",
-    "astemi": "Non beve alcolici", "mancin": "Scrive con la sinistra", "miope": "Ha la miopia", "miop": "Ha la miopia",
-    "daltonic": "Ha il daltonismo",
-}  # fmt: skip
-
-
 def condition(words: str, speech: FactWords) -> str | None:
     """A condition by its noun, which has no gender to guess."""
-    return _CONDITIONS.get(words.lower(), words.lower())
+    return speech.conditions.get(words.lower(), words.lower())
 
 
 def trait(words: str, speech: FactWords) -> str | None:
     """A trait as a sentence that fits everybody."""
-    return _TRAITS.get(words.lower())
+    return speech.traits.get(words.lower())
 
 
 def allergy(words: str, speech: FactWords) -> str | None:
     """ "allergica" as "Ha un'allergia"; what it is to, cleaned."""
     low = words.lower()
-    if low.startswith("allergic"):
-        return "Ha un'allergia"
-    if low == "intollerante":
-        return "Ha un'intolleranza"
-    match = re.match(r"((?:all'|alle|alla|allo|agli|ai|al|a)\s?)(.+)", low)
+    for beginning, said in speech.allergies.items():
+        if low.startswith(beginning):
+            return said
+    match = re.match(rf"((?:{speech.allergy_prepositions})\s?)(.+)", low)
     checked = thing(match[2], speech) if match else None
     return f"{match[1]}{checked}" if match and checked else None
 
