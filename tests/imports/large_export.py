@@ -1,7 +1,7 @@
 """Writes a large synthetic ChatGPT export, reads it or brings it in, and tells how far memory grew.
 
-`python big_export.py write|read|bring MEGABYTES FOLDER` is a program of its own, so that its memory is its own too. It
-prints JSON: bytes, conversations, turns, seconds, processor seconds, and growth in bytes.
+`python large_export.py write|read|bring MEGABYTES FOLDER` is a program of its own, so that its memory is its own too.
+It prints JSON: bytes, conversations, turns, seconds, processor seconds, and growth in bytes.
 """
 
 import json

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.imports.conversation import MOST_SHARED, branches, nearest, without
+from ricordo.imports.conversation import MAX_SHARED, branches, nearest_visible, without_hidden
 
 NODES = st.integers(0, 12).map(str)
 ANY_GRAPH = st.dictionaries(NODES, st.none() | NODES, max_size=12)
@@ -63,10 +63,10 @@ def test_an_answer_asked_for_twice_takes_its_question_along() -> None:
 @given(ANY_GRAPH, st.sets(NODES))
 def test_hidden_messages_leave_the_others_in_their_order(parents: dict[str, str | None], hidden: set[str]) -> None:
     """Without the hidden ones, each answers the nearest visible one above it."""
-    left = without(parents, lambda node: node in hidden)
+    left = without_hidden(parents, lambda node: node in hidden)
     assert set(left) == set(parents) - hidden
     for node, above in left.items():
-        assert above == nearest(parents, parents[node], lambda each: each in hidden)
+        assert above == nearest_visible(parents, parents[node], lambda each: each in hidden)
 
 
 @given(st.integers(1, 400), st.booleans())
@@ -78,4 +78,4 @@ def test_branches_of_one_endless_turn_grow_with_the_tree(length: int, current: b
         parents[f"leaf {n}"] = f"step {n}"
     paths = branches(parents, f"step {length - 1}" if current else None, lambda node: False)
     assert {node for path in paths for node in path} == set(parents)
-    assert sum(map(len, paths)) <= (1 + MOST_SHARED) * len(parents)
+    assert sum(map(len, paths)) <= (1 + MAX_SHARED) * len(parents)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from foreign_exports import write
-from test_importing import MAKERS, bring, memory
+from test_import_run import MAKERS, bring, memory
 
 import ricordo
 from ricordo.engine.tokens import ApproximateCounter, content_tokens

@@ -344,9 +344,9 @@ def test_whose_they_are_has_to_be_said(tmp_path: Path) -> None:
     """A foreign file without a user is refused at its first conversation, and a name that is not for users at once."""
     path = write(tmp_path / "x.json", [chatgpt_talk()])
     with memory() as kept:
-        with pytest.raises(ValidationError, match="name the user"):
+        with pytest.raises(ValidationError, match="does not name a user"):
             bring_in(kept, path, user_id=None)
-        with pytest.raises(ValidationError, match="not for users"):
+        with pytest.raises(ValidationError, match="reserved prefix"):
             bring_in(kept, path, user_id="ricordo:library")
         assert list(kept.store.owners("default")) == []
 
@@ -354,7 +354,7 @@ def test_whose_they_are_has_to_be_said(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_and_an_unknown_format_are_refused(tmp_path: Path) -> None:
     """Both are named before anything is read."""
     with memory() as kept:
-        with pytest.raises(ValidationError, match="is not there"):
+        with pytest.raises(ValidationError, match="does not exist"):
             bring(kept, tmp_path / "missing.json")
         with pytest.raises(ValidationError, match="use auto or one of"):
             bring(kept, write(tmp_path / "x.json", []), format="wechat")
@@ -367,12 +367,12 @@ def test_a_file_of_no_known_format_is_told(tmp_path: Path) -> None:
     with memory() as kept:
         report = bring(kept, path)
         assert report.format == "unknown"
-        assert "is of no format" in report.errors[0]
+        assert "is in no known format" in report.errors[0]
 
 
 def test_an_archive_that_swells_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A member that unpacks to far more than it should is given up with what was read before."""
-    monkeypatch.setattr(sources, "FREE_BYTES", 100_000)
+    monkeypatch.setattr(sources, "UNCHECKED_BYTES", 100_000)
     with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         first = json.dumps(chatgpt_talk())
         archive.writestr("conversations.json", f"[{first}, " + " " * 5_000_000 + f"{first}]")
