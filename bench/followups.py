@@ -17,8 +17,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ricordo.followups import PastTurn, Resolution, derive_items, parse, resolve
 from ricordo.followups.cues import KINDS
+from ricordo.followups.focus import PastTurn
+from ricordo.followups.items import derive_items
+from ricordo.followups.parse import parse
+from ricordo.followups.resolve import Resolution, resolve
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.word_spans import read
 

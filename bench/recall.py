@@ -22,7 +22,8 @@ from rich.table import Table
 from bench.recall_data import Conversation, LabelledQuestion, read_conversations
 from bench.recall_speed import Speed, measure_speed
 from ricordo.engine.tokenizers import counter_for
-from ricordo.recall.embedders import Embedder, EmbedderError, embedder_for
+from ricordo.recall.embedders.protocol import Embedder, EmbedderError
+from ricordo.recall.embedders.selection import embedder_for
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
 from ricordo.recall.ranking import RecallQuestion, rank_all

@@ -18,8 +18,8 @@ from hypothesis import settings as hypothesis_settings
 
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
-from ricordo.recall.embedders import choose
 from ricordo.recall.embedders.selection import _shared as shared_embedders
+from ricordo.recall.embedders.selection import choose
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import FakeClock

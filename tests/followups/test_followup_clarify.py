@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
-from ricordo.followups import resolve
 from ricordo.followups.clarification_store import ProcessClarifications, SharedClarifications, default_directory
 from ricordo.followups.clarify import (
     PATIENCE,
@@ -23,6 +22,7 @@ from ricordo.followups.clarify import (
     ask,
     handle,
 )
+from ricordo.followups.resolve import resolve
 
 KEY = ClarificationKey("shop", "anna", "s-1")
 WINES = Pending(

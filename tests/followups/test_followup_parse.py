@@ -4,7 +4,8 @@ import pytest
 from followup_samples import any_text
 from hypothesis import given
 
-from ricordo.followups import Pick, main_kind, parse
+from ricordo.followups.cues import Pick, main_kind
+from ricordo.followups.parse import parse
 from ricordo.languages.detect import followup_languages, language_of
 from ricordo.languages.word_spans import stems
 

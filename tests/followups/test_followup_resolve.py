@@ -6,7 +6,8 @@ import pytest
 from followup_samples import any_text, talk, talks
 from hypothesis import given
 
-from ricordo.followups import PastTurn, resolve
+from ricordo.followups.focus import PastTurn
+from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import MOST_ADDED_WORDS, Addition, fit_additions, headline
 
 SPONDYLO = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.followups import parse
+from ricordo.followups.parse import parse
 from ricordo.topics.assign import follow_up_kind
 
 

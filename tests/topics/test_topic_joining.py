@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import a_topic
 
-from ricordo.recall.embedders import LightEmbedder
+from ricordo.recall.embedders.light import LightEmbedder
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, similarity, title_of
 from ricordo.topics.centres import Vector, bytes_of, first_centre, moved_centre, vector_of

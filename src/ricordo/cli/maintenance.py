@@ -67,7 +67,8 @@ def stats(options: Options, output: Output) -> int:
 
 def _embedder(memory: Memory) -> str:
     """The embedder in use and why; if it is unavailable, the error instead of a failed command."""
-    from ricordo.recall.embedders import EmbedderError, choose
+    from ricordo.recall.embedders.protocol import EmbedderError
+    from ricordo.recall.embedders.selection import choose
 
     try:
         choice = choose(memory.settings.recall.embedder)
