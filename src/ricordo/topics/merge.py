@@ -1,7 +1,7 @@
-"""Near topics become one, and feedback moves a topic's importance.
+"""Merging similar topics, and learning a topic's importance from feedback.
 
-Topics go in; proposals, a merged topic, or a new importance come out. Nothing is merged by itself: a proposal says how
-near two topics are, and the caller (or a person) decides.
+Topics go in; proposals, a merged topic, or a new importance come out. Nothing is merged automatically: a proposal says
+how similar two topics are, and the caller decides.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _FEEDBACK_STEP = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Two topics that may be one. `keep` is the one that would live on: the more used, then the older."""
+    """Two topics that may be merged. `keep` is the one with more uses, then the older one."""
 
     keep: str
     absorb: str
@@ -26,19 +26,19 @@ class Proposal:
 
 
 def near_topics(topics: Sequence[Topic], scale: Scale) -> tuple[Proposal, ...]:
-    """Pairs whose centres are as close as a returning message must be, and one step more; the nearest first.
+    """Pairs of topics with similar centres, the most similar first.
 
-    A centre is smoother than a message, so two different topics of one field lie close: half of the way from the
-    line for returning to sameness is asked for.
+    Centres are means, so two topics of one field are more similar than two messages: the threshold lies halfway between
+    the return threshold and 1.
     """
-    line = scale.return_threshold + (1.0 - scale.return_threshold) / 2
+    threshold = scale.return_threshold + (1.0 - scale.return_threshold) / 2
     found: list[Proposal] = []
     for index, first in enumerate(topics):
         for second in topics[index + 1 :]:
             if len(first.centre) != len(second.centre) or first.embedder != second.embedder:
                 continue
             similarity = float(np.dot(vector_of(first.centre), vector_of(second.centre)))
-            if similarity >= line:
+            if similarity >= threshold:
                 keep, absorb = sorted((first, second), key=_seniority)
                 found.append(Proposal(keep.id, absorb.id, similarity))
     return tuple(sorted(found, key=lambda proposal: (-proposal.similarity, proposal.keep, proposal.absorb)))
@@ -49,13 +49,15 @@ def _seniority(topic: Topic) -> tuple[int, object, str]:
 
 
 def merged(keep: Topic, absorb: Topic) -> Topic:
-    """`keep` with all that `absorb` had: its messages, uses and tags counted in, its centre weighed by messages.
+    """`keep` with the messages, uses and tags of `absorb`; the centre is the mean weighted by messages.
 
-    The more important and the more recent of the two speaks for both; merging never makes a topic fade faster.
-    Summaries are laid one after the other, in the order the topics began.
+    The higher importance and the later activity count, so that merging never makes a topic fade faster. Summaries are
+    joined in the order in which the topics began.
     """
     if len(keep.centre) != len(absorb.centre) or keep.embedder != absorb.embedder:
-        raise ValueError(f"topics {keep.id} and {absorb.id} lie in different spaces: embed them again first")
+        raise ValueError(
+            f"topics {keep.id} and {absorb.id} have different embedders: embed them again first"
+        )
     older, younger = sorted((keep, absorb), key=lambda topic: (topic.created_at, topic.id))
     shares = [vector_of(topic.centre) * max(topic.message_count, 1) for topic in (keep, absorb)]
     return replace(
@@ -76,7 +78,7 @@ def merged(keep: Topic, absorb: Topic) -> Topic:
 
 
 def importance_after(importance: float, feedback: float) -> float:
-    """Importance after a word of feedback, from -1 (useless) to 1 (precious): a fifth of the way to either end.
+    """Importance after feedback from -1 (useless) to 1 (valuable): at most a fifth of the way to 0 or 1.
 
     Never leaves [0, 1]; better feedback never gives less, and a more important topic never ends up below a less
     important one that got the same feedback.
