@@ -42,3 +42,13 @@ class Asked:
 
     question: str
     references: "tuple[Resolved, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownContext:
+    """The profile of the person, and the summary that covers the session's turns up to `covered`."""
+
+    profile: str = ""
+    summary: str = ""
+    covered: int = 0
+    degraded: tuple[str, ...] = ()

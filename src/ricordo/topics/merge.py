@@ -55,9 +55,7 @@ def merged(keep: Topic, absorb: Topic) -> Topic:
     joined in the order in which the topics began.
     """
     if len(keep.centre) != len(absorb.centre) or keep.embedder != absorb.embedder:
-        raise ValueError(
-            f"topics {keep.id} and {absorb.id} have different embedders: embed them again first"
-        )
+        raise ValueError(f"topics {keep.id} and {absorb.id} have different embedders: embed them again first")
     older, younger = sorted((keep, absorb), key=lambda topic: (topic.created_at, topic.id))
     shares = [vector_of(topic.centre) * max(topic.message_count, 1) for topic in (keep, absorb)]
     return replace(
