@@ -95,7 +95,7 @@ def test_topics_of_two_embedders_are_never_merged() -> None:
     """Centres of different spaces say nothing about each other: no proposal, and an error when forced."""
     one, other = a_topic("one", embedder="a"), a_topic("other", embedder="b")
     assert near_topics([one, other], scale_for("a")) == ()
-    with pytest.raises(ValueError, match="different spaces"):
+    with pytest.raises(ValueError, match="different embedders"):
         merged(one, other)
 
 

@@ -1,7 +1,7 @@
-"""One owner's index with its bookkeeping: what of which session was read, and what still lacks its vectors.
+"""The index of one owner together with its state: what was read of each session, and which turns lack vectors.
 
-In: a store, session marks and traces. Out: an index that holds every turn as it is now. Reading goes page by page and
-notes how far it came after each page, so that stopping or failing in between loses nothing.
+A store, session marks and traces go in; an index that holds every current turn comes out. Turns are read page by page
+and the position is noted after each page, so that an interruption loses nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,19 +16,17 @@ from ricordo.recall.terms import terms, terms_from_blob
 from ricordo.records.turns import Message, Owner, SessionMark, Trace, Turn
 from ricordo.stores.protocols import Store
 
-# From stored turns to index rows: what of a message is indexed and embedded, and where it stands.
-
 _NONE: Mapping[str, bytes] = {}
 _NO_TOPICS: Mapping[str, str] = {}
 
 
 def speaker_of(message: Message) -> str | None:
-    """Who said it: the name the message carries, or the one its text begins with."""
+    """The speaker: the name of the message, or the one that its text begins with."""
     return message.name or speaker_in(message.content)
 
 
 def text_to_index(message: Message) -> str:
-    """What is indexed and embedded of a message: its words, with the speaker's name before them if there is one."""
+    """The text of a message that is indexed and embedded: its content after the speaker's name, if there is one."""
     return indexed_text(message.content, speaker_of(message))
 
 
@@ -40,7 +38,7 @@ def rows_of(
     topics: Mapping[str, str] = _NO_TOPICS,
     tags: frozenset[str] = frozenset(),
 ) -> list[Row]:
-    """One row for each message of a turn that says something; the mappings are by message id, as stored."""
+    """One row for each message of a turn that is not blank; the mappings are by message id, as stored."""
     return [
         Row(
             message_id=message.id,
@@ -67,7 +65,7 @@ TurnKey = tuple[str, int]
 
 
 class UnsettledTurn(NamedTuple):
-    """A turn that may still change or be replaced, as the index knows it."""
+    """A turn that may still change or be replaced, as it is in the index."""
 
     turn_id: str
     checksum: str
@@ -76,9 +74,9 @@ class UnsettledTurn(NamedTuple):
 
 @dataclass
 class SessionProgress:
-    """What of a session is in the index, and the session's mark when it was last looked at.
+    """How far a session is indexed, and its mark at that time.
 
-    `unsettled` are its open turns and the newest one: a session that was emptied and filled again shows there.
+    `unsettled` are its open turns and the newest one; they reveal a session that was emptied and filled again.
     """
 
     mark: SessionMark
@@ -87,16 +85,16 @@ class SessionProgress:
     unsettled: dict[int, UnsettledTurn] = field(default_factory=dict)
 
     def is_up_to(self, mark: SessionMark) -> bool:
-        """Whether nothing has happened since, and nothing was left unread."""
+        """Whether the session is unchanged and completely read."""
         return self.mark == mark and self.through >= mark.last_turn
 
     def lost_any(self, mark: SessionMark) -> bool:
-        """Whether the new mark tells that turns were removed, or put in somewhere else than at the end."""
+        """Whether the new mark shows that turns were removed, or inserted before the end."""
         longer, more = mark.last_turn - self.mark.last_turn, mark.turn_count - self.mark.turn_count
         return longer < 0 or longer != more or mark.revision < self.mark.revision
 
     def note(self, turn: Turn) -> None:
-        """Remember a turn that was taken in, as long as it may change."""
+        """Note a turn that was indexed, as long as it may change."""
         self.unsettled = {
             number: each for number, each in self.unsettled.items() if each.is_open or number > turn.turn_number
         }
@@ -108,24 +106,24 @@ class SessionProgress:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an index has come: turns that are not read yet, turns that are not embedded yet."""
+    """How many turns an index has not read yet, and has not embedded yet."""
 
     unread: int
     unembedded: int
 
     @property
     def done(self) -> bool:
-        """Everything said is in the index, with its vector."""
+        """Whether everything is indexed with its vector."""
         return not (self.unread or self.unembedded)
 
 
 @dataclass
 class IndexState:
-    """An index and how far it has come.
+    """An index and how far it has been read.
 
-    `unembedded` are turns without vectors, with the checksum they have in the index; `damaged` says which turns have no
-    words, and why; `traced` tells, of sessions that were looked through, the last turn with a trace. `lock` is held for
-    moments; `embedding` while vectors are made, so that whoever must have them waits for them and nobody else does.
+    `unembedded` are turns without vectors, with their checksum in the index; `damaged` are turns that cannot be read,
+    with the reason; `traced` is the last turn with a trace, of sessions whose traces were read. `lock` is held briefly;
+    `embedding` is held while vectors are computed, so that only callers that need vectors wait.
     """
 
     owner: Owner
@@ -140,16 +138,16 @@ class IndexState:
     traced: dict[str, int] = field(default_factory=dict)
 
     def read(self, store: Store, marks: Mapping[str, SessionMark], most: int | None = None) -> Progress:
-        """Take in what is new, at most about `most` turns; all of it without a bound. The caller holds the lock."""
+        """Index new turns, at most about `most`; all if None. The caller holds the lock."""
         if any(name not in marks or seen.lost_any(marks[name]) for name, seen in self.sessions.items()):
-            self._renew()
+            self._reset()
         if not self._read_on(store, marks, most):
-            self._renew()
+            self._reset()
             self._read_on(store, marks, most)
         return self.progress(marks)
 
     def _read_on(self, store: Store, marks: Mapping[str, SessionMark], most: int | None) -> bool:
-        """Read on in every session that has news; False if one of them is another session under the same name."""
+        """Read every session that has changed; False if one was replaced by another session of the same name."""
         left = most
         for session_id, mark in marks.items():
             seen = self.sessions.get(session_id) or SessionProgress(mark)
@@ -166,7 +164,7 @@ class IndexState:
         return True
 
     def progress(self, marks: Mapping[str, SessionMark]) -> Progress:
-        """How far it has come against the marks of now."""
+        """How far it has been read, compared with the current marks."""
         behind = (
             max(mark.last_turn - self.sessions[name].through, 0) if name in self.sessions else mark.turn_count
             for name, mark in marks.items()
@@ -174,13 +172,13 @@ class IndexState:
         return Progress(sum(behind), len(self.unembedded))
 
     def awaits_answer(self, key: TurnKey) -> bool:
-        """Whether a turn is open and the newest of its session: it is worth embedding once, with its answer."""
+        """Whether a turn is open and the newest of its session: it is embedded later, with its answer."""
         seen = self.sessions.get(key[0])
         known = seen.unsettled.get(key[1]) if seen and seen.through == key[1] else None
         return known is not None and known.is_open
 
     def has_no_trace(self, turn: Turn) -> bool:
-        """Whether a turn is known not to be embedded; the store need not be asked for its vectors then."""
+        """Whether a turn surely has no stored vectors, so that the store need not be queried."""
         if turn.topic_id:  # it was embedded before, perhaps by another process
             return False
         seen = self.sessions.get(turn.session_id)
@@ -188,8 +186,8 @@ class IndexState:
             return (turn.session_id, turn.turn_number) in self.unembedded
         return turn.turn_number > self.traced.get(turn.session_id, turn.turn_number)
 
-    def _renew(self) -> None:
-        """Something was removed or changed under us: begin again, traces make it quick."""
+    def _reset(self) -> None:
+        """Start with an empty index, because something was removed or changed; traces make rebuilding fast."""
         self.index = OwnerIndex(self.index.dimensions)
         self.sessions, self.unembedded, self.damaged, self.traces, self.traced = {}, {}, {}, None, {}
 
@@ -202,23 +200,23 @@ class IndexState:
         changed: list[Turn],
         most: int | None,
     ) -> int:
-        """Take what has changed in a session and read on, at most about `most` turns; how many."""
+        """Index what has changed in a session and what is new, at most about `most` turns; returns how many."""
         self.sessions[session_id] = seen
         self._note_tags(store, session_id, seen)
-        self._take(store, seen, changed)
+        self._add(store, seen, changed)
         taken = len(changed)
         while seen.through < mark.last_turn and (most is None or taken < most):
             size = PAGE if most is None else min(PAGE, most - taken)
             reach = seen.through + size + 1
             turns = store.turns(self.owner, session_id, after=seen.through, before=reach)
-            self._take(store, seen, turns)
+            self._add(store, seen, turns)
             seen.through = max([min(reach - 1, mark.last_turn), *(turn.turn_number for turn in turns)])
             taken += max(len(turns), 1)
         seen.mark = mark
         return taken
 
     def _changed(self, store: Store, session_id: str, seen: SessionProgress) -> list[Turn] | None:
-        """The turns that are not any more what the index holds; None if one of them is another turn now."""
+        """The unsettled turns that have changed; None if one was replaced by another turn."""
         changed = []
         for number, known in sorted(seen.unsettled.items()):
             found = store.turns(self.owner, session_id, after=number - 1, before=number + 1)
@@ -234,8 +232,8 @@ class IndexState:
             self.index.set_tags(session_id, tags)
             seen.tags = tags
 
-    def _take(self, store: Store, seen: SessionProgress, turns: Iterable[Turn]) -> None:
-        """Put turns into the index, with the vectors that their traces hold."""
+    def _add(self, store: Store, seen: SessionProgress, turns: Iterable[Turn]) -> None:
+        """Add turns to the index, with the vectors of their traces."""
         for turn in turns:
             key = turn.session_id, turn.turn_number
             trace = self._traces(store).pop(key, None)
@@ -249,7 +247,7 @@ class IndexState:
             seen.note(turn)
 
     def _traces(self, store: Store) -> dict[TurnKey, Trace]:
-        """What was embedded before, read once per index."""
+        """The stored traces, read once per index."""
         if self.traces is None:
             found = store.traces(self.owner, self.embedder)
             self.traces = {(trace.session_id, trace.turn_number): trace for trace in found}
