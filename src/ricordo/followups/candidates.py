@@ -1,8 +1,8 @@
-"""Which items of which list a place means.
+"""Candidates for a reference: items of lists, past answers, and phrases of the conversation.
 
-The lists of the past answers are tried from the newest backwards; the first turn that has a list long enough decides,
-and a noun ("the second exercise") prefers the lists that are about it. More than one list that fits equally well is
-an ambiguity, not a guess.
+For a position, lists of past answers are tried from the newest backwards; the first turn with a list that is long
+enough decides, and a noun ("the second exercise") prefers lists about it. Several lists that fit equally well are an
+ambiguity.
 """
 
 import math
@@ -19,13 +19,13 @@ from ricordo.languages.word_spans import read, stem, stems
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
-# A place names a list that is still before the user's eyes, not one of last week.
-LISTS_AT_HAND = 12
+# Turns: a position refers to a list that the user has just seen.
+RECENT_TURNS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class ListChoice:
-    """Items of one list of one turn that a place may mean; `listed` is the whole list."""
+    """Items of one list of one turn that a reference may mean; `listed` is the whole list."""
 
     turn: PastTurn
     items: tuple[Item, ...]
@@ -33,7 +33,7 @@ class ListChoice:
 
 
 def items_of(turn: PastTurn) -> tuple[Item, ...]:
-    """The items of a past answer, derived when the caller did not bring them."""
+    """The items of a past answer, derived unless the turn has them."""
     return turn.items if turn.items is not None else derive_items(turn.response, turn.chunk_ids)
 
 
@@ -45,9 +45,9 @@ def with_items(turn: PastTurn) -> PastTurn:
 
 
 def list_nouns(history: Sequence[PastTurn], language: FollowUpWords) -> Words:
-    """Stems of the nouns that the lists of the talk are about."""
+    """Stems of the nouns that recent lists are about."""
     found: set[str] = set()
-    for turn in history[-LISTS_AT_HAND:]:
+    for turn in history[-RECENT_TURNS:]:
         items = items_of(turn)
         if items:
             found |= _about(turn, items, language)
@@ -55,18 +55,18 @@ def list_nouns(history: Sequence[PastTurn], language: FollowUpWords) -> Words:
 
 
 def list_labels(history: Sequence[PastTurn]) -> Words:
-    """What the items of the newest lists are called: printed labels and places."""
-    newest = next((turn for turn in reversed(history[-LISTS_AT_HAND:]) if len(items_of(turn)) > 1), None)
+    """Labels and positions of the items of the newest list."""
+    newest = next((turn for turn in reversed(history[-RECENT_TURNS:]) if len(items_of(turn)) > 1), None)
     items = items_of(newest) if newest is not None else ()
     return frozenset(name for item in items for name in (item.label, str(item.position)) if name)
 
 
 def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: FollowUpWords) -> tuple[ListChoice, ...]:
-    """The choices that fit a place: none, one, or several when the place is ambiguous."""
-    # A noun first looks for a list about it; only a noun that any list could bear falls back on the newest list.
+    """The choices that fit a position: none, one, or several when it is ambiguous."""
+    # Try lists about the noun first; only a general noun ("point") falls back to the newest list.
     passes = (True, False) if noun in language.list_nouns else (bool(noun),)
     for about_noun in passes:
-        for turn in reversed(history[-LISTS_AT_HAND:]):
+        for turn in reversed(history[-RECENT_TURNS:]):
             items = items_of(turn)
             if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
                 continue
@@ -77,7 +77,7 @@ def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Follow
 
 
 def next_choice(choice: ListChoice, step: int) -> ListChoice | None:
-    """The neighbour of the item last talked about, None beyond the ends of its list."""
+    """The item `step` places after the last one referred to; None beyond the ends of its list."""
     place = choice.listed.index(choice.items[-1]) + step
     if not 0 <= place < len(choice.listed):
         return None
@@ -109,7 +109,7 @@ def _chosen(listed: Sequence[Item], pick: Pick) -> tuple[Item, ...]:
 
 
 def _preferred(fitting: tuple[ListChoice, ...], pick: Pick) -> tuple[ListChoice, ...]:
-    """A printed label first, then the outermost list; what is still equal stays ambiguous."""
+    """Prefer a printed label, then the outermost list; the rest stays ambiguous."""
     if len(fitting) == 1:
         return fitting
     if pick.label:
@@ -126,9 +126,7 @@ def _about(turn: PastTurn, items: Sequence[Item], language: FollowUpWords) -> Wo
     return stems(word for word in read(text).words if language.is_content(word) or word in language.list_nouns)
 
 
-# Which past answer said it: a small word-overlap search over the turns at hand.
-
-# Enough for any answer a person reads; a longer one is searched by its beginning.
+# Only the beginning of a longer answer is searched.
 _READ_CHARACTERS = 20_000
 
 
@@ -161,9 +159,6 @@ def _stems(text: str, language: FollowUpWords) -> Words:
     return frozenset(stem(word) for word in content_words(read(text), language))
 
 
-# Items called by what they say instead of by their place: "quello sui farmaci", "the heat pump one".
-
-
 def named_choice(query: str, history: Sequence[PastTurn], language: FollowUpWords) -> ListChoice | None:
     """The one item of the newest list that a question called by its whole name ("Con cosa abbino il Barolo?")."""
     said = stems(content_words(read(query), language))
@@ -190,14 +185,11 @@ def described_items(content: str, history: Sequence[PastTurn], language: FollowU
 
 
 def _newest_list(history: Sequence[PastTurn]) -> PastTurn | None:
-    return next((turn for turn in reversed(history[-LISTS_AT_HAND:]) if items_of(turn)), None)
-
-
-# What pronouns and things left out stand for, chosen among the phrases of the talk.
+    return next((turn for turn in reversed(history[-RECENT_TURNS:]) if items_of(turn)), None)
 
 
 def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: FollowUpWords) -> list[Mention]:
-    """The phrases that the references stand for, the surest first."""
+    """The phrases that pronouns and ellipses stand for, the most likely first."""
     found: list[Mention] = []
     for reference in references:
         if reference.person and focus.person is not None:
@@ -208,7 +200,7 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Foll
             found.extend(same)
         else:
             found.extend(_agreeing(reference, focus, language) or focus.centre[:1])
-    # A topic that slipped in along the way is still about what the talk opened with.
+    # A later topic still belongs to what the conversation opened with.
     if focus.lasting is not None:
         found.append(focus.lasting)
     return list(dict.fromkeys(found))

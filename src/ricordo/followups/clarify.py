@@ -1,7 +1,7 @@
-"""Asking which one is meant, and understanding the answer: pure transitions, the clock is an argument.
+"""Clarifications: asking which option is meant, and understanding the answer. Pure; the clock is an argument.
 
-A pending clarification lives five minutes of inactivity in a short-lived place of its own and nowhere else. A number,
-an ordinal, a name or nearly a name answers it; any other message cancels it and is treated as the new question it is.
+A pending clarification expires after five minutes of inactivity and never enters long-term memory. A number, an
+ordinal, a name or a misspelled name answers it; any other message cancels it and is treated as a new question.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ OutcomeKind = Literal["answered", "unclear", "cancelled", "expired"]
 
 @dataclass(frozen=True, slots=True)
 class ClarificationKey:
-    """Whose question is pending: one session of one user of one tenant."""
+    """Identifies a clarification: one session of one user of one tenant."""
 
     tenant_id: str
     user_id: str
@@ -38,7 +38,7 @@ class ClarificationKey:
 
 @dataclass(frozen=True, slots=True)
 class ClarificationOption:
-    """One of the things that may be meant; `text` is the item in full when it is one."""
+    """One of the options; `text` is the full text of an item."""
 
     name: str
     turn_number: int
@@ -48,7 +48,7 @@ class ClarificationOption:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A question waiting for the user to say which."""
+    """A clarification that waits for the user's answer."""
 
     question: str
     options: tuple[ClarificationOption, ...]
@@ -58,12 +58,12 @@ class Pending:
 
     @property
     def expires_at(self) -> datetime:
-        """When it is forgotten if nothing is said."""
+        """When it expires without an answer."""
         return self.last_active_at + self.patience
 
     @property
     def prompt(self) -> str:
-        """The words that ask: "Quale: A, B o C?"."""
+        """The text to show: "Quale: A, B o C?"."""
         wording = _language(self.language).clarifying
         names = [option.name for option in self.options]
         options = f"{', '.join(names[:-1])} {wording.joiner} {names[-1]}" if len(names) > 1 else "".join(names)
@@ -72,7 +72,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a message did to a pending question; `question` is the completed one when it was answered."""
+    """The effect of a message on a clarification; `question` is the completed question if it was answered."""
 
     kind: OutcomeKind
     chosen: tuple[ClarificationOption, ...] = ()
@@ -81,22 +81,22 @@ class Outcome:
 
 
 class ClarificationStates(Protocol):
-    """Where pending questions live: short-lived, shared by whoever serves the session, never long-term memory."""
+    """A store of pending clarifications, shared by all processes that serve a session."""
 
     def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
-        """The pending question, also one that has expired but was not swept yet; None when there is none."""
+        """The pending clarification, possibly an expired one; None when there is none."""
         ...
 
     def put(self, key: ClarificationKey, pending: Pending) -> None:
-        """Keep a pending question, replacing another of the same session."""
+        """Store a clarification, replacing another of the same session."""
         ...
 
     def delete(self, key: ClarificationKey) -> bool:
-        """Forget it; True for exactly one of those who delete the same pending question."""
+        """Remove it; True for exactly one of several callers."""
         ...
 
     def forget(self, tenant_id: str, user_id: str) -> int:
-        """Forget everything of one user; how many were pending."""
+        """Remove everything of one user; returns how many."""
         ...
 
 
@@ -108,7 +108,7 @@ def ask(
     now: datetime,
     patience: timedelta = PATIENCE,
 ) -> Pending:
-    """The pending question for candidates that compete; `pending.prompt` is what to say."""
+    """The clarification for several candidates; `pending.prompt` is the text to show."""
     options = tuple(
         ClarificationOption(
             candidate.name,
@@ -122,7 +122,7 @@ def ask(
 
 
 def answer(pending: Pending, message: str, *, now: datetime) -> Outcome:
-    """What a message means while a question is pending."""
+    """Interpret a message while a clarification is pending."""
     if now >= pending.expires_at:
         return Outcome("expired")
     line = read(message)
@@ -141,7 +141,7 @@ def answer(pending: Pending, message: str, *, now: datetime) -> Outcome:
 
 
 def handle(states: ClarificationStates, key: ClarificationKey, message: str, *, now: datetime) -> Outcome | None:
-    """Read a message against the pending question of its session, if there is one, and keep the state in step."""
+    """Interpret a message by the pending clarification of its session, if there is one, and update the store."""
     pending = states.get(key, now)
     if pending is None:
         return None
@@ -149,7 +149,7 @@ def handle(states: ClarificationStates, key: ClarificationKey, message: str, *, 
     if outcome.pending is not None:
         states.put(key, outcome.pending)
         return outcome
-    # Of two processes that read the same pending question, only the one that removes it may act on it.
+    # Of two processes that read the same clarification, only the one that removes it may act on it.
     return outcome if states.delete(key) else None
 
 
@@ -178,7 +178,7 @@ def _by_pick(pending: Pending, pick: Pick) -> Outcome:
 
 
 def _named(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]:
-    """The options that hold every word of the message that carries meaning."""
+    """The options that contain every content word of the message."""
     said = _meaning(line)
     if not said:
         return ()
@@ -217,7 +217,7 @@ def _asks(word: str) -> bool:
 
 
 def _nearly_named(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]:
-    """The options that the message spells nearly right, whole or by one of their words, with or without endings."""
+    """The options that the message names with a spelling error, by the whole name or one word."""
     if _is_question(line):
         return ()
     scores = [0.0] * len(pending.options)

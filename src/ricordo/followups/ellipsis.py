@@ -1,7 +1,7 @@
 """Questions that leave out what they are about: "E nei bambini?", "Quali sono i gradi?", "Why?", "Quanto dura?".
 
 The test is the same in every language: when all the words that carry meaning only make sense *of something* (cause,
-price, symptom) or there are none, the something must come from the talk.
+price, symptom) or there are none, the something must come from the conversation.
 """
 
 from ricordo.followups.cues import ReferenceCue
@@ -15,7 +15,7 @@ _HEADLESS_WORDS = 14
 
 
 def ellipsis(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
-    """The one trace of something left out, if there is any."""
+    """The cue that something was left out, if there is one."""
     clause = line.text.rstrip(" ?!.…")
     count = len(line.words)
     if not count:
@@ -54,8 +54,8 @@ def _opened(line: WordSpans, language: FollowUpWords, groups: dict[str, str | No
     rest, condition = groups.get("rest"), groups.get("condition") or groups.get("supposed")
     if condition and len(condition.split()) <= _CONDITION_WORDS:
         return _whole(line, 0.65)
-    whoever = groups.get("whoever")
-    if whoever and len(whoever.split()) <= _CONDITION_WORDS and not _names_someone(line):
+    people = groups.get("whoever")
+    if people and len(people.split()) <= _CONDITION_WORDS and not _names_someone(line):
         return _whole(line, 0.65)
     if not rest:
         return None

@@ -1,8 +1,7 @@
-"""What the talk is about before the new question: a fold over the past turns.
+"""The focus of a conversation before the new question: a fold over the past turns.
 
-Each past question either opens a topic (its own noun phrases) or carries the one before it on; answers give names to
-people that were asked for. The result holds phrases with the turn they come from, so that every word a standalone
-question gains can be traced back.
+Each past question either opens a topic (its noun phrases) or continues the one before; answers name people that were
+asked for. Phrases keep the turn they come from, so that every word of a standalone question can be traced back.
 """
 
 from collections.abc import Sequence
@@ -17,13 +16,13 @@ from ricordo.languages.base import FollowUpWords
 from ricordo.languages.word_spans import WordSpans, read
 
 Origin = Literal["question", "answer", "item"]
-_LOOKED_AT = 12
-_AT_HAND = 2_048  # messages of all talks together
+_RECENT = 12
+_CACHED = 2_048  # messages
 
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """A turn already stored, as the rules need it; `items` of None are derived from the response when needed."""
+    """A stored turn as the rules need it; `items` are derived from the response if None."""
 
     turn_number: int
     query: str
@@ -34,7 +33,7 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A phrase of the talk and where it stands."""
+    """A phrase and where it occurs."""
 
     phrase: Phrase
     turn_number: int
@@ -64,7 +63,7 @@ class Focus:
 def follow(history: Sequence[PastTurn], language: FollowUpWords) -> Focus:
     """The focus after the last of the past turns."""
     focus = Focus()
-    for turn in history[-_LOOKED_AT:]:
+    for turn in history[-_RECENT:]:
         focus = _after_question(focus, turn, language)
         focus = _after_answer(focus, turn, language)
     return focus
@@ -81,8 +80,8 @@ class _Asked:
     asks_who: bool
 
 
-# The same turns are looked at with every question of a talk, so what they say by themselves is kept at hand.
-@lru_cache(maxsize=_AT_HAND)
+# Cached, because the same turns are read for every question of a conversation.
+@lru_cache(maxsize=_CACHED)
 def _asked(query: str, language: FollowUpWords) -> _Asked:
     line = read(query)
     references = traces(line, language) if line.words else ()
@@ -96,7 +95,7 @@ def _asked(query: str, language: FollowUpWords) -> _Asked:
     return _Asked(tuple(topical), asked, bool(references), introduction is not None, asks_who)
 
 
-@lru_cache(maxsize=_AT_HAND)
+@lru_cache(maxsize=_CACHED)
 def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
     return tuple(phrase for phrase in phrases(read(response), language) if phrase.proper)
 
@@ -138,13 +137,11 @@ def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords) -> Focu
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
 
 
-# The things a past question put side by side: "the Sony or the Canon", "tra VACUUM e ANALYZE".
-
 _LONGEST = 8
 
 
 def alternatives(line: WordSpans, language: FollowUpWords) -> tuple[str, ...]:
-    """The two sides of a choice in a line, as they are written; empty when there is no choice."""
+    """The two sides of a choice ("the Sony or the Canon", "tra VACUUM e ANALYZE") as written; empty if none."""
     for at in range(1, len(line.tokens) - 1):
         if not _joins(line, language, at):
             continue

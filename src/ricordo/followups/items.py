@@ -13,8 +13,6 @@ from typing import Literal
 
 from ricordo.languages.registry import AnyLanguage, all_values
 
-# Where the items of an answer begin: list markers, headings, table rows, and enumerations inside a sentence.
-
 ItemKind = Literal["number", "letter", "roman", "bullet", "heading", "row", "inline", "prose"]
 
 LIST_RANK = 10
@@ -199,7 +197,7 @@ def derive_items(answer: str, chunk_ids: Sequence[str] = ()) -> tuple[Item, ...]
 
 @lru_cache(maxsize=512)
 def _derived(answer: str, chunk_ids: tuple[str, ...]) -> tuple[Item, ...]:
-    """The same answers are looked at with every question of a talk, so what was derived of them is kept at hand."""
+    """Cached, because the same answers are read for every question of a conversation."""
     marks = find_marks(answer, _MOST_ITEMS)
     known = _known_ids(chunk_ids)
     items: list[Item] = []

@@ -1,7 +1,7 @@
-"""Places in a list: "il punto 2", "the first two", "l'ultimo", "entrambi", "none of them", "2".
+"""Positions in a list: "il punto 2", "the first two", "l'ultimo", "entrambi", "none of them", "2".
 
-A place is only believed when no noun of its own follows: "the second" and "the second point" refer to the talk,
-"the second law of thermodynamics" does not. Nouns of lists already in the talk ("il secondo esercizio" after a list
+A position counts only when no noun of its own follows: "the second" and "the second point" refer to a list,
+"the second law of thermodynamics" does not. Nouns of recent lists ("il secondo esercizio" after a list
 of exercises) are passed in as stems.
 """
 
@@ -69,7 +69,7 @@ def _named(line: WordSpans, language: FollowUpWords, nouns: Words) -> Iterator[R
 
 
 def _may_begin(token: Token, language: FollowUpWords, nouns: Words) -> bool:
-    """Whether a place can begin here at all: most words, and all marks but one, are spared every further look."""
+    """Whether a position can begin here; a fast test that excludes most tokens."""
     word = token.word
     if not token.is_word:
         return word == "("

@@ -1,8 +1,8 @@
-"""The traces of the talk inside a question: text in, references out, nothing else read.
+"""Parsing a question for cues that it refers to the conversation: text in, cues out.
 
-Strong cues (a quoted statement, a place in a list, a return, "go on") are looked for first; pronouns and ellipsis are
-only believed when none is there. A question complete in itself gives the empty tuple: a false trace costs more than
-a missed one, because it drags an old topic into a new question.
+Strong cues (a quoted statement, a position in a list, a return, "go on") are tried first; pronouns and ellipsis count
+only without them. A complete question gives the empty tuple: a false cue costs more than a missed one, because it
+brings an old topic into a new question.
 """
 
 from ricordo.followups import cues
@@ -14,14 +14,12 @@ from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import language_of
 from ricordo.languages.word_spans import WordSpans, read
 
-# Labels said on their own: "1 e 3", "more on 2", "la a e la d", "il 4 a cosa serve?".
-
 _JOINERS = frozenset(",&+")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
 def label_sequence(line: WordSpans, language: FollowUpWords, labels: Words) -> ReferenceCue | None:
-    """The labels that a message names, if it is believed to mean items of the list that has `labels`."""
+    """Labels that a message names on their own ("1 e 3", "more on 2", "la a e la d"), if they mean items of a list."""
     if not labels:
         return None
     for index in range(len(line.tokens)):
@@ -112,7 +110,7 @@ LONGEST_FOLLOW_UP = 400
 def parse(
     question: str, *, nouns: Words = frozenset(), labels: Words = frozenset(), language: FollowUpWords | None = None
 ) -> tuple[ReferenceCue, ...]:
-    """The references of a question; `nouns` are stems of what lists in the talk are about, `labels` those in sight."""
+    """The cues of a question; `nouns` are stems of what recent lists are about, `labels` are theirs."""
     if len(question) > LONGEST_FOLLOW_UP:
         return ()
     line = read(question)
@@ -124,7 +122,7 @@ def parse(
 def traces(
     line: WordSpans, language: FollowUpWords, nouns: Words = frozenset(), labels: Words = frozenset()
 ) -> tuple[ReferenceCue, ...]:
-    """The references of a line already read, in a known language."""
+    """The cues of a tokenized question in a known language."""
     named = label_sequence(line, language, labels)
     alone = whole_message(line, language)
     if alone is not None:

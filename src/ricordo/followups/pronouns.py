@@ -1,7 +1,7 @@
 """Pronouns and demonstratives that point outside the question.
 
 A pronoun is left alone when the question itself holds what it stands for ("why do cats purr when they are happy?")
-or when it stands for nothing ("is it safe to…", "che ne pensi"); what remains can only point at the talk.
+or when it stands for nothing ("is it safe to…", "che ne pensi"); the others refer to the conversation.
 """
 
 import re
@@ -15,7 +15,7 @@ _MARKS = frozenset(",;:.!?")
 
 
 def pronouns(line: WordSpans, language: FollowUpWords) -> Iterator[ReferenceCue]:
-    """Every pronoun of the line whose antecedent must be sought in the talk."""
+    """Every pronoun whose antecedent is in the conversation."""
     pointing = [at for at, token in enumerate(line.tokens) if token.is_word and _may_point(token.word, language)]
     matches = language.patterns["pleonastic"].finditer(line.text) if pointing else ()
     empty = [line.match_span(match) for match in matches]
@@ -50,7 +50,7 @@ def _ends_plural(word: str, language: FollowUpWords) -> bool:
 
 
 def _gender(line: WordSpans, language: FollowUpWords, index: int) -> str:
-    """What a clitic, or the participle that agrees with it, tells of the noun: "l'ha inventata"."""
+    """The gender shown by a clitic or by the participle that agrees with it: "l'ha inventata"."""
     word, after = line.word(index), line.word(index + 2)
     if word not in language.clitics:
         return ""
@@ -82,7 +82,7 @@ def _described(line: WordSpans, language: FollowUpWords, at: int) -> bool:
 
 
 def _may_point(word: str, language: FollowUpWords) -> bool:
-    """Whether a word can point at the talk at all: most are spared every further look."""
+    """Whether a word can be a pronoun at all; a fast test that excludes most words."""
     return word in language.pointing_words or language.patterns["enclitic"].fullmatch(word) is not None
 
 

@@ -1,8 +1,8 @@
-"""A question that can be understood without the talk: the rules, and the port for a model that does it.
+"""Standalone questions: rewritten by rules, or by a model behind the protocol `Rewriter`.
 
-The rules add at most twenty words, each with the turn it comes from: the topic, what was asked of it, the text of the
-item that is meant. English pronouns give way to the phrase, everything else is added in brackets before the final
-mark, which is enough for retrieval and leaves the user's own words as they were.
+The rules add at most twenty words, each with the turn it comes from: the topic, what was asked about it, the text of
+the item. English pronouns are replaced; everything else is added in brackets before the final mark, which is enough for
+retrieval and leaves the user's words unchanged.
 """
 
 import re
@@ -26,16 +26,16 @@ _LONGEST_SLACK = 200
 
 
 class Rewriter(Protocol):
-    """A model that makes a question standalone; the rules remain when it fails."""
+    """A model that writes standalone questions; the rules are used when it fails."""
 
     def rewrite(self, question: str, history: Sequence[PastTurn]) -> str:
-        """The question with everything it needs from the talk, in its own language."""
+        """The question with everything it needs from the conversation, in its own language."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Words that a standalone question gained, and where they come from."""
+    """Words added to a standalone question, and where they come from."""
 
     text: str
     turn_number: int
@@ -45,14 +45,14 @@ class Addition:
 
 
 def headline(text: str, most_words: int = 10) -> str:
-    """How an item names itself: its first clause, without markup and citations."""
+    """The short name of an item: its first clause, without markup and citations."""
     plain = " ".join(_MARKUP.sub(" ", text.split("\n", 1)[0]).split()) or " ".join(_MARKUP.sub(" ", text).split())
     first = _HEADLINE_END.split(plain, maxsplit=1)[0].strip() or plain
     return " ".join(first.split()[:most_words]).rstrip(" ,;")
 
 
 def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_ADDED_WORDS) -> tuple[Addition, ...]:
-    """The additions that say something new, in order, within the allowed number of words."""
+    """The additions with new words, in order, up to the allowed number of words."""
     known = set(read(question).words)
     kept: list[Addition] = []
     left = most
@@ -115,15 +115,13 @@ def _possessive(phrase: str) -> str:
     return "'" if phrase.endswith("s") else "'s"
 
 
-# A follow-up made to stand alone by a language model, behind the port that the rules share.
-
 TURNS = 6
-CHARACTERS = 1_200  # of each message: enough to find what is meant
+CHARACTERS = 1_200  # of each message
 MOST_TOKENS = 120
 
 
 class ModelRewriter:
-    """Asks a model. Thread-safe if the model is."""
+    """Rewrites with a language model. Thread-safe if the model is."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
