@@ -1,4 +1,4 @@
-"""Ending a session: its summary, its facts, its topics; called, or because it has been idle. Safe to repeat."""
+"""End a session: learn its facts and write its summary, on request or when it is idle. Safe to repeat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from ricordo.safety.screen import redact_turn, screen_of
 from ricordo.safety.trust import least_trusted, origin_of
 
 PAGE = 200
-MAX_TURNS = 400  # of a session that are read for its summary, the newest
+MAX_TURNS = 400  # newest turns read for the summary
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """What a session left behind. `made_by` says who wrote the summary; None where there was nothing to summarise."""
+    """What a session left behind; `summary` and `made_by` are None if there was nothing to summarise."""
 
     session: SessionInfo
     summary: Summary | None
@@ -36,14 +36,14 @@ class SessionEnd:
 
     @property
     def made_by(self) -> str | None:
-        """Who wrote the summary."""
+        """The model's name, `extractive` or `truncated`."""
         return self.summary.made_by if self.summary else None
 
 
 def end_session(
     engine: Engine, owner: Owner, session: SessionInfo, *, model: LLM | None = None, writer: SummaryWriter | None = None
 ) -> SessionEnd:
-    """Learn what is left to learn, write the summary if the session has moved on since the last, and close it."""
+    """Learn the remaining facts, write the summary if the session has new turns, and close the session."""
     while learn_facts(engine, owner, session.id, model).more:
         pass
     summary = write_session_summary(engine, owner, session, writer)
@@ -55,7 +55,7 @@ def end_session(
 
 
 def end_now(engine: Engine, owner: Owner, session_id: str) -> SessionEnd:
-    """End a session, with the model where there is one; NotFoundError if there is no such session."""
+    """End a session, with the model if there is one; NotFoundError if there is no such session."""
     session = engine.store.session(owner, session_id)
     if session is None:
         raise NotFoundError(f"session {session_id!r} does not exist for user {owner.user_id!r}; list the sessions")
@@ -63,7 +63,7 @@ def end_now(engine: Engine, owner: Owner, session_id: str) -> SessionEnd:
 
 
 def end_if_idle(engine: Engine, owner: Owner, session_id: str) -> bool:
-    """End a session if it has been idle for long enough; whether it was ended now."""
+    """End a session if it is idle; whether it was ended."""
     session = engine.store.session(owner, session_id)
     if session is None or engine.settings.profile.remember_person == "off" or not is_idle(engine, session):
         return False
@@ -72,7 +72,7 @@ def end_if_idle(engine: Engine, owner: Owner, session_id: str) -> bool:
 
 
 def end_idle(engine: Engine, owner: Owner) -> int:
-    """End every session of an owner that has been idle for long enough; how many."""
+    """End every idle session of an owner; how many were ended."""
     idle = idle_sessions(engine, owner)
     for session in idle:
         end_session(engine, owner, session, model=engine.llm, writer=writer_of(engine))
@@ -80,7 +80,7 @@ def end_idle(engine: Engine, owner: Owner) -> int:
 
 
 def idle_sessions(engine: Engine, owner: Owner, most: int | None = None) -> Sequence[SessionInfo]:
-    """Sessions of an owner that have been idle for long enough and are still open; among the `most` newest, or all."""
+    """The open sessions of an owner that are idle; among the `most` newest, or all."""
     found: list[SessionInfo] = []
     page = engine.store.sessions(owner, limit=most or PAGE)
     while page:
@@ -90,7 +90,7 @@ def idle_sessions(engine: Engine, owner: Owner, most: int | None = None) -> Sequ
 
 
 def is_idle(engine: Engine, session: SessionInfo) -> bool:
-    """Whether a session is still open though nobody has spoken in it for a while."""
+    """Whether an open session has had no turn for the configured time."""
     before = engine.clock.now() - engine.settings.profile.session_end_idle
     return session.ended_at is None and session.turn_count > 0 and session.last_active_at <= before
 
@@ -98,7 +98,7 @@ def is_idle(engine: Engine, session: SessionInfo) -> bool:
 def write_session_summary(
     engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
 ) -> Summary | None:
-    """The summary of a session, made if it has moved on since the last."""
+    """The session's summary, written again if the session has new turns."""
     known = engine.store.summaries(owner, session_id=session.id, kind="session", limit=1)
     if known and known[0].last_turn >= session.last_turn:
         return known[0]
@@ -107,8 +107,8 @@ def write_session_summary(
         return known[0] if known else None
     unfit = screen_of(engine).turns(engine, owner, turns)
     limit = engine.settings.profile.profile_summary_tokens
-    told = [redact_turn(turn, engine.settings.safety) for turn in turns]
-    made = summarise_session(told, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
+    redacted = [redact_turn(turn, engine.settings.safety) for turn in turns]
+    made = summarise_session(redacted, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
     if made is None:
         return known[0] if known else None
     now = engine.clock.now()
@@ -135,21 +135,18 @@ def write_session_summary(
 
 
 def _without_open_turn(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """The turns without a last one that waits for its answer: the summary is made again once it has it.
+    """The turns without a last one that still waits for its answer.
 
-    Where questions are not answered at all, or there is only one, nothing is waited for.
+    If the turn before it has no answer either, or there is only one turn, all are kept.
     """
     answers = len(turns) > 1 and not turns[-2].is_open
     return turns[:-1] if answers and turns[-1].is_open else turns
 
 
 def _last_turn_time(turns: Sequence[Turn], session: SessionInfo) -> datetime:
-    """A summary bears the date of what was said: "yesterday" is when we talked, not when it was summed up."""
+    """The date of the last turn: a summary is dated by the conversation, not by when it was written."""
     return max((turn.created_at for turn in turns), default=session.last_active_at)
 
 
 def _from_session(fact: Fact, session_id: str) -> bool:
     return not fact.forgotten and any(source.session_id == session_id for source in fact.sources)
-
-
-# Condensation: when a long talk is summarised, how, and what must survive it.

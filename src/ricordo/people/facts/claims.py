@@ -1,7 +1,7 @@
-"""When two claims are one claim in other words, and when they contradict each other.
+"""Claims about a user, and when two claims are the same or about the same subject.
 
-A claim's `essence` is what is left of its sentence without the words that every sentence of its kind has: stems for
-things and plain words for names, the same in both languages where the word is. Digest and `about` are made of it.
+A claim is compared by its core terms: its words without those that every sentence of its kind has, as stems for things
+and as plain words for names. The digest and the `about` key are made from the core terms.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ from ricordo.records.people import FactKind, Source, Trust
 
 Similarity = Callable[[str, str], float]
 
-_MIN_OVERLAP = 0.8  # share of words that two wordings of one claim have in common
-_MIN_COSINE = 0.92  # cosine above which two sentences of a kind say the same
+_MIN_OVERLAP = 0.8  # least Jaccard overlap of two wordings of one claim
+_MIN_COSINE = 0.92  # least cosine of two sentences that make the same claim
 _MAX_ABOUT = 100
 _FAMILIES = frozenset({"preference", "difficulty", "goal", "learning", "health"})
 _PLAIN_KINDS = frozenset({"name", "place", "relation", "date"})
@@ -28,7 +28,7 @@ _OVERCOME = AnyLanguage(r"\b(?:<statements.overcome>)\b", flags=0)
 
 
 def core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
-    """The words that make a claim this claim."""
+    """The words that distinguish a claim from others of its kind."""
     return _core_terms(kind, text, language_by_code(language).code)
 
 
@@ -44,20 +44,20 @@ def _core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
 
 
 def is_negative(kind: FactKind, text: str) -> bool:
-    """Whether a claim says that something is not so; of a difficulty: that it is overcome."""
+    """Whether a claim is a negation; for a difficulty, whether it is overcome."""
     return (_OVERCOME if kind == "difficulty" else _NEGATIVE).search(fold(text)) is not None
 
 
 def claim_digest(kind: FactKind, about: str, text: str, language: str) -> str:
-    """The name of a claim, the same in other words of the same essence; no word can be read from it."""
+    """A digest that is equal for claims with the same core terms; the words cannot be read from it."""
     sign = "-" if is_negative(kind, text) else "+"
-    # What is named by the user's own words is named again by the essence: two wordings of `about` must not part it.
+    # Only the family of an `about` made of the user's words counts: two wordings must give one digest.
     key = "\x1f".join((kind, about_family(about) or about, sign, *sorted(core_terms(kind, text, language))))
     return hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def about_key(prefix: str, kind: FactKind, words: str, language: str) -> str:
-    """An `about` for claims on one thing: "preference:calc" for whatever is said of liking football."""
+    """An `about` value for claims about one subject, such as "preference:calc" for liking football."""
     name = f"{prefix}:{'-'.join(sorted(core_terms(kind, words, language)))}"
     if len(name) <= _MAX_ABOUT:
         return name
@@ -65,7 +65,7 @@ def about_key(prefix: str, kind: FactKind, words: str, language: str) -> str:
 
 
 def about_family(about: str) -> str:
-    """What family of things an `about` belongs to, for those that are named by words of the user; else nothing."""
+    """The family of an `about` value that is made of the user's words; empty for other values."""
     head = about.partition(":")[0]
     return head if head in _FAMILIES else ""
 
@@ -78,9 +78,9 @@ def is_same_claim(
     narrower: bool,
     similarity: Similarity | None = None,
 ) -> bool:
-    """Whether two (text, language) of one kind are the same claim.
+    """Whether two (text, language) pairs of one kind make the same claim.
 
-    `narrower` also takes "Vive a Roma" and "Vive a Roma, in centro" as one: right where both decide the same thing.
+    With `narrower`, a claim that only adds words is the same: "Vive a Roma" and "Vive a Roma, in centro".
     """
     if is_negative(kind, one[0]) != is_negative(kind, other[0]):
         return False
@@ -95,13 +95,13 @@ def is_same_claim(
 
 
 def is_same_subject(kind: FactKind, one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether two claims of one kind are about the same thing, whatever they say of it."""
+    """Whether two claims of one kind have the same subject, whatever they say about it."""
     first, second = core_terms(kind, *one), core_terms(kind, *other)
     return _terms_with_digits(first) == _terms_with_digits(second) and jaccard(first, second) >= _MIN_OVERLAP
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    """The share of the words of two claims that both have."""
+    """Shared words as a fraction of all words of two claims."""
     return len(first & second) / max(1, len(first | second))
 
 
@@ -110,9 +110,10 @@ def _terms_with_digits(words: frozenset[str]) -> frozenset[str]:
 
 
 class MessageTime(NamedTuple):
-    """When a message was said: what was said first is less.
+    """Sort key for messages by time.
 
-    Of one moment, which a whole day may be in an import, the number of the turn decides; between sessions, their names.
+    An import may give a whole day one moment. Then the turn number decides within a session, and the session id between
+    sessions.
     """
 
     moment: datetime
@@ -122,7 +123,7 @@ class MessageTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """One message of a user, as facts are looked for in it. `origin` is how it got here, and is never raised."""
+    """A user message that facts are read from. `origin` is its trust level, which never rises."""
 
     id: str
     session_id: str
@@ -133,13 +134,13 @@ class UserMessage:
 
     @property
     def when(self) -> MessageTime:
-        """When it was said; a turn has one message of its user, so that its number tells the rest."""
+        """The sort key of the message."""
         return MessageTime(self.created_at, self.session_id, self.turn_number)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim. `about` names what it decides, `quote` is a verbatim span of the message, `made_by` who read it."""
+    """One claim. `about` names its subject, `quote` is a verbatim span of the message, `made_by` its extractor."""
 
     kind: FactKind
     text: str
@@ -152,13 +153,13 @@ class Claim:
 
     @property
     def source(self) -> Source:
-        """Where it was said."""
+        """The message and the quote."""
         return Source(self.said.id, self.said.session_id, self.quote)
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was found, by whom, at which cost; `why` tells what kept a model from being the one."""
+    """The claims found, the extractor and its cost; `why` says why the model was not used."""
 
     candidates: tuple[Claim, ...]
     made_by: str

@@ -1,8 +1,8 @@
-"""A message as the clauses in which its writer may be telling something of themselves.
+"""Split a message into the clauses in which the user may state something about themselves.
 
-A text goes in, spans of it come out. Everything that is not the writer's own plain statement is left out first: code,
-quotations, pasted passages and transcripts, our own headers, questions, hypotheses, reported speech, role play.
-What remains is cut where a new statement begins, so that a pattern need only look at the beginning of a clause.
+A text goes in, spans of it come out. Text that is not the user's own statement is removed first: code, quotations,
+pasted passages and transcripts, Ricordo's own headers, questions, hypotheses, reported speech and role play. The rest
+is cut where a new statement begins, so that a pattern only has to match a clause from its start.
 """
 
 import re
@@ -13,24 +13,24 @@ from ricordo.languages.base import Language
 from ricordo.languages.registry import AnyLanguage, all_words, filled, languages
 
 MAX_SENTENCE = 200
-_MAX_MESSAGE = 2_000  # whoever writes more pastes it
+_MAX_MESSAGE = 2_000  # characters; longer messages contain pasted text
 _MASK = "\ufffc"
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A span of the message. `greeted`: right after a greeting, where "I'm Anna" is a name and not a mood."""
+    """A span of the message. `greeted`: directly after a greeting, where "I'm Anna" is a name."""
 
     start: int
     end: int
     greeted: bool = False
 
 
-# A message that works on a text, plays a part or tells a story: no sentence of it is sure to be about its writer.
+# Text work, role play and stories: such a message is skipped.
 _NOT_ONESELF = AnyLanguage(r"\b(?:<statements.not_oneself>)\b")
-# Sentences that do not state: hypotheses, examples, what others say, what was once, what is not sure.
+# Hypotheses, examples, reported speech, the past, doubt: such a sentence is skipped.
 _NOT_STATED = AnyLanguage(r"\b(?:<statements.not_stated>)\b|^\s*[-*]?\s*(?:<statements.question_openings>)\b")
-# What takes back all that stands before it, and openings that say the opposite of what follows.
+# Retractions ("just kidding") and ironic openings: such a message is skipped.
 _TAKEN_BACK = AnyLanguage(
     r"(?:^|[.!?…;,(\n]|\s[-–—])\s*(?:(?:<statements.retraction_leads>)[\s,]+)*(?:<statements.retractions>)\b"
     r"(?!\s+(?:<statements.retraction_objects>)\b)"
@@ -77,7 +77,7 @@ def _sentence_end(known: tuple[Language, ...]) -> re.Pattern[str]:
     return re.compile(titles + r"[.!?…;]+(?=\s|\Z)|\n", re.IGNORECASE)
 
 
-# What follows a colon is material ("Traduci: …"), unless the writer introduces themselves before it.
+# Text after a colon is material ("Traduci: …"), unless the user introduces themselves before it.
 _COLON = re.compile(r":(?=\s|\Z)")
 _ABOUT_ONESELF = AnyLanguage(r"\b(?:<statements.about_oneself>)\s*\Z")
 _CUT = AnyLanguage(r"\s*,\s*|\s+[-–—]\s+|\s*[()\[\]]\s*|\s+(?:<statements.joins>)|\s+(?:<statements.cuts>)\s+")
@@ -85,7 +85,7 @@ _CUT = AnyLanguage(r"\s*,\s*|\s+[-–—]\s+|\s*[()\[\]]\s*|\s+(?:<statements.jo
 
 @lru_cache(maxsize=32)
 def clauses(text: str) -> tuple[Clause, ...]:
-    """The clauses of a text in which its writer speaks plainly, in order."""
+    """The clauses in which the user makes plain statements, in order."""
     flat = own_text(text)
     if not flat.strip() or _NOT_ONESELF.search(flat) or _TAKEN_BACK.search(flat):
         return ()
@@ -97,7 +97,7 @@ def clauses(text: str) -> tuple[Clause, ...]:
             continue
         parts = _cut(flat, start, end)
         if asks:
-            # "Mi chiamo Anna, mi aiuti?" states first and asks then; "Mi chiamo Anna, vero?" only asks.
+            # "Mi chiamo Anna, mi aiuti?" states, then asks; "Mi chiamo Anna, vero?" only asks.
             last = flat[parts[-1].start : parts[-1].end]
             parts = [] if _TAG_QUESTION.fullmatch(last) else parts[:-1]
         found.extend(
@@ -110,9 +110,10 @@ def clauses(text: str) -> tuple[Clause, ...]:
 
 @lru_cache(maxsize=32)
 def own_text(text: str) -> str:
-    """The text with everything hidden that its writer did not plainly say, each character where it was.
+    """The text with everything masked that is not the user's own, at unchanged offsets.
 
-    Pasted material is cut off; hidden spans become object marks, which no pattern and no quote can hold.
+    Pasted material is cut off. Masked characters become object replacement characters, which no pattern and no quote
+    matches.
     """
     flat = text[:_MAX_MESSAGE].replace("\u2019", "'").replace("\u02bc", "'").replace("\u00a0", " ")
     if len(text) > _MAX_MESSAGE:
@@ -130,7 +131,7 @@ def own_text(text: str) -> str:
 
 
 def _sentences(flat: str) -> list[tuple[int, int, bool]]:
-    """Start, end, and whether it asks."""
+    """Start, end, and whether the sentence is a question."""
     found, start = [], 0
     for match in (*_sentence_end(languages()).finditer(flat), None):
         end = match.start() if match else len(flat)

@@ -1,8 +1,8 @@
-"""The day that a statement names, in Italian and English, resolved against the day on which it was said.
+"""Resolve a date expression in Italian or English against the day on which it was said.
 
-"domani", "fra due settimane", "on Friday", "12 giugno": a phrase goes in, a day comes out, or nothing where the phrase
-may mean two days ("next Friday", 5/6 in English). Statements about exams and deadlines look forward: a day without a
-year is the next such day.
+"domani", "fra due settimane", "on Friday", "12 giugno": a phrase goes in, a day comes out, or None if it is ambiguous
+("next Friday", 5/6 in English). A day without a year is the next such day, because statements about exams and deadlines
+look forward.
 """
 
 import re
@@ -46,7 +46,7 @@ _FIXED = {
     "oggi": 0, "today": 0, "stasera": 0, "tonight": 0, "domani": 1, "tomorrow": 1, "domattina": 1, "domani mattina": 1,
     "tomorrow morning": 1, "dopodomani": 2, "dopo domani": 2, "the day after tomorrow": 2,
 }  # fmt: skip
-# Where such a phrase may stand inside a statement; `day_of` decides whether it is one.
+# Finds candidates inside a statement; `resolve_day` decides whether they are dates.
 _ON_WEEKDAY = (
     r"(?:luned[iì]'?|marted[iì]'?|mercoled[iì]'?|gioved[iì]'?|venerd[iì]'?|sabato|domenica|"
     r"monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
@@ -65,24 +65,24 @@ PHRASE = (
 
 
 def resolve_day(phrase: str, said_on: date, language: str) -> date | None:
-    """The day a whole phrase names, counted forward from the day it was said on; None where it is not sure."""
+    """The day that a phrase names, on or after the day it was said; None if it is ambiguous."""
     folded = " ".join(fold(phrase.replace("\u2019", "'")).split()).replace("i'", "i").strip(" ,")
     if folded in _FIXED:
         return said_on + timedelta(days=_FIXED[folded])
     try:
         return _counted(folded, said_on) or _written(folded, said_on) or _numeric(folded, said_on, language)
     except (ValueError, OverflowError):
-        return None  # 31 February looks like a day and is none
+        return None  # 31 February
 
 
 def format_day(day: date, language: str, *, year: bool = True) -> str:
-    """A day as a fact has it: "12 giugno 2026", "12 June 2026"."""
+    """A day as facts spell it: "12 giugno 2026", "12 June 2026"."""
     words = f"{day.day} {_NAMES[language][day.month]}"
     return f"{words} {day.year}" if year else words
 
 
 def last_day_in(text: str) -> date | None:
-    """The last day that a fact's text names with its year."""
+    """The last date with a year in a fact's text."""
     found = None
     for match in re.finditer(rf"\b(\d{{1,2}}) ({_MONTH}) ((?:19|20)\d\d)\b", fold(text)):
         try:
@@ -93,7 +93,7 @@ def last_day_in(text: str) -> date | None:
 
 
 def has_year(phrase: str) -> bool:
-    """Whether a phrase says of which year it speaks."""
+    """Whether a phrase contains a year."""
     return re.search(r"(?:19|20)\d\d", phrase) is not None
 
 

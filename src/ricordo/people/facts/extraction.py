@@ -1,7 +1,7 @@
-"""Facts with a language model: messages go in as fenced data, claims come out and pass the same gate as patterns do.
+"""Read claims from messages, by a language model or by patterns.
 
-The model is told to quote; whatever quotes nothing, orders, adds to what was said or breaks the schema is dropped. A
-model that fails or answers something else leaves the reading to the patterns, and the result says which of them read.
+A model gets the messages as fenced data and must quote them. Rows that quote nothing, give orders, add to the message
+or break the schema are dropped. If the model fails, the patterns read the messages, and the result says so.
 """
 
 import json
@@ -26,8 +26,8 @@ from ricordo.records.people import FACT_KINDS, FactKind
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 MAX_TOKENS = 800
-MAX_FACTS = 20  # of one answer; what a model says without end is not read to its end
-# What a claim may decide, so that a newer one supersedes it; the rest is named by its own words.
+MAX_FACTS = 20  # facts read from one completion
+# `about` values with one current fact each; other claims are keyed by their own words.
 SLOTS: Mapping[str, FactKind] = {
     "name": "name", "place:home": "place", "place:origin": "place", "place:birth": "place", "place:school": "place",
     "date:birthday": "date", "age": "other", "class": "other", "job": "other", "study": "other",
@@ -59,12 +59,12 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def extract_facts(said: Sequence[UserMessage], model: LLM | None = None, zone: tzinfo = UTC) -> Extraction:
-    """The claims of some messages, by the model where there is one and it works, else by patterns."""
+    """The claims of some messages: by the model if there is one and it works, else by patterns."""
     if model is None or not said:
         return extract_by_patterns(said, zone)
     try:
         found = extract_by_model(said, model, zone)
-    except Exception as error:  # whatever a model does, the patterns read; what is no error of ours may quote the talk
+    except Exception as error:  # other errors may quote the conversation
         cause = str(error) if isinstance(error, LLMError) else type(error).__name__
         return extract_by_patterns(said, zone, why=f"{model.name}: {cause}")
     if found.dropped and not found.candidates:
@@ -78,7 +78,7 @@ def extract_by_patterns(said: Sequence[UserMessage], zone: tzinfo = UTC, why: st
 
 
 def extract_by_model(said: Sequence[UserMessage], model: LLM, zone: tzinfo = UTC) -> Extraction:
-    """The claims that a model finds and that pass the gate. `LLMError` where it fails or answers something else."""
+    """The admitted claims of a model; LLMError if it fails or does not answer with a list of facts."""
     language = guess_language("\n".join(each.text for each in said))
     answer = model.complete(extraction_prompt(said, language, zone), max_tokens=MAX_TOKENS, schema=SCHEMA)
     rows = _rows(answer.text)
@@ -99,9 +99,9 @@ def extract_by_model(said: Sequence[UserMessage], model: LLM, zone: tzinfo = UTC
 
 
 def extraction_prompt(said: Sequence[UserMessage], language: str, zone: tzinfo = UTC) -> list[dict[str, str]]:
-    """The rules as system, the messages as fenced data, each with its day in the writer's `zone`.
+    """The rules as system message and the messages as fenced data, dated in the user's `zone`.
 
-    The marker follows from the data, which cannot hold it.
+    The marker is derived from the data and cannot occur in it.
     """
     lines = [
         json.dumps(
@@ -119,7 +119,7 @@ def extraction_prompt(said: Sequence[UserMessage], language: str, zone: tzinfo =
 
 
 def _rows(text: str) -> list[object] | None:
-    """The list of facts in an answer, also where a model wraps its JSON in something else."""
+    """The list of facts in a completion; text around the JSON is ignored."""
     begin, end = text.find("{"), text.rfind("}")
     try:
         answer = json.loads(text[begin : end + 1])
@@ -130,7 +130,7 @@ def _rows(text: str) -> list[object] | None:
 
 
 def _claim_from_row(row: object, said: Sequence[UserMessage], language: str, model: str, zone: tzinfo) -> Claim | None:
-    """One row as a candidate, if it keeps to the schema and passes the gate."""
+    """A row as a claim, if it matches the schema and is admitted."""
     if not isinstance(row, dict):
         return None
     number, kind, about, text, quote = (row.get(key) for key in ("message", "kind", "about", "text", "quote"))
@@ -153,7 +153,7 @@ def _about_of(kind: FactKind, text: str, language: str) -> str:
 
 
 def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
-    """The claims of one message, in the order they were made; of two about one thing the last."""
+    """The claims of one message, in order; of two claims about one subject, the last."""
     flat = own_text(said.text)
     tables = [each.facts for each in languages() if each.facts.sign.search(flat)]
     if not tables:
@@ -181,7 +181,7 @@ def _first_match(
         if not table.sign.search(flat, start, end):
             continue
         lead = table.lead.match(flat, start, end)
-        # "Adesso capisco…" needs its first word, "Ciao mi chiamo…" does not: with it first, then without.
+        # First with the leading word ("Adesso capisco…"), then without it ("Ciao mi chiamo…").
         for begin in (start, lead.end()) if lead else (start,):
             for pattern in table.patterns:
                 if pattern.greeted and not greeted:

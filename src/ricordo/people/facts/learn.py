@@ -1,8 +1,7 @@
-"""Learning facts from what a user says: a few turns at a time, beside the chat.
+"""Learn facts from the turns of a session, a few turns per pass, in the background.
 
-Reads the turns that nobody has learned from yet, leaves out what must not be learned (signs of a crisis, what is in
-quarantine, text that was composed from memory), lets a model or the patterns find claims, and merges them into what
-the agent knows, if nobody else has written meanwhile.
+Reads the turns that have not been read yet, skips what must not be learned (crises, quarantined messages, text composed
+from memory), extracts claims and merges them into the stored facts with an optimistic write.
 """
 
 import logging
@@ -23,14 +22,14 @@ from ricordo.safety.trust import origin_of
 
 log = logging.getLogger("ricordo")
 
-TURNS_PER_PASS = 16  # turns learned from in one pass
+TURNS_PER_PASS = 16  # turns
 MAX_ATTEMPTS = 20
-COMPOSED = "composed"  # metadata of a message that holds text from a prompt or from memory
+COMPOSED = "composed"  # metadata key of messages that contain prompt or memory text
 
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """What one pass did: whether there is more to learn from, who read, and what kept a model from it."""
+    """The result of one pass: whether turns remain, which extractor read, why not the model, facts written."""
 
     more: bool
     made_by: str = ""
@@ -39,7 +38,7 @@ class LearnResult:
 
 
 def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None = None) -> LearnResult:
-    """One pass over the turns of a session that were not learned from yet."""
+    """Run one pass over the unread turns of a session."""
     session = engine.store.session(owner, session_id)
     done = engine.store.learned_through(owner, session_id)
     if session is None or done >= session.last_turn:
@@ -58,7 +57,7 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
 
 
 def _user_messages(turn: Turn) -> list[UserMessage]:
-    """What the user says in a turn, unless it was composed."""
+    """The user's message of a turn, unless it was composed from memory."""
     message = turn.question
     if message is None or turn.metadata.get(COMPOSED) or message.metadata.get(COMPOSED) or turn.damage:
         return []
@@ -74,7 +73,7 @@ def _merge(
     unfit: frozenset[str],
     through: int,
 ) -> int:
-    """Write what is new and note how far was read; how many facts changed."""
+    """Write the merged facts and the last turn read; the number of facts that changed."""
 
     @cache
     def said_at(message_id: str) -> MessageTime | None:
@@ -85,12 +84,12 @@ def _merge(
 
     for _ in range(MAX_ATTEMPTS):
         people = engine.store.people(owner, session.agent_id)
-        hearing = LearningContext(session.agent_id, engine.clock.now(), unfit)
-        change = merge_claims(people, claims, hearing, said_at=said_at, learned=((session.id, through),))
+        context = LearningContext(session.agent_id, engine.clock.now(), unfit)
+        change = merge_claims(people, claims, context, said_at=said_at, learned=((session.id, through),))
         if engine.store.put_facts(owner, session.agent_id, change):
             screen_of(engine).facts(engine, owner, session.id, _new(change.put, people.facts))
             return len(change.put)
-    raise StoreUnavailable("facts could not be kept: others keep writing; they are learned with the next pass")
+    raise StoreUnavailable("facts could not be stored because of concurrent writes; the next pass learns them")
 
 
 def _new(put: tuple[Fact, ...], before: tuple[Fact, ...]) -> list[Fact]:

@@ -1,8 +1,7 @@
-"""What a statement is about, made fit for a sentence on its writer: a thing, an action, a place, a name, a day.
+"""Check and clean the words that a fact pattern captures: a thing, an action, a place, a name, a date.
 
-The words that follow a pattern's opening go in; the same words cleaned, turned to the third person and checked come
-out, or nothing: whatever points at the moment ("this exercise", "today"), at the listener or at the writer's troubles
-with life is not a stable claim.
+The captured words go in. They come out cleaned and in the third person, or None if they are no stable claim: words that
+refer to the moment ("this exercise", "today"), to the listener or to the user's personal troubles.
 """
 
 import re
@@ -28,7 +27,7 @@ _END_MARKS = " \t,.!?;:…*_-–—\"'"
 
 
 def thing(words: str, speech: FactWords) -> str | None:
-    """What is liked, or hard, or wanted: a few words that mean the same tomorrow."""
+    """What is liked, hard or wanted, in a few words that stay meaningful later."""
     kept = _stripped(words, speech)
     if not kept or len(kept) > 90 or len(kept.split()) > 12:
         return None
@@ -41,7 +40,10 @@ def thing(words: str, speech: FactWords) -> str | None:
 
 
 def taste(words: str, speech: FactWords) -> str | None:
-    """What is liked in general: neither chosen among what is offered ("la seconda opzione") nor remarked on."""
+    """What is liked in general, not a choice among options ("la seconda opzione").
+
+    In English "the" refers to something present ("I love the colours"): that is a remark, not a taste.
+    """
     kept = thing(words, speech)
     if kept and (_OFFERED.search(kept) or _head(kept) & speech.passing - all_words("facts.lasting")):
         return None
@@ -49,7 +51,7 @@ def taste(words: str, speech: FactWords) -> str | None:
 
 
 def subject(words: str, speech: FactWords) -> str | None:
-    """A thing that can be hard for somebody; not the question, the exercise or the piece of work at hand."""
+    """A thing that can be difficult; not a question, an exercise or current work."""
     kept = thing(words, speech)
     if kept is None or speech.not_subjects.search(kept) or re.search(r"\d\.\d", kept):
         return None
@@ -62,7 +64,7 @@ def _head(kept: str, count: int = 1) -> frozenset[str]:
 
 
 def person_name(words: str, speech: FactWords) -> str | None:
-    """A name: up to four capitalised words, or one that is not written so and is nothing else."""
+    """A name: up to four capitalised words, or one lower-case word that is nothing else."""
     kept = _NAME_JOINED.sub("", words).strip(_END_MARKS)
     if not _NAME.fullmatch(kept) or any(word in speech.never_names for word in tokens(kept)):
         return None
@@ -70,13 +72,13 @@ def person_name(words: str, speech: FactWords) -> str | None:
 
 
 def proper_name(words: str, speech: FactWords) -> str | None:
-    """A name that is written like one."""
+    """A capitalised name."""
     kept = person_name(words, speech)
     return kept if kept and words.strip(_END_MARKS)[0].isupper() else None
 
 
 def place(words: str, speech: FactWords) -> str | None:
-    """Where somebody lives or comes from, without since when and with whom."""
+    """Where a user lives or comes from, without duration and company."""
     kept = _PLACE_END.sub("", _stripped(words, speech)).strip(_END_MARKS)
     if not kept or len(kept) > 60 or speech.refused.search(kept):
         return None
@@ -89,19 +91,19 @@ def place(words: str, speech: FactWords) -> str | None:
 
 
 def proper_place(words: str, speech: FactWords) -> str | None:
-    """A place that is written like one, for openings that also lead elsewhere ("vengo da")."""
+    """A capitalised place, for openings that also lead elsewhere ("vengo da")."""
     kept = place(words, speech)
     return kept if kept and any(c.isupper() for c in words) else None
 
 
 def day(words: str, speech: FactWords, said_on: date) -> str | None:
-    """A day, worked out from when it was said."""
+    """A date, resolved against the day it was said."""
     found = resolve_day(words.strip(_END_MARKS), said_on, speech.code)
     return format_day(found, speech.code) if found else None
 
 
 def yearly_day(words: str, speech: FactWords, said_on: date) -> str | None:
-    """A day of every year, or with its year where that is in the past; never a relative one."""
+    """A date of every year, or with a past year; never a relative one."""
     kept = words.strip(_END_MARKS)
     found = resolve_day(kept, said_on, speech.code) if any(c.isdigit() for c in kept) or "primo" in kept else None
     if found is None or re.match(r"(?:tra|fra|in)\s", kept, re.IGNORECASE) or (has_year(kept) and found >= said_on):
@@ -110,7 +112,7 @@ def yearly_day(words: str, speech: FactWords, said_on: date) -> str | None:
 
 
 def wish(words: str, speech: FactWords, said_on: date) -> str | None:
-    """What somebody wants to reach, with its deadline worked out."""
+    """A goal, with its deadline resolved."""
     deadline = _DEADLINE.search(words)
     bare = thing(words[: deadline.start()] if deadline else words, speech)
     if bare is None or (" " not in bare and bare not in all_words("facts.whole_goals")):
@@ -124,12 +126,12 @@ def wish(words: str, speech: FactWords, said_on: date) -> str | None:
 
 
 def without_deadline(words: str) -> str:
-    """A wish without the day it must be reached by: that day may move, the wish stays the same."""
+    """A goal without its deadline: the deadline may move, the goal stays the same."""
     return _DEADLINE_END.sub("", words)
 
 
 def manner(words: str, speech: FactWords) -> str | None:
-    """How somebody learns best: "con gli schemi", "by watching videos"."""
+    """How a user learns best: "con gli schemi", "by watching videos"."""
     kept = _stripped(words, speech)
     head, _, rest = kept.partition(" ")
     checked = thing(rest, speech)
@@ -137,37 +139,37 @@ def manner(words: str, speech: FactWords) -> str | None:
 
 
 def trouble(words: str, speech: FactWords) -> str | None:
-    """What somebody struggles with: a subject, or something to learn by doing; not their own work of the day."""
+    """What a user struggles with: a subject or a skill, not current work."""
     kept = speech.trouble_leads.sub("", words.strip())
     return None if speech.passing_trouble.match(kept) else subject(kept, speech)
 
 
 def proper_thing(words: str, speech: FactWords) -> str | None:
-    """A thing with a name of its own: "Lincoln High School", not "school"."""
+    """A thing with a proper name: "Lincoln High School", not "school"."""
     kept = thing(words, speech)
     return kept if kept and kept[0].isupper() else None
 
 
 def titled(words: str, speech: FactWords) -> str | None:
-    """A name with a title before it, or one that is written like a name."""
+    """A name after a title, or a capitalised name."""
     title = re.match(rf"(?:{speech.personal_titles})\.? ", words)
     name = proper_name(words[title.end() :] if title else words, speech)
     return f"{title[0] if title else ''}{name}" if name else None
 
 
 def tongues(words: str, speech: FactWords) -> str | None:
-    """Names of languages, which English writes with a capital."""
+    """Names of languages, capitalised as in English."""
     return re.sub(r"(?!and\b)\b[a-z]+", lambda match: match[0].capitalize(), words.strip(_END_MARKS).lower())
 
 
 def counted(words: str, speech: FactWords) -> str | None:
-    """Words from a closed list, in lower case, spoken of somebody else."""
+    """Words from a closed list, in lower case and in the third person."""
     kept = " ".join(words.lower().split()).strip(_END_MARKS)
     return re.sub(r"[^\W\d_]+", lambda match: speech.turned.get(match[0], match[0]), kept) or None
 
 
 def age(words: str, speech: FactWords) -> str | None:
-    """An age that somebody who writes can have."""
+    """A plausible age."""
     return words if 4 <= int(words) <= 99 else None
 
 
@@ -177,17 +179,17 @@ def folded(words: str, speech: FactWords) -> str | None:
 
 
 def condition(words: str, speech: FactWords) -> str | None:
-    """A condition by its noun, which has no gender to guess."""
+    """A condition by its noun, which needs no gender."""
     return speech.conditions.get(words.lower(), words.lower())
 
 
 def trait(words: str, speech: FactWords) -> str | None:
-    """A trait as a sentence that fits everybody."""
+    """A trait as a sentence without gender."""
     return speech.traits.get(words.lower())
 
 
 def allergy(words: str, speech: FactWords) -> str | None:
-    """ "allergica" as "Ha un'allergia"; what it is to, cleaned."""
+    """ "allergica" becomes "Ha un'allergia"; the allergen is cleaned."""
     low = words.lower()
     for beginning, said in speech.allergies.items():
         if low.startswith(beginning):

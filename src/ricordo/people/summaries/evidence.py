@@ -1,8 +1,8 @@
-"""What must survive a summary word for word: names, numbers, dates, code, paths, addresses, cited chunk ids.
+"""Evidence: what a summary must keep verbatim (names, numbers, dates, code, paths, addresses, chunk ids).
 
-A text goes in, what was found in it comes out, verbatim and in order. The rules look at one text alone, so that the
-evidence of two talks together is the evidence of each. They would rather find too much than too little: what is
-doubtful (a capital that only begins a sentence, a lone digit) is marked weak and gives way first.
+A text goes in, the evidence in it comes out, verbatim and in order. Each text is read alone, so the evidence of two
+conversations is that of each. Recall is preferred to precision: doubtful finds (a capital at the start of a sentence, a
+single digit) are marked weak and dropped first.
 """
 
 import math
@@ -25,12 +25,12 @@ _WORTH: Mapping[str, float] = {
     "chunk": 2.0,
     "code": 2.0,
 }
-_LONGEST = 400  # characters of code; more than this gives way first
+_LONGEST = 400  # characters of code; longer code is weak
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Some words of a text, verbatim. `weak`: perhaps only a common word or a digit."""
+    """A verbatim span of a text. `weak`: possibly only a common word or a digit."""
 
     text: str
     kind: EvidenceKind
@@ -54,8 +54,8 @@ _FILES = (
 )
 _DAY_OF = rf"\b\d{{1,2}}(?:st|nd|rd|th|°|º)?\ (?:of\ )?(?i:{_MONTHS})(?:,?\ \d{{4}}\b)?"
 _MONTH_OF = rf"\b(?i:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}}\b)? | \b(?i:{_MONTHS})\ \d{{4}}\b"
-# The order is the rule: what is looked for first takes its characters. Repetitions are bounded, because nothing bounds
-# what people paste.
+# The first alternative that matches takes the characters. Repetitions are bounded, because pasted text
+# is not.
 _MARKED = re.compile(
     rf"""
       (?P<code> `[^`\n]{{1,400}}` )
@@ -91,13 +91,13 @@ _WORDS_AFTER = re.compile(r"(?: \S+){1,3}")
 _LIST_MARK = re.compile(r"(?m)^[ \t]*(?:\d{1,2}[.)]|[-*•#>]+)[ \t]+")
 _LOWER = re.compile(r"(?<![\w'’])[a-zà-öø-ÿ]\w+")
 _ELISION = re.compile(r"(?:L|Un|All|Dell|Nell|Sull|Dall|Quell|Quest|C)['’]", re.IGNORECASE)
-_STILL_NAMES = frozenset({"Sara"})  # spelled like "sarà" without its accent
+_STILL_NAMES = frozenset({"Sara"})  # also "sarà" without its accent
 _OPENS = frozenset('.!?:;…\n«»"“”([{-–—*#>•|')
 _TAIL = ".,;:!?)]}'’…"
 
 
 def find_evidence(text: str) -> list[Evidence]:
-    """The evidence of one text, each thing once, in order of appearance."""
+    """The evidence of one text, each once, in order of appearance."""
     found: dict[str, tuple[int, Evidence]] = {}
     taken: list[tuple[int, int]] = []
     plain = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), text)
@@ -118,13 +118,13 @@ def find_evidence(text: str) -> list[Evidence]:
 
 
 def _windows(text: str) -> Iterable[tuple[int, int]]:
-    """The stretches that can hold more than names: words with a digit or a sign in them, and their neighbours.
+    """The spans that can contain more than names: words with a digit or a sign, and their neighbours.
 
-    Most of what people write is plain words, and looking there for paths and dates is what would take time.
+    Most text is plain words; skipping it saves the cost of the large pattern.
     """
     low = high = 0
     for word in _SIGN.finditer(text):
-        # A month may stand before its day, a unit or a month and a year after their number.
+        # Include a month before its day, and a unit or month and year after a number.
         start, after = word.start(), _WORDS_AFTER.match(text, word.end())
         end = after.end() if after else word.end()
         before = text.rfind(" ", max(start - _LONGEST_MONTH, 0), max(start - 1, 0))
@@ -161,7 +161,7 @@ def _marked(match: re.Match[str]) -> Evidence | None:
 
 
 def _names(text: str, taken: Sequence[tuple[int, int]]) -> Iterable[tuple[int, Evidence]]:
-    """Runs of capitalised words; at the beginning of a sentence without the small words that begin it."""
+    """Runs of capitalised words; at the start of a sentence without leading stop words."""
     spans = iter([*taken, (len(text) + 1, len(text) + 1)])
     low, high = next(spans)
     for match in _NAME.finditer(text):
@@ -183,7 +183,7 @@ def _run(words: str, start: int, *, opening: bool) -> Iterable[tuple[int, Eviden
             start, words, opening = start + len(words) - len(rest), rest, False
     if len(words) > 1:
         alone = opening and " " not in words and not any(c.isupper() for c in words[1:])
-        if not (alone and words.endswith("ing")):  # what people do begins sentences oftener than Irving does
+        if not (alone and words.endswith("ing")):  # a gerund at the start of a sentence is rarely a name
             yield start, Evidence(words, "name", weak=alone)
 
 
@@ -192,14 +192,14 @@ def _only_opens(word: str) -> bool:
 
 
 def common_words(texts: Iterable[str]) -> frozenset[str]:
-    """The words that a talk writes in lower case: a capital that only begins a sentence does not make them names."""
+    """The words written in lower case: a capital at the start of a sentence does not make them names."""
     return frozenset(word for text in texts for word in _LOWER.findall(text))
 
 
 def ranked_evidence(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
-    """All evidence, each text once, the most worth keeping first: by kind, by how often, by who said it.
+    """All evidence, each once, by kind, frequency and source.
 
-    `heard` pairs each finding with a bonus of its source. What is strong once is strong.
+    `heard` pairs each find with a bonus for its source. Evidence found strong once is strong.
     """
     worth: dict[str, float] = {}
     times: dict[str, int] = {}
@@ -220,7 +220,7 @@ def ranked_evidence(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
 
 
 def contains_verbatim(words: str, text: str) -> bool:
-    """Whether the words stand in a text as themselves: "12" does not survive in "2012"."""
+    """Whether a text contains the words as whole words: "2012" does not contain "12"."""
     at = text.find(words)
     while at >= 0:
         end = at + len(words)

@@ -1,7 +1,7 @@
-"""A summary without a model: sentences that were said, and evidence that survives whatever is left out.
+"""An extractive summary: quoted sentences, and the evidence that they leave out.
 
-Turns and the earlier summary go in, a `Condensed` comes out. Sentences are quoted, never rewritten, so nothing is
-invented; the same input gives the same summary. What the earlier summary holds competes with what is new, and all
+Turns and the earlier summary go in, a `SummaryDraft` comes out. Sentences are quoted, never rewritten, so nothing is
+invented. The same input gives the same summary. Sentences of the earlier summary compete with new ones, and the
 evidence of both is kept by rank.
 """
 
@@ -34,8 +34,6 @@ from ricordo.people.summaries.layout import (
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
 
-# A message as the sentences that can be quoted from it.
-
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _MARK = re.compile(r"^\s*(?:[-*•>]+|#+|\d{1,2}[.)])\s+|^\s*\|")
 _END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"»”')\]]))\s+")
@@ -48,7 +46,7 @@ _WORDS = re.compile(r"\w")
 
 
 def quotable_sentences(text: str) -> list[str]:
-    """The sentences of a text, in order, those with at least one word."""
+    """The sentences of a text that contain a word, in order, without code blocks and list markers."""
     found: list[str] = []
     for line in _FENCE.sub("\n", text).splitlines() if "\n" in text or "```" in text or "~~~" in text else [text]:
         pending = ""
@@ -65,19 +63,17 @@ def quotable_sentences(text: str) -> list[str]:
     return found
 
 
-# Which sentences of a talk are worth quoting: a number for each, made of four parts that can be explained.
-
 _CENTRALITY, _EVIDENCE, _OPENING, _SPEAKER = 1.0, 0.5, 0.1, 0.1
 _ASKED_BACK = -0.5
-_FEW = 5.0  # a sentence of fewer telling words is held back, however central they are
-_EVERYWHERE = 0.05  # words in more than this share of the sentences tell nothing
-_FROM = 40  # sentences; in a short talk everything comes back everywhere
-_WORDS_OF_ONE_THING = 12.0  # evidence is dense at one thing in a dozen words
+_FEW = 5.0  # smoothing: sentences with few keywords score lower
+_EVERYWHERE = 0.05  # keywords in more than this share of sentences count nothing
+_FROM = 40  # sentences; the share above applies only from this many
+_WORDS_OF_ONE_THING = 12.0  # words per piece of evidence at full density
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its speaker, its place in its message, its telling words, and what it names."""
+    """A sentence with its speaker, its position, its keywords and its evidence."""
 
     text: str
     speaker: str
@@ -88,7 +84,7 @@ class Sentence:
 
     @property
     def tells(self) -> bool:
-        """Whether it says more than a greeting does."""
+        """Whether it says more than a greeting."""
         return bool(self.named) or len(self.words) > 1
 
 
@@ -105,7 +101,7 @@ def sentence_scores(candidates: Sequence[Sentence]) -> list[float]:
 
 def _score(sentence: Sentence, weight: dict[str, float], named: Counter[str]) -> float:
     length = sentence.text.count(" ") + 1
-    # Sorted, because the order in which floats are added shows in the last digits.
+    # Sorted: float addition depends on the order.
     score = _CENTRALITY * sum([weight[term] for term in sorted(sentence.words)]) / (len(sentence.words) + _FEW)
     told = sum((0.2 if each.weak else 1.0) / math.sqrt(named[each.text]) for each in sentence.named)
     score += _EVIDENCE * min(told * _WORDS_OF_ONE_THING / max(length, _WORDS_OF_ONE_THING), 2.0)
@@ -116,7 +112,7 @@ def _score(sentence: Sentence, weight: dict[str, float], named: Counter[str]) ->
 
 
 def spread_by_rank(order: Sequence[float], parts: int = 8) -> Iterable[int]:
-    """Positions, best first, each stretch of the talk in turn, so that no part of it goes unheard."""
+    """Positions by score, taken in turn from each part of the conversation."""
     size = max(math.ceil(len(order) / parts), 1)
     stretches = [
         iter(sorted(range(start, min(start + size, len(order))), key=lambda at: (-order[at], at)))
@@ -132,8 +128,8 @@ def spread_by_rank(order: Sequence[float], parts: int = 8) -> Iterable[int]:
         stretches = still
 
 
-_USER, _NOTED = 0.5, 1.0  # what the user said, and what an earlier summary found worth noting, ranks higher
-_LONGEST_TOKEN = 40  # characters; no more of a text is read than could ever fit
+_USER, _NOTED = 0.5, 1.0  # rank bonus of the user's messages and of the earlier summary
+_LONGEST_TOKEN = 40  # characters; bounds how much text is read
 
 
 def extractive_summary(
@@ -145,10 +141,10 @@ def extractive_summary(
     *,
     leave_out: frozenset[str] = frozenset(),
 ) -> SummaryDraft | None:
-    """An extractive summary of the turns after the earlier one, extending it; None when nothing can be said.
+    """A summary of the turns after the earlier one, extending it; None if there is nothing to say.
 
-    Turns that the earlier summary covers are not read again: with nothing new it comes back unchanged. `leave_out`
-    holds ids of messages that are not to be quoted.
+    Turns that the earlier summary covers are not read again; with nothing new it is returned unchanged. Messages whose
+    ids are in `leave_out` are not quoted.
     """
     added = uncovered_turns(turns, previous)
     if not added:
@@ -181,12 +177,12 @@ def truncated_summary(
     *,
     leave_out: frozenset[str] = frozenset(),
 ) -> SummaryDraft | None:
-    """The beginning of what was said, cut to fit: the last resort. None when not even that can be said."""
+    """The beginning of the conversation, cut to fit: the last fallback. None if nothing fits."""
     added = uncovered_turns(turns, previous)
     if not added:
         return unchanged_summary(previous, limit_tokens, counter)
     wording = language_by_code(language).summaries
-    # What was noted before takes at most half.
+    # The earlier summary takes at most half.
     noted = truncate_text(previous.text, limit_tokens // 2, counter) if previous else ""
     said: list[str] = [noted] if noted else []
     room = _LONGEST_TOKEN * max(limit_tokens, 1)
@@ -205,7 +201,7 @@ def truncated_summary(
 
 
 def unchanged_summary(previous: Summary | None, limit_tokens: int, counter: TokenCounter) -> SummaryDraft | None:
-    """An earlier summary as it is, when there is nothing to add to it and it fits."""
+    """The earlier summary, if there is nothing to add and it fits."""
     if previous is None or counter.count(previous.text) > limit_tokens:
         return None
     left_out = parse_summary(previous.text).left_out
@@ -216,19 +212,19 @@ def unchanged_summary(previous: Summary | None, limit_tokens: int, counter: Toke
 
 
 def rank_evidence(messages: Sequence[Message], before: SummaryParts) -> list[Evidence]:
-    """All evidence by rank: of what was said, of the chunks that answers cite, and of the earlier summary."""
+    """All evidence by rank: of the messages, of cited chunks, and of the earlier summary."""
     return rank_found_evidence(messages, [find_evidence(message.content) for message in messages], before)
 
 
 def rank_found_evidence(
     messages: Sequence[Message], found: Sequence[Sequence[Evidence]], before: SummaryParts
 ) -> list[Evidence]:
-    """The same, where the evidence of each message has been found already."""
+    """The same, if the evidence of each message is known already."""
     common = common_words(message.content for message in messages)
 
     def pairs() -> Iterable[tuple[Evidence, float]]:
         for position, item in enumerate(before.mentioned):
-            # The line was written by rank, and is believed in that order.
+            # The line was written in rank order.
             known = [each for each in find_evidence(item) if each.text == item and each.kind != "name"]
             yield known[0] if known else Evidence(item, "name"), _NOTED * (1 - position / len(before.mentioned))
         for line in before.lines:
@@ -242,7 +238,7 @@ def rank_found_evidence(
 
 
 def _earlier_sentences(before: SummaryParts) -> Iterable[Sentence]:
-    """The sentences of an earlier summary: they have been chosen once."""
+    """The sentences of the earlier summary."""
     for line in before.lines:
         speaker, words = split_speaker(line)
         for text in quotable_sentences(words):
@@ -260,7 +256,7 @@ def _message_sentences(
 
 
 def _alternating(order: Sequence[float], noted: int) -> Iterable[int]:
-    """Noted and new sentences by turns, best first: a summary that is extended keeps about half of its room."""
+    """Earlier and new sentences alternately, best first: an extended summary keeps about half of its text."""
     old = spread_by_rank(order[:noted])
     new = (noted + position for position in spread_by_rank(order[noted:]))
     for pair in zip_longest(old, new):

@@ -1,7 +1,7 @@
-"""Which words of a talk carry its meaning, in which language it is, and what it is about.
+"""Keywords of a conversation, its language, and its key topics.
 
-Words are compared by a short form that Italian and English endings do not change; that is enough to count them, and
-costs nothing. Key topics are the phrases and names that come back most.
+Words are compared by a base form that Italian and English endings do not change, which is enough to count them. Key
+topics are the phrases and names that occur most.
 """
 
 import re
@@ -15,14 +15,14 @@ from ricordo.recall.terms import own_stop_words
 
 _WORD = re.compile(r"[^\W\d_]+")
 _PHRASE = re.compile(r"[^\W\d_]+|[^\w\s'’-]|\n|\d+")
-_ID = re.compile(r"(?=\S*\d)[\w.:/@+~%-]*#[\w.:/-]+")  # of a chunk, say; a word after "#" without digits is a word
+_ID = re.compile(r"(?=\S*\d)[\w.:/@+~%-]*#[\w.:/-]+")  # a chunk id, for example; "#" before letters only is a hashtag
 _VOWELS = "aeiouàèéìòù"
 _LONGEST_PHRASE = 3
-_BEGINNING = 600  # characters of a text: what it is about shows there
+_BEGINNING = 600  # characters read of each text
 
 
 def detect_language(texts: Iterable[str], default: str = "en") -> str:
-    """The language whose own stop words are used most; `default` where two are used alike, or none."""
+    """The language whose stop words occur most; `default` for a tie or none."""
     known = languages()
     votes: Counter[str] = Counter()
     for text in texts:
@@ -37,19 +37,19 @@ def detect_language(texts: Iterable[str], default: str = "en") -> str:
 
 @lru_cache(maxsize=20_000)
 def base_form(word: str) -> str:
-    """What a lower-case word has in common with its plural and its other gender."""
+    """A lower-case word without its plural and gender ending."""
     if len(word) > 4 and word.endswith("s"):
         word = word[:-1]
     return word.rstrip(_VOWELS) if len(word) > 4 and word[-1] in _VOWELS else word
 
 
 def keywords(text: str) -> list[str]:
-    """The short forms of the words that carry meaning, in order."""
+    """The base forms of the content words, in order."""
     return [base_form(word) for word in _WORD.findall(text.lower()) if len(word) > 2 and not is_stop_word(word)]
 
 
 def is_stop_word(word: str) -> bool:
-    """Whether a lower-case word is grammar, a common verb or small talk: no name begins a sentence like that."""
+    """Whether a lower-case word is a function word, a common verb or small talk."""
     return word in _small_words(languages())
 
 
@@ -65,7 +65,7 @@ def _not_topical(known: tuple[Language, ...]) -> frozenset[str]:
 
 
 def key_topics(texts: Sequence[str], *, most: int = 8, before: Sequence[str] = ()) -> tuple[str, ...]:
-    """What comes back most: phrases of one to three words; what was noted before keeps its place beside it."""
+    """The most frequent phrases of one to three words, interleaved with the topics of `before`."""
     counts: Counter[tuple[str, ...]] = Counter()
     spelled: dict[tuple[str, ...], str] = {}
     for text in texts:
@@ -74,11 +74,11 @@ def key_topics(texts: Sequence[str], *, most: int = 8, before: Sequence[str] = (
                 for start in range(len(phrase) - size + 1):
                     words = phrase[start : start + size]
                     if words[0].isdigit():
-                        continue  # a number names nothing, though it may belong to a name
+                        continue  # a number may only continue a name
                     key = tuple([base_form(word.lower()) for word in words])
                     counts[key] += 1
                     spelled.setdefault(key, " ".join(words))
-    # A phrase is worth its uses times its words: "stenosi lombare" three times over "stenosi" five times.
+    # Score: uses times words, so "stenosi lombare" three times beats "stenosi" five times.
     enough = 2 if len(texts) > 2 else 1
     ranked = sorted((key for key in counts if counts[key] >= enough), key=lambda key: (-counts[key] * len(key), key))
     fresh: list[tuple[str, ...]] = []
@@ -100,7 +100,7 @@ def _beside(before: Sequence[str], fresh: Sequence[str]) -> tuple[str, ...]:
 
 
 def _phrases(text: str) -> Iterable[list[str]]:
-    """Runs of words that can name a topic, divided by grammar and punctuation."""
+    """Runs of words that can name a topic, split at stop words and punctuation."""
     run: list[str] = []
     passed_over = _not_topical(languages())
     for word in _PHRASE.findall(_ID.sub("\n", text)):

@@ -1,11 +1,11 @@
-"""How a summary is written, and how an earlier one is read back: lines of who said what, then what else was named.
+"""The text format of a summary: writing it, fitting it into a token limit, and parsing it again.
 
     User: My name is Marco Rossi.
     Assistant: The course begins on 12 March 2024.
     Mentioned: Torino · 35 kg · notes.pdf (+3 more)
 
-The last line holds, verbatim, the evidence that no line above holds, and says how much did not fit. It is read back
-only from the end of a summary that we wrote, so that a message cannot forge it.
+The last line lists, verbatim, the evidence that no line above contains, and counts what did not fit. It is parsed only
+at the end of a summary that Ricordo wrote, so that a message cannot forge it.
 """
 
 import re
@@ -26,26 +26,26 @@ _ALONE = AnyLanguage(r"\+(\d{1,9}) (?:<summaries.more>)\Z", flags=0)
 
 @dataclass(frozen=True, slots=True)
 class SummaryParts:
-    """A summary in its parts: lines, evidence beside them, and how many pieces of evidence were left out."""
+    """A parsed summary: lines, additional evidence, and the number of pieces of evidence left out."""
 
     lines: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
     left_out: int = 0
 
     def text(self, wording: SummaryWording) -> str:
-        """The summary as one text."""
+        """The summary as text."""
         return "\n".join([*self.lines, *self._tail(wording)])
 
     def _tail(self, wording: SummaryWording) -> list[str]:
         if self.mentioned:
             more = f" (+{self.left_out} {wording.more})" if self.left_out else ""
             return [f"{wording.mentioned}: {SEPARATOR.join(self.mentioned)}{more}"]
-        # With no evidence beside the lines, what was left out is still told.
+        # Without additional evidence, the number left out is still shown.
         return [f"{wording.mentioned}: +{self.left_out} {wording.more}"] if self.left_out and self.lines else []
 
 
 def parse_summary(text: str) -> SummaryParts:
-    """The parts of a summary that was written here, in any of the languages; other text is all lines."""
+    """Parse a summary in any of the languages; text in another format is all lines."""
     head, tail = text, ""
     for wording in _wordings():
         at = max(text.rfind(f"\n{wording.mentioned}: "), 0 if text.startswith(f"{wording.mentioned}: ") else -1)
@@ -65,7 +65,7 @@ def _wordings() -> tuple[SummaryWording, ...]:
 
 
 def wording_of(summary: str) -> SummaryWording:
-    """The table that a summary was written with, told by the last label in it; the first one where it has none."""
+    """The wording of the last label in a summary; the first wording if it has no label."""
 
     def last(wording: SummaryWording) -> int:
         lines = f"\n{summary}"
@@ -75,7 +75,7 @@ def wording_of(summary: str) -> SummaryWording:
 
 
 def split_speaker(line: str) -> tuple[str, str]:
-    """Who said a line, and what; nobody where it does not say."""
+    """The speaker label of a line and the rest; an empty label if there is none."""
     for wording in _wordings():
         for label in (wording.user, wording.assistant):
             if line.startswith(f"{label}: "):
@@ -84,13 +84,13 @@ def split_speaker(line: str) -> tuple[str, str]:
 
 
 def without_labels(text: str) -> str:
-    """What a summary says, without our own labels: as it is judged."""
+    """The text of a summary without labels, as safety signals are searched in it."""
     sheet = parse_summary(text)
     return "\n".join([*(split_speaker(line)[1] for line in sheet.lines), SEPARATOR.join(sheet.mentioned)])
 
 
 def speaker_lines(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Pairs of speaker and sentence as lines; what one speaker says in a row is one line."""
+    """Pairs of speaker and sentence as lines; consecutive sentences of a speaker share a line."""
     lines: list[str] = []
     last: str | None = None
     for speaker, sentence in said:
@@ -102,15 +102,13 @@ def speaker_lines(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-# What of a message was said: an answer without the sentences that the reader always says, and without citations.
-
 _BRACKET = re.compile(r"[ \t]*(?<![\w)`])\[([^\[\]\n]{1,400})\](?!\()")
 _LABEL = re.compile(r"\s*(?:fonti|fonte|sources?|cit|refs?|chunks?|id)\s*[:=]\s*", re.IGNORECASE)
-_CHUNK = re.compile(r"(?=\S*\d)[\w.:/@+~%-]+#[\w.:/-]+")  # as the ids of a document's chunks are made
+_CHUNK = re.compile(r"(?=\S*\d)[\w.:/@+~%-]+#[\w.:/-]+")  # the form of a document's chunk ids
 
 
 def strip_answer(message: Message) -> Message:
-    """The message without what was not said; itself, for most."""
+    """An answer without citations and the reader's fixed phrases; other messages unchanged."""
     if message.role != "assistant":
         return message
     text = without_reader_phrases(message.content)
@@ -132,7 +130,7 @@ def strip_answer(message: Message) -> Message:
 
 
 def without_reader_phrases(text: str) -> str:
-    """A text without the sentences of the reader's own; the same text where there are none."""
+    """A text without the reader's fixed phrases; the same object if there are none."""
     for each in languages():
         for ours in (each.reader.opening, each.reader.absent, each.reader.no_more):
             if ours in text:
@@ -140,11 +138,8 @@ def without_reader_phrases(text: str) -> str:
     return text
 
 
-# A text cut to so many tokens, at a word.
-
-
 def truncate_text(text: str, limit: int, counter: TokenCounter) -> str:
-    """The longest beginning of `text` found, at a word, that costs at most `limit` tokens; marked where it ends."""
+    """A prefix of `text` that ends at a word and costs at most `limit` tokens, with an ellipsis."""
     if counter.count(text) <= limit:
         return text
     low, high = 0, len(text)
@@ -154,7 +149,7 @@ def truncate_text(text: str, limit: int, counter: TokenCounter) -> str:
             low = middle
         else:
             high = middle - 1
-    # Counts need not grow with length, so what the search found is looked at once more.
+    # Token counts need not grow with length: check the result of the search again.
     shortened = _ended(text, low)
     return shortened if low and counter.count(shortened) <= limit else ""
 
@@ -166,16 +161,14 @@ def _ended(text: str, size: int) -> str:
     return head.rstrip() + "…"
 
 
-# Lines and evidence within a number of tokens: candidates by rank go in, a sheet that fits comes out.
-
 _FOR_SENTENCES = 0.4
-_TAIL = 12  # label, count and what joining tokens may cost
+_TAIL = 12  # tokens for the label, the count and joined tokens
 
 LineWriter = Callable[[Sequence[int]], tuple[str, ...]]
 
 
 class SummaryFitter:
-    """One summary being filled: `written` makes lines of the positions that were chosen."""
+    """Fits sentences and evidence into a token limit; `written` renders the chosen positions as lines."""
 
     def __init__(self, limit: int, counter: TokenCounter, wording: SummaryWording, written: LineWriter) -> None:
         self._limit = limit
@@ -186,7 +179,7 @@ class SummaryFitter:
     def fill(
         self, sentences: Sequence[str], order: Iterable[int], evidence: Sequence[Evidence], left_out: int = 0
     ) -> SummaryParts:
-        """Sentences in the order of their rank, then evidence, then more sentences; never over the limit."""
+        """Sentences by rank, then evidence, then more sentences; never over the limit."""
         ranked = list(order)
         costs: dict[int, int] = {}
         room = self._limit - _TAIL
@@ -219,7 +212,7 @@ class SummaryFitter:
                 spent += cost
             else:
                 refused += 1
-            # When nothing has fitted for long, the room is as good as full.
+            # After many refusals the limit is as good as reached.
             if refused > 40 or spent >= room:
                 break
         return chosen, spent
@@ -229,7 +222,7 @@ class SummaryFitter:
         return [each for each in evidence if not contains_verbatim(each.text, text)]
 
     def _name(self, missing: Sequence[Evidence], room: int) -> tuple[list[str], int]:
-        """As much evidence as fits, by rank, in the order it ranks; pieces that cannot be read back are not named."""
+        """As much evidence as fits, by rank; evidence that contains the separator is skipped."""
         kept: list[str] = []
         spent = refused = 0
         for each in missing:
@@ -248,7 +241,7 @@ class SummaryFitter:
     def _squeezed(
         self, sheet: SummaryParts, by_rank: list[int], evidence: Sequence[Evidence], left_out: int
     ) -> SummaryParts:
-        """The sheet within the limit for sure: the last by rank goes first, evidence before the last sentence."""
+        """The summary within the limit: the lowest ranked goes first, evidence before the last sentence."""
         while True:
             sheet = _counted(sheet, evidence, left_out)
             if self._counter.count(sheet.text(self._wording)) <= self._limit:
@@ -263,12 +256,9 @@ class SummaryFitter:
 
 
 def _counted(sheet: SummaryParts, evidence: Sequence[Evidence], left_out: int) -> SummaryParts:
-    """The sheet with the number of things that it does not hold, beside those that were left out before."""
+    """The summary with the number of pieces of evidence that it does not contain."""
     held = "\n".join([*sheet.lines, SEPARATOR.join(sheet.mentioned)])
     return replace(sheet, left_out=left_out + sum(not contains_verbatim(each.text, held) for each in evidence))
-
-
-# Whether a talk is due for condensation, and which of its turns.
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +269,7 @@ class TurnRange:
     last_turn: int
 
     def of(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-        """Those of the turns that lie in the range."""
+        """The turns in the range."""
         return tuple(turn for turn in turns if self.first_turn <= turn.turn_number <= self.last_turn)
 
 
@@ -289,9 +279,9 @@ TRUNCATED = "truncated"
 
 @dataclass(frozen=True, slots=True)
 class SummaryDraft:
-    """A summary before it is kept.
+    """A summary before it is stored.
 
-    `made_by` is a model's name, `extractive` or `truncated`; `why` tells why nothing better made it. `left_out` counts
+    `made_by` is a model's name, `extractive` or `truncated`; `why` says why the better way failed. `left_out` counts
     the evidence that did not fit.
     """
 
@@ -305,9 +295,9 @@ class SummaryDraft:
 
 
 def quotable_messages(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> list[Message]:
-    """What user and assistant said, in order; tools, systems, and messages left out by id are not quoted.
+    """The messages of user and assistant in order, without tools, system and the ids in `leave_out`.
 
-    Of an answer it is what is left without citations, which stand among its chunk ids, and the reader's own sentences.
+    Answers come without citations, whose ids join the chunk ids, and without the reader's fixed phrases.
     """
     said = (
         strip_answer(message)
@@ -319,12 +309,12 @@ def quotable_messages(turns: Sequence[Turn], leave_out: frozenset[str] = frozens
 
 
 def uncovered_turns(turns: Sequence[Turn], previous: Summary | None) -> tuple[Turn, ...]:
-    """The turns that an earlier summary does not cover yet."""
+    """The turns after those of the earlier summary."""
     return tuple(turn for turn in turns if previous is None or turn.turn_number > previous.last_turn)
 
 
 def covered_range(turns: Sequence[Turn], previous: Summary | None) -> TurnRange:
-    """What a summary of these turns covers together with the earlier one; there must be one or the other."""
+    """The turns covered by these turns and the earlier summary; one of them must be given."""
     numbers = [turn.turn_number for turn in turns]
     if previous is not None:
         numbers += [previous.first_turn, previous.last_turn]

@@ -1,8 +1,8 @@
-"""A summary by a language model, checked, with the extractive one and plain truncation behind it.
+"""Write a summary with a language model, else by extraction, else by truncation.
 
-The talk is handed over fenced, as data. What comes back must say something, must be about the talk, must fit, and gets
-the evidence it dropped written under it. Whatever fails, something simpler takes its place and the result says which;
-when nothing can be said the result is None, and what is stored stays as it is.
+The model gets the conversation as fenced data. Its summary must be non-empty, about the conversation and grounded in
+it; missing evidence is appended. If a step fails, the next one is tried and the result says which was used. If all fail
+the result is None and nothing is stored.
 """
 
 import logging
@@ -39,19 +39,19 @@ from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
 from ricordo.safety.fence import fenced
 
-log = logging.getLogger("ricordo.people.session_end")
+log = logging.getLogger("ricordo")
 
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _WRAPPED = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
-# Orders to a model, marks of chat templates, and a role at the beginning of a line.
+# Orders to a model, chat template tokens, and a role at the start of a line.
 ORDER = AnyLanguage(
     r"\b(?:<titles.orders>)\b|<\|\w+\|>|</?(?:s|sys|system|user|assistant|instructions?)>|\[/?inst\]"
     r"|^\s*(?:<titles.roles>)\s*:",
     re.IGNORECASE | re.MULTILINE,
 )
-_ABOUT = 0.25  # at least this share of a summary's words must have been said
-# How a summary tells who said what: its own words, which need not have been said.
+_ABOUT = 0.25  # least share of a summary's keywords that were said
+# Reporting words of a summary, which need not have been said.
 _REPORTING = frozenset(
     keywords(
         """the user asked asks wants wanted said says told mentioned requested student tutor assistant explained
@@ -66,7 +66,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class SummaryWriter:
-    """A model that writes summaries and titles: `fence` marks text as data, `reads` bounds what it is given at once."""
+    """A model that writes summaries and titles: `fence` marks text as data, `reads` is its input limit in tokens."""
 
     llm: LLM
     fence: Callable[[str], str]
@@ -74,7 +74,7 @@ class SummaryWriter:
 
 
 class _UnusableSummaryError(Exception):
-    """What a model said cannot be used; the message says why, without its words."""
+    """The model's text cannot be used; the message says why, without quoting it."""
 
 
 def summarise(
@@ -87,7 +87,7 @@ def summarise(
     writer: SummaryWriter | None = None,
     leave_out: frozenset[str] = frozenset(),
 ) -> SummaryDraft | None:
-    """The best summary that can be made of the turns after the earlier one; None leaves everything as it is."""
+    """The best summary of the turns after the earlier one; None if nothing could be written."""
     added = uncovered_turns(turns, previous)
     if not added:
         return unchanged_summary(previous, limit_tokens, counter)
@@ -121,14 +121,14 @@ def _summary_in_batches(
     writer: SummaryWriter,
     leave_out: frozenset[str],
 ) -> SummaryDraft:
-    """A model's summary of the turns, piece by piece where they are too many to be read at once."""
+    """A model's summary of the turns, in batches if they exceed the input limit."""
     running = previous
     made: SummaryDraft | None = None
     for piece in _batches(turns, writer.reads, counter):
         made = _model_summary(piece, running, limit, counter, language_by_code(language).summaries, writer, leave_out)
         running = as_summary(made, piece[0])
     if made is None:
-        raise _UnusableSummaryError("there was nothing to read")
+        raise _UnusableSummaryError("there is nothing to read")
     return made
 
 
@@ -144,24 +144,24 @@ def _model_summary(
     messages = quotable_messages(turns, leave_out)
     before = parse_summary(previous.text) if previous else SummaryParts()
     said = writer.llm.complete(summary_prompt(messages, before, limit, wording, writer.fence), max_tokens=2 * limit)
-    text = clean_completion(said.text)[: limit * _CHARACTERS_PER_TOKEN]  # no more is read than could fit
+    text = clean_completion(said.text)[: limit * _CHARACTERS_PER_TOKEN]  # bounds how much is processed
     if not text:
-        raise _UnusableSummaryError("it said nothing")
+        raise _UnusableSummaryError("it wrote nothing")
     if text[0] in "{[":
-        raise _UnusableSummaryError("it answered with data, not with a text")
+        raise _UnusableSummaryError("it returned data, not text")
     told = [before.text(wording), *(message.content for message in messages)]
     if not is_about(text, told):
-        raise _UnusableSummaryError("what it said is not about the talk")
-    # Its sentences in its own order: where there are too many the end gives way, never the evidence.
+        raise _UnusableSummaryError("the summary is not about the conversation")
+    # Sentences stay in order: the last ones are dropped before evidence is.
     own = grounded_sentences(
         [sentence for line in text.split("\n") for sentence in quotable_sentences(line)][:limit], told
     )
     if not own:
-        raise _UnusableSummaryError("not one sentence of it is of the talk")
+        raise _UnusableSummaryError("not one sentence is grounded in the conversation")
     fitting = SummaryFitter(limit, counter, wording, lambda chosen: speaker_lines([("", own[at]) for at in chosen]))
     sheet = fitting.fill(own, range(len(own)), rank_evidence(messages, before), before.left_out)
     if not sheet.lines:
-        raise _UnusableSummaryError("not one sentence of it fits")
+        raise _UnusableSummaryError("not one sentence fits")
     whole = sheet.text(wording)
     topics = key_topics([message.content for message in messages], before=previous.topics if previous else ())
     tokens = counter.count(whole)
@@ -171,7 +171,7 @@ def _model_summary(
 def summary_prompt(
     messages: Sequence[Message], before: SummaryParts, limit: int, wording: SummaryWording, fence: Callable[[str], str]
 ) -> list[dict[str, str]]:
-    """What a model is sent: what to do in our own words, and everything that was said inside the fence."""
+    """The instructions, and the conversation inside the fence."""
     said = [message for message in messages if message.content.strip()]
     talk = "\n".join(f"{wording.speaker(message.role)}: {message.content}" for message in said)
     parts = [f"{wording.before}\n{fence(before.text(wording))}"] if before != SummaryParts() else []
@@ -183,23 +183,23 @@ def summary_prompt(
 
 
 def clean_completion(text: str) -> str:
-    """What a model said without its thinking aloud, a code block around it, and characters that no store takes."""
+    """A completion without reasoning, an enclosing code block and unstorable characters."""
     plain = _THOUGHT.sub("", _UNWRITABLE.sub(" ", text)).strip()
     wrapped = _WRAPPED.match(plain)
     return (wrapped[1] if wrapped else plain).strip()
 
 
 def is_about(text: str, said: Iterable[str]) -> bool:
-    """Whether enough of a text's words were said: a refusal, or an answer to an order in the talk, is not about it."""
+    """Whether enough keywords of a text were said; a refusal or an answer to an injected order is not."""
     words = set(keywords(text))
     known = {term for each in said for term in keywords(each)}
     return bool(words) and len(words & known) >= _ABOUT * len(words)
 
 
 def grounded_sentences(own: Sequence[str], said: Sequence[str]) -> list[str]:
-    """The sentences of a model that tell of the talk: no name, number or date that nobody said, few words of its own.
+    """The model's sentences whose names, numbers and dates were all said, with few words of its own.
 
-    What gives orders is no summary either, whoever gave them.
+    Sentences that give orders are dropped too.
     """
     whole = "\n".join(said).casefold()
     known = {term for each in said for term in keywords(each)} | _REPORTING
@@ -217,7 +217,7 @@ def grounded_sentences(own: Sequence[str], said: Sequence[str]) -> list[str]:
 
 
 def as_summary(made: SummaryDraft, turn: Turn) -> Summary:
-    """A condensed text as the earlier summary of the next piece; it is not stored."""
+    """A draft as the earlier summary of the next batch; it is not stored."""
     covers = made.covers
     return Summary(
         id="",
@@ -236,7 +236,7 @@ def as_summary(made: SummaryDraft, turn: Turn) -> Summary:
 
 
 def _batches(turns: Sequence[Turn], most: int, counter: TokenCounter) -> Iterable[Sequence[Turn]]:
-    """Runs of whole turns of at most so many tokens; a turn that is longer stands alone."""
+    """Groups of whole turns up to a number of tokens; a longer turn is alone."""
     piece: list[Turn] = []
     size = 0
     for turn in turns:
@@ -250,8 +250,6 @@ def _batches(turns: Sequence[Turn], most: int, counter: TokenCounter) -> Iterabl
         yield piece
 
 
-# What a session was about, once it is over: a short summary of all of its turns.
-
 SESSION_TOKENS = 200
 
 
@@ -264,18 +262,18 @@ def summarise_session(
     writer: SummaryWriter | None = None,
     leave_out: frozenset[str] = frozenset(),
 ) -> SummaryDraft | None:
-    """A summary of a whole session in its own language, the same however often it is asked for; None if it is empty."""
+    """A summary of a whole session in its own language; None if it is empty."""
     spoken = language or conversation_language(turns)
     return summarise(turns, None, limit_tokens, counter, spoken, writer=writer, leave_out=leave_out)
 
 
 def conversation_language(turns: Sequence[Turn], default: str = "en") -> str:
-    """The language of a talk, by what the user says first of all."""
+    """The language of a conversation, by the user's questions."""
     questions = [turn.query for turn in turns if turn.query]
     return detect_language(questions or [turn.response or "" for turn in turns], default)
 
 
 def writer_of(engine: Engine) -> SummaryWriter | None:
-    """The model of a memory as a writer of summaries and titles; None without a model."""
+    """The engine's model as a summary writer; None without a model."""
     code = engine.settings.locale.code
     return SummaryWriter(engine.llm, lambda text: fenced(text, code)) if engine.llm else None

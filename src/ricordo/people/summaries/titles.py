@@ -1,8 +1,8 @@
-"""A short title for a talk, from its first questions or by a model.
+"""A short title for a session, from its first questions or by a model.
 
-Without a model it is what the first telling question asks about, greetings and requests taken off; a message that
-gives orders to a model is passed over whole, so that nobody writes a title by command. A model's title is checked the
-same way. None when there is nothing to name.
+Without a model it is the first question with content, without greeting and request. Messages that give orders to a
+model are skipped, so that a user cannot dictate a title. A model's title is checked the same way. None if there is no
+title.
 """
 
 import logging
@@ -31,12 +31,12 @@ from ricordo.safety.screen import redact_turn as cleaned_turn
 from ricordo.safety.screen import screen_of
 from ricordo.safety.signals import signals
 
-log = logging.getLogger("ricordo.people.session_end")
+log = logging.getLogger("ricordo")
 
 MAX_TITLE = 60
-_MESSAGES = 6  # what a talk is about shows in its beginning
+_MESSAGES = 6  # messages read
 _CHARACTERS = 2_000
-_SHOULD_END = 15  # a title is not cut back to less than this for the sake of a clause
+_SHOULD_END = 15  # least length when a title is cut at a clause
 
 _GREETING = AnyLanguage(r"(?:<titles.greetings>)\b[\s,!.;:–-]*")
 _REQUEST = AnyLanguage(
@@ -53,7 +53,7 @@ _EDGES = " \t.,;:!?…-–—'’/()+&"
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title, and who made it: a model's name, or `extractive`."""
+    """A title and its author: a model's name, or `extractive`."""
 
     text: str
     made_by: str
@@ -67,9 +67,9 @@ def make_title(
     leave_out: frozenset[str] = frozenset(),
     suspicious: Callable[[str], bool] | None = None,
 ) -> Title | None:
-    """A title of at most 60 characters in the talk's language; None when nothing can be named.
+    """A title of at most 60 characters in the language of the conversation; None if there is none.
 
-    `suspicious` may refuse texts beside those that are recognised here as orders to a model.
+    `suspicious` may refuse further texts besides orders to a model.
     """
 
     def refused(text: str) -> bool:
@@ -81,7 +81,7 @@ def make_title(
     if writer is not None and calm:
         if (made := _by_model(calm, spoken, writer)) and not refused(made):
             return Title(made, writer.llm.name)
-        log.info("no title by %s: taken from the talk", writer.llm.name)
+        log.info("no title by %s: extracted from the conversation", writer.llm.name)
     for candidate in _from_talk(calm):
         if candidate and not refused(candidate):
             return Title(candidate, EXTRACTIVE)
@@ -89,7 +89,7 @@ def make_title(
 
 
 def _by_model(said: Sequence[Message], language: str, writer: SummaryWriter) -> str:
-    """A model's title if it is one: about the talk, in its language. Empty otherwise."""
+    """The model's title if it is grounded and in the right language; else empty."""
     wording = language_by_code(language).summaries
     talk = "\n".join(f"{wording.speaker(each.role)}: {each.content[:_CHARACTERS]}" for each in said[:_MESSAGES])
     request = [
@@ -108,7 +108,7 @@ def _by_model(said: Sequence[Message], language: str, writer: SummaryWriter) -> 
 
 
 def _from_talk(said: Sequence[Message]) -> Iterable[str]:
-    """What the first questions ask about, then what the talk is about."""
+    """Title candidates: the first questions, then the key topics."""
     for message in said[:_MESSAGES]:
         if message.role == "user":
             for sentence in quotable_sentences(message.content[:_CHARACTERS])[:4]:
@@ -119,7 +119,7 @@ def _from_talk(said: Sequence[Message]) -> Iterable[str]:
 
 
 def _asked(sentence: str) -> str:
-    """A sentence without greeting, request and article; itself where they are all it says."""
+    """A sentence without greeting, request and article; unchanged if nothing else is left."""
     rest = sentence
     for pattern in (_GREETING, _GREETING, _GREETING, _REQUEST, _ARTICLE):
         if found := pattern.match(rest):
@@ -128,7 +128,7 @@ def _asked(sentence: str) -> str:
 
 
 def clean_title(text: str) -> str:
-    """One line of words: no quotes, links, markup or invisible characters, at most 60 characters, cut at a word."""
+    """One line without quotes, links, markup and invisible characters, cut at a word to 60 characters."""
     visible = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in text)
     words = " ".join(_MARKUP.sub(" ", _LINK.sub(" ", _TAG.sub(" ", visible))).split()).strip(_EDGES)
     if len(words) > MAX_TITLE:
@@ -143,34 +143,34 @@ def clean_title(text: str) -> str:
     return (capital if len(capital) == 1 else words[:1]) + words[1:]
 
 
-TITLE_TURNS = 6  # turns that a title is made from
-MAX_UNTITLED = 1_024  # sessions without a title that are remembered
+TITLE_TURNS = 6  # turns read for a title
+MAX_UNTITLED = 1_024  # sessions cached as untitled
 
 
 class Untitled:
-    """Sessions that nothing could name, with the turns that were looked at: a model is not asked again for the same."""
+    """Sessions without a possible title and their number of turns, so that a model is not asked again."""
 
     def __init__(self, engine: Engine) -> None:
         self._looked_at: OrderedDict[tuple[Owner, str], int] = OrderedDict()
 
     def has(self, owner: Owner, session_id: str, turns: int) -> bool:
-        """Whether so many turns gave no title."""
+        """Whether this number of turns gave no title."""
         return self._looked_at.get((owner, session_id)) == turns
 
     def add(self, owner: Owner, session_id: str, turns: int) -> None:
-        """So many turns gave no title."""
+        """Record that this number of turns gave no title."""
         self._looked_at[owner, session_id] = turns
         while len(self._looked_at) > MAX_UNTITLED:
             self._looked_at.popitem(last=False)
 
     def forget(self, owner: Owner) -> None:
-        """Drop what is remembered of an owner."""
+        """Drop the entries of an owner."""
         for key in [key for key in self._looked_at if key[0] == owner]:
             self._looked_at.pop(key, None)
 
 
 def name_session(engine: Engine, owner: Owner, session_id: str) -> None:
-    """Give a session a title once it has an answer; a title that a user set stays."""
+    """Title a session once it has an answer; a title set by a user stays."""
     if engine.settings.condensation.titles == "off":
         return
     session = engine.store.session(owner, session_id)
