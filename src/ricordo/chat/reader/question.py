@@ -1,8 +1,7 @@
-"""What a question asks for: its kind, and the words that say about what.
+"""The kind of a question, and the words that name its subject.
 
-The kind (a definition, a list, a reason…) comes from how the question is put, Italian or English; the words that only
-put it ("spiegami", "what is the difference") are told apart from those that name its subject, because an answer
-repeats the second and hardly ever the first.
+The kind (definition, list, reason…) follows from the phrasing, Italian or English. Words that only phrase the question
+("spiegami", "what is the difference") are separated from subject words, because answers repeat only the latter.
 """
 
 import re
@@ -12,20 +11,18 @@ from typing import Literal
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language
 from ricordo.recall.terms import fold, guess_language, stem, tokens
 
-# The question in a message, and what is said beside it.
-
 _END = re.compile(r"(?<=[.!?…])[\"»”')]*\s+|\n+")
-# Who says "hello, I am Anna, what is…" has put a sentence before a comma.
+# An introduction before a comma: "hello, I am Anna, what is…".
 _ABOUT_ME = AnyLanguage(r"\W*(?:<questions.introductions>)\b", flags=0)
 _COMMA = re.compile(r"\s*[,;:–—]\s+")
-# They only ask whether one was understood, or for help.
+# Questions that only ask for confirmation or help.
 _TAG = AnyLanguage(r"\W*(?:<questions.tags>)\W*", flags=0)
-# A request that is put as an order: it asks without a question mark.
+# A request without a question mark.
 _REQUEST = AnyLanguage(r"\W*(?:per favore,? |please,? )?(?:<questions.requests>)\b", flags=0)
 
 
 def split_question(message: str) -> tuple[str, str]:
-    """What a message asks, and what else it says; all of it and nothing where only one of the two is there."""
+    """The question in a message and the rest; the whole message if it has no separate rest."""
     said = [part for sentence in _END.split(message) if sentence.strip() for part in _clauses(sentence.strip())]
     asking = [part for part in said if _asks(part)]
     if not asking or len(asking) == len(said):
@@ -41,7 +38,7 @@ def _asks(part: str) -> bool:
 
 
 def _clauses(sentence: str) -> list[str]:
-    """A sentence; without the introduction before its commas as a part of its own, where it begins with one."""
+    """The clauses of a sentence that starts with an introduction ("hello, I am Anna, what is…"); else one."""
     rest, before = sentence, []
     while _ABOUT_ME.match(_plain(rest)) and (comma := _COMMA.search(rest)) and rest[comma.end() :]:
         before.append(rest[: comma.start()])
@@ -58,7 +55,7 @@ QuestionKind = Literal[
     "time", "definition", "procedure", "explanation", "open",
 ]  # fmt: skip
 
-# Tried in this order on the folded question; the first that matches decides.
+# Tried in this order on the folded question; the first match decides.
 _KINDS: tuple[tuple[QuestionKind, AnyLanguage], ...] = (
     ("comparison", AnyLanguage(r"\b(?:<questions.kinds:comparison>)\b", flags=0)),
     ("quantity", AnyLanguage(r"\b(?:<questions.kinds:quantity>)\b", flags=0)),
@@ -74,15 +71,15 @@ _KINDS: tuple[tuple[QuestionKind, AnyLanguage], ...] = (
 _PLURAL_DEFINITION = AnyLanguage(r"^\W*(?:<questions.plural_definitions>)\W*$", flags=0)
 _DEGREE = AnyLanguage(r"(?:<questions.degrees>)\b")
 _LIGHT_WORTH = 0.25
-_BESIDE = 0.1  # what a word beside the question is worth, where the material has it
-_MOST_WORDS = 64  # a longer question is judged by its beginning
+_BESIDE = 0.1  # weight of a word outside the question
+_MOST_WORDS = 64  # words read of a question
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectWord:
-    """One word of the subject, in the stems it may have; `worth` is less for a verb that any question may hold.
+    """A subject word with its possible stems; `worth` is its weight, lower for common verbs.
 
-    A word said `beside` the question helps where the material has it, and is no loss where it has not.
+    A word `beside` the question counts if the material has it, and is ignored if not.
     """
 
     word: str
@@ -92,7 +89,7 @@ class SubjectWord:
 
 
 def kind_of_question(question: str) -> QuestionKind:
-    """How a question is put; "open" when nothing tells."""
+    """The kind of a question; "open" if no rule matches."""
     folded = fold(split_question(question)[0].replace("’", "'"))
     if _PLURAL_DEFINITION.match(folded):
         return "definition"
@@ -100,9 +97,9 @@ def kind_of_question(question: str) -> QuestionKind:
 
 
 def subject_words(question: str) -> tuple[SubjectWord, ...]:
-    """The distinct words that say what a question is about, in order; none for "spiegami" or "perché?".
+    """The distinct subject words of a question, in order; empty for "spiegami" or "perché?".
 
-    Those that are said beside the question follow, and are worth less, unless it has no subject without them.
+    Words outside the question follow with a lower weight, unless the question has no subject of its own.
     """
     asked, beside = split_question(question)
     found = _subject(asked)

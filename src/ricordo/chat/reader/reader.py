@@ -1,7 +1,7 @@
-"""The answerer that needs no model: it reads the offered chunks and answers with their own sentences, each cited.
+"""The reader: answers with sentences of the offered chunks, each cited. It needs no model.
 
-A question and chunks go in; numbered points come out, best first, or the sentence that the material holds no answer.
-Nothing is ever said that the material does not say, and the same question on the same chunks gets the same answer.
+A question and chunks go in; numbered points come out, best first, or the sentence that the material has no answer.
+Points are quoted from the material, and the same input gives the same answer.
 """
 
 import re
@@ -22,8 +22,6 @@ from ricordo.followups.resolve import Resolved
 from ricordo.languages.registry import language as language_by_code
 from ricordo.records.turns import Chunk
 
-# Which passages make the answer, and in which order: best first, nothing twice; a list is given whole and in order.
-
 _MOST: dict[QuestionKind, int] = {
     "definition": 3,
     "quantity": 3,
@@ -36,14 +34,14 @@ _MOST: dict[QuestionKind, int] = {
 _MOST_OTHERWISE = 4
 _MOST_POINTS = 12
 _NEAR_THE_BEST = 0.7
-_SPEAKS = 0.5  # of what the best passage covers: a fitting form alone makes no answer
-_SAME = 0.6  # shared stems of two passages that say the same
+_SPEAKS = 0.5  # least coverage, relative to the best passage
+_SAME = 0.6  # least share of common stems of two equal passages
 _LISTED: frozenset[QuestionKind] = frozenset(("list", "procedure", "explanation", "open"))
-_LIST_LAG = 0.75  # a list this near the best passage is preferred to it
+_LIST_LAG = 0.75  # a list with this share of the best score is preferred
 
 
 def select_passages(scored: Sequence[ScoredPassage], kind: QuestionKind) -> tuple[ReaderPassage, ...]:
-    """The passages to say, in the order to say them."""
+    """The passages to quote, in order: best first without repetition, or one list complete and in its own order."""
     fresh = [each for each in scored if each.coverage > 0]
     if not fresh:
         return ()
@@ -65,7 +63,7 @@ def select_passages(scored: Sequence[ScoredPassage], kind: QuestionKind) -> tupl
 
 
 def _whole_list(fresh: Sequence[ScoredPassage], best: ScoredPassage, kind: QuestionKind) -> tuple[ReaderPassage, ...]:
-    """The list whose points answer best, if the question wants one and it is nearly as good as the best passage."""
+    """The best list, if the question asks for one and it scores nearly as well as the best passage."""
     if kind not in _LISTED:
         return ()
     groups: dict[tuple[str, int], list[ScoredPassage]] = {}
@@ -75,7 +73,7 @@ def _whole_list(fresh: Sequence[ScoredPassage], best: ScoredPassage, kind: Quest
     whole = [points for points in groups.values() if len(points) > 1]
     if not whole:
         return ()
-    # What a list is about stands in all of its points or above them: the average says it, not one lucky point.
+    # The average of all items, so that one matching item does not decide.
     points = max(whole, key=lambda each: sum(point.score for point in each) / len(each))
     average = sum(point.score for point in points) / len(points)
     wanted = kind in ("list", "procedure")
@@ -95,19 +93,17 @@ def _repeats(one: ReaderPassage, other: ReaderPassage) -> bool:
     return bool(mine) and len(mine & theirs) >= _SAME * len(mine | theirs)
 
 
-# Reading on: what a follow-up points at, seen by the reader, and the passages that answer it.
-
 _MOST_FOLLOWED = 4
 _MOST_WORDS = 16
-_ITEM_WORD = 0.5  # what a word of the item is worth beside one of the question
-# Of the question and the item that another passage must speak of, in the same document and in another.
+_ITEM_WORD = 0.5  # weight of a word of the item
+# Least coverage of a related passage: in the same document, and in another.
 _RELATED, _FAR = 0.05, 0.4
 _MOST_RELATED = 2
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """What a follow-up builds on: items it names, chunks they cite, what was said, whether it only says "go on"."""
+    """What a follow-up refers to: items, their cited chunks, the text said before, whether it only says "go on"."""
 
     items: tuple[str, ...] = ()
     chunk_ids: frozenset[str] = frozenset()
@@ -115,7 +111,7 @@ class FollowUp:
     goes_on: bool = False
 
     def words(self, asked: Sequence[SubjectWord]) -> tuple[SubjectWord, ...]:
-        """The question's words, and after them those of the items, which are worth less."""
+        """The subject words of the question, then those of the items with a lower weight."""
         known = {each for word in asked for each in word.stems}
         added = [
             replace(word, worth=_ITEM_WORD * word.worth)
@@ -127,7 +123,7 @@ class FollowUp:
 
 
 def follow_up_of(references: Sequence[Resolved], said: Sequence[str] = ()) -> FollowUp:
-    """What references mean for reading; `said` are earlier answers, which "go on" does not repeat."""
+    """What the references mean for the reader; `said` are earlier answers, which "go on" does not repeat."""
     goes_on = any(reference.kind == "continuation" for reference in references)
     items = () if goes_on else tuple(one_line(each.item.text) for each in references if each.item is not None)
     texts = [*said, *(reference.text for reference in references)] if goes_on else []
@@ -136,14 +132,14 @@ def follow_up_of(references: Sequence[Resolved], said: Sequence[str] = ()) -> Fo
 
 
 def item_passages(scored: Sequence[ScoredPassage], items: Sequence[str]) -> tuple[ReaderPassage, ...]:
-    """The named items as the material has them, then what else it says of them; empty if it does not have them."""
+    """The referenced items as the material has them, then related passages; empty if it lacks the items."""
     named = [each for each in scored if any(_same(each.passage.text, item) for item in items)]
     if not named:
         return ()
     documents = {_document(each.passage) for each in named}
     lists = {(each.passage.chunk_id, each.passage.group) for each in named if each.passage.group is not None}
-    # The list's other points are what was not asked for, and the subject of the whole talk is said everywhere: what
-    # counts are the words of the item itself.
+    # Other items of the list were not asked for, and the subject of the conversation is everywhere:
+    # only the words of the item count.
     others = [
         each.passage
         for each in scored
@@ -165,7 +161,7 @@ def item_passages(scored: Sequence[ScoredPassage], items: Sequence[str]) -> tupl
 
 
 def continuation_passages(scored: Sequence[ScoredPassage], following: FollowUp) -> tuple[ReaderPassage, ...]:
-    """What stands after what was said in the chunks that were cited, then before it, then the best of the others."""
+    """What follows the quoted text in the cited chunks, then what precedes it, then the best of the rest."""
     last = max((each.passage.order for each in scored if each.passage.text in following.said), default=-1)
     fresh = [each for each in scored if each.passage.text not in following.said]
     here = [each for each in fresh if each.passage.chunk_id in following.chunk_ids]
@@ -177,23 +173,23 @@ def continuation_passages(scored: Sequence[ScoredPassage], following: FollowUp) 
 
 
 def _document(passage: ReaderPassage) -> str:
-    """The document of a passage: our ids begin with it; of an application's own ids each is its own."""
+    """The document of a passage, by its chunk id; an application's own chunk id is its own document."""
     return passage.chunk_id.partition("#")[0]
 
 
 def _same(text: str, item: str) -> bool:
-    """Whether a passage is an item of an answer; the item may hold two sentences of which it is one."""
+    """Whether a passage is an item of an answer; an item may contain two sentences."""
     return text in item or item in text
 
 
-FOUND_FROM = 0.4  # of the question's worth that the best passage must speak of (measured: docs/answering.md)
+FOUND_FROM = 0.4  # least coverage of the best passage (measured: docs/answering.md)
 _FOLLOWED_FROM = 0.2
 _STREAMED = re.compile(r"\S+\s*|\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One numbered point of an answer: a sentence or two of the material, and the chunk that holds them."""
+    """One numbered point: a quote and the id of its chunk."""
 
     text: str
     chunk_id: str
@@ -201,7 +197,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was answered. `chunk_ids` are cited, in order of mention; `found` is False when nothing answers."""
+    """An answer. `chunk_ids` are cited, in order; `found` is False if the material has no answer."""
 
     text: str
     chunk_ids: tuple[str, ...]
@@ -221,8 +217,8 @@ def read(
 ) -> Answer:
     """Answer from the chunks, which come best first.
 
-    `standalone` is the question with what the talk adds to it ("" if it is complete); `references` are what it points
-    at, whose chunks should be among those offered; `said` are earlier answers, which "go on" does not repeat.
+    `standalone` is the standalone question ("" if the question is complete). `references` are what it refers to; their
+    chunks should be offered. `said` are earlier answers, which "go on" does not repeat.
     """
     offered = passages(chunks)
     following = follow_up_of(references, said)
@@ -251,7 +247,7 @@ def stream(
     references: Sequence[Resolved] = (),
     said: Sequence[str] = (),
 ) -> Generator[str, None, Answer]:
-    """Like `read`, word by word as a model would; the pieces make up the text, the generator returns the whole."""
+    """Like `read`, but yields the text word by word and returns the answer."""
     answer = read(question, standalone, chunks, language, references=references, said=said)
     yield from _STREAMED.findall(answer.text)
     return answer
@@ -263,7 +259,7 @@ def _chosen(scored: Sequence[ScoredPassage], kind: QuestionKind, following: Foll
     named = item_passages(scored, following.items)
     if named:
         return named
-    # Into a cited chunk it is enough to speak of something: the talk has said what the question is about.
+    # A cited chunk needs less coverage, because the conversation has named the subject.
     least = min((FOUND_FROM, *(_FOLLOWED_FROM for each in scored if each.passage.chunk_id in following.chunk_ids)))
     return select_passages(scored, kind) if any(each.coverage >= least for each in scored) else ()
 

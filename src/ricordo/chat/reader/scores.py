@@ -1,7 +1,7 @@
-"""How well each passage answers: how much of the question it speaks of, and whether it is put like an answer to it.
+"""Score passages for a question: how much of it they cover, and whether they read like an answer to it.
 
-A definition names its subject and says what it is; a reason says "because"; a quantity has a number. Such signs only
-order passages that speak of the question: they never make up for words that are missing.
+A definition names its subject and says what it is, a reason says "because", a quantity has a number. Such signs only
+order passages that cover the question; they never replace missing words.
 """
 
 import math
@@ -14,17 +14,15 @@ from ricordo.chat.reader.question import QuestionKind, SubjectWord, subject_word
 from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.terms import fold, guess_language, stems
 
-# How much of a question some texts speak of: each word of the question has a worth, and a share of it is covered.
-
-_ELSEWHERE = 20  # passages imagined beside those offered: they were found by these very words
+_SMOOTHING_PASSAGES = 20  # added to the number of passages, to smooth IDF: they were retrieved by these words
 _SHORTEST_BEGINNING = 5
 _LONGEST_ENDING = 4
-_ALIKE = 0.75  # what a word of the same beginning is worth of the word itself
+_ALIKE = 0.75  # weight of a stem with the same prefix
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedQuestion:
-    """A question's words with their worth in some material, and which of its stems stand for each."""
+    """A question's subject words, their weights in some material, and the stems that match each."""
 
     words: tuple[SubjectWord, ...]
     worths: tuple[float, ...]
@@ -32,24 +30,24 @@ class WeightedQuestion:
 
     @property
     def asked(self) -> float:
-        """What all words are worth together."""
+        """The sum of all weights."""
         return sum(self.worths)
 
     def heard(self, said: Collection[str]) -> tuple[float, ...]:
-        """How well each word is said, from 0 to 1."""
+        """How well each word is matched, from 0 to 1."""
         return tuple(_best(matches, said) for matches in self.matches)
 
     def share(self, heard: Sequence[float]) -> float:
-        """The worth of what is heard as a share of all that is asked; 0 for a question without a subject."""
+        """The matched weight as a share of all; 0 for a question without a subject."""
         total = self.asked
         return min(1.0, sum(w * h for w, h in zip(self.worths, heard, strict=True)) / total) if total > 0 else 0.0
 
 
 def weigh_question(words: Sequence[SubjectWord], material: Sequence[Collection[str]]) -> WeightedQuestion:
-    """What each word of a question is worth among passages, given as the stems they say."""
+    """Weigh each subject word by its IDF among passages, given as stems."""
     holders = Counter(each for said in material for each in set(said))
     matches = tuple(_matching(word, holders) for word in words)
-    count = len(material) + _ELSEWHERE
+    count = len(material) + _SMOOTHING_PASSAGES
     worths = []
     for word, found in zip(words, matches, strict=True):
         saying = sum(1 for said in material if any(each in said for each in found)) if found else 0
@@ -61,11 +59,11 @@ def weigh_question(words: Sequence[SubjectWord], material: Sequence[Collection[s
 
 
 def coverage(question: str, texts: Iterable[str]) -> float:
-    """The share of a question's subject that texts speak of, each word weighed as above; more texts never say less."""
+    """The share of a question's subject that some texts contain; more texts never lower it."""
     said = {each for text in texts for each in stems(text, guess_language(text))}
     every = subject_words(question)
     words = [word for word in every if not word.beside] or every
-    # Worths must not move with the texts: each word counts as rare, a light verb as little.
+    # Weights do not depend on the texts here, so that more texts never lower the share.
     total = sum(word.worth for word in words)
     heard = sum(word.worth * _best(_matching(word, said), said) for word in words)
     return min(1.0, heard / total) if total > 0 else 0.0
@@ -86,18 +84,18 @@ def _matching(word: SubjectWord, vocabulary: Iterable[str]) -> dict[str, float]:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two stems begin alike and differ only in a short ending: ustion-, ustionat-."""
+    """Whether two stems share a prefix and differ in a short ending: ustion-, ustionat-."""
     short, long = sorted((one, other), key=len)
     return len(short) >= _SHORTEST_BEGINNING and len(long) - len(short) <= _LONGEST_ENDING and long.startswith(short)
 
 
-_IN_CONTEXT = 0.85  # a word of the heading or of the announcing line, beside one said by the passage itself
-_NEARBY = 0.5  # a word said by the passage before or after it
+_IN_CONTEXT = 0.85  # a word in the heading or the introducing line
+_NEARBY = 0.5  # a word in the passage before or after
 _IN_CHUNK = 0.3
-_FIT = 0.25  # what a passage gains that is put like an answer
+_FIT = 0.25  # bonus of a passage that reads like an answer
 _SUBJECT_FIRST = 0.15
-_RANK = 0.15  # what the first chunk has over the last
-_FOLLOWED = 0.15  # a passage of a chunk that a follow-up points into
+_RANK = 0.15  # bonus of the first chunk over the last
+_FOLLOWED = 0.15  # bonus of a chunk that a follow-up refers to
 _SIGNS: dict[QuestionKind, AnyLanguage] = {
     "definition": AnyLanguage(r"\b(?:<questions.answer_signs:definition>)\b", flags=0),
     "reason": AnyLanguage(r"\b(?:<questions.answer_signs:reason>)\b", flags=0),
@@ -113,7 +111,7 @@ _SIGNS: dict[QuestionKind, AnyLanguage] = {
 
 @dataclass(frozen=True, slots=True)
 class ScoredPassage:
-    """A passage, the share of the question that it speaks of with its surroundings, and its score among the others."""
+    """A passage, the share of the question that it covers with its context, and its score."""
 
     passage: ReaderPassage
     coverage: float
@@ -127,7 +125,7 @@ def score_passages(
     *,
     followed: frozenset[str] = frozenset(),
 ) -> tuple[ScoredPassage, ...]:
-    """Every passage with its score, in the order of the material."""
+    """Every passage with its score, in order."""
     own = [weighed.heard(set(each.own_stems)) for each in offered]
     around = [weighed.heard(set(each.context_stems)) for each in offered]
     whole = _by_chunk(offered, own)
@@ -179,7 +177,7 @@ def _fit(passage: ReaderPassage, weighed: WeightedQuestion, kind: QuestionKind, 
 
 
 def _defines(passage: ReaderPassage, weighed: WeightedQuestion, folded: str) -> float:
-    """Most for "X is …" with X at the beginning, less for a sentence that only begins with X or only says "is"."""
+    """Highest for "X is …" with X first, lower for a sentence that only begins with X."""
     sign = _SIGNS["definition"].search(folded)
     head = folded[: sign.start()] if sign is not None else " ".join(folded.split()[:4])
     first = any(weighed.heard(set(stems(head, passage.language))))
@@ -188,18 +186,16 @@ def _defines(passage: ReaderPassage, weighed: WeightedQuestion, folded: str) -> 
     return _SUBJECT_FIRST if first else 0.0
 
 
-# How far the offered material supports an answer: a number from 0 to 1 made of three observations.
-
 COVERAGE, MARGIN, CITATIONS = 0.7, 0.1, 0.2
 _NOTHING_FOUND = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSupport:
-    """What was observed: all shares lie between 0 and 1.
+    """The observations behind a confidence; shares lie between 0 and 1.
 
-    `coverage` of the question's words by the chunks that were kept; `margin` by which the best chunk leads the next;
-    `cited` and `removed` count the citations that were real and those that were taken out.
+    `coverage` is the share of the question in the kept chunks, `margin` the lead of the best chunk over the next;
+    `cited` and `removed` count valid and removed citations.
     """
 
     offered: int
@@ -210,7 +206,7 @@ class AnswerSupport:
 
 
 def confidence(evidence: AnswerSupport, *, found: bool = True) -> float:
-    """0.7 × coverage + 0.1 × margin + 0.2 × share of real citations; a quarter of that when nothing was found."""
+    """0.7 × coverage + 0.1 × margin + 0.2 × share of valid citations; a quarter of that if nothing was found."""
     if evidence.offered < 1:
         return 0.0
     citations = evidence.cited + evidence.removed
@@ -220,7 +216,7 @@ def confidence(evidence: AnswerSupport, *, found: bool = True) -> float:
 
 
 def margin(scores: list[float] | tuple[float, ...]) -> float:
-    """By how much the best of some scores leads the next, as a share of the best; 1 for a single one."""
+    """The lead of the best score over the next, as a share of the best; 1 for a single score."""
     first, *rest = sorted((max(0.0, score) for score in scores), reverse=True) or [0.0]
     if first <= 0:
         return 0.0

@@ -51,7 +51,7 @@ _LABELS = (
 
 @cache
 def _pasted(known: tuple[Language, ...]) -> re.Pattern[str]:
-    """The line from which on a message is pasted: a heading, a transcript, a fence, one of our own labels."""
+    """The first line of pasted text: a heading, a transcript, a fence, or a label of our prompts."""
     own = {re.escape(getattr(each.labels, name).split("{")[0].strip()) for each in known for name in _LABELS}
     return re.compile(
         r"^[ \t]*(?:#{1,6} |={3,}|<{2,}|>{2,}|</?[a-z][\w-]*\W|\[/?[A-Z_]{3,}|-{5,}BEGIN|"
@@ -63,7 +63,7 @@ def _pasted(known: tuple[Language, ...]) -> re.Pattern[str]:
 
 @cache
 def _own_block(known: tuple[Language, ...]) -> re.Pattern[str]:
-    """Our own headings and fences, wherever they stand: what is behind them came from memory."""
+    """Headings and fences of our prompts anywhere in a line: the text after them came from memory."""
     memories = [each.memory for each in known]
     headings = [(each.title, each.last_session, each.facts, each.topics, each.instructions) for each in memories]
     listed = "|".join(re.escape(heading.strip("# ")) for group in headings for heading in group)
