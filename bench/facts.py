@@ -18,11 +18,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from ricordo.languages.word_spans import fold
 from ricordo.people.facts.claims import Claim, UserMessage, is_negative
 from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.people.profile import key_facts
-from ricordo.recall.terms import fold
 from ricordo.records.people import FactChange, People
 
 # Labels with relative days are written for this moment.

@@ -14,8 +14,8 @@ from ricordo.chat.answerers import Answered
 from ricordo.chat.events import ChatResponse, ReferenceInfo
 from ricordo.chat.reader.question import QuestionKind, kind_of_question
 from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.word_spans import fold
 from ricordo.prompt.context import Context
-from ricordo.recall.terms import fold
 from ricordo.records.turns import Turn
 from ricordo.safety.crisis import Crisis
 

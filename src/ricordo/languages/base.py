@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain
 
 from ricordo.languages.locales import Locale
+from ricordo.languages.word_spans import fold
 from ricordo.records.people import FactKind
 
 Words = frozenset[str]
@@ -483,10 +484,11 @@ class StatementWords:
 
 @dataclass(frozen=True, eq=False)
 class Calendar:
-    """Names of months, weekdays, seasons, units and small numbers, folded."""
+    """How days and periods are named. Names of months and weekdays are as they are written, all else is folded."""
 
-    months: Mapping[str, int]
-    weekdays: Mapping[str, int]
+    month_names: tuple[str, ...]
+    month_abbreviations: Words
+    weekday_names: tuple[str, ...]
     # The month in which a season begins; each lasts three.
     seasons: Mapping[str, int]
     numbers: Mapping[str, int]
@@ -497,6 +499,66 @@ class Calendar:
     days_ago: str
     tomorrow: str
     days_ahead: str
+    # Days by their distance from today ("tomorrow": 1), as they are said.
+    named_days: Mapping[str, int]
+    # Whether 5/8 may be the eighth of May.
+    month_first: bool
+    # Alternatives inside a date: the first day of a month by name, marks of an ordinal, "of" before the month and
+    # before the year, the article, what may stand before a date and before a weekday, what may follow a weekday.
+    first_day: str
+    ordinal_marks: str
+    of_month: str
+    of_year: str
+    article: str
+    date_leads: str
+    weekday_leads: str
+    next_weekday: str
+    # "in two weeks", "two weeks ago", "the last two weeks", and words that point back.
+    ahead: str
+    ago: str
+    lasting: str
+    past: str
+    # Expressions of a question by kind (dates.RULES); `{month}`, `{weekday}`, `{season}` are those of this language,
+    # `{unit}`, `{day}` and `{year}` of any.
+    expressions: Mapping[str, tuple[str, ...]]
+    # Around an expression: articles, "between … and", "two weeks before", "before", "after", "since"; and those that an
+    # expression may begin with itself.
+    range_articles: str
+    range_opens: str
+    range_joins: str
+    weekday_unit: str
+    unit_before: str
+    before: str
+    after: str
+    since: str
+    range_leads: str
+
+    @cached_property
+    def months(self) -> Mapping[str, int]:
+        """The number of each month by its folded name."""
+        return {fold(name): number for number, name in enumerate(self.month_names, start=1)}
+
+    @cached_property
+    def weekdays(self) -> Mapping[str, int]:
+        """The number of each weekday by its folded name; Monday is 0."""
+        return {fold(name): number for number, name in enumerate(self.weekday_names)}
+
+    @cached_property
+    def leading_months(self) -> Words:
+        """The months, where they may stand before the day."""
+        return frozenset(self.months) if self.month_first else frozenset()
+
+    @cached_property
+    def day_units(self) -> Words:
+        """The names of days and weeks."""
+        return frozenset(name for name, unit in self.units.items() if unit in ("day", "week"))
+
+    @cached_property
+    def weekday_spellings(self) -> str:
+        """Alternatives for the weekdays as people write them: "lunedì", "lunedi", "lunedi'"."""
+        return "|".join(
+            re.sub(r"[^\x00-\x7f]", lambda c: f"[{fold(c[0])}{c[0]}]'?", name.lower()) for name in self.weekday_names
+        )
 
 
 @dataclass(frozen=True, eq=False)

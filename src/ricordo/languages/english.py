@@ -99,8 +99,11 @@ knife knives, leaf leaves, wolf wolves
 )
 
 CALENDAR = Calendar(
-    months=numbered("january,february,march,april,may,june,july,august,september,october,november,december"),
-    weekdays=numbered("monday,tuesday,wednesday,thursday,friday,saturday,sunday", first=0),
+    month_names=phrases(
+        "January, February, March, April, May, June, July, August, September, October, November, December"
+    ),
+    month_abbreviations=words("jan feb mar apr jun jul aug sep sept oct nov dec"),
+    weekday_names=phrases("Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday"),
     seasons={"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12},
     numbers={
         **numbered("a an one,two couple,three,four,five,six,seven,eight,nine,ten,eleven,twelve"),
@@ -116,6 +119,46 @@ CALENDAR = Calendar(
     days_ago="{n} days ago",
     tomorrow="tomorrow",
     days_ahead="in {n} days",
+    named_days={
+        "today": 0, "tonight": 0, "tomorrow": 1, "tomorrow morning": 1, "the day after tomorrow": 2,
+    },
+    month_first=True,
+    first_day=NOTHING,
+    ordinal_marks="st|nd|rd|th",
+    of_month="of",
+    of_year="of",
+    article="the",
+    date_leads="on|the",
+    weekday_leads="on|this|this coming",
+    next_weekday=NOTHING,
+    ahead="in",
+    ago="ago",
+    lasting="last|past",
+    past="last|past|previous",
+    expressions={
+        "date": (r"(?:on|by|since|until|between|before|after|from|and|to)\s+{month}\s+{day}",),
+        "few_days": (r"(?:a\s+)?few days ago|the other day",),
+        "before_yesterday": (r"(?:the\s+)?day before yesterday",),
+        "yesterday": ("yesterday|last night",),
+        "today": ("today|tonight|this morning|this evening",),
+        "unit": (r"(?:last|past|previous|this)\s+{unit}",),
+        "season": (
+            r"(?:last|past|this)\s+{season}",
+            r"(?:in|during|over)\s+(?:the\s+)?(?!spring|fall){season}",
+        ),
+        "month": (r"(?:in|during|last|this|since|until|from|between|of|early|late|mid)[\s-]+{month}",),
+        "weekday": (r"(?:on|last|past|this)\s+{weekday}",),
+        "year": (r"(?:in|during|of|since|by|year)\s+{year}",),
+    },
+    range_articles="the ",
+    range_opens="between|from",
+    range_joins="and|to|until|through",
+    weekday_unit=r"\w+day",
+    unit_before="before|prior to",
+    before="before|until|till|prior to",
+    after="after",
+    since="since",
+    range_leads="between|from|and|to|since|until|before|after",
 )  # fmt: skip
 
 _ARTICLES = "the"

@@ -99,10 +99,11 @@ vivere vissuto vissuta, volere voglio vuoi vuole vogliono, uomo uomini, uovo uov
 )
 
 CALENDAR = Calendar(
-    months=numbered(
-        "gennaio,febbraio,marzo,aprile,maggio,giugno,luglio,agosto,settembre,ottobre,novembre,dicembre"
+    month_names=phrases(
+        "gennaio, febbraio, marzo, aprile, maggio, giugno, luglio, agosto, settembre, ottobre, novembre, dicembre"
     ),
-    weekdays=numbered("lunedi,martedi,mercoledi,giovedi,venerdi,sabato,domenica", first=0),
+    month_abbreviations=words("gen feb mar apr mag giu lug ago set ott nov dic"),
+    weekday_names=phrases("lunedì, martedì, mercoledì, giovedì, venerdì, sabato, domenica"),
     seasons={"primavera": 3, "estate": 6, "autunno": 9, "inverno": 12},
     numbers={
         **numbered("un uno una,due,tre,quattro,cinque,sei,sette,otto,nove,dieci,undici,dodici"),
@@ -118,6 +119,56 @@ CALENDAR = Calendar(
     days_ago="{n} giorni fa",
     tomorrow="domani",
     days_ahead="tra {n} giorni",
+    named_days={
+        "oggi": 0, "stasera": 0, "domani": 1, "domattina": 1, "domani mattina": 1, "dopodomani": 2, "dopo domani": 2,
+    },
+    month_first=False,
+    first_day="primo",
+    ordinal_marks="°|º",
+    of_month="di",
+    of_year="del",
+    article="il",
+    date_leads="il|lo|l'|al|per il|dal",
+    weekday_leads="questo|questa",
+    next_weekday="prossim[oa]",
+    ahead="tra|fra",
+    ago="fa",
+    lasting="ultim[ei]|scors[ei]",
+    past="scors[aoei]|passat[ao]",
+    expressions={
+        "few_days": (r"l'altro giorno|(?:qualche|alcuni|pochi) giorn[oi] fa",),
+        "before_yesterday": ("l'altro ieri|avantieri|ieri l'altro",),
+        "yesterday": ("ieri|la notte scorsa|la scorsa notte",),
+        "today": ("oggi|stamattina|stamani|stasera|stanotte",),
+        "unit": (
+            r"(?:(?:quest[ao]|scors[ao]|passat[ao])\s+|quest'\s*){unit}",
+            r"{unit}\s+(?:scors[ao]|passat[ao])",
+        ),
+        "season": (
+            r"(?:(?:quest[ao]|scors[ao]|passat[ao]|durante la|in)\s+|quest'|nell'|d'|durante l'){season}",
+            r"{season}\s+(?:scors[ao]|passat[ao])",
+        ),
+        "month": (
+            r"{month}\s+(?:scors[ao]|passat[ao])",
+            r"(?:a|ad|in|di|da|nel|durante|questo|scors[ao]|passat[ao])\s+{month}",
+        ),
+        "weekday": (
+            r"(?:scors[ao]|passat[ao])\s+{weekday}",
+            r"{weekday}\s+(?:scors[ao]|passat[ao])",
+            # With an article or "ogni" it is a habit and no date.
+            r"(?<!la )(?<!il )(?<!di )(?<!ogni ){weekday}",
+        ),
+        "year": (r"(?:nel|del|dal|anno)\s+{year}",),
+    },
+    range_articles="il |lo |la |l'",
+    range_opens="tra|fra|da|dal|dall'",
+    range_joins="e|a|al|all'|ad|fino a|fino al",
+    weekday_unit=NOTHING,
+    unit_before="prima (?:di|del|dell')",
+    before="prima d(?:i|el|ell')|fino a(?:l|ll')?|entro",
+    after="dopo",
+    since="dal|dall'|a partire da(?:l|ll')?",
+    range_leads="da|dal|a|al|di|del",
 )  # fmt: skip
 
 _ARTICLES = """il lo la l i gli le del dello della dell dei degli delle al allo alla all ai agli alle dal dallo

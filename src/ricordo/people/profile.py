@@ -13,12 +13,12 @@ from itertools import groupby
 
 from ricordo.engine.core import Engine, local_time, quarantined
 from ricordo.engine.protocols import TokenCounter
+from ricordo.languages.dates import last_day_in
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.registry import languages
+from ricordo.languages.word_spans import fold
 from ricordo.people.facts.claims import is_negative
-from ricordo.people.facts.dates import last_day_in
 from ricordo.people.summaries.layout import parse_summary, split_speaker, wording_of
-from ricordo.recall.terms import fold
 from ricordo.records.people import Fact, FactKind, Profile, Summary
 from ricordo.records.turns import Owner
 from ricordo.settings import ProfileSettings

@@ -12,11 +12,12 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from ricordo.languages.periods import Period
+from ricordo.languages.word_spans import fold
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.posting_list import Matches, Rows
 from ricordo.recall.quantization import Vectors, similarities
-from ricordo.recall.terms import fold, question_words, tokens
-from ricordo.recall.time_expressions import Period
+from ricordo.recall.terms import question_words, tokens
 
 _PREFIX = re.compile(r"([A-ZÀ-Þ][\w.'’-]{0,24}(?: [A-ZÀ-Þ][\w.'’-]{0,24}){0,2}):\s+\S")
 # Words before a colon that are not names.

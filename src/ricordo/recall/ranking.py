@@ -12,6 +12,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from ricordo.languages.periods import Period, periods
 from ricordo.recall.evidence import (
     WordEvidence,
     meaning_evidence,
@@ -22,7 +23,6 @@ from ricordo.recall.evidence import (
 )
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.quantization import Vectors
-from ricordo.recall.time_expressions import Period, periods
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ small words; a question is stemmed both ways, so that a wrong guess costs nothin
 """
 
 import re
-import unicodedata
 import zlib
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -15,9 +14,10 @@ import numpy as np
 import snowballstemmer
 from numpy.typing import NDArray
 
-from ricordo.languages.base import Language
-from ricordo.languages.registry import codes, languages
+from ricordo.languages.detect import guess_language_of
+from ricordo.languages.registry import codes
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.word_spans import fold
 
 Terms = NDArray[np.uint32]
 
@@ -26,15 +26,6 @@ _WORD = re.compile(r"[^\W_]+(?:[._-](?=\w)[^\W_]+)*")
 _PLAIN = re.compile(r"[^\W_]+")
 
 _LONGEST = 40  # longer strings are data, not words; their beginning identifies them
-
-
-def fold(text: str) -> str:
-    """The text in one case and without accents: «Perché» and «perche'» become the same."""
-    if text.isascii():
-        return text.lower()
-    # Compatibility forms first, so that a long s, a ligature or a full-width digit is a plain one.
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 def tokens(text: str) -> list[str]:
@@ -47,34 +38,6 @@ def tokens(text: str) -> list[str]:
         if len(parts) > 1 and any(c.isdigit() for c in match):
             found.append(match[:_LONGEST])
     return found
-
-
-def guess_language(text: str) -> str:
-    """The code of the language whose own stop words a text uses most; the first language where nothing tells."""
-    words = _PLAIN.findall(fold(text[:2_000]))
-    return _language_of(words)
-
-
-def _language_of(words: list[str]) -> str:
-    known = languages()
-    counts = [sum(word in own for word in words) for own in own_stop_words(known)]
-    best = max(counts)
-    if counts.count(best) == 1:
-        return known[counts.index(best)].code
-    # No stop word decides: the words of some languages, as of Italian, mostly end in one of a few letters.
-    long = [word for word in words if len(word) > 3 and word.isalpha()]
-    for each in known:
-        letters = each.vocabulary.final_letters
-        if long and letters and sum(word[-1] in letters for word in long) > 0.75 * len(long):
-            return each.code
-    return known[0].code
-
-
-@cache
-def own_stop_words(known: tuple[Language, ...]) -> tuple[frozenset[str], ...]:
-    """For each language its stop words that no other language has."""
-    tables = [each.vocabulary.stop_words for each in known]
-    return tuple(own.difference(*(other for other in tables if other is not own)) for own in tables)
 
 
 @cache
@@ -95,7 +58,7 @@ def stem(word: str, language: str) -> str:
 def stems(text: str, language: str | None = None) -> list[str]:
     """The stems of a text's meaningful words, in order, repetitions kept."""
     words = tokens(text)
-    spoken = language or _language_of(words)
+    spoken = language or guess_language_of(words)
     stop = language_by_code(spoken).vocabulary.stop_words
     return [stem(word, spoken) for word in words if word not in stop]
 
@@ -118,7 +81,7 @@ def question_words(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     a message may be in another one. A question made of small words alone keeps them all.
     """
     words = tokens(text)
-    stop = language_by_code(_language_of(words)).vocabulary.stop_words
+    stop = language_by_code(guess_language_of(words)).vocabulary.stop_words
     kept = [word for word in words if word not in stop] or words
     found: dict[tuple[int, ...], str] = {}
     for word in kept:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from ricordo.chat.citations import without_citations
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
+from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.sentences import sentences
-from ricordo.recall.terms import guess_language, stems
+from ricordo.recall.terms import stems
 from ricordo.records.turns import Chunk
 
 _MARKER = re.compile(r"(?:[-*+•▪◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+")

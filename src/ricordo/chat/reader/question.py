@@ -8,8 +8,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language
-from ricordo.recall.terms import fold, guess_language, stem, tokens
+from ricordo.languages.word_spans import fold
+from ricordo.recall.terms import stem, tokens
 
 _END = re.compile(r"(?<=[.!?…])[\"»”')]*\s+|\n+")
 # An introduction before a comma: "hello, I am Anna, what is…".

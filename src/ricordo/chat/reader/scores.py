@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from ricordo.chat.reader.passages import ReaderPassage
 from ricordo.chat.reader.question import QuestionKind, SubjectWord, subject_words
+from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage
-from ricordo.recall.terms import fold, guess_language, stems
+from ricordo.languages.word_spans import fold
+from ricordo.recall.terms import stems
 
 _SMOOTHING_PASSAGES = 20  # added to the number of passages, to smooth IDF: they were retrieved by these words
 _SHORTEST_BEGINNING = 5

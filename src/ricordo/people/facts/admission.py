@@ -9,12 +9,13 @@ import unicodedata
 from datetime import UTC, tzinfo
 from functools import lru_cache
 
+from ricordo.languages.dates import PHRASE, last_day_in, resolve_day
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.word_spans import fold
 from ricordo.people.facts.claims import Claim, is_negative
 from ricordo.people.facts.clauses import clauses, own_text
-from ricordo.people.facts.dates import PHRASE, last_day_in, resolve_day
-from ricordo.recall.terms import fold, stems, tokens
+from ricordo.recall.terms import stems, tokens
 from ricordo.records.people import FACT_KINDS
 from ricordo.safety.crisis import detect_crisis
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.registry import language as language_by_code
-from ricordo.recall.terms import fold, stem, stems, tokens
+from ricordo.languages.word_spans import fold
+from ricordo.recall.terms import stem, stems, tokens
 from ricordo.records.people import FactKind, Source, Trust
 
 Similarity = Callable[[str, str], float]

@@ -14,14 +14,14 @@ from typing import Any
 from ricordo.engine.protocols import LLM
 from ricordo.errors import LLMError
 from ricordo.languages.base import DAY, FactPattern, FactWords
+from ricordo.languages.dates import PHRASE
+from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import filled, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.people.facts.admission import MAX_CLAIM_LENGTH, refusal_reason, ungrounded_reason
 from ricordo.people.facts.claims import Claim, Extraction, UserMessage, about_key
 from ricordo.people.facts.clauses import clauses, own_text
-from ricordo.people.facts.dates import PHRASE
 from ricordo.people.facts.slots import CHECKS, without_deadline
-from ricordo.recall.terms import guess_language
 from ricordo.records.people import FACT_KINDS, FactKind
 from ricordo.safety.fence import close_fence, marker, open_fence
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import date
 
 from ricordo.languages.base import FactWords
+from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.languages.registry import AnyLanguage, all_words
-from ricordo.people.facts.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.recall.terms import stems, tokens
 
 _NAME = re.compile(
@@ -21,6 +21,8 @@ _PLACE_END = AnyLanguage(r"\s+(?:<facts.place_endings>)\b.*")
 _ARTICLE = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+|(?:<vocabulary.elided_articles>)')")
 _DEADLINE = AnyLanguage(rf"\s+(?:<facts.deadlines>)\s+(?P<day>{PHRASE})$")
 _DEADLINE_END = AnyLanguage(r"\s(?:<facts.deadline>) \d{1,2} \w+ \d{4}$", flags=0)
+_DATE_SIGN = AnyLanguage(r"\d|<calendar.first_day>", flags=0)
+_AHEAD = AnyLanguage(r"(?:<calendar.ahead>)\s")
 _OFFERED = AnyLanguage(r"\b(?:<facts.offered>)\b")
 _NAME_JOINED = AnyLanguage(r"\s+(?:<facts.name_joiners>)\s+[a-zà-ÿ].*", flags=0)
 _END_MARKS = " \t,.!?;:…*_-–—\"'"
@@ -105,8 +107,8 @@ def day(words: str, speech: FactWords, said_on: date) -> str | None:
 def yearly_day(words: str, speech: FactWords, said_on: date) -> str | None:
     """A date of every year, or with a past year; never a relative one."""
     kept = words.strip(_END_MARKS)
-    found = resolve_day(kept, said_on, speech.code) if any(c.isdigit() for c in kept) or "primo" in kept else None
-    if found is None or re.match(r"(?:tra|fra|in)\s", kept, re.IGNORECASE) or (has_year(kept) and found >= said_on):
+    found = resolve_day(kept, said_on, speech.code) if _DATE_SIGN.search(kept) else None
+    if found is None or _AHEAD.match(kept) or (has_year(kept) and found >= said_on):
         return None
     return format_day(found, speech.code, year=has_year(kept))
 

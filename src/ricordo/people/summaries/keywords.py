@@ -11,7 +11,6 @@ from functools import cache, lru_cache
 
 from ricordo.languages.base import Language
 from ricordo.languages.registry import all_words, languages
-from ricordo.recall.terms import own_stop_words
 
 _WORD = re.compile(r"[^\W\d_]+")
 _PHRASE = re.compile(r"[^\W\d_]+|[^\w\s'’-]|\n|\d+")
@@ -19,20 +18,6 @@ _ID = re.compile(r"(?=\S*\d)[\w.:/@+~%-]*#[\w.:/-]+")  # a chunk id, for example
 _VOWELS = "aeiouàèéìòù"
 _LONGEST_PHRASE = 3
 _BEGINNING = 600  # characters read of each text
-
-
-def detect_language(texts: Iterable[str], default: str = "en") -> str:
-    """The language whose stop words occur most; `default` for a tie or none."""
-    known = languages()
-    votes: Counter[str] = Counter()
-    for text in texts:
-        for word in _WORD.findall(text[:500].lower()):
-            for each, own in zip(known, own_stop_words(known), strict=True):
-                votes[each.code] += word in own
-        if sum(votes.values()) > 200:
-            break
-    (best, most), *others = votes.most_common(2) or [(default, 0)]
-    return best if most and all(most > fewer for _, fewer in others) else default
 
 
 @lru_cache(maxsize=20_000)

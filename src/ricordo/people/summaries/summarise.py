@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM, TokenCounter
 from ricordo.languages.base import SummaryWording
+from ricordo.languages.detect import detect_language
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.people.summaries.evidence import contains_verbatim, find_evidence
@@ -24,7 +25,7 @@ from ricordo.people.summaries.extractive import (
     truncated_summary,
     unchanged_summary,
 )
-from ricordo.people.summaries.keywords import detect_language, key_topics, keywords
+from ricordo.people.summaries.keywords import key_topics, keywords
 from ricordo.people.summaries.layout import (
     SummaryDraft,
     SummaryFitter,

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ricordo.languages.detect import guess_language
 from ricordo.recall.embedders.arctic import ArcticEmbedder
 from ricordo.recall.embedders.protocol import Embedder, EmbedderUnavailable, Vectors, unit_rows
 from ricordo.recall.embedders.weights import MULTILINGUAL, verified
-from ricordo.recall.terms import guess_language
 
 _FIRST, _LAST = 1, 2  # ids of the pieces that open and close a text
 _MAX_PIECES = 256

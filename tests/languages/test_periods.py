@@ -5,9 +5,10 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recall_samples import NOW
 
-from ricordo.recall.time_expressions import periods
+from ricordo.languages.periods import periods
+
+NOW = datetime(2025, 11, 12, 15, 0, tzinfo=UTC)  # a Wednesday
 
 
 def days(question: str, now: datetime = NOW) -> list[tuple[date, date]]:

@@ -1,31 +1,24 @@
-"""Time expressions of a question, in Italian and English, as periods of the calendar.
+"""The periods that a question names, in the words of all languages.
 
-A question and `now` go in; the periods it speaks of come out ("la settimana scorsa", "in May 2023", "tre giorni
-fa", "between 8 and 12 May"). Reading one expression is in `time_rules`; here they are found and joined.
+A question and `now` go in, the periods it speaks of come out: "la settimana scorsa", "in May 2023", "tre giorni fa",
+"between 8 and 12 May". Questions look back: a date without a year is the latest such day.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cache
 
-from ricordo.languages.registry import languages
-from ricordo.recall.terms import fold, guess_language
-
-_CALENDARS = [each.calendar for each in languages()]
-MONTHS = {name: number for each in _CALENDARS for name, number in each.months.items()}
-WEEKDAYS = {name: number for each in _CALENDARS for name, number in each.weekdays.items()}
-NUMBERS = {name: number for each in _CALENDARS for name, number in each.numbers.items()}
-ENGLISH_MONTHS, ITALIAN_MONTHS = (each.months for each in _CALENDARS)
-ENGLISH_WEEKDAYS, ITALIAN_WEEKDAYS = (each.weekdays for each in _CALENDARS)
-SEASONS = {name: number for each in _CALENDARS for name, number in each.seasons.items()}
-UNITS = {name: unit for each in _CALENDARS for name, unit in each.units.items()}
-
-# The rules that read one time expression: a pattern over folded text, and how its match becomes days.
+from ricordo.languages.base import Calendar, Language
+from ricordo.languages.dates import DAY, MONTH, NUMBER, YEAR, count_of, month_number, number_in, unit_of, weekday_number
+from ricordo.languages.detect import guess_language
+from ricordo.languages.registry import AnyLanguage, all_values, escaped, filled, languages
+from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.word_spans import fold
 
 Days = tuple[date, date]  # from the first day, up to and without the second
 Reading = Callable[[re.Match[str], date, bool], Days]  # match, today, whether 5/8 is the 8th of May
-DAY = timedelta(days=1)
 
 
 def _one_day(day: date) -> Days:
@@ -51,17 +44,12 @@ def _group(match: re.Match[str], name: str) -> str | None:
 
 
 def _points_back(match: re.Match[str]) -> bool:
-    return re.search(r"\b(?:last|past|previous|scors[aoei]|passat[ao])\b", match[0]) is not None
-
-
-def _number(match: re.Match[str]) -> int:
-    word = match["number"]
-    return int(word) if word.isdigit() else NUMBERS[word]
+    return _PAST.search(match[0]) is not None
 
 
 def _written(match: re.Match[str], today: date, _: bool) -> Days:
     """A day and a month by name; without a year, the latest such day that is not in the future."""
-    month, day, year = MONTHS[match["month"]], int(match["day"]), _group(match, "year")
+    month, day, year = month_number(match["month"]), int(match["day"]), _group(match, "year")
     if year:
         return _one_day(date(int(year), month, day))
     return _one_day(date(today.year if (month, day) <= (today.month, today.day) else today.year - 1, month, day))
@@ -81,7 +69,7 @@ def _iso(match: re.Match[str], _: date, __: bool) -> Days:
 
 def _month(match: re.Match[str], today: date, _: bool) -> Days:
     """A month by name; without a year, the latest one that has begun, or the one before if it says "last"."""
-    month, year = MONTHS[match["month"]], _group(match, "year")
+    month, year = month_number(match["month"]), _group(match, "year")
     if year:
         return _months(int(year), month)
     begun = month < today.month or (month == today.month and not _points_back(match))
@@ -89,7 +77,7 @@ def _month(match: re.Match[str], today: date, _: bool) -> Days:
 
 
 def _season(match: re.Match[str], today: date, _: bool) -> Days:
-    month, year = SEASONS[match["season"]], _group(match, "year")
+    month, year = int(all_values("calendar.seasons")[match["season"]]), _group(match, "year")
     if year:
         return _months(int(year), month, 3)
     latest = today.year if date(today.year, month, 1) <= today else today.year - 1
@@ -101,7 +89,7 @@ def _unit(match: re.Match[str], today: date, _: bool) -> Days:
     """This or last week, weekend, month or year."""
     back = 1 if _points_back(match) else 0
     monday = today - today.weekday() * DAY
-    match UNITS[match["unit"]]:
+    match unit_of(match["unit"]):
         case "week":
             return monday - 7 * back * DAY, monday + 7 * (1 - back) * DAY
         case "weekend":
@@ -119,8 +107,8 @@ def _unit(match: re.Match[str], today: date, _: bool) -> Days:
 
 def _ago(match: re.Match[str], today: date, _: bool) -> Days:
     """So many units back; the larger the unit, the wider what people mean by it."""
-    count = _number(match)
-    match UNITS[match["unit"]]:
+    count = number_in(match)
+    match unit_of(match["unit"]):
         case "day":
             return _one_day(today - count * DAY)
         case "week" | "weekend":
@@ -133,13 +121,13 @@ def _ago(match: re.Match[str], today: date, _: bool) -> Days:
 
 def _lasting(match: re.Match[str], today: date, _: bool) -> Days:
     """The last so many units up to today."""
-    days = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}[UNITS[match["unit"]]]
-    return today - days * _number(match) * DAY, today + DAY
+    days = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}[unit_of(match["unit"])]
+    return today - days * number_in(match) * DAY, today + DAY
 
 
 def _weekday(match: re.Match[str], today: date, _: bool) -> Days:
     """The most recent such day before today."""
-    return _one_day(today - ((today.weekday() - WEEKDAYS[match["weekday"]] - 1) % 7 + 1) * DAY)
+    return _one_day(today - ((today.weekday() - weekday_number(match["weekday"]) - 1) % 7 + 1) * DAY)
 
 
 def _year(match: re.Match[str], _: date, __: bool) -> Days:
@@ -156,55 +144,68 @@ def recurs(match: re.Match[str], reading: Reading) -> bool:
     return reading in (_written, _month, _season) and not _group(match, "year") and not _points_back(match)
 
 
-def _any(words: Iterable[str]) -> str:
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+_PAST = AnyLanguage(r"\b(?:<calendar.past>)\b", flags=0)
+_UNIT = "(?P<unit><calendar.units>)"
+_ORDINAL = "(?:<calendar.ordinal_marks>)"
+_OF_YEAR = r"(?:(?:<calendar.of_year>)\s+)?"
 
-
-def _rule(pattern: str, reading: Reading) -> tuple[re.Pattern[str], Reading]:
-    return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)"), reading
-
-
-_MONTH = f"(?P<month>{_any(MONTHS)})"
-_EN_MONTH, _IT_MONTH = f"(?P<month>{_any(ENGLISH_MONTHS)})", f"(?P<month>{_any(ITALIAN_MONTHS)})"
-_EN_WEEKDAY, _IT_WEEKDAY = f"(?P<weekday>{_any(ENGLISH_WEEKDAYS)})", f"(?P<weekday>{_any(ITALIAN_WEEKDAYS)})"
-_IT_SEASON = "(?P<season>primavera|estate|autunno|inverno)"
-_NUMBER = rf"(?P<number>\d{{1,3}}|{_any(NUMBERS)})"
-_UNIT = f"(?P<unit>{_any(UNITS)})"
-_YEAR = r"(?P<year>(?:19|20)\d\d)"
-_TH = "(?:st|nd|rd|th|°|º)"
-_PAST_IT = "(?:scors[ao]|passat[ao])"
-
-RULES: tuple[tuple[re.Pattern[str], Reading], ...] = (
-    _rule(rf"{_YEAR}-(?P<m>\d{{1,2}})-(?P<d>\d{{1,2}})", _iso),
-    _rule(rf"(?P<a>\d{{1,2}})(?P<mark>[/.])(?P<b>\d{{1,2}})(?P=mark){_YEAR}", _numeric),
-    _rule(rf"(?P<day>\d{{1,2}}){_TH}?\s+(?:of\s+|di\s+)?{_MONTH}(?:\s*,?\s*(?:of\s+|del\s+)?{_YEAR})?", _written),
-    _rule(rf"{_MONTH}\s+(?:the\s+)?(?P<day>\d{{1,2}}){_TH}?\s*,?\s*{_YEAR}", _written),
-    _rule(rf"{_MONTH}\s+(?:the\s+)?(?P<day>\d{{1,2}}){_TH}", _written),
-    _rule(rf"(?:on|by|since|until|between|before|after|from|and|to)\s+{_EN_MONTH}\s+(?P<day>\d{{1,2}})", _written),
-    _rule(rf"{_MONTH}\s*,?\s*(?:of\s+|del\s+)?{_YEAR}", _month),
-    _rule(rf"(?P<season>{_any(SEASONS)})\s*(?:of\s+|del\s+)?{_YEAR}", _season),
-    _rule(r"(?:a\s+)?few days ago|the other day|l'altro giorno|(?:qualche|alcuni|pochi) giorn[oi] fa", _back(7, 1)),
-    _rule(rf"{_NUMBER}\s+{_UNIT}\s+(?:ago|fa)", _ago),
-    _rule(rf"(?:last|past|ultim[ei]|scors[ei])\s+{_NUMBER}\s+{_UNIT}", _lasting),
-    _rule(r"(?:the\s+)?day before yesterday|l'altro ieri|avantieri|ieri l'altro", _back(2, 2)),
-    _rule(r"yesterday|last night|ieri|la notte scorsa|la scorsa notte", _back(1, 1)),
-    _rule(r"today|tonight|this morning|this evening|oggi|stamattina|stamani|stasera|stanotte", _back(0, 0)),
-    _rule(rf"(?:(?:last|past|previous|this|quest[ao]|{_PAST_IT})\s+|quest')(?:\s*){_UNIT}", _unit),
-    _rule(rf"{_UNIT}\s+{_PAST_IT}", _unit),
-    _rule(r"(?:last|past|this)\s+(?P<season>spring|summer|autumn|fall|winter)", _season),
-    _rule(r"(?:in|during|over)\s+(?:the\s+)?(?P<season>summer|autumn|winter)", _season),
-    _rule(rf"(?:(?:quest[ao]|{_PAST_IT}|durante la|in)\s+|quest'|nell'|d'|durante l'){_IT_SEASON}", _season),
-    _rule(rf"{_IT_SEASON}\s+{_PAST_IT}", _season),
-    _rule(rf"(?:in|during|last|this|since|until|from|between|of|early|late|mid)[\s-]+{_EN_MONTH}", _month),
-    _rule(rf"{_IT_MONTH}\s+{_PAST_IT}", _month),
-    _rule(rf"(?:a|ad|in|di|da|nel|durante|questo|{_PAST_IT})\s+{_IT_MONTH}", _month),
-    _rule(rf"(?:on|last|past|this)\s+{_EN_WEEKDAY}", _weekday),
-    _rule(rf"{_PAST_IT}\s+{_IT_WEEKDAY}", _weekday),
-    _rule(rf"{_IT_WEEKDAY}\s+{_PAST_IT}", _weekday),
-    # With an article or "ogni" it is a habit and no date.
-    _rule(rf"(?<!la )(?<!il )(?<!di )(?<!ogni ){_IT_WEEKDAY}", _weekday),
-    _rule(rf"(?:in|during|of|since|by|year|nel|del|dal|anno)\s+{_YEAR}", _year),
+# In the order in which they are tried: an expression that one rule has read is not read by another. A name stands for
+# the expressions that each language has of that kind, the rest are shapes that all languages share.
+RULES: tuple[tuple[str, Reading], ...] = (
+    (rf"{YEAR}-(?P<m>\d{{1,2}})-(?P<d>\d{{1,2}})", _iso),
+    (rf"(?P<a>\d{{1,2}})(?P<mark>[/.])(?P<b>\d{{1,2}})(?P=mark){YEAR}", _numeric),
+    (
+        rf"(?P<day>\d{{1,2}}){_ORDINAL}?\s+(?:(?:<calendar.of_month>)\s+)?{MONTH}(?:\s*,?\s*{_OF_YEAR}{YEAR})?",
+        _written,
+    ),
+    (rf"{MONTH}\s+(?:(?:<calendar.article>)\s+)?(?P<day>\d{{1,2}}){_ORDINAL}?\s*,?\s*{YEAR}", _written),
+    (rf"{MONTH}\s+(?:(?:<calendar.article>)\s+)?(?P<day>\d{{1,2}}){_ORDINAL}", _written),
+    ("date", _written),
+    (rf"{MONTH}\s*,?\s*{_OF_YEAR}{YEAR}", _month),
+    (rf"(?P<season><calendar.seasons>)\s*{_OF_YEAR}{YEAR}", _season),
+    ("few_days", _back(7, 1)),
+    (rf"{NUMBER}\s+{_UNIT}\s+(?:<calendar.ago>)", _ago),
+    (rf"(?:<calendar.lasting>)\s+{NUMBER}\s+{_UNIT}", _lasting),
+    ("before_yesterday", _back(2, 2)),
+    ("yesterday", _back(1, 1)),
+    ("today", _back(0, 0)),
+    ("unit", _unit),
+    ("season", _season),
+    ("month", _month),
+    ("weekday", _weekday),
+    ("year", _year),
 )
+
+
+@cache
+def _rules(known: tuple[Language, ...]) -> tuple[tuple[re.Pattern[str], Reading], ...]:
+    """Every rule with its pattern, for the languages that are known."""
+
+    def patterns(shape: str) -> list[str]:
+        own = [_expression(each.calendar, one) for each in known for one in each.calendar.expressions.get(shape, ())]
+        return own if shape.isidentifier() else [shape]
+
+    return tuple(
+        (re.compile(filled(rf"(?<!\w)(?:{pattern})(?!\w)")), reading)
+        for shape, reading in RULES
+        for pattern in patterns(shape)
+    )
+
+
+def _expression(calendar: Calendar, template: str) -> str:
+    """An expression of one language with its own names of months, weekdays and seasons."""
+
+    def named(name: str, table: Mapping[str, int]) -> str:
+        return f"(?P<{name}>{'|'.join(escaped(table))})"
+
+    return template.format(
+        month=named("month", calendar.months),
+        weekday=named("weekday", calendar.weekdays),
+        season=named("season", calendar.seasons),
+        unit=_UNIT,
+        day=r"(?P<day>\d{1,2})",
+        year=YEAR,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,17 +231,18 @@ class _Mention:
     recurs: bool = False
 
 
-_ARTICLE = r"\s*(?:the |il |lo |la |l')?$"
-_RANGE_OPENS = re.compile(r"\b(?:between|from|tra|fra|da|dal|dall')" + _ARTICLE)
-_RANGE_GOES_ON = re.compile(r"\s*(?:and|to|until|through|e|a|al|all'|ad|-|–|fino a|fino al)" + _ARTICLE)
-_UNIT_BEFORE = re.compile(
-    rf"(?:\b(?P<number>\d{{1,2}}|{'|'.join(NUMBERS)})\s+)?\b(?P<unit>{'|'.join(UNITS)}|\w+day)\s+"
-    r"(?:before|prior to|prima (?:di|del|dell'))" + _ARTICLE
+_BEFORE_DATE = r"\s*(?:<calendar.range_articles>)?$"
+_RANGE_OPENS = AnyLanguage(rf"\b(?:<calendar.range_opens>){_BEFORE_DATE}", flags=0)
+_RANGE_GOES_ON = AnyLanguage(rf"\s*(?:<calendar.range_joins>|-|–){_BEFORE_DATE}", flags=0)
+_UNIT_BEFORE = AnyLanguage(
+    r"(?:\b(?P<number>\d{1,2}|<calendar.numbers>)\s+)?\b(?P<unit><calendar.units>|<calendar.weekday_unit>)\s+"
+    rf"(?:<calendar.unit_before>){_BEFORE_DATE}",
+    flags=0,
 )
-_BEFORE = re.compile(r"\b(?:before|until|till|prior to|prima d(?:i|el|ell')|fino a(?:l|ll')?|entro)" + _ARTICLE)
-_AFTER = re.compile(r"\b(?:after|dopo)" + _ARTICLE)
-_SINCE = re.compile(r"\b(?:since|dal|dall'|a partire da(?:l|ll')?)" + _ARTICLE)
-_LEAD = re.compile(r"(?:between|from|and|to|since|until|before|after|da|dal|a|al|di|del)\s")
+_BEFORE = AnyLanguage(rf"\b(?:<calendar.before>){_BEFORE_DATE}", flags=0)
+_AFTER = AnyLanguage(rf"\b(?:<calendar.after>){_BEFORE_DATE}", flags=0)
+_SINCE = AnyLanguage(rf"\b(?:<calendar.since>){_BEFORE_DATE}", flags=0)
+_LEAD = AnyLanguage(r"(?:<calendar.range_leads>)\s", flags=0)
 _UNIT_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 31, "year": 366}
 _LONG_AGO = date(1970, 1, 1)
 
@@ -249,9 +251,9 @@ def periods(question: str, now: datetime) -> tuple[Period, ...]:
     """The periods a question speaks of, in the order of their mention; relative ones are counted from `now`."""
     folded = fold(question.replace("\u2019", "'"))
     today = now.date()
-    month_first = guess_language(question) == "en"
+    month_first = language_by_code(guess_language(question)).calendar.month_first
     found: list[_Mention] = []
-    for pattern, reading in RULES:
+    for pattern, reading in _rules(languages()):
         for match in pattern.finditer(folded):
             if any(match.start() < other.end and other.start < match.end() for other in found):
                 continue
@@ -296,8 +298,8 @@ def _hull(first: Days, last: Days) -> Days:
 def _shifted(days: Days, before: str, counted: re.Match[str] | None, today: date) -> Days:
     if counted:
         number = counted["number"] or "1"
-        count = int(number) if number.isdigit() else NUMBERS[number]
-        return days[0] - count * _UNIT_DAYS[UNITS.get(counted["unit"], "week")] * DAY, days[1]
+        count = count_of(number)
+        return days[0] - count * _UNIT_DAYS[unit_of(counted["unit"])] * DAY, days[1]
     if _BEFORE.search(before) and days[0] > _LONG_AGO:
         return _LONG_AGO, days[0]
     if _AFTER.search(before) and days[1] <= today:
