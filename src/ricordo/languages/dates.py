@@ -1,8 +1,8 @@
-"""The day that a statement names, in the words of all languages.
+"""Resolve a date expression of a statement against the day on which it was said, in the words of all languages.
 
-A phrase and the day on which it was said go in, one day comes out ("domani", "on Friday", "12 giugno"), or nothing
-where it may mean two ("5/6" in English). Statements about exams and deadlines look forward: a date without a year is
-the next such day. `periods` reads the expressions of questions, which look back, with the same names.
+A phrase goes in ("domani", "on Friday", "12 giugno"), a day comes out, or None if it is ambiguous (5/6 in English). A
+day without a year is the next such day, because statements about exams and deadlines look forward. `periods` reads
+the expressions of questions, which look back, with the same names.
 """
 
 import re
@@ -82,7 +82,7 @@ _ACCENT = re.compile(r"(?<=[aeiou])'(?=[\s,]|$)")  # an apostrophe in place of a
 
 
 def resolve_day(phrase: str, said_on: date, language: str) -> date | None:
-    """The day a whole phrase names, counted forward from the day it was said on; None where it is not sure."""
+    """The day that a phrase names, on or after the day it was said; None if it is ambiguous."""
     folded = _ACCENT.sub("", " ".join(fold(phrase.replace("\u2019", "'")).split())).strip(" ,")
     named = all_values("calendar.named_days")
     if folded in named:
@@ -90,17 +90,17 @@ def resolve_day(phrase: str, said_on: date, language: str) -> date | None:
     try:
         return _counted(folded, said_on) or _dated(folded, said_on) or _in_numbers(folded, said_on, language)
     except (ValueError, OverflowError):
-        return None  # 31 February looks like a day and is none
+        return None  # 31 February
 
 
 def format_day(day: date, language: str, *, year: bool = True) -> str:
-    """A day as a fact has it: "12 giugno 2026", "12 June 2026"."""
+    """A day as facts spell it: "12 giugno 2026", "12 June 2026"."""
     words = f"{day.day} {language_by_code(language).calendar.month_names[day.month - 1]}"
     return f"{words} {day.year}" if year else words
 
 
 def last_day_in(text: str) -> date | None:
-    """The last day that a fact's text names with its year."""
+    """The last date with a year in a fact's text."""
     found = None
     for match in _FULL_DATE.finditer(fold(text)):
         with suppress(ValueError):
@@ -109,7 +109,7 @@ def last_day_in(text: str) -> date | None:
 
 
 def has_year(phrase: str) -> bool:
-    """Whether a phrase names its year."""
+    """Whether a phrase contains a year."""
     return re.search(r"(?:19|20)\d\d", phrase) is not None
 
 
