@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from ricordo.contrib.shelf import Desk, Shelf, StoredItem
-from ricordo.contrib.tool_calls import owner_of
+from ricordo.contrib.users import owner_of
 from ricordo.errors import ValidationError
 from ricordo.limits import check_time
 from ricordo.memory import Memory
