@@ -17,11 +17,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ricordo.followups.cues import KINDS
-from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import derive_items
 from ricordo.followups.parse import parse
-from ricordo.followups.resolve import Resolution, resolve
+from ricordo.followups.reference import KINDS, PastTurn, Resolution
+from ricordo.followups.resolve import resolve
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.word_spans import read
 

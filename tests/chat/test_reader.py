@@ -9,8 +9,8 @@ from ricordo.chat.citations import check, without_citations
 from ricordo.chat.reader.reader import Answer, read, stream
 from ricordo.cli.sample_data import lessons
 from ricordo.documents import PieceIndex, as_chunk, chunk
-from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import derive_items
+from ricordo.followups.reference import PastTurn
 from ricordo.followups.resolve import resolve
 from ricordo.records.turns import Chunk
 

@@ -4,8 +4,8 @@ import pytest
 from followup_samples import any_text
 from hypothesis import given
 
-from ricordo.followups.cues import Pick, main_kind
 from ricordo.followups.parse import parse
+from ricordo.followups.reference import Pick, main_kind
 from ricordo.languages.detect import followup_languages, language_of
 from ricordo.languages.word_spans import stems
 

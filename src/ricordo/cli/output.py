@@ -24,8 +24,7 @@ from ricordo.records.reports import as_json
 from ricordo.records.turns import Message, SessionInfo, Turn
 
 if TYPE_CHECKING:
-    from ricordo.followups.clarify import Pending
-    from ricordo.followups.resolve import Resolved
+    from ricordo.followups.reference import Pending, Resolved
     from ricordo.topics.session_topic import SessionTopic
 
 MAX_WIDTH = 110  # columns; longer lines are hard to read

@@ -8,14 +8,17 @@ ambiguity.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ricordo.followups.cues import Pick, ReferenceCue
-from ricordo.followups.focus import Focus, Mention, PastTurn
-from ricordo.followups.items import Item, derive_items, lists_of
+from ricordo.followups.items import derive_items, lists_of
 from ricordo.followups.phrases import content_words
+from ricordo.followups.reference import Item, PastTurn, Pick, ReferenceCue
 from ricordo.followups.rewrite import headline
 from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.word_spans import read, stem, stems
+
+if TYPE_CHECKING:
+    from ricordo.followups.focus import Focus, Mention
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
@@ -188,7 +191,7 @@ def _newest_list(history: Sequence[PastTurn]) -> PastTurn | None:
     return next((turn for turn in reversed(history[-RECENT_TURNS:]) if items_of(turn)), None)
 
 
-def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: FollowUpWords) -> list[Mention]:
+def antecedents(references: Sequence[ReferenceCue], focus: "Focus", language: FollowUpWords) -> "list[Mention]":
     """The phrases that pronouns and ellipses stand for, the most likely first."""
     found: list[Mention] = []
     for reference in references:
@@ -206,7 +209,7 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Foll
     return list(dict.fromkeys(found))
 
 
-def _agreeing(reference: ReferenceCue, focus: Focus, language: FollowUpWords) -> list[Mention]:
+def _agreeing(reference: ReferenceCue, focus: "Focus", language: FollowUpWords) -> "list[Mention]":
     """ "Perché l'ha inventata?": what the last question named with an article of that gender, if the topic has none."""
     determiners = {"f": language.feminine, "m": language.masculine}.get(reference.gender, frozenset())
     central = focus.centre[0].phrase.determiner if focus.centre else ""

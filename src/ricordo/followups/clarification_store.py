@@ -15,9 +15,10 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ricordo.engine.core import Engine, log_failure
+from ricordo.engine.core import Engine, Scope, log_failure
 from ricordo.errors import SettingsError
-from ricordo.followups.clarify import ClarificationKey, ClarificationOption, ClarificationStates, Pending
+from ricordo.followups.clarify import answer
+from ricordo.followups.reference import ClarificationKey, ClarificationOption, ClarificationStates, Pending
 from ricordo.records.turns import Owner
 
 _SUFFIX = ".json"
@@ -38,6 +39,19 @@ def _make(engine: Engine) -> ClarificationStates:
     place = engine.store.location  # two paths of one file are the same store
     place = str(Path(place).resolve()) if Path(place).exists() else place
     return SharedClarifications(default_directory(place))
+
+
+def settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
+    """Remove the pending clarification after a turn was answered, unless this turn asked it."""
+    now, states = engine.clock.now(), clarifications_of(engine)
+    pending = states.get(key_of(scope), now)
+    if pending and pending.question != query and answer(pending, query, now=now).kind != "unclear":
+        states.delete(key_of(scope))
+
+
+def key_of(scope: Scope) -> ClarificationKey:
+    """The key of the clarification of a session."""
+    return ClarificationKey(scope.owner.tenant_id, scope.owner.user_id, scope.session_id)
 
 
 def drop_clarification(engine: Engine, owner: Owner, session_id: str) -> None:

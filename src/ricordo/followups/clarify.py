@@ -5,99 +5,30 @@ ordinal, a name or a misspelled name answers it; any other message cancels it an
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
-from typing import Literal, Protocol
 
-from ricordo.followups.cues import Pick
 from ricordo.followups.ordinals import places, whole_message
 from ricordo.followups.parse import label_sequence
-from ricordo.followups.resolve import Candidate
+from ricordo.followups.reference import (
+    PATIENCE,
+    Candidate,
+    ClarificationKey,
+    ClarificationOption,
+    ClarificationStates,
+    Outcome,
+    Pending,
+    Pick,
+    followup_words,
+)
 from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import followup_languages, language_of
-from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.word_spans import WordSpans, read, stem
 
-PATIENCE = timedelta(minutes=5)
 _NEAR = 0.8
 _SHORTEST_NEAR = 4
 _LONGEST_ANSWER = 12
-
-OutcomeKind = Literal["answered", "unclear", "cancelled", "expired"]
-
-
-@dataclass(frozen=True, slots=True)
-class ClarificationKey:
-    """Identifies a clarification: one session of one user of one tenant."""
-
-    tenant_id: str
-    user_id: str
-    session_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClarificationOption:
-    """One of the options; `text` is the full text of an item."""
-
-    name: str
-    turn_number: int
-    text: str = ""
-    chunk_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A clarification that waits for the user's answer."""
-
-    question: str
-    options: tuple[ClarificationOption, ...]
-    language: str
-    last_active_at: datetime
-    patience: timedelta = PATIENCE
-
-    @property
-    def expires_at(self) -> datetime:
-        """When it expires without an answer."""
-        return self.last_active_at + self.patience
-
-    @property
-    def prompt(self) -> str:
-        """The text to show: "Quale: A, B o C?"."""
-        wording = _language(self.language).clarifying
-        names = [option.name for option in self.options]
-        options = f"{', '.join(names[:-1])} {wording.joiner} {names[-1]}" if len(names) > 1 else "".join(names)
-        return wording.which.format(options=options)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The effect of a message on a clarification; `question` is the completed question if it was answered."""
-
-    kind: OutcomeKind
-    chosen: tuple[ClarificationOption, ...] = ()
-    question: str = ""
-    pending: Pending | None = None
-
-
-class ClarificationStates(Protocol):
-    """A store of pending clarifications, shared by all processes that serve a session."""
-
-    def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
-        """The pending clarification, possibly an expired one; None when there is none."""
-        ...
-
-    def put(self, key: ClarificationKey, pending: Pending) -> None:
-        """Store a clarification, replacing another of the same session."""
-        ...
-
-    def delete(self, key: ClarificationKey) -> bool:
-        """Remove it; True for exactly one of several callers."""
-        ...
-
-    def forget(self, tenant_id: str, user_id: str) -> int:
-        """Remove everything of one user; returns how many."""
-        ...
 
 
 def ask(
@@ -260,10 +191,6 @@ def _answered(pending: Pending, chosen: tuple[ClarificationOption, ...]) -> Outc
 
 def _languages(pending: Pending, message: str) -> tuple[FollowUpWords, ...]:
     """The language of the message first, then the one of the question."""
-    asked = _language(pending.language)
+    asked = followup_words(pending.language)
     spoken = language_of(message, default=asked)
     return (spoken,) if spoken == asked else (spoken, asked)
-
-
-def _language(code: str) -> FollowUpWords:
-    return language_by_code(code).followups

@@ -5,9 +5,8 @@ items of a list are meant. `resolve` binds both to a turn.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Literal
 
+from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.word_spans import WordSpans, stem
 
@@ -15,62 +14,6 @@ _MARKS = frozenset(",.;:!?…")
 _LONGEST_REQUEST = 12
 _EXCLAMATION = 4
 _SENTENCE_END = re.compile(r"[.!?;:…]")
-
-Kind = Literal["comparison", "ordinal", "statement", "back", "continuation", "pronoun", "ellipsis"]
-
-# When several kinds are found, the first of these is what the question is about.
-KINDS: tuple[Kind, ...] = (
-    "statement",
-    "comparison",
-    "ordinal",
-    "back",
-    "continuation",
-    "pronoun",
-    "ellipsis",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """Which items of a list: places from 1 (negative: from the end), a printed label, all of them, none, the next."""
-
-    positions: tuple[int, ...] = ()
-    label: str = ""
-    every: bool = False
-    count: int = 0
-    negated: bool = False
-    step: int = 0
-    # All but `positions`; without any, all but the item last talked about.
-    rest: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceCue:
-    """A sign in a question that it refers to the conversation; `question[start:end]` are the words.
-
-    One that `must_match` counts only if its `content` is found in the conversation; `one`: the content describes one
-    item of a list.
-    """
-
-    kind: Kind
-    confidence: float
-    start: int
-    end: int
-    text: str
-    pick: Pick | None = None
-    noun: str = ""
-    content: str = ""
-    plural: bool = False
-    person: bool = False
-    gender: str = ""
-    must_match: bool = False
-    one: bool = False
-
-
-def main_kind(references: tuple[ReferenceCue, ...]) -> Kind | None:
-    """The kind that decides how the question is read, None for a question complete in itself."""
-    found = {reference.kind for reference in references}
-    return next((kind for kind in KINDS if kind in found), None)
 
 
 def continuation(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:

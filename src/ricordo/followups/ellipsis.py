@@ -4,7 +4,7 @@ The test is the same in every language: when all the words that carry meaning on
 price, symptom) or there are none, the something must come from the conversation.
 """
 
-from ricordo.followups.cues import ReferenceCue
+from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.base import FollowUpWords
 from ricordo.languages.word_spans import WordSpans
 

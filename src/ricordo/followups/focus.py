@@ -4,31 +4,18 @@ Each past question either opens a topic (its noun phrases) or continues the one 
 asked for. Phrases keep the turn they come from, so that every word of a standalone question can be traced back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
 
-from ricordo.followups.items import Item
-from ricordo.followups.parse import LONGEST_FOLLOW_UP, traces
 from ricordo.followups.phrases import Phrase, phrases
+from ricordo.followups.reference import LONGEST_FOLLOW_UP, Origin, PastTurn
 from ricordo.languages.base import FollowUpWords
 from ricordo.languages.word_spans import WordSpans, read
 
-Origin = Literal["question", "answer", "item"]
+Refers = Callable[[WordSpans, FollowUpWords], bool]
 _RECENT = 12
 _CACHED = 2_048  # messages
-
-
-@dataclass(frozen=True, slots=True)
-class PastTurn:
-    """A stored turn as the rules need it; `items` are derived from the response if None."""
-
-    turn_number: int
-    query: str
-    response: str = ""
-    chunk_ids: tuple[str, ...] = ()
-    items: tuple[Item, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +47,12 @@ class Focus:
         return None if passing and not self.opening.phrase.proper else self.opening
 
 
-def follow(history: Sequence[PastTurn], language: FollowUpWords) -> Focus:
-    """The focus after the last of the past turns."""
+def follow(history: Sequence[PastTurn], language: FollowUpWords, refers: Refers) -> Focus:
+    """The focus after the last of the past turns; `refers` tells whether a question refers back."""
     focus = Focus()
     for turn in history[-_RECENT:]:
-        focus = _after_question(focus, turn, language)
-        focus = _after_answer(focus, turn, language)
+        focus = _after_question(focus, turn, language, refers)
+        focus = _after_answer(focus, turn, language, refers)
     return focus
 
 
@@ -82,9 +69,8 @@ class _Asked:
 
 # Cached, because the same turns are read for every question of a conversation.
 @lru_cache(maxsize=_CACHED)
-def _asked(query: str, language: FollowUpWords) -> _Asked:
+def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     line = read(query)
-    references = traces(line, language) if line.words else ()
     # What introduces a topic ("let's talk about") is no part of it.
     introduction = language.patterns["introduction"].match(line.text)
     begins = line.match_span(introduction)[1] if introduction is not None else 0
@@ -92,7 +78,9 @@ def _asked(query: str, language: FollowUpWords) -> _Asked:
     topical = sorted((phrase for phrase in found if phrase.topical), key=lambda phrase: not phrase.proper)
     asked = tuple(phrase for phrase in found if not phrase.topical)
     asks_who = not language.person_words.isdisjoint(line.words)
-    return _Asked(tuple(topical), asked, bool(references), introduction is not None, asks_who)
+    return _Asked(
+        tuple(topical), asked, bool(line.words) and refers(line, language), introduction is not None, asks_who
+    )
 
 
 @lru_cache(maxsize=_CACHED)
@@ -100,8 +88,8 @@ def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
     return tuple(phrase for phrase in phrases(read(response), language) if phrase.proper)
 
 
-def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords) -> Focus:
-    said = _asked(turn.query[:LONGEST_FOLLOW_UP], language)
+def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
+    said = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers)
     topical = [Mention(phrase, turn.turn_number, "question") for phrase in said.topical]
     if not topical:
         centre = focus.centre
@@ -125,14 +113,14 @@ def _opens_topic(topical: Sequence[Mention], introduced: bool) -> bool:
     return introduced or any(mention.phrase.proper or not mention.phrase.definite for mention in topical)
 
 
-def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords) -> Focus:
+def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
     """A question that asks who makes the name in its answer the person in question."""
     found = _names(turn.response[:LONGEST_FOLLOW_UP], language)
     if not found:
         return focus
     known = {word for mention in focus.seen for word in mention.phrase.words}
     new = [Mention(phrase, turn.turn_number, "answer") for phrase in found if known.isdisjoint(phrase.words)]
-    asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language).asks_who
+    asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers).asks_who
     person = new[0] if asks_who and new and len(new[0].phrase.words) > 1 else focus.person
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
 

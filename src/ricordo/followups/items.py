@@ -9,11 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
+from ricordo.followups.reference import Item, ItemKind
 from ricordo.languages.registry import AnyLanguage, all_values
-
-ItemKind = Literal["number", "letter", "roman", "bullet", "heading", "row", "inline", "prose"]
 
 LIST_RANK = 10
 _BOLD_HEADING_RANK = 7
@@ -173,21 +171,6 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n(?=[^\s])")
 _MOST_ITEMS = 500
 _LONGEST_JOINER = 8
 _JOINED = AnyLanguage(r"[,;]?\s+(?:<followups.coordinators>)$")
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One point of an answer: `position` counts from 1 in its own list, `parent` is an index into the same tuple."""
-
-    position: int
-    label: str
-    kind: ItemKind
-    level: int
-    text: str
-    start: int
-    end: int
-    chunk_ids: tuple[str, ...] = ()
-    parent: int | None = None
 
 
 def derive_items(answer: str, chunk_ids: Sequence[str] = ()) -> tuple[Item, ...]:

@@ -7,7 +7,7 @@ of exercises) are passed in as stems.
 
 from collections.abc import Iterator
 
-from ricordo.followups.cues import Pick, ReferenceCue
+from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.word_spans import Token, WordSpans, stem
 

@@ -6,10 +6,10 @@ brings an old topic into a new question.
 """
 
 from ricordo.followups import cues
-from ricordo.followups.cues import Pick, ReferenceCue
 from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.ordinals import label_number, places, whole_message
 from ricordo.followups.pronouns import general_nouns, pronouns
+from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
 from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import language_of
 from ricordo.languages.word_spans import WordSpans, read
@@ -104,7 +104,6 @@ def _only_requested(line: WordSpans, language: FollowUpWords, first: int, last: 
 
 
 # A follow-up is short; a longer text carries its own context (a pasted document, an exercise, a log).
-LONGEST_FOLLOW_UP = 400
 
 
 def parse(
@@ -154,3 +153,8 @@ def traces(
         return standing_for
     left_out = ellipsis(line, language)
     return (left_out,) if left_out is not None else ()
+
+
+def refers_back(line: WordSpans, language: FollowUpWords) -> bool:
+    """Whether a question refers to the conversation."""
+    return bool(traces(line, language))

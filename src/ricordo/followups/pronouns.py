@@ -7,7 +7,7 @@ or when it stands for nothing ("is it safe to…", "che ne pensi"); the others r
 import re
 from collections.abc import Iterator
 
-from ricordo.followups.cues import ReferenceCue
+from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.base import FollowUpWords
 from ricordo.languages.word_spans import WordSpans
 

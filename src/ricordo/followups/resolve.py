@@ -22,61 +22,23 @@ from ricordo.followups.candidates import (
     next_choice,
     with_items,
 )
-from ricordo.followups.cues import Kind, Pick, ReferenceCue, main_kind
-from ricordo.followups.focus import Mention, PastTurn, alternatives, follow
-from ricordo.followups.items import Item
-from ricordo.followups.parse import parse
+from ricordo.followups.focus import Mention, alternatives, follow
+from ricordo.followups.parse import parse, refers_back
 from ricordo.followups.phrases import content_words
-from ricordo.followups.rewrite import Addition, Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
+from ricordo.followups.reference import (
+    Addition,
+    Candidate,
+    Item,
+    PastTurn,
+    Pick,
+    ReferenceCue,
+    Resolution,
+    Resolved,
+)
+from ricordo.followups.rewrite import Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
 from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
 from ricordo.languages.word_spans import read, stem
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A reference bound to its turn: the item in full (or the whole answer) and the chunks it cites."""
-
-    kind: Kind
-    turn_number: int
-    item: Item | None
-    text: str
-    chunk_ids: tuple[str, ...]
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One of the meanings of an ambiguous reference, with the name to show."""
-
-    name: str
-    turn_number: int
-    item: Item | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """What a question means; with `candidates` a clarification is needed, without references it is complete."""
-
-    question: str
-    language: str
-    references: tuple[ReferenceCue, ...]
-    resolved: tuple[Resolved, ...]
-    candidates: tuple[Candidate, ...]
-    standalone: str
-    additions: tuple[Addition, ...]
-    rewritten_by: str = "rules"
-
-    @property
-    def kind(self) -> Kind | None:
-        """The kind that decides how the question is read, None when it is complete in itself."""
-        return main_kind(self.references)
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether a clarification is needed."""
-        return bool(self.candidates)
-
 
 FindAnswer = Callable[[str], Sequence[PastTurn]]
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
@@ -321,7 +283,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
         listed = choices(Pick(every=True), "", talk.history[-1:], talk.language)
         if len(listed) == 1 and len(listed[0].items) <= _MOST_ITEMS:
             return _bind_choice(reference, Pick(every=True), listed[0], talk)
-    focus = follow(talk.history, talk.language)
+    focus = follow(talk.history, talk.language, refers_back)
     mentions = antecedents(references, focus, talk.language)
     if not mentions:
         return _Bound()
@@ -359,7 +321,7 @@ def _candidate(turn: PastTurn, item: Item) -> Candidate:
 
 def _topic_of(turn: PastTurn, talk: _Talk, asked: bool = False) -> tuple[Addition, ...]:
     """What a turn was about, carried from the turns before it when its own question did not say."""
-    focus = follow(talk.until(turn.turn_number).history or (turn,), talk.language)
+    focus = follow(talk.until(turn.turn_number).history or (turn,), talk.language, refers_back)
     mentions = [*(focus.asked[:1] if asked else ()), *focus.centre[:1]]
     return tuple(_addition(mention) for mention in mentions)
 

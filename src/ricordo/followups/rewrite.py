@@ -7,12 +7,11 @@ retrieval and leaves the user's words unchanged.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Protocol
 
 from ricordo.engine.protocols import LLM
-from ricordo.followups.cues import ReferenceCue
-from ricordo.followups.focus import Origin, PastTurn
+from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
 from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
 from ricordo.languages.word_spans import read
@@ -31,17 +30,6 @@ class Rewriter(Protocol):
     def rewrite(self, question: str, history: Sequence[PastTurn]) -> str:
         """The question with everything it needs from the conversation, in its own language."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """Words added to a standalone question, and where they come from."""
-
-    text: str
-    turn_number: int
-    origin: Origin
-    # What stood before the words in the talk; needed only where they take the place of a pronoun.
-    article: str = field(default="", compare=False)
 
 
 def headline(text: str, most_words: int = 10) -> str:

@@ -9,12 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ricordo.engine.core import Engine, Scope
-from ricordo.followups.clarification_store import clarifications_of
-from ricordo.followups.clarify import ClarificationKey, ClarificationOption, Pending, answer, ask
-from ricordo.followups.focus import PastTurn
+from ricordo.followups.clarification_store import clarifications_of, key_of
+from ricordo.followups.clarify import answer, ask
 from ricordo.followups.items import derive_items
-from ricordo.followups.parse import LONGEST_FOLLOW_UP
-from ricordo.followups.resolve import Resolved, resolve
+from ricordo.followups.reference import (
+    LONGEST_FOLLOW_UP,
+    ClarificationOption,
+    PastTurn,
+    Pending,
+    Resolved,
+)
+from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import ModelRewriter, Rewriter
 from ricordo.records.turns import Turn
 
@@ -85,14 +90,6 @@ def _rewriter(engine: Engine) -> Rewriter | None:
     return None if engine.llm is None or engine.settings.recall.rewriter == "rules" else ModelRewriter(engine.llm)
 
 
-def settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
-    """Remove the pending clarification after a turn was answered, unless this turn asked it."""
-    now, states = engine.clock.now(), clarifications_of(engine)
-    pending = states.get(key_of(scope), now)
-    if pending and pending.question != query and answer(pending, query, now=now).kind != "unclear":
-        states.delete(key_of(scope))
-
-
 def _turns_exist(engine: Engine, scope: Scope, pending: Pending) -> bool:
     """Whether every turn of the options still exists: deleted text must not be shown again."""
     numbers = {option.turn_number for option in pending.options}
@@ -100,11 +97,6 @@ def _turns_exist(engine: Engine, scope: Scope, pending: Pending) -> bool:
         return True
     turns = engine.store.turns(scope.owner, scope.session_id, after=min(numbers) - 1, before=max(numbers) + 1)
     return numbers <= {turn.turn_number for turn in turns if not turn.damage}
-
-
-def key_of(scope: Scope) -> ClarificationKey:
-    """The key of the clarification of a session."""
-    return ClarificationKey(scope.owner.tenant_id, scope.owner.user_id, scope.session_id)
 
 
 def past_turn(turn: Turn) -> PastTurn:

@@ -36,8 +36,7 @@ from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings
 
 if TYPE_CHECKING:
-    from ricordo.followups.clarify import Pending
-    from ricordo.followups.resolve import Resolved
+    from ricordo.followups.reference import Pending, Resolved
     from ricordo.safety.crisis import Crisis
 
 PRIMING = 3  # what a chat API adds before the reply

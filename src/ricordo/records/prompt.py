@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from ricordo.records.turns import Message
 
 if TYPE_CHECKING:
-    from ricordo.followups.resolve import Resolved
+    from ricordo.followups.reference import Resolved
 
 Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary", "cited", "asked"]
 

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ricordo.errors import ValidationError
-from ricordo.followups.clarify import Pending
-from ricordo.followups.resolve import Resolved
+from ricordo.followups.reference import Pending, Resolved
 from ricordo.limits import check_id, check_time
 from ricordo.recall.search import Hit
 from ricordo.recall.terms import stems

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from ricordo.followups.cues import ReferenceCue, main_kind
+from ricordo.followups.reference import ReferenceCue, main_kind
 from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.terms import stems
 from ricordo.records.topics import Topic

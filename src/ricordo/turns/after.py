@@ -93,7 +93,7 @@ def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details
 
 
 def _settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
-    from ricordo.followups.understand import settle_clarification
+    from ricordo.followups.clarification_store import settle_clarification
 
     try:
         settle_clarification(engine, scope, query)

@@ -18,7 +18,7 @@ from ricordo.chat.reader.scores import (
     score_passages,
     weigh_question,
 )
-from ricordo.followups.resolve import Resolved
+from ricordo.followups.reference import Resolved
 from ricordo.languages.registry import language as language_by_code
 from ricordo.records.turns import Chunk
 
