@@ -1,8 +1,8 @@
 """How well documents are found and read: the sample course, labelled questions, the retrieval and the reader.
 
 A question is answered when the points say all that its label asks for; one that the course cannot answer is right when
-the reader says so. Questions kept aside while the rules were written are counted separately: only they tell how
-strangers' questions fare.
+the reader says so. Questions set aside while the rules were written are counted separately: only they show how new
+questions fare.
 """
 
 import argparse
