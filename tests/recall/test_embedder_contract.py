@@ -78,6 +78,7 @@ def contextual(request: pytest.FixtureRequest) -> Iterator[Embedder]:
         pytest.skip(f"{request.param} cannot be tried here: {reason}")
 
 
+@pytest.mark.slow  # runs a model
 def test_contextual_embedders_keep_the_contract(contextual: Embedder) -> None:
     """Real models give unit vectors that do not depend on the batch, for empty and strange texts too."""
     batch = ["", "ciao", "\ud800", "x" * 10_000, "Anna: I adopted a kitten yesterday"]
@@ -88,6 +89,7 @@ def test_contextual_embedders_keep_the_contract(contextual: Embedder) -> None:
     assert contextual.embed_passages([]).shape == (0, contextual.dimensions)
 
 
+@pytest.mark.slow  # runs a model
 def test_contextual_embedders_know_meaning_beyond_words(contextual: Embedder) -> None:
     """A question is nearer to its answer than to a sentence about something else, without a shared word."""
     rows = contextual.embed_passages(["My daughter was born in October", "The printer is out of paper"])
