@@ -165,7 +165,7 @@ def _indent(text: str) -> int:
 
 
 _CITATION = re.compile(r"\[(?P<inside>[^\[\]\n]{1,200})\](?!\()")
-_SOURCES = re.compile(r"^\s*(?:fonti|fonte|sources|source|cit|ref|refs|chunks?)\s*[:=]\s*", re.IGNORECASE)
+_SOURCES = AnyLanguage(r"^\s*(?:<vocabulary.source_labels>)\s*[:=]\s*")
 _ID = re.compile(r"(?=[^\s]*[A-Za-z])(?=[^\s]*[\d\-_:.#/])[\w.:#/\-]{2,100}")
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n(?=[^\s])")
 _MOST_ITEMS = 500

@@ -87,6 +87,16 @@ class MemoryWords:
     instructions: str
     rules_end: str
 
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings as words, without their marks."""
+        return tuple(line.strip("# ") for line in (self.title, self.last_session, self.facts, self.topics))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Everything that the memory block writes around what is remembered."""
+        return (*self.headings, self.instructions)
+
     def last_session_heading(self, when: str) -> str:
         """The heading above the summary of the last session, with its day if that is known."""
         return f"{self.last_session} ({when})" if when else self.last_session
@@ -108,6 +118,17 @@ class Vocabulary:
     small_talk: Words
     # Words whose full stop ends no sentence.
     abbreviations: Words
+    # Titles before a name, as they are written, and small words inside one ("Piazza della Signoria", "Bank of Italy").
+    name_titles: str
+    name_particles: str
+    # Those that the name of a person may hold.
+    person_particles: str
+    # Words that an apostrophe joins to a name, and names that look like a stop word.
+    elisions: str
+    names_like_words: Words
+    # Units that are words, and labels before cited ids ("sources: …").
+    measures: str
+    source_labels: str
     # Articles, and those that an apostrophe joins to the noun ("l'acqua").
     articles: Words
     elided_articles: Words
@@ -299,6 +320,8 @@ class SummaryWording:
     before: str
     talk: str
     title: str
+    # Words of a report, which need not have been said in what it reports.
+    reporting: str
     # What stands before and after the words of each role where a profile quotes them.
     user_quoted: tuple[str, str]
     assistant_quoted: tuple[str, str]
@@ -321,6 +344,21 @@ class TitleWords:
     elided_links: tuple[str, ...]
     orders: tuple[str, ...]
     roles: tuple[str, ...]
+    # What a model may write before a title ("Title: …").
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SafetyWords:
+    """The fence around stored text (`{marker}` is filled in), the default rules, and what must not look like either."""
+
+    fence_open: str
+    fence_close: str
+    default_rules: str
+    # Alternatives: roles at the beginning of a line, names of tags, first words of a fence.
+    roles: str
+    tags: str
+    fence_words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -572,6 +610,7 @@ class Language:
     calendar: Calendar
     followups: FollowUpWords
     topics: TopicCues
+    safety: SafetyWords
     facts: FactWords
     summaries: SummaryWording
     titles: TitleWords

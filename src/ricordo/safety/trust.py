@@ -4,13 +4,11 @@ A role, an origin, signals and a policy go in; a trust level and a decision come
 the lowest trust among them: nothing becomes more trusted by being summarised or repeated.
 """
 
-import tomllib
 from collections.abc import Iterable
-from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from ricordo.errors import SettingsError
+from ricordo.languages.registry import language
 from ricordo.records.people import TRUST, Subject, Trust
 from ricordo.safety.signals import is_strong
 
@@ -82,11 +80,4 @@ def decide(origin: Trust, subject: Subject, signals: tuple[str, ...], policy: Po
 
 def default_rules(locale_code: str) -> str:
     """The default safety rules in the language of a locale; else in English."""
-    rules = _rules()
-    return rules.get(locale_code.lower()[:2], rules["en"])
-
-
-@cache
-def _rules() -> dict[str, str]:
-    text = files("ricordo.safety").joinpath("data", "rules.toml").read_text(encoding="utf-8")
-    return {code: rules.strip() for code, rules in tomllib.loads(text).items()}
+    return language(locale_code).safety.default_rules

@@ -42,6 +42,8 @@ _MASKED = re.compile(
     r"|(?<![\w'])'[^'\n]+(?:'[^'\n]+)*'(?!\w)|^[ \t]*[>|][^\n]*|https?://\S+",
     re.DOTALL | re.MULTILINE,
 )
+# Headings and fences of our prompts anywhere in a line: the text after them came from memory.
+_OWN_BLOCK = AnyLanguage(r"<memory.lines>|<<[^\n<>]{0,40}>>")
 # The labels and headings that our own prompts write.
 _LABELS = (
     "user_label", "assistant_label", "system_label", "tool_label", "history_header", "history_footer",
@@ -59,15 +61,6 @@ def _pasted(known: tuple[Language, ...]) -> re.Pattern[str]:
         + filled(r"|(?:<statements.instructions_heading>)\b|(?:<statements.transcript_labels>)\s?:\s)"),
         re.IGNORECASE | re.MULTILINE,
     )
-
-
-@cache
-def _own_block(known: tuple[Language, ...]) -> re.Pattern[str]:
-    """Headings and fences of our prompts anywhere in a line: the text after them came from memory."""
-    memories = [each.memory for each in known]
-    headings = [(each.title, each.last_session, each.facts, each.topics, each.instructions) for each in memories]
-    listed = "|".join(re.escape(heading.strip("# ")) for group in headings for heading in group)
-    return re.compile(listed + r"|<<[^\n<>]{0,40}>>", re.IGNORECASE)
 
 
 @cache
@@ -119,7 +112,7 @@ def own_text(text: str) -> str:
     if len(text) > _MAX_MESSAGE:
         flat = flat[: flat.rfind("\n") + 1]
     flat = _MASKED.sub(lambda match: _MASK * len(match[0]), flat)
-    for material in (_own_block(languages()), _pasted(languages())):
+    for material in (_OWN_BLOCK.compiled, _pasted(languages())):
         pasted = material.search(flat)
         if pasted:
             flat = flat[: pasted.start()]

@@ -13,9 +13,10 @@ from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.recall.terms import stems, tokens
 
-_NAME = re.compile(
-    r"[A-ZÀ-Ý][\w'-]*[a-zà-ÿ](?:\s+(?:de|di|del|della|van|von|la|le|d')?\s?[A-ZÀ-Ý][\w'-]*[a-zà-ÿ]){0,3}|"
-    r"[a-zà-ÿ]{2,14}"
+_NAME = AnyLanguage(
+    r"[A-ZÀ-Ý][\w'-]*[a-zà-ÿ](?:\s+(?:de|van|von|<vocabulary.person_particles>)?\s?[A-ZÀ-Ý][\w'-]*[a-zà-ÿ]){0,3}|"
+    r"[a-zà-ÿ]{2,14}",
+    flags=0,
 )
 _PLACE_END = AnyLanguage(r"\s+(?:<facts.place_endings>)\b.*")
 _ARTICLE = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+|(?:<vocabulary.elided_articles>)')")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.people.summaries.keywords import is_stop_word
 
 EvidenceKind = Literal["name", "date", "number", "url", "path", "code", "id", "chunk"]
@@ -38,25 +39,22 @@ class Evidence:
 
 
 _UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽΑ-ΩА-Я"
-_MONTHS = (
-    r"(?:gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre|january|february"
-    r"|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov"
-    r"|dec|gen|mag|giu|lug|ago|set|ott|dic)\b\.?"
-)
+_MONTHS = r"(?:<calendar.months>|<calendar.month_abbreviations>)\b\.?"
 _UNITS = (
     r"(?:%|‰|°[CF]?|€|\$|£|(?:k|c|m|d|h|µ|n)?[mgl]|km/h|k?cal|kwh?|[kmgt]i?b|[kmg]?hz|ms|sec|min|h|euro|eur|usd|gbp"
-    r"|dollari|dollars?|anni|anno|years?|mesi|mese|months?|settiman[ae]|weeks?|giorn[oi]|days?|or[ae]|hours?|minut[oi]"
-    r"|minutes?|secondi|seconds?)"
+    r"|<vocabulary.measures>)"
 )
 _FILES = (
     r"(?:py|js|ts|tsx|jsx|json|ya?ml|toml|md|txt|csv|tsv|pdf|docx?|xlsx?|pptx?|png|jpe?g|svg|html?|css|sql|sh|java|go|rs"
     r"|cpp|hpp|ini|cfg|log|zip|gz|tar|db|sqlite|ipynb|tex|xml)"
 )
-_DAY_OF = rf"\b\d{{1,2}}(?:st|nd|rd|th|°|º)?\ (?:of\ )?(?i:{_MONTHS})(?:,?\ \d{{4}}\b)?"
-_MONTH_OF = rf"\b(?i:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}}\b)? | \b(?i:{_MONTHS})\ \d{{4}}\b"
+_DAY_OF = rf"\b\d{{1,2}}(?:<calendar.ordinal_marks>)?\ (?:(?:<calendar.of_month>)\ )?(?i:{_MONTHS})(?:,?\ \d{{4}}\b)?"
+_MONTH_OF = (
+    rf"\b(?i:{_MONTHS})\ \d{{1,2}}(?:<calendar.ordinal_marks>)?\b(?:,?\ \d{{4}}\b)? | \b(?i:{_MONTHS})\ \d{{4}}\b"
+)
 # The first alternative that matches takes the characters. Repetitions are bounded, because pasted text
 # is not.
-_MARKED = re.compile(
+_MARKED = AnyLanguage(
     rf"""
       (?P<code> `[^`\n]{{1,400}}` )
     | (?P<url> \b(?:https?|ftp)://[^\s<>"'«»`]+ | \bwww\.[^\s<>"'«»`]+
@@ -80,9 +78,10 @@ _MARKED = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CAPITALISED = rf"[{_UPPER}]\w*(?:['’-][{_UPPER}]\w*)*"
-_NAME = re.compile(
-    rf"(?<![\w`])(?:(?:Dr|Mr|Mrs|Ms|St|Prof|Dott|Sig|Ing|Avv)\. )?{_CAPITALISED}"
-    rf"(?: (?:(?:di|de|da|del|della|dei|degli|van|von|of the|of|the|la) )?{_CAPITALISED}){{0,5}}"
+_NAME = AnyLanguage(
+    rf"(?<![\w`])(?:(?:<vocabulary.name_titles>)\. )?{_CAPITALISED}"
+    rf"(?: (?:(?:de|van|von|<vocabulary.name_particles>) )?{_CAPITALISED}){{0,5}}",
+    flags=0,
 )
 _BLOCK = re.compile(r"```.*?```|~~~.*?~~~", re.DOTALL)
 _SIGN = re.compile(r"(?<!\S)\S*?(?:`[^`\n]{1,400}`|[\d`/\\@_#~]|\(\)|[a-z][A-Z]|\.\w)\S*")
@@ -90,8 +89,7 @@ _LONGEST_MONTH = 12
 _WORDS_AFTER = re.compile(r"(?: \S+){1,3}")
 _LIST_MARK = re.compile(r"(?m)^[ \t]*(?:\d{1,2}[.)]|[-*•#>]+)[ \t]+")
 _LOWER = re.compile(r"(?<![\w'’])[a-zà-öø-ÿ]\w+")
-_ELISION = re.compile(r"(?:L|Un|All|Dell|Nell|Sull|Dall|Quell|Quest|C)['’]", re.IGNORECASE)
-_STILL_NAMES = frozenset({"Sara"})  # also "sarà" without its accent
+_ELISION = AnyLanguage(r"(?:<vocabulary.elisions>)['’]")
 _OPENS = frozenset('.!?:;…\n«»"“”([{-–—*#>•|')
 _TAIL = ".,;:!?)]}'’…"
 
@@ -107,7 +105,7 @@ def find_evidence(text: str) -> list[Evidence]:
                 _note(found, block.start(), Evidence(block[0], "code", weak=len(block[0]) > _LONGEST))
         plain = _BLOCK.sub(lambda block: " " * (len(block[0]) - 1) + "\n", plain)
     for start, end in _windows(plain):
-        for match in _MARKED.finditer(plain, start, end):
+        for match in _MARKED.compiled.finditer(plain, start, end):
             evidence = _marked(match)
             if evidence is not None:
                 taken.append(match.span())
@@ -183,12 +181,16 @@ def _run(words: str, start: int, *, opening: bool) -> Iterable[tuple[int, Eviden
             start, words, opening = start + len(words) - len(rest), rest, False
     if len(words) > 1:
         alone = opening and " " not in words and not any(c.isupper() for c in words[1:])
-        if not (alone and words.endswith("ing")):  # a gerund at the start of a sentence is rarely a name
+        if not (alone and words.endswith(_gerunds())):  # a gerund at the start of a sentence is rarely a name
             yield start, Evidence(words, "name", weak=alone)
 
 
+def _gerunds() -> tuple[str, ...]:
+    return tuple(each.followups.gerund for each in languages() if each.followups.gerund)
+
+
 def _only_opens(word: str) -> bool:
-    return is_stop_word(word.lower()) and word not in _STILL_NAMES
+    return is_stop_word(word.lower()) and word not in all_words("vocabulary.names_like_words")
 
 
 def common_words(texts: Iterable[str]) -> frozenset[str]:

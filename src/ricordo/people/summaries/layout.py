@@ -103,7 +103,7 @@ def speaker_lines(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 _BRACKET = re.compile(r"[ \t]*(?<![\w)`])\[([^\[\]\n]{1,400})\](?!\()")
-_LABEL = re.compile(r"\s*(?:fonti|fonte|sources?|cit|refs?|chunks?|id)\s*[:=]\s*", re.IGNORECASE)
+_LABEL = AnyLanguage(r"\s*(?:<vocabulary.source_labels>|id)\s*[:=]\s*")
 _CHUNK = re.compile(r"(?=\S*\d)[\w.:/@+~%-]+#[\w.:/-]+")  # the form of a document's chunk ids
 
 

@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM, TokenCounter
-from ricordo.languages.base import SummaryWording
+from ricordo.languages.base import Language, SummaryWording
 from ricordo.languages.detect import detect_language
-from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import AnyLanguage, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.people.summaries.evidence import contains_verbatim, find_evidence
 from ricordo.people.summaries.extractive import (
@@ -52,15 +53,6 @@ ORDER = AnyLanguage(
     re.IGNORECASE | re.MULTILINE,
 )
 _ABOUT = 0.25  # least share of a summary's keywords that were said
-# Reporting words of a summary, which need not have been said.
-_REPORTING = frozenset(
-    keywords(
-        """the user asked asks wants wanted said says told mentioned requested student tutor assistant explained
-        explains discussed discussing answered described talk conversation summary about topic then also learned learns
-        l'utente ha chiesto chiede vuole voleva detto dice menzionato richiesto studente studentessa assistente spiegato
-        spiega discusso risposto descritto conversazione riassunto argomento poi anche imparato si parla parlato"""
-    )
-)
 _CHARACTERS_PER_TOKEN = 16
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
@@ -197,13 +189,19 @@ def is_about(text: str, said: Iterable[str]) -> bool:
     return bool(words) and len(words & known) >= _ABOUT * len(words)
 
 
+@cache
+def _reporting(known: tuple[Language, ...]) -> frozenset[str]:
+    """Reporting words of a summary, which need not have been said."""
+    return frozenset(word for each in known for word in keywords(each.summaries.reporting))
+
+
 def grounded_sentences(own: Sequence[str], said: Sequence[str]) -> list[str]:
     """The model's sentences whose names, numbers and dates were all said, with few words of its own.
 
     Sentences that give orders are dropped too.
     """
     whole = "\n".join(said).casefold()
-    known = {term for each in said for term in keywords(each)} | _REPORTING
+    known = {term for each in said for term in keywords(each)} | _reporting(languages())
 
     def holds(sentence: str) -> bool:
         words = keywords(sentence)

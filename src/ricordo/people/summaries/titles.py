@@ -45,7 +45,7 @@ _REQUEST = AnyLanguage(
     r"(?:(?:<titles.links>)\s+|(?:<titles.elided_links>)['’])?"
 )
 _ARTICLE = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+|(?:<vocabulary.elided_articles>)['’])")
-_LABEL = re.compile(r"\A(?:title|titolo|titre|subject|oggetto)\s*[:\-–]\s*", re.IGNORECASE)
+_LABEL = AnyLanguage(r"\A(?:<titles.labels>)\s*[:\-–]\s*")
 _LINK = re.compile(r"\b(?:https?|ftp)://\S*|\bwww\.\S*", re.IGNORECASE)
 _TAG = re.compile(r"</?\w+(?: [^<>]{0,80})?/?>")
 _MARKUP = re.compile(r"[\"«»“”„‟‘‛`´<>#*_|{}\[\]\\~^=]+")
