@@ -14,7 +14,8 @@ from ricordo.followups.items import derive_items, lists_of
 from ricordo.followups.phrases import content_words
 from ricordo.followups.reference import Item, PastTurn, Pick, ReferenceCue
 from ricordo.followups.rewrite import headline
-from ricordo.languages.base import FollowUpWords, Words
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.patterns import Words
 from ricordo.languages.word_spans import read, stem, stems
 
 if TYPE_CHECKING:

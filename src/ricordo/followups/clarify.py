@@ -22,8 +22,9 @@ from ricordo.followups.reference import (
     Pick,
     followup_words,
 )
-from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import followup_languages, language_of
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.patterns import Words
 from ricordo.languages.word_spans import WordSpans, read, stem
 
 _NEAR = 0.8

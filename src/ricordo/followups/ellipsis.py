@@ -5,7 +5,7 @@ price, symptom) or there are none, the something must come from the conversation
 """
 
 from ricordo.followups.reference import ReferenceCue
-from ricordo.languages.base import FollowUpWords
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.word_spans import WordSpans
 
 _FRAGMENT_WORDS = 6

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ricordo.followups.phrases import Phrase, phrases
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Origin, PastTurn
-from ricordo.languages.base import FollowUpWords
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.word_spans import WordSpans, read
 
 Refers = Callable[[WordSpans, FollowUpWords], bool]

@@ -10,8 +10,9 @@ from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.ordinals import label_number, places, whole_message
 from ricordo.followups.pronouns import general_nouns, pronouns
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
-from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import language_of
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.patterns import Words
 from ricordo.languages.word_spans import WordSpans, read
 
 _JOINERS = frozenset(",&+")

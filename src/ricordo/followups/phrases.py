@@ -6,7 +6,7 @@ sense of something ("types of sharks") gives way to that something. Good enough 
 
 from dataclasses import dataclass
 
-from ricordo.languages.base import FollowUpWords
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.word_spans import WordSpans, stem
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
-from ricordo.languages.base import FollowUpWords
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import language as language_by_code
 
 LONGEST_FOLLOW_UP = 400

@@ -36,8 +36,8 @@ from ricordo.followups.reference import (
     Resolved,
 )
 from ricordo.followups.rewrite import Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
-from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.word_spans import read, stem
 
 FindAnswer = Callable[[str], Sequence[PastTurn]]

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from ricordo.engine.protocols import LLM
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
-from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.word_spans import read
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 

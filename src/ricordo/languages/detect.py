@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import repeat
 
-from ricordo.languages.base import FollowUpWords, Language
+from ricordo.languages.base import Language
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import languages
 from ricordo.languages.word_spans import fold, read
 

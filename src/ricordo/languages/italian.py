@@ -2,16 +2,11 @@
 """The Italian tables: words, phrases and patterns, nothing else. `base.py` says what each field is for."""
 
 from ricordo.languages.base import (
-    DAY,
-    NOTHING,
     AnswerInstructions,
     Calendar,
-    Clarifying,
     FactPattern,
     FactWords,
-    FollowUpWords,
     Language,
-    LazyPattern,
     MemoryWords,
     QuestionWords,
     ReaderPhrases,
@@ -21,12 +16,10 @@ from ricordo.languages.base import (
     TitleWords,
     TopicCues,
     Vocabulary,
-    forms,
-    numbered,
-    phrases,
-    words,
 )
+from ricordo.languages.followup_words import Clarifying, FollowUpWords
 from ricordo.languages.locales import Locale
+from ricordo.languages.patterns import DAY, NOTHING, LazyPattern, forms, numbered, phrases, words
 
 LABELS = Locale(
     code="it",
