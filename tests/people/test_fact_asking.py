@@ -16,7 +16,7 @@ from ricordo.people.admission import UserMessage, is_order, refusal
 from ricordo.people.extract import extract
 from ricordo.people.merge import merge
 from ricordo.people.model_facts import MOST_FACTS, SCHEMA, ask, prompt, read_facts
-from ricordo.records.people import FACT_KINDS, People
+from ricordo.records.people import FACT_KINDS, KnownFacts
 from ricordo.testing.strategies import texts
 
 
@@ -175,7 +175,7 @@ def test_a_model_and_patterns_agree_on_one_fact() -> None:
     """The same message read twice gives one fact with one source."""
     message: UserMessage = said("Non capisco le frazioni")
     by_model = ask([message], telling(row(quote="Non capisco le frazioni"))).candidates
-    change = merge(People(), (*by_model, *extract(message)), HEARING)
+    change = merge(KnownFacts(), (*by_model, *extract(message)), HEARING)
     assert [len(fact.sources) for fact in change.put] == [1]
     assert change.put[0].recorded_at == NOW
 

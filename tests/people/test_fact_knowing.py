@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ricordo.errors import NotFoundError
 from ricordo.people.admission import UserMessage
 from ricordo.people.facts import forget, key_facts, known_at
-from ricordo.records.people import People, Source
+from ricordo.records.people import KnownFacts, Source
 
 DAY = timedelta(days=1)
 
@@ -79,7 +79,7 @@ def test_forgetting_takes_the_same_claim_of_other_times_along() -> None:
         a_fact("Vive a Milano", id="2", digest="milano", about="place:home"),
         a_fact("Vive a Roma", id="3", digest="roma", about="place:home"),
     )
-    change = forget(People(facts, revision=5), "3")
+    change = forget(KnownFacts(facts, revision=5), "3")
     assert change.revision == 5
     assert [(fact.id, fact.text, fact.about, fact.forgotten) for fact in change.put] == [
         ("1", "", "", True),
@@ -90,4 +90,4 @@ def test_forgetting_takes_the_same_claim_of_other_times_along() -> None:
 def test_forgetting_what_is_not_there_says_so() -> None:
     """An unknown id is named in the error."""
     with pytest.raises(NotFoundError, match="'nobody'"):
-        forget(People(), "nobody")
+        forget(KnownFacts(), "nobody")

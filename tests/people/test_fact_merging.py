@@ -15,10 +15,10 @@ from ricordo.people.admission import UserMessage
 from ricordo.people.extract import extract
 from ricordo.people.facts import forget, key_facts
 from ricordo.people.merge import LearningContext, merge
-from ricordo.records.people import FactChange, People
+from ricordo.records.people import FactChange, KnownFacts
 
 
-def knows(*lines: str) -> People:
+def knows(*lines: str) -> KnownFacts:
     """What is known after some lines, one a day."""
     return heard([said(line, day) for day, line in enumerate(lines)])
 
@@ -45,7 +45,7 @@ def test_one_batch_or_many_is_the_same(history: list[UserMessage], rng: random.R
     """Candidates may come together, in any order."""
     candidates = [candidate for each in history for candidate in extract(each)]
     rng.shuffle(candidates)
-    together = applied(People(), merge(People(), candidates, HEARING))
+    together = applied(KnownFacts(), merge(KnownFacts(), candidates, HEARING))
     assert now_known(together) == now_known(heard(history))
 
 
@@ -134,7 +134,7 @@ def test_excluded_messages_teach_nothing(history: list[UserMessage], data: st.Da
     """Text that came from memory or from a prompt is left out by the id of its message."""
     excluded = frozenset(data.draw(st.sets(st.sampled_from([each.id for each in history]))))
     candidates = [candidate for each in history for candidate in extract(each)]
-    change = merge(People(), candidates, LearningContext("tutor", NOW, excluded))
+    change = merge(KnownFacts(), candidates, LearningContext("tutor", NOW, excluded))
     assert not {source.message_id for fact in change.put for source in fact.sources} & excluded
 
 
@@ -218,8 +218,8 @@ def test_a_moved_exam_has_one_day() -> None:
 def test_the_embedder_may_tell_that_two_sentences_are_one() -> None:
     """A similarity that is passed in joins wordings that share no word, and never opposite ones."""
     one, other = (extract(said(text, day)) for day, text in enumerate(("I like jazz", "I love swing music")))
-    close = merge(People(), (*one, *other), HEARING, similarity=lambda a, b: 0.99)
-    people = applied(People(), merge(People(), one, HEARING))
+    close = merge(KnownFacts(), (*one, *other), HEARING, similarity=lambda a, b: 0.99)
+    people = applied(KnownFacts(), merge(KnownFacts(), one, HEARING))
     people = applied(people, merge(people, other, HEARING, similarity=lambda a, b: 0.99))
     assert len(people.facts) == 1
     assert len(close.put) == 2 or len(close.put) == 1
@@ -279,12 +279,12 @@ def test_sessions_of_one_moment_have_one_order() -> None:
 def test_a_claim_without_its_quote_is_refused(quote: str) -> None:
     """Only what a user message says verbatim is learned, whoever claims it."""
     (claim,) = extract(said("Mi chiamo Anna"))
-    assert merge(People(), [replace(claim, quote=quote)], HEARING).put == ()
+    assert merge(KnownFacts(), [replace(claim, quote=quote)], HEARING).put == ()
 
 
 def test_how_far_facts_were_looked_for_travels_with_the_change() -> None:
     """The caller's marks are written in the same transaction."""
-    assert merge(People(revision=4), (), HEARING, learned=(("s1", 7),)) == FactChange(4, (), (("s1", 7),))
+    assert merge(KnownFacts(revision=4), (), HEARING, learned=(("s1", 7),)) == FactChange(4, (), (("s1", 7),))
 
 
 @pytest.mark.parametrize(

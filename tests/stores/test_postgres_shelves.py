@@ -12,7 +12,7 @@ import pytest
 
 from ricordo.errors import DamageError
 from ricordo.records.topics import TopicChange
-from ricordo.records.turns import Owner, Trace, Turn
+from ricordo.records.turns import Owner, TurnVectors, Turn
 from ricordo.stores.postgres import PostgresStore, statements, topic_statements
 from ricordo.stores.postgres.health import TABLES
 from ricordo.stores.postgres.vectors import TRACES_AT_ONCE
@@ -161,7 +161,7 @@ def test_traces_come_page_by_page_in_order(postgres_store: PostgresStore) -> Non
         assert info is not None
         more = [replace(a_turn(owner, session_id=session_id), turn_number=n) for n in range(2, number_of_turns + 1)]
         postgres_store.load(info, more)
-        traces = [Trace(session_id, n, "small", first.checksum, n.to_bytes(3)) for n in range(number_of_turns, 0, -1)]
+        traces = [TurnVectors(session_id, n, "small", first.checksum, n.to_bytes(3)) for n in range(number_of_turns, 0, -1)]
         postgres_store.keep_traces(owner, [*traces, a_trace(first, "other")])
     found = list(postgres_store.traces(owner, "small"))
     places = [(trace.session_id, trace.turn_number) for trace in found]

@@ -13,7 +13,7 @@ from psycopg import sql
 
 from ricordo.errors import StoreError
 from ricordo.records.topics import Topic, TopicChange
-from ricordo.records.turns import Message, Owner, StoredReceipt, Trace, Turn, message_id
+from ricordo.records.turns import Message, Owner, StoredReceipt, TurnVectors, Turn, message_id
 from ricordo.stores.postgres import PostgresStore, service_statements
 from ricordo.stores.postgres.health import TABLES
 from ricordo.stores.postgres.row_security import Standing, Wall, quoted, raise_wall
@@ -45,7 +45,7 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
         topic = Topic("topic", "Secrets", b"", NOW, NOW)
         postgres_store.put_topics(owner, "chat", TopicChange(0, put=(topic,)))
         postgres_store.archive(owner, "chat", a_block([turn], topic_id="topic", block_id="block", created_at=NOW))
-        postgres_store.keep_traces(owner, [Trace("chat", 1, "words", turn.checksum, b"")])
+        postgres_store.keep_traces(owner, [TurnVectors("chat", 1, "words", turn.checksum, b"")])
         learn(postgres_store, owner, a_fact("secret", turn))
         assert postgres_store.put_summary(owner, a_summary("chat"))
         assert postgres_store.put_flag(owner, a_flag(session_id="chat"))

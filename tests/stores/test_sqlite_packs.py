@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.records.turns import Trace, Turn
+from ricordo.records.turns import TurnVectors, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.stores.sqlite.vectors import TURNS_IN_PACK, packed, unpacked
@@ -88,7 +88,7 @@ def _do(store: SqliteStore | MemoryStore, said: list[Turn], what: str, argument:
         return store.drop_traces(owner, keep=str(argument))
     assert isinstance(argument, list)
     kept = [
-        Trace("lesson", number, embedder, f"{number:016x}", f"{number} {embedder} {at}".encode())
+        TurnVectors("lesson", number, embedder, f"{number:016x}", f"{number} {embedder} {at}".encode())
         for number, embedder in argument
     ]
     store.keep_traces(owner, kept)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from ricordo.errors import NotFoundError
 from ricordo.people.dates import day_named
 from ricordo.people.sameness import is_negative
-from ricordo.records.people import Fact, FactChange, FactKind, People
+from ricordo.records.people import Fact, FactChange, FactKind, KnownFacts
 
 _GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
 _FADES = timedelta(days=30)
@@ -63,7 +63,7 @@ def _weight(fact: Fact, now: datetime) -> float:
     return math.log2(1 + len(fact.sources)) + float(0.5 ** (age / _FADES))
 
 
-def forget(people: People, fact_id: str) -> FactChange:
+def forget(people: KnownFacts, fact_id: str) -> FactChange:
     """Forget one claim: no word of it stays, only the digest that keeps it from being learned again.
 
     The same claim from other times goes with it. What it had superseded does not become true again.

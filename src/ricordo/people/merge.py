@@ -15,7 +15,7 @@ from uuid import UUID, uuid5
 from ricordo.people.admission import Claim, When, refusal
 from ricordo.people.sameness import Similarity, digest_of, family, is_negative, same_thing, says_the_same
 from ricordo.people.timeline import MOST_SOURCES, Run, Statement, laid_out, runs_of
-from ricordo.records.people import TRUST, Fact, FactChange, FactKind, People, Trust
+from ricordo.records.people import TRUST, Fact, FactChange, FactKind, KnownFacts, Trust
 
 # Which of two things was said first, also within one moment: an import by the day gives a whole day one time.
 
@@ -90,7 +90,7 @@ class LearningContext:
 
 
 def merge(
-    people: People,
+    people: KnownFacts,
     candidates: Iterable[Claim],
     hearing: LearningContext,
     *,
@@ -120,7 +120,7 @@ def merge(
     return FactChange(people.revision, put, learned)
 
 
-def admitted(candidate: Claim, people: People, hearing: LearningContext) -> bool:
+def admitted(candidate: Claim, people: KnownFacts, hearing: LearningContext) -> bool:
     """Whether a claim may be learned: it passes the gate, its message is no memory of ours, it was not forgotten."""
     if candidate.said.id in hearing.excluded or refusal(candidate):
         return False

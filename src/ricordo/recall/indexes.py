@@ -16,7 +16,7 @@ from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.owner_index import OwnerShelf, Progress, TurnKey, split_trace, text_to_index
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
-from ricordo.records.turns import Owner, SessionMark, Trace, Turn
+from ricordo.records.turns import Owner, SessionMark, TurnVectors, Turn
 from ricordo.safety.crisis import Crises
 from ricordo.stores.protocols import Store
 
@@ -252,9 +252,9 @@ class Indexes:
             return ["" for _ in turn.messages]
         return [text_to_index(message) for message in turn.messages]
 
-    def _trace(self, turn: Turn, blobs: Mapping[str, bytes]) -> Trace:
+    def _trace(self, turn: Turn, blobs: Mapping[str, bytes]) -> TurnVectors:
         body = b"".join(blobs[message.id] for message in turn.messages)
-        return Trace(turn.session_id, turn.turn_number, self.embedder.name, turn.checksum, body)
+        return TurnVectors(turn.session_id, turn.turn_number, self.embedder.name, turn.checksum, body)
 
     def _stored(self, shelf: OwnerShelf, turns: Sequence[Turn]) -> dict[str, bytes]:
         """The vectors that traces hold of some turns of one session; those of the next turns are at hand then."""

@@ -13,7 +13,7 @@ from ricordo.recall.evidence import indexed_text, speaker_in
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import blob_size
 from ricordo.recall.terms import terms, terms_from_blob
-from ricordo.records.turns import Message, Owner, SessionMark, Trace, Turn
+from ricordo.records.turns import Message, Owner, SessionMark, TurnVectors, Turn
 from ricordo.stores.protocols import Store
 
 # From stored turns to index rows: what of a message is indexed and embedded, and where it stands.
@@ -136,7 +136,7 @@ class OwnerShelf:
     sessions: dict[str, Seen] = field(default_factory=dict)
     unembedded: dict[TurnKey, str] = field(default_factory=dict)
     damaged: dict[TurnKey, str] = field(default_factory=dict)
-    traces: dict[TurnKey, Trace] | None = None
+    traces: dict[TurnKey, TurnVectors] | None = None
     traced: dict[str, int] = field(default_factory=dict)
     counted: int = 0  # messages that it was last known to hold
 
@@ -243,7 +243,7 @@ class OwnerShelf:
                 self.unembedded[key] = turn.checksum
             seen.note(turn)
 
-    def _traces(self, store: Store) -> dict[TurnKey, Trace]:
+    def _traces(self, store: Store) -> dict[TurnKey, TurnVectors]:
         """What was embedded before, read once per index."""
         if self.traces is None:
             found = store.traces(self.owner, self.embedder)
@@ -251,7 +251,7 @@ class OwnerShelf:
         return self.traces
 
 
-def split_trace(trace: Trace, turn: Turn, dimensions: int) -> dict[str, bytes] | None:
+def split_trace(trace: TurnVectors, turn: Turn, dimensions: int) -> dict[str, bytes] | None:
     """The vectors of a turn's messages by message id; None if the turn has changed since, or they are another size."""
     size = blob_size(dimensions)
     if trace.checksum != turn.checksum or len(trace.body) != size * len(turn.messages):

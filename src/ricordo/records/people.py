@@ -58,7 +58,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class KnownFacts:
     """All facts that one agent has of one owner, oldest first, and the revision they were read at."""
 
     facts: tuple[Fact, ...] = ()

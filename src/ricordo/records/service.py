@@ -101,3 +101,26 @@ class JobStats:
     failed: int = 0
     retrying: int = 0
     oldest: datetime | None = None
+
+
+SessionState = tuple[int, str]  # a session's revision and the id of its newest turn: equal if nothing was written
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """Bytes that an adapter keeps. `tag` is a second way to find it; from `expires_at` on it is not returned.
+
+    It is deleted with the session and with the turn that it names; both have to exist.
+    """
+
+    place: str
+    key: str
+    body: bytes
+    tag: str = ""
+    vector: bytes | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    expires_at: datetime | None = None
+    minutes: float | None = None
+    session_id: str | None = None
+    turn_id: str | None = None

@@ -269,7 +269,7 @@ class StoredReceipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class TurnVectors:
     """What meaning-based recall keeps of a turn: the vectors of its messages, in order, by one embedder.
 
     `checksum` is that of the turn as it was embedded: a turn that has changed since has no valid trace.

@@ -6,7 +6,7 @@ from pathlib import Path
 from ricordo.errors import ConflictError
 from ricordo.records.service import ApiKey
 from ricordo.records.topics import TopicShelf
-from ricordo.records.turns import Owner, SessionInfo, Trace, Turn
+from ricordo.records.turns import Owner, SessionInfo, TurnVectors, Turn
 from ricordo.stores.protocols import Store, WholeStore
 from ricordo.stores.turn_rows import ENDLESS
 
@@ -80,6 +80,6 @@ def _turns(source: Store, session: SessionInfo) -> Iterator[Turn]:
         page = source.turns(session.owner, session.id, last=PAGE, before=page[0].turn_number)
 
 
-def _traces(source: Store, session: SessionInfo, shelf: TopicShelf) -> Iterator[Trace]:
+def _traces(source: Store, session: SessionInfo, shelf: TopicShelf) -> Iterator[TurnVectors]:
     for embedder in sorted({topic.embedder for topic in shelf.topics}):
         yield from source.traces(session.owner, embedder, session.id)

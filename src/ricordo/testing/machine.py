@@ -21,7 +21,7 @@ from ricordo.records.turns import (
     SessionInfo,
     SessionMark,
     StoredReceipt,
-    Trace,
+    TurnVectors,
     Turn,
     canonical,
 )
@@ -198,7 +198,7 @@ class _Agreement(PeopleRules):
 
     @rule(person=people, session_id=sessions, chosen=numbers, embedder=embedders, body=st.binary(max_size=4))
     def keep_traces(self, person: str, session_id: str, chosen: list[int], embedder: str, body: bytes) -> None:
-        traces = [Trace(session_id, number, embedder, "0" * 16, body) for number in chosen]
+        traces = [TurnVectors(session_id, number, embedder, "0" * 16, body) for number in chosen]
         self.agree(lambda store: store.keep_traces(self.owner(person), traces))
 
     @rule(person=people, embedder=embedders)
@@ -251,7 +251,7 @@ def _archive(
     return [(block.id, block.topic_id, block.turn_numbers, unpack(block.body)) for block in blocks]
 
 
-def _traces(store: Store, *, owner: Owner, session_id: str) -> list[Trace]:
+def _traces(store: Store, *, owner: Owner, session_id: str) -> list[TurnVectors]:
     return [trace for embedder in ("small", "large") for trace in store.traces(owner, embedder, session_id)]
 
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from threading import RLock
 from uuid import UUID
 
-from ricordo.records.people import Flag, People, Subject, Summary
+from ricordo.records.people import Flag, KnownFacts, Subject, Summary
 from ricordo.records.service import ApiKey, Document, Job, StoredChunk
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
-from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
+from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, TurnVectors, Turn
 from ricordo.stores import topic_rules, write_rules
 from ricordo.stores.turn_rows import ENDLESS, texts_in
 
@@ -33,7 +33,7 @@ class MemorySession:
     passages: dict[str, ReceiptPassage] = field(default_factory=dict)
     shelf: TopicShelf = field(default_factory=TopicShelf)
     blocks: dict[str, Block] = field(default_factory=dict)
-    traces: dict[tuple[int, str], Trace] = field(default_factory=dict)
+    traces: dict[tuple[int, str], TurnVectors] = field(default_factory=dict)
     summaries: list[Summary] = field(default_factory=list)
     learned_through: int = 0
 
@@ -139,7 +139,7 @@ class Home:
 
     owner: Owner
     sessions: dict[str, MemorySession] = field(default_factory=dict)
-    people: dict[str, People] = field(default_factory=dict)
+    people: dict[str, KnownFacts] = field(default_factory=dict)
     flags: dict[tuple[Subject, str], Flag] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     chunks: dict[str, StoredChunk] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ricordo.records.people import Fact, FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
 from ricordo.stores import topic_rules
 from ricordo.stores.memory.home import Home, Homes, MemorySession
@@ -16,15 +16,15 @@ class MemoryPeople(Homes):
         with self._lock:
             return sorted(name for name, known in self._home(owner).people.items() if known.facts)
 
-    def people(self, owner: Owner, agent_id: str) -> People:
+    def people(self, owner: Owner, agent_id: str) -> KnownFacts:
         with self._lock:
-            return self._home(owner).people.get(agent_id, People())
+            return self._home(owner).people.get(agent_id, KnownFacts())
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
         topic_rules.checked(agent_id, change)
         with self._lock:
             home = self._home(owner)
-            known = home.people.get(agent_id, People())
+            known = home.people.get(agent_id, KnownFacts())
             if known.revision != change.revision:
                 return False
             stored = {fact.id: fact for fact in known.facts}
@@ -125,8 +125,8 @@ class MemoryPeople(Homes):
         }
 
 
-def _people(facts: dict[str, Fact], revision: int) -> People:
-    return People(tuple(sorted(facts.values(), key=lambda fact: (fact.recorded_at, fact.id))), revision)
+def _people(facts: dict[str, Fact], revision: int) -> KnownFacts:
+    return KnownFacts(tuple(sorted(facts.values(), key=lambda fact: (fact.recorded_at, fact.id))), revision)
 
 
 def _drop_summaries(home: Home, session: MemorySession, doomed: set[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ricordo.records.topics import TopicChange, TopicShelf
-from ricordo.records.turns import Block, Owner, SessionMark, Trace
+from ricordo.records.turns import Block, Owner, SessionMark, TurnVectors
 from ricordo.stores import topic_rules
 from ricordo.stores.memory.home import Home, Homes, MemorySession
 
@@ -92,7 +92,7 @@ class MemoryTraces(Homes):
             infos = [session.info for session in self._home(owner).sessions.values()]
         return {info.id: SessionMark(info.revision, info.last_turn, info.turn_count) for info in infos}
 
-    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
+    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         with self._lock:
             found = [
                 trace
@@ -102,7 +102,7 @@ class MemoryTraces(Homes):
             ]
         return iter(found)
 
-    def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
+    def keep_traces(self, owner: Owner, traces: Sequence[TurnVectors]) -> None:
         with self._lock:
             for trace in traces:
                 session = self._session(owner, trace.session_id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ricordo.records.people import FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records.people import FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
 from ricordo.stores import topic_rules
 from ricordo.stores.derived_rows import row_to_flag, row_to_summary
@@ -18,7 +18,7 @@ class PostgresPeople(Walled):
     def agents(self, owner: Owner) -> Sequence[str]:
         return [agent_id for (agent_id,) in self._read(owner, sql.AGENTS)]
 
-    def people(self, owner: Owner, agent_id: str) -> People:
+    def people(self, owner: Owner, agent_id: str) -> KnownFacts:
         return person_operations.to_people(self._read(owner, sql.PEOPLE, agent_id=agent_id))
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:

@@ -8,7 +8,7 @@ then the owner, so that none waits for another in a circle.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ricordo.records.people import Fact, FactChange, Flag, People, Summary
+from ricordo.records.people import Fact, FactChange, Flag, KnownFacts, Summary
 from ricordo.records.turns import Owner
 from ricordo.stores import topic_rules
 from ricordo.stores.derived_rows import (
@@ -30,11 +30,11 @@ _FLAG_NAMES = FLAG_COLUMNS.split(", ")
 _FACT_ID = 1 + _FACT_NAMES.index("fact_id")
 
 
-def to_people(rows: Sequence[Row]) -> People:
+def to_people(rows: Sequence[Row]) -> KnownFacts:
     """The facts behind rows of their revision and a fact."""
     if not rows:
-        return People()
-    return People(tuple(row_to_fact(row[1:]) for row in rows if row[_FACT_ID] is not None), rows[0][0])
+        return KnownFacts()
+    return KnownFacts(tuple(row_to_fact(row[1:]) for row in rows if row[_FACT_ID] is not None), rows[0][0])
 
 
 def put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: FactChange) -> bool:

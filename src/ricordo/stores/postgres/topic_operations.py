@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
-from ricordo.records.turns import Block, Message, Owner, Trace, Turn, message_id
+from ricordo.records.turns import Block, Message, Owner, TurnVectors, Turn, message_id
 from ricordo.stores.archive.block import DamagedBlock
 from ricordo.stores.derived_rows import (
     BLOCK_COLUMNS,
@@ -171,7 +171,7 @@ def tell(transaction: Transaction, owner: Owner, session_id: str, gone: Sequence
     _rewrite_blocks(transaction, key, blocks)
 
 
-def keep_traces(transaction: Transaction, owner: Owner, traces: Sequence[Trace]) -> None:
+def keep_traces(transaction: Transaction, owner: Owner, traces: Sequence[TurnVectors]) -> None:
     """Write traces of turns that are still there; in order, so that two who do never wait for each other."""
     session_ids = sorted({trace.session_id for trace in traces})
     transaction.send(sql.HOLD_SESSIONS, {"owner": owner.key, "session_ids": session_ids})

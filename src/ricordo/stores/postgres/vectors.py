@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ricordo.records.turns import Owner, SessionMark, Trace
+from ricordo.records.turns import Owner, SessionMark, TurnVectors
 from ricordo.stores.derived_rows import row_to_trace, rows_to_marks
 from ricordo.stores.postgres import topic_operations
 from ricordo.stores.postgres import topic_statements as sql
@@ -17,7 +17,7 @@ class PostgresTraces(Walled):
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
         return rows_to_marks(self._read(owner, sql.MARKS))
 
-    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
+    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         statement = sql.TRACES if session_id is None else sql.TRACES_OF_SESSION
         reached = {"session_id": session_id or "", "turn_number": 0}
         while True:
@@ -27,7 +27,7 @@ class PostgresTraces(Walled):
                 return
             reached = {"session_id": rows[-1][0], "turn_number": rows[-1][1]}
 
-    def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
+    def keep_traces(self, owner: Owner, traces: Sequence[TurnVectors]) -> None:
         if traces:
             self._patiently(owner, lambda tx: topic_operations.keep_traces(tx, owner, traces))
 

@@ -13,10 +13,10 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from ricordo.errors import StoreUnavailable
-from ricordo.records.people import FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records.people import FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.service import Document
 from ricordo.records.topics import TopicChange, TopicShelf
-from ricordo.records.turns import Block, Owner, SessionMark, Trace
+from ricordo.records.turns import Block, Owner, SessionMark, TurnVectors
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.circuit_breaker import in_a_hurry
 from ricordo.stores.spool.connection import StoreConnection, never
@@ -156,17 +156,17 @@ class Derived:
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
         return self._as_told(owner, "marks", lambda store: store.marks(owner))
 
-    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
+    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         return self._ask(lambda store: store.traces(owner, embedder, session_id))
 
-    def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
+    def keep_traces(self, owner: Owner, traces: Sequence[TurnVectors]) -> None:
         self._ask(lambda store: store.keep_traces(owner, traces))
 
     def drop_traces(self, owner: Owner, *, keep: str) -> int:
         return self._ask(lambda store: store.drop_traces(owner, keep=keep))
 
-    def people(self, owner: Owner, agent_id: str) -> People:
-        return self._as_told(owner, ("people", agent_id), lambda store: store.people(owner, agent_id), People())
+    def people(self, owner: Owner, agent_id: str) -> KnownFacts:
+        return self._as_told(owner, ("people", agent_id), lambda store: store.people(owner, agent_id), KnownFacts())
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
         done = self._ask(lambda store: store.put_facts(owner, agent_id, change))

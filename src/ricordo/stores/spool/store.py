@@ -17,7 +17,8 @@ from ricordo.errors import ConflictError, RicordoError, StoreError, StoreUnavail
 from ricordo.records.reports import Damage, Expired, StoreStats
 from ricordo.records.turns import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.stores.protocols import Store
-from ricordo.stores.spool.circuit_breaker import Breaker, SpoolState, SpoolTimeouts
+from ricordo.records.reports import SpoolState
+from ricordo.stores.spool.circuit_breaker import Breaker, SpoolTimeouts
 from ricordo.stores.spool.connection import Left, Silent, StoreConnection
 from ricordo.stores.spool.derived import Told
 from ricordo.stores.spool.pending_writes import UnderWay

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ricordo.records.people import FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records.people import FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
 from ricordo.stores import topic_rules
 from ricordo.stores.sqlite import person_operations, snapshots
@@ -17,7 +17,7 @@ class SqlitePeople(Lending):
         with self._reading() as reader:
             return person_operations.agents(reader, owner)
 
-    def people(self, owner: Owner, agent_id: str) -> People:
+    def people(self, owner: Owner, agent_id: str) -> KnownFacts:
         with self._reading() as reader, snapshots.one_view(reader):
             return person_operations.people(reader, owner, agent_id)
 

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ricordo.records.people import Fact, FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
 from ricordo.stores import topic_rules
 from ricordo.stores.derived_rows import (
@@ -29,7 +29,7 @@ class PersonCopy:
     """What is known of an owner, as it was elsewhere: facts by agent, and flags. Summaries come with sessions."""
 
     owner: Owner
-    people: Sequence[tuple[str, People]]
+    people: Sequence[tuple[str, KnownFacts]]
     flags: Sequence[Flag]
 
 
@@ -38,13 +38,13 @@ def agents(reader: sqlite3.Connection, owner: Owner) -> list[str]:
     return [agent_id for (agent_id,) in reader.execute(sql.AGENTS, (owner.key.bytes,))]
 
 
-def people(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> People:
+def people(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> KnownFacts:
     """An agent's facts; the caller sees to one view of the file."""
     key = (owner.key.bytes, agent_id)
     found = reader.execute(sql.REVISION, key).fetchall()
     if not found:
-        return People()
-    return People(tuple(row_to_fact(row) for row in reader.execute(sql.FACTS, key)), found[0][0])
+        return KnownFacts()
+    return KnownFacts(tuple(row_to_fact(row) for row in reader.execute(sql.FACTS, key)), found[0][0])
 
 
 def put_facts(writer: sqlite3.Connection, owner: Owner, agent_id: str, change: FactChange) -> bool:

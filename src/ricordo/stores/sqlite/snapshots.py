@@ -16,7 +16,7 @@ from ricordo.errors import ConflictError
 from ricordo.records.people import Summary
 from ricordo.records.reports import Damage
 from ricordo.records.topics import TopicChange, TopicShelf
-from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
+from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, TurnVectors, Turn
 from ricordo.stores.archive.codec import UnreadablePayload
 from ricordo.stores.archive.export import unpack_receipt
 from ricordo.stores.derived_rows import block_to_row
@@ -124,7 +124,7 @@ class SessionCopy:
     receipts: Iterable[StoredReceipt]
     shelf: TopicShelf
     blocks: Iterable[Block]
-    traces: Iterable[Trace]
+    traces: Iterable[TurnVectors]
     summaries: Iterable[Summary] = ()
     learned_through: int = 0
 

@@ -23,7 +23,7 @@ from ricordo.records.turns import (
     SessionInfo,
     SessionMark,
     StoredReceipt,
-    Trace,
+    TurnVectors,
     Turn,
 )
 from ricordo.stores import write_rules
@@ -218,11 +218,11 @@ class SqliteStore(SqlitePeople, SqliteDocuments, SqliteKeys, SqliteJobs):
         with self._reading() as reader:
             return topics.marks(reader, owner)
 
-    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
+    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         with self._reading() as reader:
             return iter(vectors.traces(reader, owner, embedder, session_id))
 
-    def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
+    def keep_traces(self, owner: Owner, traces: Sequence[TurnVectors]) -> None:
         self._connections.write(lambda writer: vectors.keep_traces(writer, owner, traces))
 
     def drop_traces(self, owner: Owner, *, keep: str) -> int:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from struct import Struct
 
-from ricordo.records.turns import Owner, Trace
+from ricordo.records.turns import Owner, TurnVectors
 from ricordo.stores.sqlite import statements as sql
 
 TURNS_IN_PACK = 32
@@ -22,22 +22,22 @@ _ENTRY = Struct("<B8sI")
 Held = dict[int, tuple[bytes, bytes]]  # turn number -> checksum, vectors
 
 
-def traces(reader: sqlite3.Connection, owner: Owner, embedder: str, session_id: str | None) -> list[Trace]:
+def traces(reader: sqlite3.Connection, owner: Owner, embedder: str, session_id: str | None) -> list[TurnVectors]:
     """The traces by one embedder."""
     if session_id is None:
         rows = reader.execute(sql.TRACES, (owner.key.bytes, embedder))
     else:
         rows = reader.execute(sql.TRACES_OF_SESSION, (owner.key.bytes, embedder, session_id))
     return [
-        Trace(session, number, embedder, checksum.hex(), body)
+        TurnVectors(session, number, embedder, checksum.hex(), body)
         for session, pack, packed in rows
         for number, (checksum, body) in unpacked(pack, packed).items()
     ]
 
 
-def keep_traces(writer: sqlite3.Connection, owner: Owner, kept: Iterable[Trace]) -> None:
+def keep_traces(writer: sqlite3.Connection, owner: Owner, kept: Iterable[TurnVectors]) -> None:
     """Write traces of turns that are still there, each in the place of the one before."""
-    by_session: dict[str, list[Trace]] = defaultdict(list)
+    by_session: dict[str, list[TurnVectors]] = defaultdict(list)
     for trace in kept:
         by_session[trace.session_id].append(trace)
     for session_id, traces_of in by_session.items():

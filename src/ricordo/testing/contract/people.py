@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import ValidationError
-from ricordo.records.people import FactChange, Flag, FlagState, People, Summary
+from ricordo.records.people import FactChange, Flag, FlagState, KnownFacts, Summary
 from ricordo.records.turns import Owner
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
@@ -53,7 +53,7 @@ class PeopleContract(Contract):
     def test_nothing_is_known_of_a_stranger(self, store: Store) -> None:
         """Reading what was never learned gives nothing, at revision 0, and makes nothing."""
         owner = an_owner()
-        assert store.people(owner, "tutor") == People()
+        assert store.people(owner, "tutor") == KnownFacts()
         assert list(store.agents(owner)) == []
         assert store.learned_through(owner, "lesson") == 0
         assert list(store.summaries(owner)) == []
@@ -119,7 +119,7 @@ class PeopleContract(Contract):
             for agent_id in ("tutor", "coach"):
                 (fact,) = store.people(owner, agent_id).facts
                 assert fact.text == f"{owner.tenant_id} {owner.user_id} {agent_id}"
-        assert store.people(anna, "stranger") == People()
+        assert store.people(anna, "stranger") == KnownFacts()
 
     def test_what_may_not_be_a_fact_is_refused(self, store: Store) -> None:
         """A fact of another agent and a forgotten one with words are refused, and nothing is written."""
@@ -132,7 +132,7 @@ class PeopleContract(Contract):
         for fact in refused:
             with pytest.raises(ValidationError):
                 store.put_facts(turn.owner, "tutor", FactChange(0, (a_fact("Pisa", turn), fact), (("lesson", 1),)))
-        assert store.people(turn.owner, "tutor") == People()
+        assert store.people(turn.owner, "tutor") == KnownFacts()
         assert store.learned_through(turn.owner, "lesson") == 0
 
     def test_learned_through_goes_forward_and_not_beyond_the_session(self, store: Store) -> None:
@@ -147,7 +147,7 @@ class PeopleContract(Contract):
         assert store.learned_through(owner, "other") == 0
         assert store.learned_through(owner, "nowhere") == 0
         assert store.session(owner, "lesson") == before
-        assert store.people(owner, "tutor") == People((), 4)
+        assert store.people(owner, "tutor") == KnownFacts((), 4)
         assert store.put_facts(owner, "tutor", FactChange(4, learned=(("nowhere", 1),)))
         assert store.people(owner, "tutor").revision == 4
         assert store.append(replace(turn, id="next", session_id="lesson")).turn_number == 4
@@ -186,7 +186,7 @@ class PeopleContract(Contract):
         assert store.put_facts(turn.owner, "tutor", FactChange(0, (a_fact("Rome", turn),), (("lesson", 1),)))
         assert not store.put_summary(turn.owner, a_summary())
         assert not store.put_flag(turn.owner, a_flag())
-        assert store.people(turn.owner, "tutor") == People()
+        assert store.people(turn.owner, "tutor") == KnownFacts()
         assert list(store.owners(turn.owner.tenant_id)) == []
         assert not any(store.erase(turn.owner).values())
 

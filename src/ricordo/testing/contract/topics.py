@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.records.topics import TopicChange, TopicShelf
-from ricordo.records.turns import Owner, SessionChanges, SessionMark, Trace
+from ricordo.records.turns import Owner, SessionChanges, SessionMark, TurnVectors
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, assert_sound, at_once, law
@@ -234,7 +234,7 @@ class TraceContract(Contract):
     def test_traces_never_mix(self, store: Store, kept: list[tuple[str, str, str, str]]) -> None:
         """Everybody finds the traces of their own turns by the embedder they name, and no others."""
         tenant = an_owner().tenant_id
-        wanted: dict[tuple[Owner, str, str], Trace] = {}
+        wanted: dict[tuple[Owner, str, str], TurnVectors] = {}
         for suffix, user_id, session_id, embedder in kept:
             owner = Owner(tenant + suffix, user_id)
             turn = store.append(a_turn(owner, "q", turn_id=f"only turn of {session_id}", session_id=session_id))
