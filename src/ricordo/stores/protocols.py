@@ -7,6 +7,7 @@ begin with the owner: a call that names an owner can only see and change that ow
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -590,6 +591,14 @@ class Store(Protocol):
 
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Copy to a new SQLite file at `path` while other threads and processes read and write."""
+        ...
+
+    def without_waiting(self) -> AbstractContextManager[None]:
+        """A block in which calls of this thread do not wait for a database that is silent.
+
+        Such a call returns the last known value or an empty one, or raises StoreUnavailable at once. Only a store
+        with a spool behaves differently in it; all others return `nullcontext()`.
+        """
         ...
 
     def health(self) -> StoreHealth:
