@@ -412,7 +412,7 @@ class JobStore(Protocol):
 class ItemTransaction(Protocol):
     """What one transaction can do with one owner's items in one collection. Expired items are never returned.
 
-    A prefix is "" for everything, or a place whose last character ends a path part (`contrib.shelf.path`).
+    A prefix is "" for everything, or a place whose last character is `stores.items.PART_END`.
     """
 
     def on(self, collection: str) -> "ItemTransaction":
@@ -574,11 +574,15 @@ class Store(Protocol):
         ...
 
     def owners(self, tenant_id: str) -> Iterator[Owner]:
-        """Every user of a tenant who has a session, a document, or facts; may change while it is read."""
+        """Every user of a tenant who has a session, a document, facts or items; may change while it is read."""
         ...
 
     def erase(self, owner: Owner) -> dict[str, int]:
-        """Delete everything of an owner, so that no byte of the text remains in files this store controls."""
+        """Delete everything of an owner, so that no byte of the text remains in files this store controls.
+
+        Returns how many were deleted of: sessions, turns, receipts, topics, blocks, traces, facts, summaries, flags,
+        documents, jobs, keys, items.
+        """
         ...
 
     def stats(self, tenant_id: str) -> StoreStats:
