@@ -1,5 +1,5 @@
--- Items that adapters of other libraries keep. An item is deleted with its owner, and with the session and the turn that
--- it names. Databases of earlier releases may have this table already, made by an adapter in exactly this shape.
+-- What adapters of other libraries keep. An item may name a session and a turn, and is deleted with them.
+-- An earlier version made this table itself, in the same shape: then only what is missing is added.
 
 CREATE TABLE IF NOT EXISTS ricordo.items (
     owner       uuid NOT NULL REFERENCES ricordo.owners (owner) ON DELETE CASCADE,
@@ -21,18 +21,15 @@ CREATE TABLE IF NOT EXISTS ricordo.items (
 );
 
 CREATE INDEX IF NOT EXISTS items_by_tag ON ricordo.items (owner, shelf, tag, place, key) WHERE tag <> '';
-
 CREATE INDEX IF NOT EXISTS items_by_end ON ricordo.items (owner, expires_at) WHERE expires_at IS NOT NULL;
-
 CREATE INDEX IF NOT EXISTS items_by_session ON ricordo.items (owner, session_id) WHERE session_id IS NOT NULL;
-
 CREATE INDEX IF NOT EXISTS items_by_turn ON ricordo.items (owner, turn_id) WHERE turn_id IS NOT NULL;
 
 ALTER TABLE ricordo.items ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ricordo.items FORCE ROW LEVEL SECURITY;
 DROP POLICY IF EXISTS by_owner ON ricordo.items;
-
-CREATE POLICY by_owner ON ricordo.items USING (owner = nullif(current_setting('ricordo.owner', true), '')::uuid);
+CREATE POLICY by_owner ON ricordo.items
+    USING (owner = nullif(current_setting('ricordo.owner', true), '')::uuid);
 
 DO $$
 BEGIN
