@@ -1,7 +1,7 @@
 """Items in SQL, for both databases: what one transaction does with one owner's items in one collection.
 
 In: a function that executes a statement. Out: records. Statements are written once, with `:name` for values and
-`{items}`, `{owners}`, `{sessions}`, `{turns}` for tables; each store spells them for its database and fills in `:owner`.
+`{items}`, `{owners}`, `{sessions}`, `{turns}` for tables; each store translates them and fills in `:owner`.
 """
 
 from collections.abc import Callable, Sequence
@@ -223,7 +223,7 @@ def _probe(count: int) -> str:
 
 
 @lru_cache(maxsize=32)
-def _search(key: bool, before: bool, tag: bool, newest_first: bool, limit: bool) -> str:  # noqa: FBT001
+def _search(key: bool, before: bool, tag: bool, newest_first: bool, limit: bool) -> str:
     clauses = [_MINE, _UNDER, _ALIVE]
     clauses += ["key = :key"] if key else []
     clauses += ["key < :before"] if before else []

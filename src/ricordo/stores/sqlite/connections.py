@@ -6,13 +6,13 @@ down for a moment, which a fork needs, and are opened again by whoever comes nex
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, get_ident
 from time import monotonic, sleep
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ricordo.errors import StoreError
 from ricordo.stores.group_commit import GroupCommit, Ticket
@@ -20,7 +20,9 @@ from ricordo.stores.sqlite import forks
 from ricordo.stores.sqlite.database import (
     AdvisoryLock,
     WriteConnection,
+    has_tables,
     make_private,
+    make_tables,
     migrate,
     open_reader,
     open_writer,
@@ -66,6 +68,10 @@ class Connections:
             return self._shelf.pop()
         except IndexError:
             return self._new_reader()
+
+    def reading(self) -> "ReadConnection":
+        """A reading connection for one `with` block."""
+        return ReadConnection(self)
 
     def give_back(self, reader: sqlite3.Connection) -> None:
         """Put a reading connection back for the next read."""
@@ -236,20 +242,8 @@ class Connections:
         writer.execute("RELEASE attempt")
 
 
-# What the parts of the store have in common: connections that are lent for one read.
-
-
-class Lending:
-    """The connections of an open store; `_reading` lends one and gives it back."""
-
-    _connections: Connections
-
-    def _reading(self) -> "ReadConnection":
-        return ReadConnection(self._connections)
-
-
 class ReadConnection:
-    """One read: `with` gives the connection; it goes back at the end, and what SQLite says is said in our words."""
+    """One read: `with` gives the connection, takes it back at the end, and translates errors of SQLite into ours."""
 
     __slots__ = ("_connections", "_reader")
 
@@ -266,3 +260,50 @@ class ReadConnection:
         self._connections.give_back(self._reader)
         if isinstance(error, (sqlite3.Error, UnicodeError)):
             raise translated(error, self._connections.path) from error
+
+
+@contextmanager
+def one_view(reader: sqlite3.Connection) -> Iterator[None]:
+    """Everything read inside sees the same snapshot of the file."""
+    reader.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if reader.in_transaction:  # an error may have ended it already
+            reader.execute("ROLLBACK")
+
+
+class OnDemandTables:
+    """Tables that the first write to them creates, by name of their migration: most memories never need them."""
+
+    def __init__(self, connections: Connections, migration: str) -> None:
+        self._connections = connections
+        self._migration = migration
+        self._readable = self._writable = False  # tables that were seen stay
+
+    def write(self, operation: Callable[[WriteConnection], T]) -> T:
+        """Run the operation in a write transaction that finds its tables."""
+
+        def prepared(writer: WriteConnection) -> T:
+            if not self._writable:
+                make_tables(writer, self._migration)
+            return operation(writer)
+
+        result = self._connections.write(prepared)
+        self._readable = self._writable = True
+        return result
+
+    def ensure(self) -> None:
+        """Create the tables, if they do not exist yet."""
+        if not self._writable:
+            self.write(lambda _: None)
+
+    def are_in(self, reader: sqlite3.Connection) -> bool:
+        """Whether the file has the tables."""
+        self._readable = self._readable or has_tables(reader, self._migration)
+        return self._readable
+
+    def rows(self, statement: str, values: Any) -> list[Any]:
+        """The rows of a statement; none if there are no tables yet."""
+        with self._connections.reading() as reader:
+            return reader.execute(statement, values).fetchall() if self.are_in(reader) else []

@@ -27,7 +27,7 @@ OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 SESSIONS_IN_MIND = 4_096
 PAGE_BYTES = 2048  # every table and index takes a page, however little it holds
 LOG_PAGES = 2000  # how long the log grows before it is moved into the file: 4 MB
-ON_DEMAND = {"service"}  # migrations that are applied when something of theirs is first written
+ON_DEMAND = {"service": "leases", "items": "ricordo_items"}  # migrations applied by a first write, a table of each
 SCRUB_DUE = 1  # user_version while erased text may still lie in free pages
 
 LEDGER = """
@@ -149,17 +149,16 @@ def migrate(connection: sqlite3.Connection, known: tuple[Migration, ...] | None 
         raise
 
 
-def serves(connection: sqlite3.Connection) -> bool:
-    """Whether the file has the tables of a service: most memories never need them."""
-    return bool(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").fetchall())
+def has_tables(connection: sqlite3.Connection, migration: str) -> bool:
+    """Whether the file has the tables of an on-demand migration."""
+    return bool(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (ON_DEMAND[migration],)).fetchall())
 
 
-def make_serve(writer: sqlite3.Connection) -> None:
-    """Make the tables of a service, inside the transaction that first writes to one of them."""
-    if not serves(writer):
-        for migration in pending(migrations_for("sqlite"), _ledger(writer)):
-            if migration.name in ON_DEMAND:
-                _apply(writer, migration)
+def make_tables(writer: sqlite3.Connection, migration: str) -> None:
+    """Apply an on-demand migration, if it is not applied yet, inside the transaction that first writes to it."""
+    for each in pending(migrations_for("sqlite"), _ledger(writer)):
+        if each.name == migration:
+            _apply(writer, each)
 
 
 def translated(error: BaseException, path: Path) -> BaseException:
