@@ -1,13 +1,12 @@
 """Topics, blocks and traces as database rows and back: what both SQL stores share."""
 
 import json
-from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 from ricordo.errors import DamageError
 from ricordo.records.people import Fact, Flag, Source, Summary
-from ricordo.records.service import ApiKey, Document, Job, StoredChunk, StoredItem
+from ricordo.records.service import ApiKey, Document, Job, StoredChunk
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Owner, SessionMark, TurnVectors, canonical
 from ricordo.stores.turn_rows import micros, moment
@@ -299,44 +298,3 @@ def row_to_job(row: Any) -> Job:
         Owner(tenant_id, user_id), kind, session_id, None if due is None else moment(due), attempts,
         None if until is None else moment(until), leased_by, last_error, None if again is None else moment(again),
     )  # fmt: skip
-
-
-ITEM_COLUMNS = "place, key, tag, body, vector, created_at, updated_at, expires_at, minutes, session_id, turn_id"
-
-
-def item_to_row(item: StoredItem, now: datetime) -> tuple[Any, ...]:
-    """An item as its columns; times that are left out are `now`, the end of life counted from it."""
-    expires_at = item.expires_at
-    if expires_at is None and item.minutes is not None:
-        expires_at = now + timedelta(minutes=item.minutes)
-    return (
-        item.place,
-        item.key,
-        item.tag,
-        item.body,
-        item.vector,
-        micros(item.created_at or now),
-        micros(item.updated_at or now),
-        None if expires_at is None else micros(expires_at),
-        item.minutes,
-        item.session_id,
-        item.turn_id,
-    )
-
-
-def row_to_item(row: Any) -> StoredItem:
-    """An item from its columns."""
-    place, key, tag, body, vector, created_at, updated_at, expires_at, minutes, session_id, turn_id = row
-    return StoredItem(
-        place,
-        key,
-        bytes(body),
-        tag,
-        None if vector is None else bytes(vector),
-        moment(created_at),
-        moment(updated_at),
-        None if expires_at is None else moment(expires_at),
-        minutes,
-        session_id,
-        turn_id,
-    )
