@@ -128,12 +128,12 @@ class Memory:
         agent = None if agent_id is None else check_id("agent_id", agent_id)
         if before is not None and not isinstance(before, SessionInfo):
             raise ValidationError("before", f"expected the last SessionInfo of a page, got {type(before).__name__}")
-        return list(self.store.sessions(self._owner(user_id), limit=most, agent_id=agent, before=before))
+        return list(self.store.sessions.page(self._owner(user_id), limit=most, agent_id=agent, before=before))
 
     def delete_session(self, session_id: str, *, user_id: str) -> int:
         """Remove a session with everything in it; how many turns went."""
         owner = self._owner(user_id)
-        gone = self.store.delete_session(owner, session_id) if _readable(session_id) else None
+        gone = self.store.sessions.delete(owner, session_id) if _readable(session_id) else None
         if gone is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}; list the sessions")
         self._beyond.emptied(owner, session_id)
@@ -216,7 +216,7 @@ class Memory:
     ) -> "list[Fact]":
         """What is known of a user now, or was known `at` a moment; with `superseded`, all that ever was."""
         owner, agent = self._owner(user_id), check_id("agent_id", agent_id)
-        known = [fact for fact in self.store.people(owner, agent).facts if not fact.forgotten]
+        known = [fact for fact in self.store.people.facts(owner, agent).facts if not fact.forgotten]
         if superseded:
             return known
         moment = self.clock.now() if at is None else check_time("at", at)
@@ -233,13 +233,13 @@ class Memory:
         """What was flagged of a user's memories, newest first; never with the text."""
         if state is not None and state not in ("flagged", "quarantined", "released"):
             raise ValidationError("state", f"expected flagged, quarantined or released, got {state!r}")
-        return list(self.store.flags(self._owner(user_id), state=state, limit=check_number("limit", limit)))
+        return list(self.store.people.flags(self._owner(user_id), state=state, limit=check_number("limit", limit)))
 
     def set_flag(self, flag_id: str, state: "FlagState", *, user_id: str) -> "Flag":
         """Release a memory from quarantine, or put it back. NotFoundError if there is no such flag."""
         if state not in ("flagged", "quarantined", "released"):
             raise ValidationError("state", f"expected flagged, quarantined or released, got {state!r}")
-        flag = self.store.set_flag(self._owner(user_id), check_id("flag_id", flag_id), state)
+        flag = self.store.people.set_flag(self._owner(user_id), check_id("flag_id", flag_id), state)
         if flag is None:
             raise NotFoundError(f"flag {flag_id!r} does not exist for user {user_id!r}; list the flags")
         return flag
@@ -336,7 +336,7 @@ class Memory:
 
     def _has(self, owner: Owner, session_id: str) -> bool:
         try:
-            return self.store.session(owner, session_id) is not None
+            return self.store.sessions.get(owner, session_id) is not None
         except StoreError as error:
             details = {"operation": "resume", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
             log.warning("session cannot be looked up: %s", error, extra=details | {"session_id": session_id})

@@ -108,4 +108,4 @@ class Talk:
 
     def turns(self, session_id: str) -> list[Turn]:
         """What a session holds, in order."""
-        return list(self.memory.store.turns(self.owner, session_id))
+        return list(self.memory.store.turns.page(self.owner, session_id))

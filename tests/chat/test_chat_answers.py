@@ -33,7 +33,7 @@ def test_the_question_is_kept_before_anything_is_told() -> None:
         started = next(events)
         events.close()
         assert isinstance(started, Started)
-        turn = talk.memory.store.turn(talk.owner, "t1")
+        turn = talk.memory.store.turns.get(talk.owner, "t1")
         assert turn is not None
         assert turn.is_open
         again = talk.chat.ask(asked(turn_id="t1", session_id=started.session_id))

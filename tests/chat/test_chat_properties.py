@@ -167,7 +167,7 @@ def test_8_the_chat_answers_while_the_database_is_away(place: Place, steps: list
             inner.up = True
             assert store.settle(20)
             for session_id, queries in said.items():
-                stored = list(place.store.turns(talk.owner, session_id))
+                stored = list(place.store.turns.page(talk.owner, session_id))
                 assert [(turn.turn_number, turn.query) for turn in stored] == list(enumerate(queries, start=1))
                 assert all(turn.response == f"Answer to: {turn.query}" for turn in stored)
             store.close()
@@ -292,6 +292,6 @@ def test_the_place_of_the_file_is_its_own(tmp_path: Path) -> None:
     one, two = Place(str(tmp_path / "a.db")), Place(str(tmp_path / "b.db"))
     with Talk(one.store) as talk:
         session_id = talk.ask("Hello there").session_id
-        assert list(two.store.turns(talk.owner, session_id)) == []
+        assert list(two.store.turns.page(talk.owner, session_id)) == []
         one.store.close()
         two.store.close()

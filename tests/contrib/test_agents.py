@@ -246,7 +246,7 @@ def test_a_large_item_goes_however_its_words_go(memory: Memory, how: str) -> Non
         elif how == "clear":
             memory.session("s", user_id="ada").clear()
         else:
-            memory.store.delete_turns(Owner("default", "ada"), "s", [1])
+            memory.store.turns.delete(Owner("default", "ada"), "s", [1])
         assert list(export_items(memory, "ada")) == []
         assert await session.get_items() == []
 

@@ -73,7 +73,7 @@ def test_what_hangs_on_a_turn_goes_with_it(memory: Memory) -> None:
         for number, days in enumerate((9, 0)):
             turn = session.add_turn(f"Ciao {number}", "Ciao a te", created_at=now - timedelta(days=days))
             keep(memory, StoredItem("", f"{name} {number}", b"x", session_id=name, turn_id=turn.id))
-    memory.store.delete_turns(ADA, "one", [1])
+    memory.store.turns.delete(ADA, "one", [1])
     assert everything(memory) == ["one 1", "three 0", "three 1", "two 0", "two 1"]
     memory.session("two", user_id="ada").clear()
     assert everything(memory) == ["one 1", "three 0", "three 1"]

@@ -285,7 +285,7 @@ def test_imported_sessions_are_worked_on_beside_the_chat() -> None:
     assert target.import_documents(source.export("anna")).errors == ()
     assert target.settle(30)
     assert len(embedder.passages) == 10
-    assert target.store.topics(next(target.store.owners("default")), "s").through == 5
+    assert target.store.topics.load(next(target.store.owners("default")), "s").through == 5
 
 
 def test_adding_a_turn_waits_for_nothing() -> None:
@@ -320,7 +320,7 @@ def test_a_receipt_is_small(tmp_path: Path) -> None:
         session.context("la vela e il vento")
         session.add_turn("la vela e il vento", "ciao")
         owner = next(kept.store.owners("default"))
-        (stored,) = kept.store.receipts(owner, "s")
+        (stored,) = kept.store.turns.receipts(owner, "s")
         assert "vento vento" not in json.dumps([stored.body, dict(stored.passages)])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
@@ -19,7 +19,6 @@ from ricordo.server.options import ServerOptions
 from ricordo.server.run import Server, uvicorn_of
 from ricordo.server.service import Service
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.protocols import WholeStore
 
 HOLD = "\0"  # a piece that waits until the test lets it go
 TENANT = "default"
@@ -141,7 +140,7 @@ def site(store: Any = None, **options: Any) -> Iterator[Site]:
     """A server behind a real socket."""
     given = ServerOptions(**{"auth": False, "port": 0, "requests_per_minute": 100_000, "threads": 16, **options})
     settings = settings_from({"embedder": "light", "locale": "it"}, {})
-    service = Service(cast(WholeStore, store or MemoryStore()), settings, given)
+    service = Service(store or MemoryStore(), settings, given)
     ports: list[int] = []
     started = threading.Event()
 

@@ -38,7 +38,9 @@ def texts_of(text: str, day: int = 0) -> list[str]:
     return [candidate.text for candidate in extract(said(text, day))]
 
 
-def heard(messages: Iterable[UserMessage], people: KnownFacts | None = None, known: Iterable[UserMessage] = ()) -> KnownFacts:
+def heard(
+    messages: Iterable[UserMessage], people: KnownFacts | None = None, known: Iterable[UserMessage] = ()
+) -> KnownFacts:
     """What is known after hearing messages one by one."""
     messages = list(messages)
     times = {each.id: each.when for each in (*messages, *known)}

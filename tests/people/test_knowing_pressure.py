@@ -113,7 +113,7 @@ def test_a_flood_of_flags_lets_nothing_out_of_quarantine(opened: Any) -> None:
     later = clock.advance(minutes=1)
     for number in range(1_001):
         flag = Flag(f"f{number}", "message", f"m{number}", "s", ("override",), "user_said", "quarantined", later)
-        assert memory.store.put_flag(Owner("default", "anna"), flag)
+        assert memory.store.people.put_flag(Owner("default", "anna"), flag)
     context = session.context("Che cosa dicevo delle istruzioni precedenti e del system prompt?")
     assert ATTACK not in str(context.messages)
 
@@ -236,7 +236,7 @@ def test_sessions_without_a_goodbye_have_a_bound(monkeypatch: pytest.MonkeyPatch
     for each in waiting:
         while known.slice(*each):
             pass
-    ended = [each for each in people if (found := memory.store.session(each, "old")) and found.ended_at]
+    ended = [each for each in people if (found := memory.store.sessions.get(each, "old")) and found.ended_at]
     assert ended == people[-3:]
     assert not known._left
     memory.close()

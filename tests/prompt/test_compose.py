@@ -135,7 +135,7 @@ class Tampered:
         return getattr(self.inner, name)
 
     def turn(self, *which: Any) -> Any:
-        found = self.inner.turn(*which)
+        found = self.inner.turns.get(*which)
         return self.change(found) if found else None
 
 

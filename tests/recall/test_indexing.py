@@ -413,7 +413,7 @@ def test_indexes_that_grow_make_room(talk: list[tuple[int, int]]) -> None:
         indexes.read(owner)
         sizes = [len(shelf.index) for shelf in indexes._shelves.values()]
         assert sum(sizes) <= max(10, sizes[-1])
-        assert len(indexes.shelf(owner).index) == 2 * store.marks(owner)["s"].turn_count
+        assert len(indexes.shelf(owner).index) == 2 * store.sessions.marks(owner)["s"].turn_count
 
 
 def test_the_same_ids_of_two_users_are_two_messages() -> None:

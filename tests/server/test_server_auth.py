@@ -122,7 +122,7 @@ def test_a_key_is_shown_once_kept_as_a_digest_and_revoked() -> None:
         listed = client.get("/keys", headers=admin)
         assert made["key"] not in listed.text
         assert "digest" not in listed.text
-        assert made["key"].rpartition("_")[2] not in str(store.keys("default"))
+        assert made["key"].rpartition("_")[2] not in str(store.keys.page("default"))
         assert me(client, made["key"]).json()["user_id"] == "anna"
         assert client.delete(f"/keys/{made['id']}", headers=admin).status_code == 204
         a_problem(me(client, made["key"]), 401)
@@ -196,8 +196,8 @@ def test_keys_are_believed_for_a_while_and_their_use_is_noted() -> None:
     assert all(ring.find(key) for _ in range(5))
     assert store.lookups == 1
     ring.note_uses(START)
-    assert store.keys("default")[0].last_used_at == START
-    store.revoke_key("default", store.keys("default")[0].id, START)
+    assert store.keys.page("default")[0].last_used_at == START
+    store.keys.revoke("default", store.keys.page("default")[0].id, START)
     assert ring.find(key)
     now[0] += BELIEVED_SECONDS + 0.1
     assert ring.find(key) is None

@@ -211,7 +211,7 @@ def test_cleanup_runs_once_in_a_cluster() -> None:
     """Whoever has the lease cleans up; the others, and the same one before its time, do not."""
     store = MemoryStore()
     old = now() - timedelta(hours=30)
-    store.append(a_turn(ANNA, session_id="old", created_at=old))
+    store.turns.append(a_turn(ANNA, session_id="old", created_at=old))
     chosen = settings(preset="chat24h")
     one, two = (service(store, chosen=chosen) for _ in range(2))
     one.name, two.name = "one", "two"
@@ -220,14 +220,14 @@ def test_cleanup_runs_once_in_a_cluster() -> None:
     assert b"ricordo_cleanups_total 1.0" in one.metrics.text()
     assert b"ricordo_cleaned_turns_total 1.0" in one.metrics.text()
     assert b"ricordo_cleanups_total 0.0" in two.metrics.text()
-    assert not store.turns(ANNA, "old")
+    assert not store.turns.page(ANNA, "old")
 
 
 def test_work_that_fails_is_tried_again_and_given_up() -> None:
     """A job that fails waits longer each time, and after its attempts it stays as failed, for somebody to look at."""
     served = service()
-    served.store.append(a_turn(ANNA, session_id="s1"))
-    served.store.enqueue(ANNA, "catch-up", "s1", now())
+    served.store.turns.append(a_turn(ANNA, session_id="s1"))
+    served.store.jobs.enqueue(ANNA, "catch-up", "s1", now())
 
     class Broken:
         def catch_up(self, *args: Any, **more: Any) -> None:
@@ -236,11 +236,11 @@ def test_work_that_fails_is_tried_again_and_given_up() -> None:
     served.memory = lambda tenant_id: Broken()  # type: ignore[method-assign, assignment, return-value]
     due = now()
     for attempt in range(1, ATTEMPTS + 1):
-        (job,) = served.store.take("w", due, timedelta(minutes=5))
+        (job,) = served.store.jobs.take("w", due, timedelta(minutes=5))
         assert job.attempts == attempt
         served.do(job)
         due += timedelta(days=1)
-    (job,) = served.store.jobs(ANNA)
+    (job,) = served.store.jobs.page(ANNA)
     assert job.due_at is None
     assert job.last_error == "RuntimeError"
 
@@ -248,11 +248,11 @@ def test_work_that_fails_is_tried_again_and_given_up() -> None:
 def test_work_is_done_and_leaves_the_queue() -> None:
     """A job that is due is done once; one about a session that is gone is dropped."""
     served = service()
-    served.store.append(a_turn(ANNA, session_id="s1"))
-    served.store.enqueue(ANNA, "catch-up", "s1", now())
-    served.store.enqueue(ANNA, "end", "s1", now())
+    served.store.turns.append(a_turn(ANNA, session_id="s1"))
+    served.store.jobs.enqueue(ANNA, "catch-up", "s1", now())
+    served.store.jobs.enqueue(ANNA, "end", "s1", now())
     Scheduler(served).take_up()
-    assert not served.store.jobs(ANNA)
+    assert not served.store.jobs.page(ANNA)
     served.close()
 
 
@@ -265,38 +265,38 @@ def test_work_that_waits_is_seen_and_handed_back_at_the_end() -> None:
         assert (waiting["pending"], waiting["leased"], waiting["failed"]) == (2, 0, 0)
         assert 'ricordo_jobs{state="pending"} 2.0' in client.get("/metrics").text
     store = MemoryStore()
-    store.append(a_turn(ANNA))
+    store.turns.append(a_turn(ANNA))
     for kind in ("catch-up", "end"):
-        assert store.enqueue(ANNA, kind, "lesson", now() - timedelta(minutes=1))
-    before = store.jobs(ANNA)
+        assert store.jobs.enqueue(ANNA, kind, "lesson", now() - timedelta(minutes=1))
+    before = store.jobs.page(ANNA)
     ending = Scheduler(service(store))
     ending.close()
     ending.take_up()
-    assert store.jobs(ANNA) == before
-    assert len(store.take("another process", now(), timedelta(minutes=1), limit=8)) == 2
+    assert store.jobs.page(ANNA) == before
+    assert len(store.jobs.take("another process", now(), timedelta(minutes=1), limit=8)) == 2
 
 
 def test_a_lease_lasts_as_long_as_its_work() -> None:
     """While somebody is at a job nobody else gets it, however short its lease; let go, it is finished by its holder."""
     store = MemoryStore()
-    store.append(a_turn(ANNA))
-    store.enqueue(ANNA, "catch-up", "lesson", now() - timedelta(minutes=1))
+    store.turns.append(a_turn(ANNA))
+    store.jobs.enqueue(ANNA, "catch-up", "lesson", now() - timedelta(minutes=1))
     lease = timedelta(seconds=6)
-    (job,) = store.take("one", now(), lease)
+    (job,) = store.jobs.take("one", now(), lease)
     with Holding(store, job, lease) as held:
         while held.job == job:
-            assert store.take("another", now(), lease) == []
+            assert store.jobs.take("another", now(), lease) == []
             sleep(0.01)
         assert held.job.leased_until > job.leased_until  # type: ignore[operator]
-        assert store.take("another", now(), lease) == []
-    assert store.finish(held.job)
-    assert store.jobs(ANNA) == []
+        assert store.jobs.take("another", now(), lease) == []
+    assert store.jobs.finish(held.job)
+    assert store.jobs.page(ANNA) == []
 
 
 def test_wishes_outlive_a_database_that_is_away() -> None:
     """A wish that cannot be written is kept and written with the next tick."""
     inner = Switched(MemoryStore())
-    inner.store.append(a_turn(ANNA, session_id="s1"))
+    inner.store.turns.append(a_turn(ANNA, session_id="s1"))
     served = service(inner)  # type: ignore[arg-type]
     served.wish(ANNA, "s1")
     inner.up = False
@@ -304,7 +304,7 @@ def test_wishes_outlive_a_database_that_is_away() -> None:
         served.keep_wishes()
     inner.up = True
     served.keep_wishes()
-    assert {job.kind for job in inner.store.jobs(ANNA)} == {"catch-up", "end"}
+    assert {job.kind for job in inner.store.jobs.page(ANNA)} == {"catch-up", "end"}
 
 
 def test_the_use_of_keys_is_noted_by_the_clock() -> None:
@@ -314,7 +314,7 @@ def test_the_use_of_keys_is_noted_by_the_clock() -> None:
     with serving(store, auth=True) as client:
         assert client.get("/me", headers=bearer(key)).status_code == 200
         service_of(client).note_keys()
-        assert store.keys("default")[0].last_used_at is not None
+        assert store.keys.page("default")[0].last_used_at is not None
 
 
 def test_a_store_is_opened_with_a_spool_where_one_makes_sense(tmp_path: Path) -> None:

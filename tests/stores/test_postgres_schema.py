@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
+from ricordo.stores.postgres.health import TABLES
 
 from ricordo.errors import SchemaError
 from ricordo.records.turns import Owner
@@ -22,7 +23,6 @@ from ricordo.stores.postgres import (
     statements,
     topic_statements,
 )
-from ricordo.stores.postgres.health import TABLES
 from ricordo.testing.examples import a_turn, an_owner
 from ricordo.testing.postgres import PostgresForTests
 
@@ -434,7 +434,7 @@ def test_a_user_under_a_key_of_other_names_is_damage(own_postgres_url: str) -> N
     """A changed name hides all that a user has, so it is reported although no row is missing."""
     store = PostgresStore(own_postgres_url)
     try:
-        store.append(a_turn(an_owner()))
+        store.turns.append(a_turn(an_owner()))
         with psycopg.connect(own_postgres_url) as connection:
             connection.execute("UPDATE ricordo.owners SET user_id = 'somebody else'")
         (damage,) = store.integrity()

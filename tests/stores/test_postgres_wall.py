@@ -10,12 +10,12 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from psycopg import sql
+from ricordo.stores.postgres.health import TABLES
 
 from ricordo.errors import StoreError
 from ricordo.records.topics import Topic, TopicChange
-from ricordo.records.turns import Message, Owner, StoredReceipt, TurnVectors, Turn, message_id
+from ricordo.records.turns import Message, Owner, StoredReceipt, Turn, TurnVectors, message_id
 from ricordo.stores.postgres import PostgresStore, service_statements
-from ricordo.stores.postgres.health import TABLES
 from ricordo.stores.postgres.row_security import Standing, Wall, quoted, raise_wall
 from ricordo.testing import strategies
 from ricordo.testing.contract.people import learn
@@ -41,17 +41,19 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
     """A store in which Anna and Bruno have a turn each, with a row in every table."""
     for owner in (ANNA, BRUNO):
         receipt = StoredReceipt("chat", 0, '{"passage": "d1"}', {"d1": "the system prompt"})
-        turn = postgres_store.append(a_turn(owner), receipt=receipt)
+        turn = postgres_store.turns.append(a_turn(owner), receipt=receipt)
         topic = Topic("topic", "Secrets", b"", NOW, NOW)
-        postgres_store.put_topics(owner, "chat", TopicChange(0, put=(topic,)))
-        postgres_store.archive(owner, "chat", a_block([turn], topic_id="topic", block_id="block", created_at=NOW))
-        postgres_store.keep_traces(owner, [TurnVectors("chat", 1, "words", turn.checksum, b"")])
+        postgres_store.topics.put(owner, "chat", TopicChange(0, put=(topic,)))
+        postgres_store.topics.archive(
+            owner, "chat", a_block([turn], topic_id="topic", block_id="block", created_at=NOW)
+        )
+        postgres_store.vectors.write(owner, [TurnVectors("chat", 1, "words", turn.checksum, b"")])
         learn(postgres_store, owner, a_fact("secret", turn))
-        assert postgres_store.put_summary(owner, a_summary("chat"))
-        assert postgres_store.put_flag(owner, a_flag(session_id="chat"))
-        assert postgres_store.put_document(owner, a_document(chunk_count=1), some_chunks(count=1))
-        postgres_store.put_key(a_key("acme", owner.user_id, user_id=owner.user_id))
-        assert postgres_store.enqueue(owner, "facts", "chat", NOW)
+        assert postgres_store.people.put_summary(owner, a_summary("chat"))
+        assert postgres_store.people.put_flag(owner, a_flag(session_id="chat"))
+        assert postgres_store.documents.put(owner, a_document(chunk_count=1), some_chunks(count=1))
+        postgres_store.keys.put(a_key("acme", owner.user_id, user_id=owner.user_id))
+        assert postgres_store.jobs.enqueue(owner, "facts", "chat", NOW)
         postgres_store._read(owner, service_statements.LEASE, name="x", holder="y", now=0, until=0)
     return postgres_store
 
@@ -164,7 +166,7 @@ def test_a_superuser_url_is_walled_too(both: PostgresStore, postgres_url: str) -
 
 def test_names_are_listed_by_tenant_only(both: PostgresStore, postgres_url: str) -> None:
     """Naming a tenant lists that tenant's users and shows nothing of what they said."""
-    both.append(a_turn(Owner("other", "carla")))
+    both.turns.append(a_turn(Owner("other", "carla")))
     with psycopg.connect(postgres_url) as connection:
         connection.execute("SET LOCAL ROLE ricordo_app")
         connection.execute("SET LOCAL ricordo.tenant = 'acme'")
@@ -216,7 +218,7 @@ def test_an_ordinary_table_owner_is_walled_by_force(postgres_server: PostgresFor
     try:
         assert store._wall.role is None
         for owner in (ANNA, BRUNO):
-            store.append(a_turn(owner))
+            store.turns.append(a_turn(owner))
         seen = store._run(ANNA, lambda tx: tx.send("SELECT owner, current_user FROM ricordo.turns", {})).fetchall()
         assert seen == [(ANNA.key, role)]
     finally:
@@ -231,7 +233,7 @@ def test_a_member_of_the_application_role_opens_a_database_made_by_another(
     store = PostgresStore(url)
     try:
         assert store._wall.role == "ricordo_app"
-        assert store.append(a_turn(ANNA)).turn_number == 2
+        assert store.turns.append(a_turn(ANNA)).turn_number == 2
     finally:
         store.close()
 
@@ -248,7 +250,7 @@ def test_a_role_that_bypasses_and_cannot_be_walled_is_refused(
         PostgresStore(url)
     store = PostgresStore(url, require_wall=False)
     try:
-        assert [turn.owner for turn in store.turns(ANNA, "chat")] == [ANNA]
+        assert [turn.owner for turn in store.turns.page(ANNA, "chat")] == [ANNA]
     finally:
         store.close()
 
@@ -263,7 +265,7 @@ def test_a_role_that_bypasses_but_may_make_roles_gets_itself_a_wall() -> None:
             connection.execute(f"GRANT CREATE ON DATABASE {connection.info.dbname} TO {role}")
         store = PostgresStore(url)
         assert store._wall.role == "ricordo_app"
-        assert store.append(a_turn(ANNA)).turn_number == 1
+        assert store.turns.append(a_turn(ANNA)).turn_number == 1
         store.close()
     finally:
         server.close()
@@ -299,7 +301,7 @@ def test_any_tenant_id_is_quoted_safely(tenant_id: str) -> None:
 def test_hostile_tenants_are_only_names(postgres_store: PostgresStore) -> None:
     """Tenants called like SQL, with quotes and backslashes, have their own users and no others."""
     for tenant in strategies.HOSTILE:
-        postgres_store.append(a_turn(Owner(tenant, "anna")))
+        postgres_store.turns.append(a_turn(Owner(tenant, "anna")))
     for tenant in strategies.HOSTILE:
         assert list(postgres_store.owners(tenant)) == [Owner(tenant, "anna")]
         assert postgres_store.stats(tenant).turns == 1

@@ -46,27 +46,27 @@ class Outages(RuleBasedStateMachine):
                 write.apply(self.oracle)
             return
         wanted = write.apply(self.oracle)
-        if not any("at hand" in note for note in self.store.notes(self.owner, write.scope[1])):
+        if not any("at hand" in note for note in self.store.sessions.notes(self.owner, write.scope[1])):
             assert given == wanted or isinstance(write, Update)
 
     def was_done(self, write: Write) -> bool:
         """A write that was not acknowledged may have been done all the same, if only its answer was lost."""
         if isinstance(write, AnswerWrite):
-            turn = self.database.store.turn(self.owner, write.turn_id)
+            turn = self.database.store.turns.get(self.owner, write.turn_id)
             return turn is not None and write.answer.says_the_same(turn.answer)
         assert isinstance(write, Update), "turns and messages are always acknowledged"
-        info = self.database.store.session(*write.scope)
+        info = self.database.store.sessions.get(*write.scope)
         return info is not None and info.title == write.changes.title
 
     def tell(self, write: Write) -> object:
         """The write, as a client does it."""
         if isinstance(write, Append):
-            return self.store.append(write.turn, receipt=write.receipt)
+            return self.store.turns.append(write.turn, receipt=write.receipt)
         if isinstance(write, AnswerWrite):
-            return self.store.answer(self.owner, write.turn_id, write.answer, dict(write.metadata), write.receipt)
+            return self.store.turns.answer(self.owner, write.turn_id, write.answer, dict(write.metadata), write.receipt)
         if isinstance(write, AddMessage):
-            return self.store.add_message(write.turn)
-        return self.store.update_session(self.owner, write.session_id, write.changes)
+            return self.store.turns.add_message(write.turn)
+        return self.store.sessions.update(self.owner, write.session_id, write.changes)
 
     @rule(session_id=sessions, query=words, is_open=st.booleans(), receipt=st.booleans())
     def append(self, session_id: str, query: str, is_open: bool, receipt: bool) -> None:
@@ -87,7 +87,7 @@ class Outages(RuleBasedStateMachine):
     def answer(self, which: int, response: str) -> None:
         if self.asked:
             turn_id, session_id = self.asked[which % len(self.asked)]
-            turn = self.oracle.turn(self.owner, turn_id)
+            turn = self.oracle.turns.get(self.owner, turn_id)
             if turn and turn.is_open:
                 self.write(AnswerWrite(self.owner, session_id, turn_id, an_answer(response), {"n": 1}))
 
@@ -99,18 +99,18 @@ class Outages(RuleBasedStateMachine):
 
     @rule(session_id=sessions, title=words)
     def update(self, session_id: str, title: str) -> None:
-        if self.oracle.session(self.owner, session_id):
+        if self.oracle.sessions.get(self.owner, session_id):
             self.write(Update(self.owner, session_id, SessionChanges(title=title)))
 
     @rule(session_id=sessions, last=st.integers(1, 5))
     def read(self, session_id: str, last: int) -> None:
         """What is read while nothing is missing is what was said."""
         try:
-            found = self.store.turns(self.owner, session_id, last=last)
+            found = self.store.turns.page(self.owner, session_id, last=last)
         except StoreUnavailable:
             return
-        if not any("at hand" in note for note in self.store.notes(self.owner, session_id)):
-            assert list(found) == list(self.oracle.turns(self.owner, session_id, last=last))
+        if not any("at hand" in note for note in self.store.sessions.notes(self.owner, session_id)):
+            assert list(found) == list(self.oracle.turns.page(self.owner, session_id, last=last))
 
     @rule()
     def fail(self) -> None:
@@ -178,23 +178,23 @@ class Outages(RuleBasedStateMachine):
     def read_through(self, session_id: str) -> list[Turn]:
         """What the store reads; it may only now hear of an outage that was over before anybody had noticed it."""
         try:
-            return list(self.store.turns(self.owner, session_id))
+            return list(self.store.turns.page(self.owner, session_id))
         except StoreUnavailable:
             assert self.store.settle(20)
-            return list(self.store.turns(self.owner, session_id))
+            return list(self.store.turns.page(self.owner, session_id))
 
     def check(self) -> None:
         """The database holds what the oracle holds."""
         assert self.store.state.refused == 0
         for session_id in ("s1", "s2"):
-            kept = list(self.database.store.turns(self.owner, session_id))
-            assert kept == list(self.oracle.turns(self.owner, session_id))
+            kept = list(self.database.store.turns.page(self.owner, session_id))
+            assert kept == list(self.oracle.turns.page(self.owner, session_id))
             assert [turn.turn_number for turn in kept] == list(range(1, len(kept) + 1))
             assert self.read_through(session_id) == kept
-            info, wanted = (store.session(self.owner, session_id) for store in (self.database.store, self.oracle))
+            info, wanted = (store.sessions.get(self.owner, session_id) for store in (self.database.store, self.oracle))
             assert (info and replace(info, revision=0)) == (wanted and replace(wanted, revision=0))
-            wanted_receipts = list(self.oracle.receipts(self.owner, session_id))
-            assert list(self.database.store.receipts(self.owner, session_id)) == wanted_receipts
+            wanted_receipts = list(self.oracle.turns.receipts(self.owner, session_id))
+            assert list(self.database.store.turns.receipts(self.owner, session_id)) == wanted_receipts
 
 
 TestOutages = Outages.TestCase

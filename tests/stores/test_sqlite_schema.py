@@ -37,15 +37,15 @@ TABLES = (
 def path(tmp_path: Path) -> Path:
     """A file with one turn in it, its topic, and what was derived from it."""
     store = SqliteStore(tmp_path / "memory.db")
-    turn = store.append(a_turn(an_owner()))
-    assert store.put_topics(turn.owner, "lesson", TopicChange(0, put=(a_topic(),), assigned={1: "fugues"}))
+    turn = store.turns.append(a_turn(an_owner()))
+    assert store.topics.put(turn.owner, "lesson", TopicChange(0, put=(a_topic(),), assigned={1: "fugues"}))
     learn(store, turn.owner, a_fact("Rome", turn), lesson=1)
-    assert store.put_summary(turn.owner, a_summary())
-    assert store.put_flag(turn.owner, a_flag())
-    assert store.put_document(turn.owner, a_document(chunk_count=1), some_chunks(count=1))
-    store.put_key(a_key(turn.owner.tenant_id))
-    assert store.enqueue(turn.owner, "facts", "lesson", START)
-    assert store.lease("cleanup", "here", START, START)
+    assert store.people.put_summary(turn.owner, a_summary())
+    assert store.people.put_flag(turn.owner, a_flag())
+    assert store.documents.put(turn.owner, a_document(chunk_count=1), some_chunks(count=1))
+    store.keys.put(a_key(turn.owner.tenant_id))
+    assert store.jobs.enqueue(turn.owner, "facts", "lesson", START)
+    assert store.jobs.lease("cleanup", "here", START, START)
     store.close()
     return tmp_path / "memory.db"
 

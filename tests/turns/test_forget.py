@@ -131,7 +131,7 @@ class Stubborn:
     def expire(self, owner: Any, **when: Any) -> Any:
         if owner.user_id == self.user_id:
             raise StoreUnavailable("busy")
-        return self.inner.expire(owner, **when)
+        return self.inner.sessions.expire(owner, **when)
 
 
 def test_a_failure_with_one_user_is_noted_and_the_rest_is_done(caplog: pytest.LogCaptureFixture) -> None:

@@ -34,17 +34,17 @@ class Tampered:
         return getattr(self.inner, name)
 
     def turns(self, *where: Any, **which: Any) -> Any:
-        found = [turn for turn in self.inner.turns(*where, **which) if turn.turn_number not in self.gone]
+        found = [turn for turn in self.inner.turns.page(*where, **which) if turn.turn_number not in self.gone]
         if bad := self.unreadable & {turn.turn_number for turn in found}:
             raise DamageError(f"turn {min(bad)} is not JSON")
         return [self.changed[turn.turn_number](turn) if turn.turn_number in self.changed else turn for turn in found]
 
     def receipts(self, *where: Any, **which: Any) -> Any:
-        found = self.inner.receipts(*where, **which)
+        found = self.inner.turns.receipts(*where, **which)
         return [replace(each, body="{}") if each.turn_number in self.bad_receipts else each for each in found]
 
     def sessions(self, *where: Any, **which: Any) -> Any:
-        return [replace(info, **self.session_fields) for info in self.inner.sessions(*where, **which)]
+        return [replace(info, **self.session_fields) for info in self.inner.sessions.page(*where, **which)]
 
 
 def written(count: int = 3) -> tuple[ricordo.Memory, Tampered]:

@@ -131,7 +131,7 @@ class Chat:
     def _given(self, talk: _Talk) -> ChatResponse | None:
         """The answer that a turn has by now."""
         owner = Owner(self.memory.settings.tenant_id, talk.request.user_id)
-        turn = self.memory.store.turn(owner, talk.turn_id)
+        turn = self.memory.store.turns.get(owner, talk.turn_id)
         return None if turn is None or turn.is_open else stored_response(turn)
 
     def _begin(self, request: ChatRequest) -> _Talk:

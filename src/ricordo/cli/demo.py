@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -34,7 +34,6 @@ from ricordo.session import Session
 
 if TYPE_CHECKING:
     from ricordo.settings import Settings
-    from ricordo.stores.protocols import WholeStore
 
 # `ricordo demo --terminal`: a talk over some days, a follow-up, a memory from another session, topics.
 
@@ -166,7 +165,7 @@ def _serve(place: str, options: Options, output: Output) -> None:
 
 
 def _seed(place: str, settings: "Settings", user_id: str, step: Step) -> None:
-    store = cast("WholeStore", store_for(place))  # every store of ours is a whole one
+    store = store_for(place)  # every store of ours is a whole one
     try:
         live(store, settings, user_id, step)
     finally:

@@ -14,7 +14,7 @@ from ricordo.records.turns import library_of
 if TYPE_CHECKING:
     from ricordo.cli.output import Step
     from ricordo.settings import Settings
-    from ricordo.stores.protocols import WholeStore
+    from ricordo.stores.protocols import Store
 
 MINUTES = 3  # between two questions
 LATEST = 25  # minutes ago that the last talk began: it is still going on
@@ -82,7 +82,7 @@ class _Then:
         return self.moment
 
 
-def live(store: "WholeStore", settings: "Settings", user_id: str, step: "Step") -> int:
+def live(store: "Store", settings: "Settings", user_id: str, step: "Step") -> int:
     """Add the lessons and live the talks, unless this user has talked here before; how many turns were kept."""
     from ricordo.chat import Chat, ChatRequest
     from ricordo.cli.demo_course import lessons

@@ -5,7 +5,7 @@ Adding the same content again changes nothing; other content under the same id t
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -21,7 +21,7 @@ from ricordo.records.turns import Owner, library_of
 if TYPE_CHECKING:
     from ricordo.documents.chunks import Kind
     from ricordo.documents.library import Library
-    from ricordo.stores.protocols import WholeStore
+    from ricordo.stores.protocols import Store
 
 
 def documents(options: Options, output: Output) -> int:
@@ -75,7 +75,7 @@ def _delete(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
         owner, store = _owner(memory, options), whole_store(memory)
         for document_id in options.what:
-            if not store.delete_document(owner, document_id):
+            if not store.documents.delete(owner, document_id):
                 whose = "the shared library" if options.shared else f"user {owner.user_id!r}"
                 raise NotFoundError(f"there is no document {document_id!r} of {whose}; `ricordo documents` lists them")
     plain = [{"document_id": each, "deleted": True} for each in options.what]
@@ -90,9 +90,9 @@ def library_for(memory: Memory) -> "Library":
     return Library(memory, whole_store(memory))
 
 
-def whole_store(memory: Memory) -> "WholeStore":
+def whole_store(memory: Memory) -> "Store":
     """The memory's store, with what a service keeps in it: every store of ours is a whole one."""
-    return cast("WholeStore", memory.store)
+    return memory.store
 
 
 def add_file(
@@ -118,7 +118,7 @@ def document_json(document: Document, owner: Owner) -> dict[str, Any]:
 
 
 def _shared(memory: Memory, owner: Owner, limit: int) -> list[tuple[Document, Owner]]:
-    return [(each, owner) for each in whole_store(memory).documents(owner, limit=limit)]
+    return [(each, owner) for each in whole_store(memory).documents.page(owner, limit=limit)]
 
 
 def _owner(memory: Memory, options: Options) -> Owner:

@@ -269,10 +269,10 @@ class RicordoMemoryService(BaseMemoryService):
     def _read(self, owner: Owner, known: _Known) -> None:
         """Find the events that a session has; only turns that were not read before are read."""
         store, session_id = self._memory.store, known.session.id
-        turns = store.turns(owner, session_id, after=known.number - 1) if known.number else ()
+        turns = store.turns.page(owner, session_id, after=known.number - 1) if known.number else ()
         if not turns or turns[0].id != known.turn_id:  # never read, or emptied meanwhile
             known.events, known.number, known.turn_id = set(), 0, ""
-            turns = store.turns(owner, session_id)
+            turns = store.turns.page(owner, session_id)
         known.events.update(event for turn in turns for message in turn.messages if (event := event_of(message)))
         if turns:
             known.number, known.turn_id = turns[-1].turn_number, turns[-1].id

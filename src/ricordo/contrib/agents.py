@@ -164,10 +164,10 @@ class RicordoSession:
         if left:
             number = max(turn.turn_number, *stale, session.info().last_turn) + 1
             turn_id = new_id(self._memory.clock.now())
-            store.load(session.info(), [_turn_of(left, turn, number, turn_id)])
+            store.turns.load(session.info(), [_turn_of(left, turn, number, turn_id)])
             for key in filter(None, map(KeptItem.pointer, left)):
                 self._shelf.write(owner, SHELF, partial(_hang, path(session.id), key, turn_id))
-        store.delete_turns(owner, session.id, [turn.turn_number, *stale])
+        store.turns.delete(owner, session.id, [turn.turn_number, *stale])
 
     def _clear(self, session: Session) -> None:
         held = self._lock(session)

@@ -47,9 +47,9 @@ def import_items(
     added = 0
     for document in documents:
         name, item = _from_document(document)
-        if item.session_id is not None and memory.store.session(owner, item.session_id) is None:
+        if item.session_id is not None and memory.store.sessions.get(owner, item.session_id) is None:
             continue
-        if item.turn_id is not None and memory.store.turn(owner, item.turn_id) is None:
+        if item.turn_id is not None and memory.store.turns.get(owner, item.turn_id) is None:
             continue
         added += stands.write(owner, name, partial(_keep, item))
     return added

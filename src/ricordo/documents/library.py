@@ -26,7 +26,7 @@ from ricordo.prompt.context import Asked
 from ricordo.recall.quantization import Vectors
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Chunk, Owner, library_of
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 
 INDEXES = 64  # sets of documents whose index is kept in memory; the one that was asked longest ago goes first
 EMBEDDED_AT_ONCE = 64
@@ -66,7 +66,7 @@ class _Shelf:
 class Library:
     """The documents of a tenant and of its users. Thread-safe."""
 
-    def __init__(self, memory: Memory, store: WholeStore) -> None:
+    def __init__(self, memory: Memory, store: Store) -> None:
         self._memory = memory
         self._store = store
         self._shelves: OrderedDict[tuple[str, ...], _Shelf] = OrderedDict()  # by what stands on them
@@ -93,8 +93,8 @@ class Library:
         if not pieces:
             raise ValidationError("content", f"{title!r} holds no text")
         document = Document(name, title, kind, digest, self._memory.clock.now(), len(pieces), size)
-        new = self._store.put_document(owner, document, [_stored(piece, name) for piece in pieces])
-        return (document if new else self._store.document(owner, name) or document), new
+        new = self._store.documents.put(owner, document, [_stored(piece, name) for piece in pieces])
+        return (document if new else self._store.documents.get(owner, name) or document), new
 
     def readable(self, owner: Owner) -> tuple[Owner, ...]:
         """Whose documents a user reads: their own, and the tenant's library."""
@@ -103,7 +103,7 @@ class Library:
     def document(self, owner: Owner, document_id: str) -> tuple[Document, Owner]:
         """One document that a user may read, and whose it is."""
         for shelf in self.readable(owner):
-            if found := self._store.document(shelf, document_id):
+            if found := self._store.documents.get(shelf, document_id):
                 return found, shelf
         raise NotFoundError("there is no such document for this user")
 
@@ -112,15 +112,15 @@ class Library:
         found = [
             (each, shelf)
             for shelf in self.readable(owner)
-            for each in self._store.documents(shelf, limit=limit, before=before)
+            for each in self._store.documents.page(shelf, limit=limit, before=before)
         ]
         return sorted(found, key=lambda pair: (pair[0].created_at, pair[0].id), reverse=True)[:limit]
 
     def chunk(self, owner: Owner, chunk_id: str) -> tuple[StoredChunk, Document, Owner]:
         """One chunk with its document."""
         for shelf in self.readable(owner):
-            if found := self._store.chunk(shelf, chunk_id):
-                document = self._store.document(shelf, found.document_id)
+            if found := self._store.documents.chunk(shelf, chunk_id):
+                document = self._store.documents.get(shelf, found.document_id)
                 if document:
                     return found, document, shelf
         raise NotFoundError("there is no such chunk for this user")
@@ -150,14 +150,14 @@ class Library:
         All who read the same documents share one: a library is indexed once, however many ask it.
         """
         owners = self.readable(owner)
-        listed = [(each, whose) for whose in owners for each in self._store.documents(whose, limit=10_000)]
+        listed = [(each, whose) for whose in owners for each in self._store.documents.page(whose, limit=10_000)]
         embedder = self._memory.embedder.name
         mark = (embedder, *(f"{whose.key}/{each.id}/{each.digest}" for each, whose in listed))
         with self._lock:
             if known := self._shelves.get(mark):
                 self._shelves.move_to_end(mark)
                 return known
-        chunks = [(each, whose) for whose in owners for each in self._store.chunks(whose)]
+        chunks = [(each, whose) for whose in owners for each in self._store.documents.chunks(whose)]
         pieces = [_piece(each) for each, _ in chunks]
         shelf = _Shelf(
             PieceIndex(pieces, self._vectors(chunks, embedder)),
@@ -184,7 +184,7 @@ class Library:
             made |= fresh
             for whose in {whose for _, whose in batch}:
                 own = {each.id: fresh[each.id] for each, its in batch if its == whose}
-                self._store.set_chunk_vectors(whose, embedder, own)
+                self._store.documents.set_vectors(whose, embedder, own)
         rows = [made.get(each.id) or each.vector or b"" for each, _ in chunks]
         if not rows:
             return None

@@ -136,7 +136,7 @@ class Beyond:
         self.background.touch()
         if not self._recall.recall_messages:
             return (), (), ""
-        marks = self._engine.store.marks(scope.owner)
+        marks = self._engine.store.sessions.marks(scope.owner)
         older = sum(mark.turn_count for mark in marks.values()) - len(known)
         if older <= 0 or (older == 1 and self._asked_already(scope, question)):
             return (), (), ""
@@ -294,7 +294,7 @@ class Beyond:
 
     def _asked_already(self, scope: Scope, question: str) -> bool:
         """Whether the question is kept already and waits for its answer: it is nothing that was said before."""
-        newest = self._engine.store.turns(scope.owner, scope.session_id, last=1)
+        newest = self._engine.store.turns.page(scope.owner, scope.session_id, last=1)
         return any(turn.is_open and turn.query == question for turn in newest)
 
     def _work(self) -> bool:

@@ -80,7 +80,7 @@ class Scope:
 
 def quarantined(engine: Engine, owner: Owner) -> frozenset[str]:
     """The ids of everything that is kept away from prompts: all of it, or a flood of flags would let the first out."""
-    flags = engine.store.flags(owner, state="quarantined", limit=EVERY)
+    flags = engine.store.people.flags(owner, state="quarantined", limit=EVERY)
     return frozenset(flag.subject_id for flag in flags)
 
 

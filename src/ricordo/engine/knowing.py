@@ -89,14 +89,14 @@ class Knowing:
 
     def end(self, owner: Owner, session_id: str) -> SessionEnd:
         """End a session: its summary, facts and topics."""
-        session = self._engine.store.session(owner, session_id)
+        session = self._engine.store.sessions.get(owner, session_id)
         if session is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {owner.user_id!r}; list the sessions")
         return end_session(self._engine, self.screen, owner, session, model=self._llm, writer=self._writer)
 
     def end_if_idle(self, owner: Owner, session_id: str) -> bool:
         """End a session if it has been idle for long enough; whether it was ended now."""
-        session = self._engine.store.session(owner, session_id)
+        session = self._engine.store.sessions.get(owner, session_id)
         if session is None or not self._remembers or not is_idle(self._engine, session):
             return False
         end_session(self._engine, self.screen, owner, session, model=self._llm, writer=self._writer)
@@ -149,14 +149,14 @@ class Knowing:
 
     def _begun(self, scope: Scope) -> bool:
         """Whether anything was answered in the session before."""
-        session = self._engine.store.session(scope.owner, scope.session_id)
+        session = self._engine.store.sessions.get(scope.owner, scope.session_id)
         if session is None or session.turn_count > 1:
             return session is not None
-        return any(not turn.is_open for turn in self._engine.store.turns(scope.owner, scope.session_id, last=2))
+        return any(not turn.is_open for turn in self._engine.store.turns.page(scope.owner, scope.session_id, last=2))
 
     def _name(self, owner: Owner, session_id: str) -> None:
         """Give a session a title once it has an answer; a title that somebody set stays."""
-        session = self._engine.store.session(owner, session_id)
+        session = self._engine.store.sessions.get(owner, session_id)
         if session is None or session.title is not None or not session.turn_count:
             return
         turns = [turn for turn in self._first_turns(owner, session_id) if not turn.is_open]
@@ -166,14 +166,14 @@ class Knowing:
         turns = [cleaned(turn, self._engine.settings.safety) for turn in turns]
         named = title(turns, writer=self._writer, leave_out=unfit, suspicious=lambda text: bool(signals(text)))
         if named:
-            self._engine.store.update_session(owner, session_id, SessionChanges(title=named.text))
+            self._engine.store.sessions.update(owner, session_id, SessionChanges(title=named.text))
             return
         self._nameless[owner, session_id] = len(turns)
         while len(self._nameless) > REMEMBERED:
             self._nameless.popitem(last=False)
 
     def _first_turns(self, owner: Owner, session_id: str) -> list[Turn]:
-        return list(self._engine.store.turns(owner, session_id, before=TITLED_BY + 1))
+        return list(self._engine.store.turns.page(owner, session_id, before=TITLED_BY + 1))
 
     def _fenced(self, text: str) -> str:
         safe, code = defuse(text), self._engine.settings.locale.code

@@ -64,11 +64,11 @@ class Remembering:
 
     def quoted(self, scope: Scope, words: str) -> Sequence[Turn]:
         """Turns of the session whose answers may have said these words."""
-        self.indexes.catch_up(scope.owner, self._engine.store.marks(scope.owner), most=search.IN_PASSING)
+        self.indexes.catch_up(scope.owner, self._engine.store.sessions.marks(scope.owner), most=search.IN_PASSING)
         filters = Filters(session_id=scope.session_id, role="assistant")
         wanted = Search(words, QUOTED, filters)
         hits = search.ranked(self._engine, self.indexes, scope.owner, wanted, (), hurry=True)
-        found = [self._engine.store.turn(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
+        found = [self._engine.store.turns.get(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
         return [turn for turn in found if turn]
 
     def organise(self, owner: Owner, session_id: str) -> None:

@@ -36,7 +36,7 @@ class McpUser:
 
     def info(self, session_id: str, field: str = "session_id") -> SessionInfo:
         """A session of this user, or NotFoundError."""
-        found = self.memory.store.session(self.owner, check_id(field, session_id))
+        found = self.memory.store.sessions.get(self.owner, check_id(field, session_id))
         if found is None:
             raise NotFoundError(f"{field}: there is no session {session_id!r} for this user; see list_sessions")
         return found
@@ -49,13 +49,13 @@ class McpUser:
     def opened(self, session_id: str | None, agent_id: str) -> Session:
         """A session to write to: the one that is there, with the agent it has; else a new one of this agent."""
         if session_id is not None:
-            info = self.memory.store.session(self.owner, check_id("session_id", session_id))
+            info = self.memory.store.sessions.get(self.owner, check_id("session_id", session_id))
             agent_id = info.agent_id if info else agent_id
         return self.memory.session(session_id, user_id=self.user_id, agent_id=agent_id)
 
     def turn(self, turn_id: str) -> Turn | None:
         """A turn of this user."""
-        return self.memory.store.turn(self.owner, turn_id)
+        return self.memory.store.turns.get(self.owner, turn_id)
 
     def withheld(self) -> frozenset[str]:
         """The ids of messages and facts in quarantine: what goes to a model goes without them."""

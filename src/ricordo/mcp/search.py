@@ -210,7 +210,7 @@ def fetch(person: McpUser, id: str) -> PageOut:  # noqa: A002 - the name that co
 
 def fact_of(person: McpUser, fact_id: str) -> Fact:
     """A fact of this user, true now or once, by any agent; or NotFoundError."""
-    for agent in person.memory.store.agents(person.owner):
+    for agent in person.memory.store.people.agents(person.owner):
         for fact in person.memory.facts(person.user_id, agent, superseded=True):
             if fact.id == fact_id:
                 return fact
@@ -245,7 +245,7 @@ def _notes(person: McpUser, wanted: Filter, withheld: frozenset[str]) -> list[tu
         return []
     session_id = wanted.session_id or person.notes(person.agent(wanted.agent_id))
     tagged = _tagged(person, session_id, wanted.tags)
-    turns = person.memory.store.turns(person.owner, session_id)
+    turns = person.memory.store.turns.page(person.owner, session_id)
     return [
         (turn, message)
         for turn in reversed(turns)
@@ -259,10 +259,10 @@ def _notes(person: McpUser, wanted: Filter, withheld: frozenset[str]) -> list[tu
 
 def _tagged(person: McpUser, session_id: str, tags: tuple[str, ...]) -> frozenset[str | None] | None:
     """The topics with any of the tags; None where no tags are asked for, or the session itself has them."""
-    info = person.memory.store.session(person.owner, session_id)
+    info = person.memory.store.sessions.get(person.owner, session_id)
     if not tags or (info and set(tags) & set(info.tags)):
         return None
-    topics = person.memory.store.topics(person.owner, session_id).topics
+    topics = person.memory.store.topics.load(person.owner, session_id).topics
     return frozenset(topic.id for topic in topics if set(tags) & set(topic.tags))
 
 

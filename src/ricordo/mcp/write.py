@@ -144,7 +144,7 @@ def delete_all_memories(person: McpUser, run_id: RunId = None, agent_id: AgentId
             sessions += 1
             turns += _delete_session(person, info).removed["turns"]
     facts = 0  # those of sessions that had expired
-    for each in person.memory.store.agents(person.owner) if agent is None else [agent]:
+    for each in person.memory.store.people.agents(person.owner) if agent is None else [agent]:
         for fact in person.memory.facts(person.user_id, each, superseded=True):
             person.memory.forget_fact(fact.id, user_id=person.user_id, agent_id=each)
             facts += 1
@@ -154,7 +154,7 @@ def delete_all_memories(person: McpUser, run_id: RunId = None, agent_id: AgentId
 def list_entities(person: McpUser) -> EntitiesOut:
     """List what has memories: the user, the agents that know them, and the most recent sessions (`run`)."""
     sessions = person.memory.sessions(user_id=person.user_id, limit=PAGE)
-    agents = {*person.memory.store.agents(person.owner), *(info.agent_id for info in sessions)}
+    agents = {*person.memory.store.people.agents(person.owner), *(info.agent_id for info in sessions)}
     return EntitiesOut(
         results=[
             EntityOut(type="user", id=person.user_id),
@@ -202,5 +202,5 @@ def _forget_turn(person: McpUser, turn: Turn) -> list[str]:
             person.memory.forget_fact(fact.id, user_id=person.user_id, agent_id=turn.agent_id)
             gone.append(named("fact", fact.id))
     person.forgets(turn.session_id)
-    person.memory.store.delete_turns(person.owner, turn.session_id, [turn.turn_number])
+    person.memory.store.turns.delete(person.owner, turn.session_id, [turn.turn_number])
     return gone

@@ -39,7 +39,7 @@ class Sizes:
         if since != covered:
             last, tokens = covered, 0
         overhead = engine.counter.message_overhead
-        while page := engine.store.turns(owner, session_id, after=last, before=last + PAGE + 1):
+        while page := engine.store.turns.page(owner, session_id, after=last, before=last + PAGE + 1):
             answered = [turn for turn in page if not turn.is_open]
             tokens += sum(turn.tokens + overhead * len(turn.messages) for turn in answered)
             last = answered[-1].turn_number if answered else last
@@ -61,7 +61,7 @@ class Sizes:
 
 def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
     """What a session's condensed turns say."""
-    found = engine.store.summaries(owner, session_id=session_id, kind="condensation", limit=1)
+    found = engine.store.people.summaries(owner, session_id=session_id, kind="condensation", limit=1)
     return found[0] if found else None
 
 
@@ -90,7 +90,7 @@ def condense_now(
     """Summarise what is far back, if it is due, or `whatever` its size; None where there is nothing to summarise."""
     settings = engine.settings.condensation
     already = newest_summary(engine, owner, session_id)
-    turns = list(engine.store.turns(owner, session_id, after=already.last_turn if already else None))
+    turns = list(engine.store.turns.page(owner, session_id, after=already.last_turn if already else None))
     while turns and turns[-1].is_open:
         turns.pop()
     wanted = replace(settings, condense_at=0.0) if whatever else settings
@@ -137,22 +137,22 @@ def keep_summary(
 
     Who forgets puts messages away first and drops summaries then: looked at after writing, none slips through.
     """
-    if not still_there(engine, owner, turns[-1]) or not engine.store.put_summary(owner, summary):
+    if not still_there(engine, owner, turns[-1]) or not engine.store.people.put_summary(owner, summary):
         return False
     said = {message.id for turn in turns for message in turn.messages}
     sound = not said & (quarantined(engine, owner) - unfit)
     if sound and already:
-        every = engine.store.summaries(owner, session_id=summary.session_id, kind=already.kind, limit=EVERY)
+        every = engine.store.people.summaries(owner, session_id=summary.session_id, kind=already.kind, limit=EVERY)
         sound = any(each.id == already.id for each in every)
     if not sound:
-        engine.store.drop_summaries(owner, [summary.id])
+        engine.store.people.drop_summaries(owner, [summary.id])
     return sound
 
 
 def still_there(engine: Engine, owner: Owner, turn: Turn) -> bool:
     """Whether a turn is kept under its number: a session may have been cleared while a model wrote of its turns."""
     number = turn.turn_number
-    found = engine.store.turns(owner, turn.session_id, after=number - 1, before=number + 1)
+    found = engine.store.turns.page(owner, turn.session_id, after=number - 1, before=number + 1)
     return any(each.id == turn.id for each in found)
 
 

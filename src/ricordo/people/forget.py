@@ -20,13 +20,13 @@ def forget_fact(engine: Engine, screen: Screen, owner: Owner, agent_id: str, fac
     dropped: list[Summary] = []
     written = False
     for _ in range(TRIES):
-        people = engine.store.people(owner, agent_id)
+        people = engine.store.people.facts(owner, agent_id)
         change = forget(people, fact_id)
         gone = {fact.id for fact in change.put}
         # The sources go with the fact: what was made of them goes first, or whoever dies in between leaves it for good.
         sources = {source for fact in people.facts if fact.id in gone for source in fact.sources}
         dropped += _unsay(engine, screen, owner, sources)
-        if written := engine.store.put_facts(owner, agent_id, change):
+        if written := engine.store.people.put_facts(owner, agent_id, change):
             break
     _sum_up_again(engine, screen, owner, dropped)
     if not written:
@@ -38,19 +38,19 @@ def _unsay(engine: Engine, screen: Screen, owner: Owner, sources: set[Source]) -
     gone: dict[str, Summary] = {}
     for source in sources:
         screen.put_away(engine, owner, source.message_id, source.session_id)
-        turn = engine.store.turn(owner, turn_id_of(source.message_id))
-        for summary in engine.store.summaries(owner, session_id=source.session_id, limit=EVERY):
+        turn = engine.store.turns.get(owner, turn_id_of(source.message_id))
+        for summary in engine.store.people.summaries(owner, session_id=source.session_id, limit=EVERY):
             # Where the turn has expired, any of them may be of it.
             if turn is None or summary.first_turn <= turn.turn_number <= summary.last_turn:
                 gone[summary.id] = summary
     if gone:
-        engine.store.drop_summaries(owner, list(gone))
+        engine.store.people.drop_summaries(owner, list(gone))
     return list(gone.values())
 
 
 def _sum_up_again(engine: Engine, screen: Screen, owner: Owner, dropped: list[Summary]) -> None:
     for session_id, kind in sorted({(each.session_id, each.kind) for each in dropped}):
-        session = engine.store.session(owner, session_id)
+        session = engine.store.sessions.get(owner, session_id)
         if session and kind == "session":
             sum_up(engine, screen, owner, session)
         elif session:

@@ -40,12 +40,12 @@ class Learned:
 
 def learn(engine: Engine, screen: Screen, owner: Owner, session_id: str, model: LLM | None = None) -> Learned:
     """One pass over the turns of a session that were not learned from yet."""
-    session = engine.store.session(owner, session_id)
-    done = engine.store.learned_through(owner, session_id)
+    session = engine.store.sessions.get(owner, session_id)
+    done = engine.store.people.learned_through(owner, session_id)
     if session is None or done >= session.last_turn:
         return Learned(more=False)
     through = min(done + PASS, session.last_turn)
-    turns = engine.store.turns(owner, session_id, after=done, before=through + 1)
+    turns = engine.store.turns.page(owner, session_id, after=done, before=through + 1)
     unfit = screen.turns(engine, owner, turns)
     said = [each for turn in turns for each in _said(turn) if each.id not in unfit]
     found = read_facts(said, model, ZoneInfo(engine.settings.profile.time_zone))
@@ -79,14 +79,14 @@ def _merge(
 
     @cache
     def said_at(message_id: str) -> When | None:
-        turn = engine.store.turn(owner, turn_id_of(message_id))
+        turn = engine.store.turns.get(owner, turn_id_of(message_id))
         return When(turn.question.created_at, turn.session_id, turn.turn_number) if turn and turn.question else None
 
     for _ in range(TRIES):
-        people = engine.store.people(owner, session.agent_id)
+        people = engine.store.people.facts(owner, session.agent_id)
         hearing = LearningContext(session.agent_id, engine.clock.now(), unfit)
         change = merge(people, claims, hearing, said_at=said_at, learned=((session.id, through),))
-        if engine.store.put_facts(owner, session.agent_id, change):
+        if engine.store.people.put_facts(owner, session.agent_id, change):
             screen.facts(engine, owner, session.id, _new(change.put, people.facts))
             return len(change.put)
     raise StoreUnavailable("facts could not be kept: others keep writing; they are learned with the next pass")

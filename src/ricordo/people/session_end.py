@@ -54,18 +54,20 @@ def end_session(
     summary = sum_up(engine, screen, owner, session, writer)
     ended = session
     if session.ended_at is None:
-        ended = engine.store.update_session(owner, session.id, SessionChanges(ended_at=engine.clock.now())) or session
-    facts = [fact for fact in engine.store.people(owner, session.agent_id).facts if _from_session(fact, session.id)]
+        ended = engine.store.sessions.update(owner, session.id, SessionChanges(ended_at=engine.clock.now())) or session
+    facts = [
+        fact for fact in engine.store.people.facts(owner, session.agent_id).facts if _from_session(fact, session.id)
+    ]
     return SessionEnd(ended, summary, tuple(facts), summary.topics if summary else ())
 
 
 def idle_sessions(engine: Engine, owner: Owner, most: int | None = None) -> Sequence[SessionInfo]:
     """Sessions of an owner that have been idle for long enough and are still open; among the `most` newest, or all."""
     found: list[SessionInfo] = []
-    page = engine.store.sessions(owner, limit=most or PAGE)
+    page = engine.store.sessions.page(owner, limit=most or PAGE)
     while page:
         found += [each for each in page if is_idle(engine, each)]
-        page = () if most else engine.store.sessions(owner, limit=PAGE, before=page[-1])
+        page = () if most else engine.store.sessions.page(owner, limit=PAGE, before=page[-1])
     return found
 
 
@@ -79,10 +81,10 @@ def sum_up(
     engine: Engine, screen: Screen, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
 ) -> Summary | None:
     """The summary of a session, made if it has moved on since the last."""
-    known = engine.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+    known = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
     if known and known[0].last_turn >= session.last_turn:
         return known[0]
-    turns = _without_the_open(engine.store.turns(owner, session.id, last=MOST_TURNS))
+    turns = _without_the_open(engine.store.turns.page(owner, session.id, last=MOST_TURNS))
     if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
         return known[0] if known else None
     unfit = screen.turns(engine, owner, turns)
@@ -108,7 +110,7 @@ def sum_up(
         origin=lowest(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
     )
     if not keep_summary(engine, owner, summary, turns, unfit):
-        again = engine.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+        again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
     screen.summary(engine, owner, summary)
     return summary

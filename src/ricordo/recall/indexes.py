@@ -16,7 +16,7 @@ from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.owner_index import OwnerShelf, Progress, TurnKey, split_trace, text_to_index
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
-from ricordo.records.turns import Owner, SessionMark, TurnVectors, Turn
+from ricordo.records.turns import Owner, SessionMark, Turn, TurnVectors
 from ricordo.safety.crisis import Crises
 from ricordo.stores.protocols import Store
 
@@ -146,7 +146,7 @@ class Indexes:
         """Take new turns in, at most about `most` of them; all of them without a bound."""
         shelf = self.shelf(owner)
         with shelf.lock:
-            progress = shelf.read(self._store, self._store.marks(owner), most)
+            progress = shelf.read(self._store, self._store.sessions.marks(owner), most)
         self._make_room(shelf)
         return progress
 
@@ -217,7 +217,7 @@ class Indexes:
                 break
             if not unanswered and shelf.awaits_answer(key):
                 continue
-            found = self._store.turns(shelf.owner, key[0], after=key[1] - 1, before=key[1] + 1)
+            found = self._store.turns.page(shelf.owner, key[0], after=key[1] - 1, before=key[1] + 1)
             if not found or not found[0].messages:
                 del shelf.unembedded[key]  # it went, and the marks will say so
             due += [turn for turn in found if turn.messages]
@@ -235,7 +235,7 @@ class Indexes:
             texts = [text for turn in fresh for text in self._texts(turn)]
             made = iter(vectors_to_blobs(self.embedder.embed_passages(texts)))
             blobs |= {message.id: next(made) for turn in fresh for message in turn.messages}
-            self._store.keep_traces(shelf.owner, [self._trace(turn, blobs) for turn in fresh])
+            self._store.vectors.write(shelf.owner, [self._trace(turn, blobs) for turn in fresh])
         with shelf.lock:
             if shelf.index is index and index.dimensions == self.embedder.dimensions:
                 index.set_vectors(blobs)
@@ -259,11 +259,11 @@ class Indexes:
     def _stored(self, shelf: OwnerShelf, turns: Sequence[Turn]) -> dict[str, bytes]:
         """The vectors that traces hold of some turns of one session; those of the next turns are at hand then."""
         session_id, last = turns[0].session_id, max(turn.turn_number for turn in turns)
-        found = self._store.traces(shelf.owner, self.embedder.name, session_id)
+        found = self._store.vectors.read(shelf.owner, self.embedder.name, session_id)
         traces = {trace.turn_number: trace for trace in found}
         following = [number for number in traces if number > last][:AHEAD]
         reach = max(following, default=last) + 1
-        ahead = self._store.turns(shelf.owner, session_id, after=last, before=reach) if following else ()
+        ahead = self._store.turns.page(shelf.owner, session_id, after=last, before=reach) if following else ()
         blobs: dict[str, bytes] = {}
         for turn in (*turns, *ahead):
             if trace := traces.get(turn.turn_number):
@@ -306,11 +306,11 @@ def embed_again(
     owners = list(store.owners(tenant_id))
     if owners:
         indexes.learn_dimensions()
-    total = sum(mark.turn_count for owner in owners for mark in store.marks(owner).values())
+    total = sum(mark.turn_count for owner in owners for mark in store.sessions.marks(owner).values())
     looked_at = embedded = 0
     for owner in owners:
         left = indexes.read(owner).unembedded
-        turns = sum(mark.turn_count for mark in store.marks(owner).values())
+        turns = sum(mark.turn_count for mark in store.sessions.marks(owner).values())
         looked_at, embedded = looked_at + turns - left, embedded + left
         while left:
             indexes.embed(owner, unanswered=True)
@@ -318,7 +318,7 @@ def embed_again(
             looked_at += max(before - left, 0)
             if progress:
                 progress(min(looked_at, total), total)
-        store.drop_traces(owner, keep=indexes.embedder.name)
+        store.vectors.drop(owner, keep=indexes.embedder.name)
         if progress:
             progress(min(looked_at, total), total)
     return embedded

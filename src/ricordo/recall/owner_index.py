@@ -13,7 +13,7 @@ from ricordo.recall.evidence import indexed_text, speaker_in
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import blob_size
 from ricordo.recall.terms import terms, terms_from_blob
-from ricordo.records.turns import Message, Owner, SessionMark, TurnVectors, Turn
+from ricordo.records.turns import Message, Owner, SessionMark, Turn, TurnVectors
 from ricordo.stores.protocols import Store
 
 # From stored turns to index rows: what of a message is indexed and embedded, and where it stands.
@@ -205,7 +205,7 @@ class OwnerShelf:
         while seen.through < mark.last_turn and (most is None or taken < most):
             size = PAGE if most is None else min(PAGE, most - taken)
             reach = seen.through + size + 1
-            turns = store.turns(self.owner, session_id, after=seen.through, before=reach)
+            turns = store.turns.page(self.owner, session_id, after=seen.through, before=reach)
             self._take(store, seen, turns)
             seen.through = max([min(reach - 1, mark.last_turn), *(turn.turn_number for turn in turns)])
             taken += max(len(turns), 1)
@@ -216,14 +216,14 @@ class OwnerShelf:
         """The turns that are not any more what the index holds; None if one of them is another turn now."""
         changed = []
         for number, known in sorted(seen.unsettled.items()):
-            found = store.turns(self.owner, session_id, after=number - 1, before=number + 1)
+            found = store.turns.page(self.owner, session_id, after=number - 1, before=number + 1)
             if not found or found[0].id != known.turn_id:
                 return None
             changed += [turn for turn in found if turn.checksum != known.checksum]
         return changed
 
     def _note_tags(self, store: Store, session_id: str, seen: Seen) -> None:
-        session = store.session(self.owner, session_id)
+        session = store.sessions.get(self.owner, session_id)
         tags = frozenset(session.tags if session else ())
         if tags != seen.tags:
             self.index.set_tags(session_id, tags)
@@ -246,7 +246,7 @@ class OwnerShelf:
     def _traces(self, store: Store) -> dict[TurnKey, TurnVectors]:
         """What was embedded before, read once per index."""
         if self.traces is None:
-            found = store.traces(self.owner, self.embedder)
+            found = store.vectors.read(self.owner, self.embedder)
             self.traces = {(trace.session_id, trace.turn_number): trace for trace in found}
         return self.traces
 

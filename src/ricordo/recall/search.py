@@ -159,7 +159,7 @@ def _read(
     step = enough or max(1, len(promising))
     for start in range(0, len(promising), step):
         some = promising[start : start + step]
-        turns = {turn.id: turn for turn in engine.store.turns_by_id(owner, [turn_id_of(e.message_id) for e in some])}
+        turns = {turn.id: turn for turn in engine.store.turns.by_ids(owner, [turn_id_of(e.message_id) for e in some])}
         for each in some:
             turn = turns.get(turn_id_of(each.message_id))
             if turn is None or filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
@@ -211,10 +211,10 @@ def _with_topics_of_now(engine: Engine, indexes: Indexes, owner: Owner, filters:
     """
     if filters.topic_id is None and not filters.tags:
         return filters
-    sessions = [filters.session_id] if filters.session_id else list(engine.store.marks(owner))
+    sessions = [filters.session_id] if filters.session_id else list(engine.store.sessions.marks(owner))
     tagged: dict[str, frozenset[str]] = {}
     for session_id in sessions if filters.tags else ():
-        topics = engine.store.topics(owner, session_id).topics
+        topics = engine.store.topics.load(owner, session_id).topics
         tagged |= {topic.id: frozenset(topic.tags) for topic in topics if filters.tags & set(topic.tags)}
     asked = list(tagged) if filters.topic_id is None else [filters.topic_id]
     index = indexes.shelf(owner).index
@@ -229,10 +229,10 @@ def _with_topics_of_now(engine: Engine, indexes: Indexes, owner: Owner, filters:
 
 def _messages_of(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> list[str]:
     """The ids of a topic's messages in one session."""
-    numbers = set(engine.store.turns_of(owner, session_id, topic_id))
+    numbers = set(engine.store.topics.turns_of(owner, session_id, topic_id))
     if not numbers:
         return []
-    turns = engine.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    turns = engine.store.turns.page(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
     return [message.id for turn in turns if turn.turn_number in numbers for message in turn.messages]
 
 
@@ -260,7 +260,7 @@ def _is_asked_now(hit: Hit, scope: Scope, question: str, engine: Engine) -> bool
     """Whether a hit is the very question that the context is built for, kept already and not answered yet."""
     if hit.session_id != scope.session_id or hit.message.content != question or hit.message.role != "user":
         return False
-    turn = engine.store.turn(scope.owner, turn_id_of(hit.message_id))
+    turn = engine.store.turns.get(scope.owner, turn_id_of(hit.message_id))
     return turn is not None and turn.is_open
 
 

@@ -67,9 +67,9 @@ class Screen:
         """Keep a message that a forgotten fact came from away from prompts and from what is derived."""
         if self._keep(engine, owner, "message", message_id, session_id, (FORGOTTEN,), "user_said"):
             return
-        for flag in engine.store.flags(owner, limit=EVERY):
+        for flag in engine.store.people.flags(owner, limit=EVERY):
             if (flag.subject, flag.subject_id) == ("message", message_id) and flag.state != "quarantined":
-                engine.store.set_flag(owner, flag.id, "quarantined")
+                engine.store.people.set_flag(owner, flag.id, "quarantined")
 
     def forget(self, owner: Owner) -> None:
         """Drop what is in mind of an owner."""
@@ -129,7 +129,7 @@ class Screen:
         now = engine.clock.now()
         state: FlagState = "quarantined" if away else "flagged"
         flag = Flag(new_id(now), subject, subject_id, session_id, rules, origin, state, now)
-        return engine.store.put_flag(owner, flag)
+        return engine.store.people.put_flag(owner, flag)
 
 
 def cleaned_claim(claim: Claim, settings: SafetySettings) -> Claim | None:

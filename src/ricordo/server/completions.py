@@ -139,7 +139,9 @@ class Completing:
         completion = answered.completion
         calls = completion.tool_calls if completion else ()
         if calls:
-            if self._memory.store.turn(prepared.turn.owner, prepared.turn_id) is None:  # a message would begin it anew
+            if (
+                self._memory.store.turns.get(prepared.turn.owner, prepared.turn_id) is None
+            ):  # a message would begin it anew
                 raise NotFoundError("the session was deleted meanwhile: this answer is not kept")
             prepared.session.add_message("assistant", answered.text, tool_calls=calls)
         else:

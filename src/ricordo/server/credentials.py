@@ -24,7 +24,7 @@ from ricordo.limits import check_id
 from ricordo.records.service import ApiKey
 from ricordo.server.caller import Caller, NotAllowed, check_user
 from ricordo.server.options import ServerOptions
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 
 log = logging.getLogger("ricordo.server")
 
@@ -56,7 +56,7 @@ def looks_like_key(text: str) -> bool:
 class Keyring:
     """The keys that were shown lately. Thread-safe."""
 
-    def __init__(self, store: WholeStore, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float] = monotonic) -> None:
         self._store = store
         self._clock = clock
         self._known: OrderedDict[str, tuple[float, ApiKey | None]] = OrderedDict()
@@ -71,7 +71,7 @@ class Keyring:
             seen, known = self._known.get(digest, (float("-inf"), None))
         if now - seen > BELIEVED_SECONDS:
             try:
-                known = self._store.key_by_digest(digest)
+                known = self._store.keys.by_digest(digest)
             except StoreUnavailable:
                 if known is None or now - seen > BELIEVED_AWAY_SECONDS:
                     raise
@@ -100,7 +100,7 @@ class Keyring:
             }
         for digest, key in due.items():
             try:
-                self._store.key_used(key, now)
+                self._store.keys.used(key, now)
             except StoreError as error:
                 log.warning("the use of a key could not be noted: %s", error, extra={"operation": "key_used"})
                 return

@@ -50,10 +50,10 @@ def count(store: Store, owners: Iterable[Owner], since: datetime) -> Count:
         for session in _active(store, owner, counted):
             counted.add("sessions", session.created_at)
             _count_turns(store, session, counted)
-        for summary in store.summaries(owner, limit=PAGE):
+        for summary in store.people.summaries(owner, limit=PAGE):
             counted.add("condensations", summary.created_at)
-        for agent in store.agents(owner):
-            for fact in store.people(owner, agent).facts:
+        for agent in store.people.agents(owner):
+            for fact in store.people.facts(owner, agent).facts:
                 counted.add("facts", fact.recorded_at)
         if not counted.complete:
             break
@@ -63,7 +63,7 @@ def count(store: Store, owners: Iterable[Owner], since: datetime) -> Count:
 def _active(store: Store, owner: Owner, counted: Count) -> Iterator[SessionInfo]:
     """The sessions that were active in the days asked for."""
     before: SessionInfo | None = None
-    while page := store.sessions(owner, limit=PAGE, before=before):
+    while page := store.sessions.page(owner, limit=PAGE, before=before):
         for session in page:
             if session.last_active_at < counted.since or counted.sessions_left <= 0:
                 return
@@ -74,7 +74,7 @@ def _active(store: Store, owner: Owner, counted: Count) -> Iterator[SessionInfo]
 
 def _count_turns(store: Store, session: SessionInfo, counted: Count) -> None:
     before: int | None = None
-    while counted.turns_left > 0 and (page := store.turns(session.owner, session.id, last=PAGE, before=before)):
+    while counted.turns_left > 0 and (page := store.turns.page(session.owner, session.id, last=PAGE, before=before)):
         counted.turns_left -= len(page)
         for turn in page:
             counted.add("turns", turn.created_at)

@@ -104,7 +104,7 @@ class RequestUser:
 
     def info(self, session_id: str) -> SessionInfo:
         """A session of this user, or NotFoundError."""
-        found = self.memory.store.session(self.owner, known_id("session", session_id))
+        found = self.memory.store.sessions.get(self.owner, known_id("session", session_id))
         if found is None:
             raise NotFoundError("there is no such session for this user")
         return found

@@ -11,7 +11,7 @@ from typing import Self
 
 from ricordo.errors import StoreError
 from ricordo.records.service import Job
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 
 log = logging.getLogger("ricordo.server")
 
@@ -19,7 +19,7 @@ log = logging.getLogger("ricordo.server")
 class Holding:
     """A context in which a job stays ours; `job` is what to finish it by."""
 
-    def __init__(self, store: WholeStore, job: Job, lease: timedelta) -> None:
+    def __init__(self, store: Store, job: Job, lease: timedelta) -> None:
         self._store, self._lease = store, lease
         self._over = Event()
         self._thread = Thread(target=self._renew, name="ricordo-lease", daemon=True)
@@ -36,7 +36,7 @@ class Holding:
     def _renew(self) -> None:
         while not self._over.wait(self._lease.total_seconds() / 3):
             try:
-                renewed = self._store.extend(self.job, datetime.now(UTC) + self._lease)
+                renewed = self._store.jobs.extend(self.job, datetime.now(UTC) + self._lease)
             except StoreError as error:  # there is time for another try before the lease ends
                 log.warning("a lease could not be renewed: %s", error, extra={"operation": self.job.kind})
                 continue

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 REMEMBERED = 1_000  # latest times of each kind, for the percentiles of the page
@@ -105,17 +105,17 @@ T = TypeVar("T")
 class Counted:
     """The writes that are counted; everything else is the store's own. `failing_since` tells from when none was."""
 
-    def __init__(self, store: WholeStore, metrics: Metrics) -> None:
+    def __init__(self, store: Store, metrics: Metrics) -> None:
         self._store, self._metrics = store, metrics
         self.failing_since: datetime | None = None
 
     def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
-        kept = self._done("append", lambda: self._store.append(turn, expected=expected, receipt=receipt))
+        kept = self._done("append", lambda: self._store.turns.append(turn, expected=expected, receipt=receipt))
         self._metrics.turns.inc()
         return kept
 
     def add_message(self, turn: Turn) -> Turn:
-        kept = self._done("message", lambda: self._store.add_message(turn))
+        kept = self._done("message", lambda: self._store.turns.add_message(turn))
         if kept.id == turn.id:  # it began a turn; else it found its place in one that was there
             self._metrics.turns.inc()
         return kept
@@ -128,10 +128,10 @@ class Counted:
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
     ) -> Turn:
-        return self._done("answer", lambda: self._store.answer(owner, turn_id, answer, metadata, receipt))
+        return self._done("answer", lambda: self._store.turns.answer(owner, turn_id, answer, metadata, receipt))
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        kept = self._done("summary", lambda: self._store.put_summary(owner, summary))
+        kept = self._done("summary", lambda: self._store.people.put_summary(owner, summary))
         if kept and summary.kind == "condensation":
             self._metrics.condensations.inc()
         return kept

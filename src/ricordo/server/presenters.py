@@ -163,7 +163,7 @@ def turn_numbers(store: TurnStore, owner: Owner, facts: Iterable[Fact]) -> dict[
     """The turn number of every message that facts quote."""
     found: dict[str, int] = {}
     for source in (source for fact in facts for source in fact.sources):
-        turn = store.turn(owner, turn_id_of(source.message_id))
+        turn = store.turns.get(owner, turn_id_of(source.message_id))
         if turn:
             found[source.message_id] = turn.turn_number
     return found

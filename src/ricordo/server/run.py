@@ -9,7 +9,6 @@ import gc
 import os
 import platform
 from collections.abc import Callable
-from typing import cast
 
 import uvicorn
 
@@ -21,7 +20,7 @@ from ricordo.server.logging import configure, release
 from ricordo.server.options import ServerOptions
 from ricordo.server.service import Service
 from ricordo.settings import Settings
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 
 # New objects before garbage is looked for, and rounds before an older generation is looked through as well. Under load
 # few objects stay for each answer, but what hangs on one that waits here may be every passage of a prompt.
@@ -67,10 +66,10 @@ def share_heaps() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, HEAPS)
 
 
-def open_store(url: str, options: ServerOptions) -> WholeStore:
+def open_store(url: str, options: ServerOptions) -> Store:
     """The store behind a path or URL; with a spool directory, one that goes on while a PostgreSQL is away."""
     if not options.spool:
-        return cast(WholeStore, store_for(url))  # every store of ours is a whole one
+        return store_for(url)  # every store of ours is a whole one
     if not url.startswith(("postgresql://", "postgres://")):
         raise SettingsError("spool", "a spool stands before a PostgreSQL; a file needs none")
     from ricordo.stores.memory import MemoryStore
@@ -83,7 +82,7 @@ def open_store(url: str, options: ServerOptions) -> WholeStore:
         scratch=MemoryStore(),
         open_probe=lambda: PostgresStore(url, pool_size=1, timeout=1.0),
     )
-    return cast(WholeStore, spooled)  # what it does not name it passes on
+    return spooled  # what it does not name it passes on
 
 
 def uvicorn_of(service: Service) -> uvicorn.Config:

@@ -66,12 +66,12 @@ class Scheduler:
             # The lease is not given back: while it lasts the next cleanup is not due. Each run holds it under a name
             # of its own, because whoever holds a lease may renew it at any time.
             name, holder = f"cleanup:{tenant}", f"{service.name}:{uuid4().hex}"
-            if service.store.lease(name, holder, moment, moment + retention.cleanup_interval):
+            if service.store.jobs.lease(name, holder, moment, moment + retention.cleanup_interval):
                 result = service.memory(tenant).cleanup()
                 service.metrics.cleanups.inc()
                 service.metrics.cleaned_turns.inc(result.turns_deleted)
                 if result.errors:
-                    service.store.end_lease(name, holder)
+                    service.store.jobs.end_lease(name, holder)
 
     def take_up(self) -> None:
         """Take up work beside the chat that some process left undone, one piece at a time: a lease waits for nobody."""
@@ -80,6 +80,6 @@ class Scheduler:
             if job is None:
                 return
             if self._closing.is_set():
-                self._service.store.hand_back(job)
+                self._service.store.jobs.hand_back(job)
                 return
             self._service.do(job)

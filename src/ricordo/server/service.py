@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 from ricordo.chat.pipeline import Chat
 from ricordo.documents.library import Library
@@ -30,7 +30,7 @@ from ricordo.server.options import ServerOptions
 from ricordo.server.problems import told_of
 from ricordo.server.streams import Answers
 from ricordo.settings import Settings
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 
 CATCH_UP, END = "catch-up", "end"
 CATCH_UP_AFTER = timedelta(minutes=1)
@@ -46,7 +46,7 @@ class Service:
 
     def __init__(
         self,
-        store: WholeStore,
+        store: Store,
         settings: Settings,
         options: ServerOptions,
         *,
@@ -54,7 +54,7 @@ class Service:
     ) -> None:
         self.metrics = Metrics()
         self._counted = Counted(store, self.metrics)
-        self.store = store = cast(WholeStore, self._counted)  # what it does not count it passes on
+        self.store = store = self._counted  # what it does not count it passes on
         self.settings = settings
         self.options = options
         self._llm = llm
@@ -154,9 +154,9 @@ class Service:
         try:
             while wished:
                 (owner, session_id), said_at = next(iter(wished.items()))
-                self.store.enqueue(owner, CATCH_UP, session_id, said_at + CATCH_UP_AFTER, postpone=True)
+                self.store.jobs.enqueue(owner, CATCH_UP, session_id, said_at + CATCH_UP_AFTER, postpone=True)
                 if self.settings.profile.remember_person == "on":
-                    self.store.enqueue(owner, END, session_id, said_at + idle, postpone=True)
+                    self.store.jobs.enqueue(owner, END, session_id, said_at + idle, postpone=True)
                 del wished[owner, session_id]
         except StoreError:  # those that are left are written with the next tick
             with self._lock:
@@ -165,7 +165,7 @@ class Service:
 
     def take_job(self) -> Job | None:
         """A piece of work that is due, for this process alone until its lease ends."""
-        return next(iter(self.store.take(self.name, now(), LEASE, kinds=(CATCH_UP, END))), None)
+        return next(iter(self.store.jobs.take(self.name, now(), LEASE, kinds=(CATCH_UP, END))), None)
 
     def do(self, job: Job) -> None:
         """Do a piece of work; what fails is tried again later, and given up after a while."""
@@ -182,14 +182,14 @@ class Service:
             except Exception as error:
                 failure = error
         if failure is None:
-            self.store.finish(held.job)
+            self.store.jobs.finish(held.job)
             return
         self.metrics.failures.labels(job.kind).inc()
         pause = timedelta(seconds=30 * 2 ** min(job.attempts, 8))
         retry = None if job.attempts >= ATTEMPTS else now() + pause
         # What is no error of ours may hold words that were said: of that only the kind is kept.
         cause = str(failure) if isinstance(failure, RicordoError) else type(failure).__name__
-        self.store.fail(held.job, cause[:500], retry)
+        self.store.jobs.fail(held.job, cause[:500], retry)
 
     def measure(self) -> None:
         """Bring the gauges up to date."""
@@ -199,7 +199,7 @@ class Service:
         self.metrics.running.set(self.answers.running)
         self.metrics.kept_bytes.set(self.answers.size)
         with suppress(StoreError):
-            waiting = [self.store.jobs_stats(tenant, now()) for tenant in self.tenants()]
+            waiting = [self.store.jobs.stats(tenant, now()) for tenant in self.tenants()]
             for name in ("pending", "leased", "failed"):
                 self.metrics.jobs.labels(name).set(sum(getattr(each, name) for each in waiting))
 

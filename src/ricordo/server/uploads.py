@@ -125,11 +125,11 @@ def _rehearse(
         sessions = known = 0
         errors = list(result.errors)
         for owner in list(scratch.store.owners(memory.settings.tenant_id)):
-            for document in scratch.store.sessions(owner, limit=10**9):
-                sessions += memory.store.session(owner, document.id) is None
-                for turn in scratch.store.turns(owner, document.id):
+            for document in scratch.store.sessions.page(owner, limit=10**9):
+                sessions += memory.store.sessions.get(owner, document.id) is None
+                for turn in scratch.store.turns.page(owner, document.id):
                     try:
-                        known += _is_known(turn, memory.store.turn(owner, turn.id))
+                        known += _is_known(turn, memory.store.turns.get(owner, turn.id))
                     except RicordoError as error:
                         errors.append(f"session {document.id!r}: {error}")
     return ImportResult(sessions, result.turns_added - known, known, tuple(errors))

@@ -8,7 +8,7 @@ from uuid import uuid4
 from ricordo.records.people import Fact, Flag, Source, Summary
 from ricordo.records.service import ApiKey, Document, StoredChunk
 from ricordo.records.topics import Topic
-from ricordo.records.turns import Block, Json, Message, Owner, Role, TurnVectors, Turn, message_id, open_turn
+from ricordo.records.turns import Block, Json, Message, Owner, Role, Turn, TurnVectors, message_id, open_turn
 from ricordo.stores.archive.block import pack
 from ricordo.testing.fakes import START
 

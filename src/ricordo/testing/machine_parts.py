@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from ricordo.records.people import Fact, FactChange, Flag, Summary
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import Owner
-from ricordo.stores.protocols import Store, WholeStore
+from ricordo.stores.protocols import Store
 from ricordo.testing.examples import a_document, a_fact, a_flag, a_key, a_source, a_summary, a_turn, some_chunks
 from ricordo.testing.fakes import START
 from ricordo.testing.machine_base import Agreement, moments, people, sessions
@@ -40,7 +40,7 @@ class PeopleRules(Agreement):
         """Facts said in turns that are there, or nowhere; each store is told its own revision, or another."""
         owner = self.owner(person)
         oracle = self.stores()[0]
-        found = [turn for name, n in said_in for turn in oracle.turns(owner, name, after=n - 1, before=n + 1)]
+        found = [turn for name, n in said_in for turn in oracle.turns.page(owner, name, after=n - 1, before=n + 1)]
         sources = tuple(a_source(turn) for turn in found)
         facts = [
             a_fact(name, agent_id=agent_id, superseded_by=after, valid_to=at if after else None, sources=sources)
@@ -50,8 +50,8 @@ class PeopleRules(Agreement):
             facts = [replace(fact, text="", sources=(), forgotten=True) for fact in facts]
 
         def change(store: Store) -> bool:
-            revision = store.people(owner, agent_id).revision + late
-            return store.put_facts(owner, agent_id, FactChange(revision, tuple(facts), tuple(learned.items())))
+            revision = store.people.facts(owner, agent_id).revision + late
+            return store.people.put_facts(owner, agent_id, FactChange(revision, tuple(facts), tuple(learned.items())))
 
         self.agree(change)
 
@@ -59,28 +59,28 @@ class PeopleRules(Agreement):
     def put_summary(self, person: str, session_id: str, kind: str, last: int, name: str, at: Any) -> None:
         """Often of turns that are not there, or for the second time."""
         summary = a_summary(session_id, last, id=f"{name} {session_id} {kind}", kind=kind, created_at=at)
-        self.agree(lambda store: store.put_summary(self.owner(person), summary))
+        self.agree(lambda store: store.people.put_summary(self.owner(person), summary))
 
     @rule(person=people, session_id=sessions, kind=kinds, name=fact_ids)
     def drop_summaries(self, person: str, session_id: str, kind: str, name: str) -> None:
         """One that may be there."""
-        self.agree(lambda store: store.drop_summaries(self.owner(person), [f"{name} {session_id} {kind}"]))
+        self.agree(lambda store: store.people.drop_summaries(self.owner(person), [f"{name} {session_id} {kind}"]))
 
     @rule(person=people, session_id=sessions, subject=subjects, name=fact_ids, state=states, at=moments)
     def put_flag(self, person: str, session_id: str, subject: str, name: str, state: str, at: Any) -> None:
         """On facts that may be there, and on other things."""
         flag = a_flag(name, session_id, id=f"{subject} {name}", subject=subject, state=state, created_at=at)
-        self.agree(lambda store: store.put_flag(self.owner(person), flag))
+        self.agree(lambda store: store.people.put_flag(self.owner(person), flag))
 
     @rule(person=people, subject=subjects, name=fact_ids, state=states)
     def set_flag(self, person: str, subject: str, name: str, state: Any) -> None:
         """Release it, or put it back."""
-        self.agree(lambda store: store.set_flag(self.owner(person), f"{subject} {name}", state))
+        self.agree(lambda store: store.people.set_flag(self.owner(person), f"{subject} {name}", state))
 
     @rule(person=people, session_id=sessions)
     def forget_derived(self, person: str, session_id: str) -> None:
         """Of a session that is there, or was once."""
-        self.agree(lambda store: store.forget_derived(self.owner(person), session_id))
+        self.agree(lambda store: store.people.forget_derived(self.owner(person), session_id))
 
 
 def known(
@@ -88,11 +88,11 @@ def known(
 ) -> tuple[list[str], list[tuple[Fact, ...]], list[int], list[Summary], list[Flag]]:
     """All that is known of an owner; revisions are each store's own."""
     return (
-        list(store.agents(owner)),
-        [store.people(owner, agent_id).facts for agent_id in ("tutor", "coach")],
-        [store.learned_through(owner, session_id) for session_id in ("s1", "s2", "s3")],
-        list(store.summaries(owner)),
-        list(store.flags(owner)),
+        list(store.people.agents(owner)),
+        [store.people.facts(owner, agent_id).facts for agent_id in ("tutor", "coach")],
+        [store.people.learned_through(owner, session_id) for session_id in ("s1", "s2", "s3")],
+        list(store.people.summaries(owner)),
+        list(store.people.flags(owner)),
     )
 
 
@@ -106,9 +106,9 @@ endings = st.sampled_from(["finish", "fail", "give up", "hand back", "extend"])
 HOLD = timedelta(hours=2)
 
 
-def services_agree(open_stores: Callable[[], Sequence[WholeStore]]) -> type[RuleBasedStateMachine]:
+def services_agree(open_stores: Callable[[], Sequence[Store]]) -> type[RuleBasedStateMachine]:
     """A machine over stores that are opened once; each run of it has a tenant of its own."""
-    opened: list[WholeStore] = []
+    opened: list[Store] = []
 
     class ServicesAgree(_ServiceRules):
         def stores(self) -> Sequence[Store]:
@@ -132,18 +132,18 @@ class _ServiceRules(Agreement):
     def append(self, person: str, session_id: str, at: Any) -> None:
         """Somebody says something."""
         turn = a_turn(self.owner(person), session_id=session_id, created_at=at)
-        self.agree(lambda store: store.append(turn))
+        self.agree(lambda store: store.turns.append(turn))
 
     @rule(person=people, session_id=sessions)
     def delete_session(self, person: str, session_id: str) -> None:
         """Jobs about it stay until somebody looks at them; documents and keys stay anyway."""
-        self.agree(lambda store: store.delete_session(self.owner(person), session_id))
+        self.agree(lambda store: store.sessions.delete(self.owner(person), session_id))
 
     @rule(person=people, idle_before=moments)
     def expire(self, person: str, idle_before: Any) -> None:
         """As deleting."""
         owner = self.owner(person)
-        self.agree(lambda store: store.expire(owner, turns_before=None, idle_before=idle_before, batch=10_000))
+        self.agree(lambda store: store.sessions.expire(owner, turns_before=None, idle_before=idle_before, batch=10_000))
 
     @rule(person=people)
     def erase(self, person: str) -> None:
@@ -154,44 +154,44 @@ class _ServiceRules(Agreement):
     def put_document(self, person: str, name: str, digest: str, count: int, at: Any) -> None:
         """Often one that is there, with the same content or other."""
         document, chunks = a_document(name, count, digest=digest, created_at=at), some_chunks(name, count)
-        self.agree(lambda store: _whole(store).put_document(self.owner(person), document, chunks))
+        self.agree(lambda store: _whole(store).documents.put(self.owner(person), document, chunks))
 
     @rule(person=people, name=names)
     def delete_document(self, person: str, name: str) -> None:
         """One that may be there."""
-        self.agree(lambda store: _whole(store).delete_document(self.owner(person), name))
+        self.agree(lambda store: _whole(store).documents.delete(self.owner(person), name))
 
     @rule(person=people, name=names, vector=st.binary(max_size=3))
     def set_chunk_vectors(self, person: str, name: str, vector: bytes) -> None:
         """Of chunks that may be there."""
         vectors = {f"{name}#0": vector, f"{name}#1": vector}
-        self.agree(lambda store: _whole(store).set_chunk_vectors(self.owner(person), "small", vectors))
+        self.agree(lambda store: _whole(store).documents.set_vectors(self.owner(person), "small", vectors))
 
     @rule(person=st.none() | people, name=names, at=moments)
     def put_key(self, person: str | None, name: str, at: Any) -> None:
         """Of the tenant or of a user; ids and secrets repeat."""
         key = a_key(self.tenant, name, user_id=person, created_at=at)
-        self.agree(lambda store: _whole(store).put_key(key))
+        self.agree(lambda store: _whole(store).keys.put(key))
 
     @rule(name=names, at=moments, used=st.booleans())
     def use_or_revoke_key(self, name: str, at: Any, used: bool) -> None:
         """One that may be there."""
-        for key in _whole(self.stores()[0]).keys(self.tenant) if used else ():
-            self.agree(lambda store, key=key: _whole(store).key_used(key, at))  # type: ignore[misc]
+        for key in _whole(self.stores()[0]).keys.page(self.tenant) if used else ():
+            self.agree(lambda store, key=key: _whole(store).keys.used(key, at))  # type: ignore[misc]
         if not used:
-            self.agree(lambda store: _whole(store).revoke_key(self.tenant, name, at))
+            self.agree(lambda store: _whole(store).keys.revoke(self.tenant, name, at))
 
     @rule(person=people, session_id=st.just("") | sessions, kind=job_kinds, due=moments, postpone=st.booleans())
     def enqueue(self, person: str, session_id: str, kind: str, due: Any, postpone: bool) -> None:
         """For sessions that may be there, now or later, once more or for the first time."""
         owner, wish = self.owner(person), self.kind(kind)
-        self.agree(lambda store: _whole(store).enqueue(owner, wish, session_id, due, postpone=postpone))
+        self.agree(lambda store: _whole(store).jobs.enqueue(owner, wish, session_id, due, postpone=postpone))
 
     @rule(worker=workers, now=moments, limit=st.integers(1, 3), chosen=st.none() | job_kinds)
     def take(self, worker: str, now: Any, limit: int, chosen: str | None) -> None:
         """Whatever is due; the last ones that were taken are what is ended next, perhaps too late."""
         wanted = [self.kind(kind) for kind in ("facts", "topics") if chosen in (None, kind)]
-        jobs = self.agree(lambda store: _whole(store).take(worker, now, HOLD, limit=limit, kinds=wanted))
+        jobs = self.agree(lambda store: _whole(store).jobs.take(worker, now, HOLD, limit=limit, kinds=wanted))
         self.taken = jobs or self.taken
 
     @rule(how=endings, at=moments)
@@ -204,9 +204,9 @@ class _ServiceRules(Agreement):
     def lease(self, holder: str, now: Any, end: bool) -> None:
         """Take it, renew it, or give it back."""
         if end:
-            self.agree(lambda store: _whole(store).end_lease(self.tenant, holder))
+            self.agree(lambda store: _whole(store).jobs.end_lease(self.tenant, holder))
         else:
-            self.agree(lambda store: _whole(store).lease(self.tenant, holder, now, now + HOLD))
+            self.agree(lambda store: _whole(store).jobs.lease(self.tenant, holder, now, now + HOLD))
 
     @invariant()
     def everything_is_the_same(self) -> None:
@@ -221,23 +221,23 @@ def _kept(store: Store, *, owner: Owner) -> tuple[list[Document], list[StoredChu
     """All that a service keeps of an owner, and of the tenant."""
     whole = _whole(store)
     return (
-        list(whole.documents(owner)),
-        list(whole.chunks(owner)),
-        list(whole.keys(owner.tenant_id)),
-        list(whole.jobs(owner)),
-        whole.jobs_stats(owner.tenant_id, START + 5 * timedelta(hours=1)),
+        list(whole.documents.page(owner)),
+        list(whole.documents.chunks(owner)),
+        list(whole.keys.page(owner.tenant_id)),
+        list(whole.jobs.page(owner)),
+        whole.jobs.stats(owner.tenant_id, START + 5 * timedelta(hours=1)),
     )
 
 
-def _end(store: WholeStore, job: Job, how: str, at: Any) -> bool | Job | None:
+def _end(store: Store, job: Job, how: str, at: Any) -> bool | Job | None:
     if how == "finish":
-        return store.finish(job)
+        return store.jobs.finish(job)
     if how == "hand back":
-        return store.hand_back(job)
+        return store.jobs.hand_back(job)
     if how == "extend":
-        return store.extend(job, at)
-    return store.fail(job, "away", None if how == "give up" else at)
+        return store.jobs.extend(job, at)
+    return store.jobs.fail(job, "away", None if how == "give up" else at)
 
 
-def _whole(store: Store) -> WholeStore:
-    return cast("WholeStore", store)
+def _whole(store: Store) -> Store:
+    return store

@@ -80,7 +80,7 @@ PAUSE = 0.001  # seconds
 
 def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
     """Pack what is cold in a topic, if it has grown over its limit."""
-    topic = engine.store.topics(owner, session_id).topic(topic_id)
+    topic = engine.store.topics.load(owner, session_id).topic(topic_id)
     if topic is None:
         return
     cold = _may_go(engine, owner, session_id, topic)
@@ -99,7 +99,7 @@ def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> Non
 
 def pack_all(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
     """Pack everything of a topic that leaves working memory, but for a question that still waits."""
-    topic = engine.store.topics(owner, session_id).topic(topic_id)
+    topic = engine.store.topics.load(owner, session_id).topic(topic_id)
     if topic is not None:
         _put_away(engine, owner, session_id, topic_id, _may_go(engine, owner, session_id, topic))
 
@@ -109,11 +109,11 @@ def bring_back(engine: Engine, owner: Owner, session_id: str, topic_id: str, new
 
     Whatever it has from before turn `new_from` counts as restored: only what is said since may have it compacted.
     """
-    topic = engine.store.topics(owner, session_id).topic(topic_id)
+    topic = engine.store.topics.load(owner, session_id).topic(topic_id)
     if topic is None:
         return
-    away = sorted({*engine.store.turns_of(owner, session_id, topic_id)} - {*topic.hot})
-    engine.store.rehydrate(owner, session_id, away)
+    away = sorted({*engine.store.topics.turns_of(owner, session_id, topic_id)} - {*topic.hot})
+    engine.store.topics.rehydrate(owner, session_id, away)
 
     def back(topic: Topic) -> Topic:
         hot = turns_numbered(engine, owner, session_id, {*topic.hot, *away})
@@ -127,13 +127,13 @@ def recount(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> Non
     """Set a topic's figures by its turns: one of them went, or was answered, while it found its topic."""
 
     def right(topic: Topic) -> Topic:
-        numbers = engine.store.turns_of(owner, session_id, topic_id)
+        numbers = engine.store.topics.turns_of(owner, session_id, topic_id)
         return counted(topic, turns_numbered(engine, owner, session_id, numbers))
 
     topic = change_topic(engine, owner, session_id, topic_id, right)
-    if topic is not None and topic.message_count == 0 and not engine.store.turns_of(owner, session_id, topic_id):
-        shelf = engine.store.topics(owner, session_id)
-        engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
+    if topic is not None and topic.message_count == 0 and not engine.store.topics.turns_of(owner, session_id, topic_id):
+        shelf = engine.store.topics.load(owner, session_id)
+        engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
 
 
 def tries() -> Iterator[int]:
@@ -149,12 +149,12 @@ def change_topic(
 ) -> Topic | None:
     """Change one topic on the shelf as it is now; None if it is gone."""
     for _ in tries():
-        shelf = engine.store.topics(owner, session_id)
+        shelf = engine.store.topics.load(owner, session_id)
         topic = shelf.topic(topic_id)
         if topic is None:
             return None
         changed = change(topic)
-        if changed == topic or engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, put=(changed,))):
+        if changed == topic or engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, put=(changed,))):
             return changed
     raise StoreUnavailable(f"topic {topic_id!r} is being changed by others all the time; try again")
 
@@ -163,7 +163,7 @@ def turns_numbered(engine: Engine, owner: Owner, session_id: str, numbers: Itera
     """The turns of these numbers that exist, in order; neighbours are read together."""
     turns: list[Turn] = []
     for first, last in _runs(sorted(set(numbers))):
-        turns += engine.store.turns(owner, session_id, after=first - 1, before=last + 1)
+        turns += engine.store.turns.page(owner, session_id, after=first - 1, before=last + 1)
     return turns
 
 
@@ -185,13 +185,13 @@ def _may_go(engine: Engine, owner: Owner, session_id: str, topic: Topic) -> list
 
 def _put_away(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
     """Into blocks what is in none yet, out of plain text what is; then count again."""
-    engine.store.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
+    engine.store.topics.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
     for group in _groups([turn for turn in cold if not turn.block_id]):
         numbers = tuple(turn.turn_number for turn in group)
         body = pack([message for turn in group for message in turn.messages])
         now = engine.clock.now()
         block_id = uuid4().hex[:16]  # short, because every turn of the block names it
-        engine.store.archive(owner, session_id, Block(block_id, topic_id, numbers, now, body))
+        engine.store.topics.archive(owner, session_id, Block(block_id, topic_id, numbers, now, body))
     numbers_gone = {turn.turn_number for turn in cold}
 
     def lighter(topic: Topic) -> Topic:

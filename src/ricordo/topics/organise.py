@@ -84,12 +84,12 @@ class _Pass:
 
 def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, most: int = PASS) -> bool:
     """One pass over at most so many new turns of a session; whether there is more to do."""
-    session = engine.store.session(owner, session_id)
-    shelf = engine.store.topics(owner, session_id)
+    session = engine.store.sessions.get(owner, session_id)
+    shelf = engine.store.topics.load(owner, session_id)
     if session is None or shelf.through >= session.last_turn:
         return False
     through = min(shelf.through + most, session.last_turn)
-    new = list(engine.store.turns(owner, session_id, after=shelf.through, before=through + 1))
+    new = list(engine.store.turns.page(owner, session_id, after=shelf.through, before=through + 1))
     waiting = through == session.last_turn and _awaits_answer(new[-1:], engine.clock.now())
     if waiting:
         through -= 1
@@ -102,7 +102,7 @@ def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, mo
             _assign(walk, turn)
     changed = tuple(topic for topic in walk.topics.values() if topic.id in walk.changed)
     change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
-    if not engine.store.put_topics(owner, session_id, change):
+    if not engine.store.topics.put(owner, session_id, change):
         return True
     _count_again(engine, owner, session_id, walk, new)
     for topic_id in walk.returned:
@@ -125,7 +125,7 @@ def _begin(
     wished = engine.settings.topics.similarity_threshold
     if wished != DEFAULT_THRESHOLD:
         scale = scale.at(wished)
-    before = engine.store.turns(owner, session_id, before=shelf.through + 1, last=BEFORE)
+    before = engine.store.turns.page(owner, session_id, before=shelf.through + 1, last=BEFORE)
     vectors = indexes.vectors(owner, [*before, *new])
     walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
     _recentre(walk, indexes)
@@ -189,7 +189,7 @@ def _count_again(engine: Engine, owner: Owner, session_id: str, walk: _Pass, new
     """Set right what changed between reading the turns and writing their topics: a turn went, or was answered."""
     stale: set[str] = set()
     for topic_id in set(walk.assigned.values()):
-        there = set(engine.store.turns_of(owner, session_id, topic_id))
+        there = set(engine.store.topics.turns_of(owner, session_id, topic_id))
         if not there.issuperset(number for number, topic in walk.assigned.items() if topic == topic_id):
             stale.add(topic_id)
     unanswered = [turn.turn_number for turn in new if turn.is_open]
@@ -204,7 +204,7 @@ def _let_go(engine: Engine, owner: Owner, session_id: str, active: str | None) -
     """Topics that have faded leave working memory: into the archive, or for good."""
     settings, now = engine.settings.topics, engine.clock.now()
     fading = fading_of(settings)
-    shelf = engine.store.topics(owner, session_id)
+    shelf = engine.store.topics.load(owner, session_id)
     gone = leaving(shelf.topics, now, active_id=active, max_topics=settings.max_topics, fading=fading)
     if settings.forget == "delete":
         _delete(engine, owner, session_id, shelf, gone)
@@ -215,7 +215,7 @@ def _let_go(engine: Engine, owner: Owner, session_id: str, active: str | None) -
 
     for topic_id in gone:
         change_topic(engine, owner, session_id, topic_id, faded)
-    for topic in engine.store.topics(owner, session_id).topics:
+    for topic in engine.store.topics.load(owner, session_id).topics:
         if topic.state == "archived" and topic.hot:  # also what was open, and is answered now
             pack_all(engine, owner, session_id, topic.id)
 
@@ -223,7 +223,7 @@ def _let_go(engine: Engine, owner: Owner, session_id: str, active: str | None) -
 def _pack_the_cold(engine: Engine, owner: Owner, session_id: str) -> None:
     """Compact every topic that has grown over its limit."""
     most = engine.settings.topics.max_messages_per_topic
-    for topic in engine.store.topics(owner, session_id).topics:
+    for topic in engine.store.topics.load(owner, session_id).topics:
         if topic.message_count - topic.archived_count - topic.restored_count > most:
             compact(engine, owner, session_id, topic.id)
 
@@ -231,6 +231,6 @@ def _pack_the_cold(engine: Engine, owner: Owner, session_id: str) -> None:
 def _delete(engine: Engine, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
     """Forget topics with their turns. First the topics, and only if nobody has come back to one: a turn that joins
     one in the meantime must not go with it."""
-    numbers = [n for topic_id in gone for n in engine.store.turns_of(owner, session_id, topic_id)]
-    if gone and engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
-        engine.store.delete_turns(owner, session_id, numbers)
+    numbers = [n for topic_id in gone for n in engine.store.topics.turns_of(owner, session_id, topic_id)]
+    if gone and engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
+        engine.store.turns.delete(owner, session_id, numbers)

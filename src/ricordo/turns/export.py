@@ -253,22 +253,22 @@ PAGE = 200
 def export_session(engine: Engine, scope: Scope) -> dict[str, Any]:
     """One session as JSON values."""
     session = found_session(engine, scope)
-    return to_document(session, engine.store.turns(scope.owner, scope.session_id))
+    return to_document(session, engine.store.turns.page(scope.owner, scope.session_id))
 
 
 def export_markdown(engine: Engine, scope: Scope) -> str:
     """One session as a page to read."""
     session = found_session(engine, scope)
-    return to_markdown(session, engine.store.turns(scope.owner, scope.session_id), engine.settings.locale)
+    return to_markdown(session, engine.store.turns.page(scope.owner, scope.session_id), engine.settings.locale)
 
 
 def export_user(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
     """Every session of a user, most recent first, one document at a time."""
-    page = engine.store.sessions(owner, limit=PAGE)
+    page = engine.store.sessions.page(owner, limit=PAGE)
     while page:
         for session in page:
-            yield to_document(session, engine.store.turns(owner, session.id))
-        page = engine.store.sessions(owner, limit=PAGE, before=page[-1])
+            yield to_document(session, engine.store.turns.page(owner, session.id))
+        page = engine.store.sessions.page(owner, limit=PAGE, before=page[-1])
 
 
 def import_documents(
@@ -286,8 +286,8 @@ def import_documents(
             if isinstance(document, Exception):
                 raise ValidationError("document", f"cannot be read ({document})")
             session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
-            new = engine.store.session(session.owner, session.id) is None
-            fresh, repeated = engine.store.load(session, [_counted(turn, engine.counter) for turn in turns])
+            new = engine.store.sessions.get(session.owner, session.id) is None
+            fresh, repeated = engine.store.turns.load(session, [_counted(turn, engine.counter) for turn in turns])
             if fresh and engine.beyond:
                 engine.beyond.note(Scope(session.owner, session.id, session.agent_id))
             errors += [f"document {done}: {lost}" for lost in lost_turns(document)]
@@ -311,7 +311,7 @@ def _counted(turn: Turn, counter: TokenCounter) -> Turn:
 
 def found_session(engine: Engine, scope: Scope) -> SessionInfo:
     """The session's fields, or NotFoundError."""
-    session = engine.store.session(scope.owner, scope.session_id)
+    session = engine.store.sessions.get(scope.owner, scope.session_id)
     if session is None:
         raise NotFoundError(
             f"session {scope.session_id!r} does not exist for user {scope.owner.user_id!r}; list the sessions"

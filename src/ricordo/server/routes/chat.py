@@ -135,7 +135,7 @@ def _told(done: Done) -> Done:
 
 def _kept(person: RequestUser, turn_id: str) -> str:
     try:
-        turn = person.memory.store.turn(person.owner, turn_id)
+        turn = person.memory.store.turns.get(person.owner, turn_id)
     except StoreError as error:
         raise NotFoundError("there is no such answer at hand") from error
     if turn is None or turn.is_open:

@@ -120,7 +120,7 @@ def read(document_id: str, person: Asking) -> dict[str, Any]:
 def chunks(document_id: str, person: Asking) -> dict[str, Any]:
     """The passages of a document in order."""
     document, whose = _document(person, document_id)
-    found = person.service.store.chunks(whose, [document.id])
+    found = person.service.store.documents.chunks(whose, [document.id])
     return {"items": [chunk_out(each, document) for each in found]}
 
 
@@ -130,7 +130,7 @@ def delete(document_id: str, person: Asking) -> None:
     document, whose = _document(person, document_id)
     if whose.is_reserved and person.caller.authenticated:
         person.caller.must_rule()
-    if not person.service.store.delete_document(whose, document.id):
+    if not person.service.store.documents.delete(whose, document.id):
         raise NotFoundError("there is no such document for this user")
 
 
@@ -139,7 +139,7 @@ def chunk(chunk_id: str, person: Asking) -> dict[str, Any]:
     """One passage, with what stands before and after it."""
     library = person.service.library(person.caller.tenant_id)
     found, document, whose = library.chunk(person.owner, known_id("chunk", chunk_id))
-    around = {each.position: each for each in person.service.store.chunks(whose, [document.id])}
+    around = {each.position: each for each in person.service.store.documents.chunks(whose, [document.id])}
     before, after = around.get(found.position - 1), around.get(found.position + 1)
     return chunk_out(found, document) | {
         "before": before.text if before else "",

@@ -143,8 +143,8 @@ def search(
 
 
 def _hit(person: RequestUser, hit: Hit, asked: set[str]) -> dict[str, Any]:
-    turn = person.memory.store.turn(person.owner, turn_id_of(hit.message_id))
-    session = person.memory.store.session(person.owner, hit.session_id)
+    turn = person.memory.store.turns.get(person.owner, turn_id_of(hit.message_id))
+    session = person.memory.store.sessions.get(person.owner, hit.session_id)
     return {
         "message_id": hit.message_id,
         "session_id": hit.session_id,

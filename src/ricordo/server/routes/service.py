@@ -42,7 +42,7 @@ def stats(service: Serving, caller: Calling) -> dict[str, Any]:
     """How much is kept, with which parts, what waits and how long things take."""
     caller.must("read")
     memory = service.memory(caller.tenant_id)
-    jobs = service.store.jobs_stats(caller.tenant_id, memory.clock.now())
+    jobs = service.store.jobs.stats(caller.tenant_id, memory.clock.now())
     figures = memory.stats()
     return as_json(figures) | {
         "jobs": as_json(jobs),
@@ -79,7 +79,7 @@ def ready(service: Serving) -> Response:
     if spool and spool["degraded"]:
         return JSONResponse({"status": "degraded", "since": spool["since"]} | told)
     try:
-        service.store.session(Owner(service.settings.tenant_id, "health"), "health")
+        service.store.sessions.get(Owner(service.settings.tenant_id, "health"), "health")
     except StoreError:
         return JSONResponse({"status": "down"} | told, 503)
     if since := service.not_kept_since:  # a full disk can still be read
@@ -127,7 +127,7 @@ def make(body: KeyIn, service: Serving, caller: Calling) -> dict[str, Any]:
     key_id, key, digest = make_key()
     now = service.memory(caller.tenant_id).clock.now()
     kept = ApiKey(key_id, caller.tenant_id, user, body.name, digest, now, scopes=tuple(dict.fromkeys(body.scopes)))
-    service.store.put_key(kept)
+    service.store.keys.put(kept)
     service.keyring.forget()
     return _key(kept) | {"key": key}
 
@@ -136,7 +136,7 @@ def make(body: KeyIn, service: Serving, caller: Calling) -> dict[str, Any]:
 def keys(service: Serving, caller: Calling) -> dict[str, Any]:
     """The tenant's keys, without their secrets."""
     caller.must_rule()
-    return {"items": [_key(key) for key in service.store.keys(caller.tenant_id)]}
+    return {"items": [_key(key) for key in service.store.keys.page(caller.tenant_id)]}
 
 
 @keys_router.delete("/{key_id}", status_code=204)
@@ -144,7 +144,7 @@ def revoke(key_id: str, service: Serving, caller: Calling) -> None:
     """Revoke a key: refused here from now on, and by other processes within five seconds."""
     caller.must_rule()
     now = service.memory(caller.tenant_id).clock.now()
-    if not service.store.revoke_key(caller.tenant_id, known_id("key", key_id), now):
+    if not service.store.keys.revoke(caller.tenant_id, known_id("key", key_id), now):
         raise NotFoundError("there is no such key")
     service.keyring.forget()
 

@@ -162,7 +162,7 @@ def turns(
     store, owner = person.memory.store, person.owner
     if after is not None:
         before = min(before or after + limit + 1, after + limit + 1)
-    page = store.turns(owner, info.id, last=limit, before=before, after=after)
+    page = store.turns.page(owner, info.id, last=limit, before=before, after=after)
     more = bool(page) and page[0].turn_number > 1 and after is None
     return {
         "items": [turn_out(turn) for turn in page],
@@ -258,7 +258,7 @@ def list_topics(session_id: str, person: Asking) -> dict[str, Any]:
     """The topics in the order they began, each with the curve of its fading."""
     session = person.session(session_id)
     found = session.topics()
-    blocks = person.memory.store.blocks(person.owner, session.id)
+    blocks = person.memory.store.topics.blocks(person.owner, session.id)
     return {"items": [_out(person, topic, blocks) for topic in found], "degraded": list(found.degraded)}
 
 
