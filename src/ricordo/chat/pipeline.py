@@ -44,7 +44,6 @@ from ricordo.prompt.context import Asked, Context
 from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, reply
 from ricordo.session import OpenTurn, Session
-from ricordo.stores.spool.circuit_breaker import hurried
 from ricordo.turns.write import new_id
 
 log = logging.getLogger("ricordo")
@@ -154,9 +153,8 @@ class Chat:
 
     def _said_of(self, talk: _Talk) -> Sequence[str]:
         """What a store with a spool has to say about a session; nothing while all is well."""
-        notes = getattr(self.memory.store, "notes", None)
         owner = Owner(self.memory.settings.tenant_id, talk.request.user_id)
-        return notes(owner, talk.session.id) if notes else ()
+        return self.memory.store.sessions.notes(owner, talk.session.id)
 
     def _compose(self, talk: _Talk) -> Context:
         """Everything for the answer, with the passages that were found on the way."""
@@ -170,7 +168,7 @@ class Chat:
         settings = self.memory.settings
         taught = instructions(talk.language, ("id",))
         model = not isinstance(self.answerer, Reader)
-        with hurried():  # what a database does not tell at once, the chat goes without
+        with self.memory.store.without_waiting():  # what a database does not tell at once, the chat goes without
             context = talk.session.context(
                 talk.request.query,
                 chunks=find,

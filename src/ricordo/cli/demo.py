@@ -165,7 +165,7 @@ def _serve(place: str, options: Options, output: Output) -> None:
 
 
 def _seed(place: str, settings: "Settings", user_id: str, step: Step) -> None:
-    store = store_for(place)  # every store of ours is a whole one
+    store = store_for(place)
     try:
         live(store, settings, user_id, step)
     finally:

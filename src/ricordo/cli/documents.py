@@ -21,7 +21,6 @@ from ricordo.records.turns import Owner, library_of
 if TYPE_CHECKING:
     from ricordo.documents.chunks import Kind
     from ricordo.documents.library import Library
-    from ricordo.stores.protocols import Store
 
 
 def documents(options: Options, output: Output) -> int:
@@ -73,7 +72,7 @@ def _list(options: Options, output: Output) -> int:
 
 def _delete(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
-        owner, store = _owner(memory, options), whole_store(memory)
+        owner, store = _owner(memory, options), memory.store
         for document_id in options.what:
             if not store.documents.delete(owner, document_id):
                 whose = "the shared library" if options.shared else f"user {owner.user_id!r}"
@@ -87,12 +86,7 @@ def library_for(memory: Memory) -> "Library":
     """The documents behind a memory."""
     from ricordo.documents.library import Library
 
-    return Library(memory, whole_store(memory))
-
-
-def whole_store(memory: Memory) -> "Store":
-    """The memory's store, with what a service keeps in it: every store of ours is a whole one."""
-    return memory.store
+    return Library(memory, memory.store)
 
 
 def add_file(
@@ -118,7 +112,7 @@ def document_json(document: Document, owner: Owner) -> dict[str, Any]:
 
 
 def _shared(memory: Memory, owner: Owner, limit: int) -> list[tuple[Document, Owner]]:
-    return [(each, owner) for each in whole_store(memory).documents.page(owner, limit=limit)]
+    return [(each, owner) for each in memory.store.documents.page(owner, limit=limit)]
 
 
 def _owner(memory: Memory, options: Options) -> Owner:

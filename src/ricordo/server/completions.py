@@ -22,7 +22,6 @@ from ricordo.memory import Memory
 from ricordo.prompt.context import Asked, Context
 from ricordo.records.turns import Chunk, Turn
 from ricordo.session import Session
-from ricordo.stores.spool.circuit_breaker import hurried
 
 NOTHING = "(nothing)"  # what a tool said that said nothing: a message needs words
 _TALKS = UUID("6f0f3c1e-9b1d-5f0e-a6a5-0b6f6f2f7c21")
@@ -91,7 +90,7 @@ class Completing:
 
         system = "\n\n".join(text_of(each) for each in talk if each.get("role") in ("system", "developer"))
         begun = perf_counter()
-        with hurried():  # what a database does not tell at once, the chat goes without
+        with self._memory.store.without_waiting():  # what a database does not tell at once, the chat goes without
             context = session.context(question, chunks=find, system=system or None)
         took = (perf_counter() - begun) * 1_000
         kept = {item.id for item in context.receipt.items if item.section == "chunks" and item.kept}

@@ -7,14 +7,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn
-from ricordo.stores.protocols import Store
+from ricordo.stores.protocols import PeopleStore, Store, TurnStore
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 REMEMBERED = 1_000  # latest times of each kind, for the percentiles of the page
@@ -97,46 +97,36 @@ def _percentile(times: Sequence[float], percent: int) -> float | None:
     return round(times[min(len(times) * percent // 100, len(times) - 1)], 2) if times else None
 
 
-# A store that counts what passes through it: turns and summaries that were kept, and writes that failed.
-
 T = TypeVar("T")
 
 
-class Counted:
-    """The writes that are counted; everything else is the store's own. `failing_since` tells from when none was."""
+class CountedStore:
+    """A store that counts turns and summaries written, and writes that failed. Everything else is the store's own.
+
+    `failing_since` is since when writes fail because the store is unavailable; None once one succeeds.
+    """
 
     def __init__(self, store: Store, metrics: Metrics) -> None:
         self._store, self._metrics = store, metrics
         self.failing_since: datetime | None = None
+        self.turns = _CountedTurns(self, store.turns, metrics)
+        self.people = _CountedPeople(self, store.people, metrics)
+        self.sessions, self.topics, self.vectors = store.sessions, store.topics, store.vectors
+        self.documents, self.keys, self.jobs, self.items = store.documents, store.keys, store.jobs, store.items
+        self.owners, self.erase, self.stats = store.owners, store.erase, store.stats
+        self.integrity, self.backup, self.health, self.close = store.integrity, store.backup, store.health, store.close
+        self.without_waiting = store.without_waiting
 
-    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
-        kept = self._done("append", lambda: self._store.turns.append(turn, expected=expected, receipt=receipt))
-        self._metrics.turns.inc()
-        return kept
+    @property
+    def location(self) -> str:
+        return self._store.location
 
-    def add_message(self, turn: Turn) -> Turn:
-        kept = self._done("message", lambda: self._store.turns.add_message(turn))
-        if kept.id == turn.id:  # it began a turn; else it found its place in one that was there
-            self._metrics.turns.inc()
-        return kept
+    @property
+    def erase_notes(self) -> tuple[str, ...]:
+        return self._store.erase_notes
 
-    def answer(
-        self,
-        owner: Owner,
-        turn_id: str,
-        answer: Message,
-        metadata: dict[str, object],
-        receipt: StoredReceipt | None,
-    ) -> Turn:
-        return self._done("answer", lambda: self._store.turns.answer(owner, turn_id, answer, metadata, receipt))
-
-    def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        kept = self._done("summary", lambda: self._store.people.put_summary(owner, summary))
-        if kept and summary.kind == "condensation":
-            self._metrics.condensations.inc()
-        return kept
-
-    def _done(self, operation: str, write: Callable[[], T]) -> T:
+    def write(self, operation: str, write: Callable[[], T]) -> T:
+        """Run a write and note whether it failed."""
         try:
             done = write()
         except StoreError as error:
@@ -147,5 +137,53 @@ class Counted:
         self.failing_since = None
         return done
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+
+class _CountedTurns:
+    """The turns of a counted store."""
+
+    def __init__(self, counted: CountedStore, turns: TurnStore, metrics: Metrics) -> None:
+        self._counted, self._turns, self._metrics = counted, turns, metrics
+        self.load, self.get, self.by_ids, self.page = turns.load, turns.get, turns.by_ids, turns.page
+        self.receipts, self.delete = turns.receipts, turns.delete
+
+    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+        stored = self._counted.write("append", lambda: self._turns.append(turn, expected=expected, receipt=receipt))
+        self._metrics.turns.inc()
+        return stored
+
+    def add_message(self, turn: Turn) -> Turn:
+        stored = self._counted.write("message", lambda: self._turns.add_message(turn))
+        if stored.id == turn.id:  # it began a turn; otherwise it was added to one
+            self._metrics.turns.inc()
+        return stored
+
+    def answer(
+        self,
+        owner: Owner,
+        turn_id: str,
+        answer: Message,
+        metadata: dict[str, object],
+        receipt: StoredReceipt | None,
+    ) -> Turn:
+        return self._counted.write("answer", lambda: self._turns.answer(owner, turn_id, answer, metadata, receipt))
+
+
+class _CountedPeople:
+    """Facts, summaries and flags of a counted store."""
+
+    def __init__(self, counted: CountedStore, people: PeopleStore, metrics: Metrics) -> None:
+        self._counted, self._people, self._metrics = counted, people, metrics
+        self.agents, self.facts, self.put_facts = people.agents, people.facts, people.put_facts
+        self.learned_through, self.summaries, self.drop_summaries = (
+            people.learned_through,
+            people.summaries,
+            people.drop_summaries,
+        )
+        self.flags, self.put_flag, self.set_flag = people.flags, people.put_flag, people.set_flag
+        self.forget_derived = people.forget_derived
+
+    def put_summary(self, owner: Owner, summary: Summary) -> bool:
+        written = self._counted.write("summary", lambda: self._people.put_summary(owner, summary))
+        if written and summary.kind == "condensation":
+            self._metrics.condensations.inc()
+        return written

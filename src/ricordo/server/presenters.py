@@ -15,7 +15,7 @@ from ricordo.limits import check_id, check_time
 from ricordo.records.people import Fact, Flag, Summary
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
-from ricordo.stores.protocols import TurnStore
+from ricordo.stores.protocols import Store
 from ricordo.topics.decay import Fading
 
 ARCHIVED = "archived"  # the key in a session's metadata that a sidebar hides it by
@@ -159,7 +159,7 @@ def clarification_out(pending: Pending | None) -> dict[str, Any] | None:
     return {"question": pending.prompt, "options": [{"label": o.name, "text": o.text} for o in pending.options]}
 
 
-def turn_numbers(store: TurnStore, owner: Owner, facts: Iterable[Fact]) -> dict[str, int]:
+def turn_numbers(store: Store, owner: Owner, facts: Iterable[Fact]) -> dict[str, int]:
     """The turn number of every message that facts quote."""
     found: dict[str, int] = {}
     for source in (source for fact in facts for source in fact.sources):

@@ -69,20 +69,19 @@ def share_heaps() -> None:
 def open_store(url: str, options: ServerOptions) -> Store:
     """The store behind a path or URL; with a spool directory, one that goes on while a PostgreSQL is away."""
     if not options.spool:
-        return store_for(url)  # every store of ours is a whole one
+        return store_for(url)
     if not url.startswith(("postgresql://", "postgres://")):
         raise SettingsError("spool", "a spool stands before a PostgreSQL; a file needs none")
     from ricordo.stores.memory import MemoryStore
     from ricordo.stores.postgres import PostgresStore
     from ricordo.stores.spool import SpooledStore
 
-    spooled = SpooledStore(
+    return SpooledStore(
         lambda: PostgresStore(url),
         options.spool,
         scratch=MemoryStore(),
         open_probe=lambda: PostgresStore(url, pool_size=1, timeout=1.0),
     )
-    return spooled  # what it does not name it passes on
 
 
 def uvicorn_of(service: Service) -> uvicorn.Config:

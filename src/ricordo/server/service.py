@@ -25,7 +25,7 @@ from ricordo.server.caller import Caller, NotAllowed
 from ricordo.server.credentials import Keyring, Tokens, looks_like_key
 from ricordo.server.daily_counts import Series
 from ricordo.server.job_lease import Holding
-from ricordo.server.metrics import Counted, Metrics
+from ricordo.server.metrics import CountedStore, Metrics
 from ricordo.server.options import ServerOptions
 from ricordo.server.problems import told_of
 from ricordo.server.streams import Answers
@@ -53,8 +53,7 @@ class Service:
         llm: LLM | None = None,
     ) -> None:
         self.metrics = Metrics()
-        self._counted = Counted(store, self.metrics)
-        self.store = store = self._counted  # what it does not count it passes on
+        self.store = store = CountedStore(store, self.metrics)
         self.settings = settings
         self.options = options
         self._llm = llm
@@ -193,7 +192,7 @@ class Service:
 
     def measure(self) -> None:
         """Bring the gauges up to date."""
-        state = getattr(self.store, "state", None)
+        state = self.store.health().spool
         self.metrics.degraded.set(bool(self.not_kept_since or (state and state.degraded)))
         self.metrics.spool_depth.set(state.depth if state else 0)
         self.metrics.running.set(self.answers.running)
@@ -206,7 +205,7 @@ class Service:
     @property
     def degraded(self) -> tuple[str, ...]:
         """What the service does without just now."""
-        state = getattr(self.store, "state", None)
+        state = self.store.health().spool
         return (
             (f"the database is away since {state.since}: {state.depth} writes wait on disk",)
             if state and state.degraded
@@ -216,7 +215,7 @@ class Service:
     @property
     def not_kept_since(self) -> datetime | None:
         """Since when nothing that is said could be written, not even on a disk of its own; None while it can."""
-        return self._counted.failing_since
+        return self.store.failing_since
 
     def close(self) -> None:
         """Finish the answers at hand, then the work beside the chat, and let go of the store."""

@@ -75,7 +75,7 @@ def ready(service: Serving) -> Response:
     spool = _spool(service)
     if spool:
         del spool["last_error"]  # for those who may read the figures
-    told = {"store": _kind(service), "spool": spool}
+    told = {"store": service.store.health().kind, "spool": spool}
     if spool and spool["degraded"]:
         return JSONResponse({"status": "degraded", "since": spool["since"]} | told)
     try:
@@ -101,16 +101,8 @@ def _not_kept(service: Service) -> list[str]:
 
 
 def _spool(service: Service) -> dict[str, Any] | None:
-    state = getattr(service.store, "state", None)
+    state = service.store.health().spool
     return None if state is None else as_json(state)
-
-
-def _kind(service: Service) -> str:
-    """What kind of store it is; where it lies is nobody's business here."""
-    place = service.store.location
-    if place.startswith("memory:"):
-        return "memory"
-    return "postgresql" if "://" in place or getattr(service.store, "state", None) is not None else "sqlite"
 
 
 # API keys of a tenant: made, listed and revoked by whoever may care for the tenant as a whole.
