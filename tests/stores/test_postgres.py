@@ -24,7 +24,7 @@ from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import strategies
-from ricordo.testing.contract import ConstraintContract, ServiceContract, StoreContract
+from ricordo.testing.contract import ConstraintContract, StoreContract
 from ricordo.testing.contract.base import law
 from ricordo.testing.examples import a_block, a_turn, an_owner
 from ricordo.testing.fakes import START
@@ -34,7 +34,7 @@ from ricordo.testing.machine_parts import services_agree
 pytest_plugins = ["ricordo.testing.postgres"]
 
 
-class TestPostgresStore(StoreContract, ServiceContract, ConstraintContract):
+class TestPostgresStore(StoreContract, ConstraintContract):
     """The suites that every store passes."""
 
     @pytest.fixture

@@ -31,7 +31,7 @@ def copy_to_sqlite(
 
     if path.exists():
         raise ConflictError(f"{path} exists already; name a new file for the backup")
-    everyone, now = list(owners), datetime.now(UTC)
+    everyone = list(owners)
     partial = path.with_name(f"{path.name}.partial")
     target = SqliteStore(partial)
     try:
@@ -54,8 +54,8 @@ def copy_to_sqlite(
             for document in source.documents.page(owner, limit=ENDLESS):
                 target.documents.put(owner, document, source.documents.chunks(owner, [document.id]))
             target.jobs.restore(source.jobs.page(owner))
-            for items in _items(source, owner, now):
-                target.items.restore(owner, items, now)
+            for items in _items(source, owner):
+                target.items.restore(owner, items)
             if progress:
                 progress(done, len(everyone))
         for key in keys:
@@ -88,8 +88,9 @@ def _vectors(source: Store, session: SessionInfo, shelf: TopicShelf) -> Iterator
         yield from source.vectors.read(session.owner, embedder, session.id)
 
 
-def _items(source: Store, owner: Owner, now: datetime) -> Iterator[list[tuple[str, StoredItem]]]:
-    """Pages of items that have not expired."""
+def _items(source: Store, owner: Owner) -> Iterator[list[tuple[str, StoredItem]]]:
+    """All items, a page at a time, expired ones included: at the beginning of time none had expired."""
+    now = datetime.min.replace(tzinfo=UTC)
     page = source.items.page(owner, now, limit=PAGE)
     while page:
         yield page

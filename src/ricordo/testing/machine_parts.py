@@ -154,59 +154,59 @@ class _ServiceRules(Agreement):
     def put_document(self, person: str, name: str, digest: str, count: int, at: Any) -> None:
         """Often one that is there, with the same content or other."""
         document, chunks = a_document(name, count, digest=digest, created_at=at), some_chunks(name, count)
-        self.agree(lambda store: _whole(store).documents.put(self.owner(person), document, chunks))
+        self.agree(lambda store: store.documents.put(self.owner(person), document, chunks))
 
     @rule(person=people, name=names)
     def delete_document(self, person: str, name: str) -> None:
         """One that may be there."""
-        self.agree(lambda store: _whole(store).documents.delete(self.owner(person), name))
+        self.agree(lambda store: store.documents.delete(self.owner(person), name))
 
     @rule(person=people, name=names, vector=st.binary(max_size=3))
     def set_chunk_vectors(self, person: str, name: str, vector: bytes) -> None:
         """Of chunks that may be there."""
         vectors = {f"{name}#0": vector, f"{name}#1": vector}
-        self.agree(lambda store: _whole(store).documents.set_vectors(self.owner(person), "small", vectors))
+        self.agree(lambda store: store.documents.set_vectors(self.owner(person), "small", vectors))
 
     @rule(person=st.none() | people, name=names, at=moments)
     def put_key(self, person: str | None, name: str, at: Any) -> None:
         """Of the tenant or of a user; ids and secrets repeat."""
         key = a_key(self.tenant, name, user_id=person, created_at=at)
-        self.agree(lambda store: _whole(store).keys.put(key))
+        self.agree(lambda store: store.keys.put(key))
 
     @rule(name=names, at=moments, used=st.booleans())
     def use_or_revoke_key(self, name: str, at: Any, used: bool) -> None:
         """One that may be there."""
-        for key in _whole(self.stores()[0]).keys.page(self.tenant) if used else ():
-            self.agree(lambda store, key=key: _whole(store).keys.used(key, at))  # type: ignore[misc]
+        for key in self.stores()[0].keys.page(self.tenant) if used else ():
+            self.agree(lambda store, key=key: store.keys.used(key, at))  # type: ignore[misc]
         if not used:
-            self.agree(lambda store: _whole(store).keys.revoke(self.tenant, name, at))
+            self.agree(lambda store: store.keys.revoke(self.tenant, name, at))
 
     @rule(person=people, session_id=st.just("") | sessions, kind=job_kinds, due=moments, postpone=st.booleans())
     def enqueue(self, person: str, session_id: str, kind: str, due: Any, postpone: bool) -> None:
         """For sessions that may be there, now or later, once more or for the first time."""
         owner, wish = self.owner(person), self.kind(kind)
-        self.agree(lambda store: _whole(store).jobs.enqueue(owner, wish, session_id, due, postpone=postpone))
+        self.agree(lambda store: store.jobs.enqueue(owner, wish, session_id, due, postpone=postpone))
 
     @rule(worker=workers, now=moments, limit=st.integers(1, 3), chosen=st.none() | job_kinds)
     def take(self, worker: str, now: Any, limit: int, chosen: str | None) -> None:
         """Whatever is due; the last ones that were taken are what is ended next, perhaps too late."""
         wanted = [self.kind(kind) for kind in ("facts", "topics") if chosen in (None, kind)]
-        jobs = self.agree(lambda store: _whole(store).jobs.take(worker, now, HOLD, limit=limit, kinds=wanted))
+        jobs = self.agree(lambda store: store.jobs.take(worker, now, HOLD, limit=limit, kinds=wanted))
         self.taken = jobs or self.taken
 
     @rule(how=endings, at=moments)
     def end_job(self, how: str, at: Any) -> None:
         """In every way; a second time, too."""
         for job in self.taken:
-            self.agree(lambda store, job=job: _end(_whole(store), job, how, at))  # type: ignore[misc]
+            self.agree(lambda store, job=job: _end(store, job, how, at))  # type: ignore[misc]
 
     @rule(holder=workers, now=moments, end=st.booleans())
     def lease(self, holder: str, now: Any, end: bool) -> None:
         """Take it, renew it, or give it back."""
         if end:
-            self.agree(lambda store: _whole(store).jobs.end_lease(self.tenant, holder))
+            self.agree(lambda store: store.jobs.end_lease(self.tenant, holder))
         else:
-            self.agree(lambda store: _whole(store).jobs.lease(self.tenant, holder, now, now + HOLD))
+            self.agree(lambda store: store.jobs.lease(self.tenant, holder, now, now + HOLD))
 
     @invariant()
     def everything_is_the_same(self) -> None:
@@ -219,13 +219,12 @@ class _ServiceRules(Agreement):
 
 def _kept(store: Store, *, owner: Owner) -> tuple[list[Document], list[StoredChunk], list[ApiKey], list[Job], JobStats]:
     """All that a service keeps of an owner, and of the tenant."""
-    whole = _whole(store)
     return (
-        list(whole.documents.page(owner)),
-        list(whole.documents.chunks(owner)),
-        list(whole.keys.page(owner.tenant_id)),
-        list(whole.jobs.page(owner)),
-        whole.jobs.stats(owner.tenant_id, START + 5 * timedelta(hours=1)),
+        list(store.documents.page(owner)),
+        list(store.documents.chunks(owner)),
+        list(store.keys.page(owner.tenant_id)),
+        list(store.jobs.page(owner)),
+        store.jobs.stats(owner.tenant_id, START + 5 * timedelta(hours=1)),
     )
 
 
@@ -237,7 +236,3 @@ def _end(store: Store, job: Job, how: str, at: Any) -> bool | Job | None:
     if how == "extend":
         return store.jobs.extend(job, at)
     return store.jobs.fail(job, "away", None if how == "give up" else at)
-
-
-def _whole(store: Store) -> Store:
-    return store

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from ricordo.errors import ConflictError, RicordoError, StoreError, StoreUnavailable
-from ricordo.records.reports import Damage, Expired, StoreStats
+from ricordo.records.reports import Damage, Expired, SpoolState, StoreStats
 from ricordo.records.turns import Message, Owner, SessionChanges, SessionInfo, StoredReceipt, Turn
 from ricordo.stores.protocols import Store
-from ricordo.records.reports import SpoolState
 from ricordo.stores.spool.circuit_breaker import Breaker, SpoolTimeouts
 from ricordo.stores.spool.connection import Left, Silent, StoreConnection
 from ricordo.stores.spool.derived import Told

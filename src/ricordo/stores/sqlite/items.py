@@ -6,7 +6,7 @@ the file `<path>-items-lock`.
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from os import getpid
 from pathlib import Path
@@ -65,14 +65,14 @@ class SqliteItems:
     def sweep(self, owner: Owner, now: datetime) -> int:
         return self.tables.write(lambda writer: _items(writer, owner, "", now).sweep())
 
-    def restore(self, owner: Owner, items: Sequence[tuple[str, StoredItem]], now: datetime) -> None:
+    def restore(self, owner: Owner, items: Sequence[tuple[str, StoredItem]]) -> None:
         """Write items as they were elsewhere, each in its collection: for a backup."""
 
         def put(transaction: ItemTransaction) -> None:
             for collection, item in items:
                 transaction.on(collection).put(item)
 
-        self.write(owner, "", now, put)
+        self.write(owner, "", datetime.now(UTC), put)
 
 
 class _Order:

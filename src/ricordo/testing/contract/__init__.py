@@ -11,8 +11,7 @@
             store.close()
             return MyStore(...)
 
-A database takes `ConstraintContract` as well: rows written past the checks of the library are refused. One that serves
-a server takes `ServiceContract`: documents, API keys, jobs.
+A database takes `ConstraintContract` as well: rows written past the checks of the library are refused.
 """
 
 from ricordo.testing.contract.archive import ArchiveContract
@@ -20,16 +19,17 @@ from ricordo.testing.contract.constraints import ConstraintContract, ReceiptCont
 from ricordo.testing.contract.derived import LosingContract
 from ricordo.testing.contract.documents import DocumentContract
 from ricordo.testing.contract.forget import ForgettingContract, UnlearningContract
+from ricordo.testing.contract.items import AttachedItemContract, ItemContract
 from ricordo.testing.contract.people import PeopleContract
 from ricordo.testing.contract.reads import ReadingContract
 from ricordo.testing.contract.service import JobContract, KeyContract
 from ricordo.testing.contract.topics import TopicContract, TraceContract
 from ricordo.testing.contract.turns import ImportingContract, KeepingContract
 
-__all__ = ["ConstraintContract", "ServiceContract", "StoreContract"]
+__all__ = ["ConstraintContract", "StoreContract"]
 
 
-class StoreContract(
+class MemoryContract(
     KeepingContract,
     ReadingContract,
     ImportingContract,
@@ -42,8 +42,8 @@ class StoreContract(
     PeopleContract,
     UnlearningContract,
 ):
+    """Turns, sessions, topics, vectors, people."""
+
+
+class StoreContract(MemoryContract, DocumentContract, KeyContract, JobContract, ItemContract, AttachedItemContract):
     """Everything that is asked of a store."""
-
-
-class ServiceContract(DocumentContract, KeyContract, JobContract):
-    """Everything that is asked of a store behind a server, besides memory."""
