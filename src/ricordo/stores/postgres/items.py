@@ -32,7 +32,10 @@ class PostgresItems:
         self._transactions = transactions
 
     def read(self, owner: Owner, collection: str, now: datetime, work: Callable[[ItemTransaction], T]) -> T:
-        return self._snapshot(owner, collection, now, work)
+        settings = (_SNAPSHOT, *self._transactions.security.for_owner(owner.key))
+        return self._transactions.runner.run(
+            settings, lambda tx: work(_items(tx, owner, collection, now)), repeatable=True
+        )
 
     def write(self, owner: Owner, collection: str, now: datetime, work: Callable[[ItemTransaction], T]) -> T:
         def script(transaction: Transaction) -> T:
@@ -53,16 +56,10 @@ class PostgresItems:
     def page(
         self, owner: Owner, now: datetime, *, after: tuple[str, str, str] = ("", "", ""), limit: int
     ) -> list[tuple[str, StoredItem]]:
-        return self._snapshot(owner, "", now, lambda items: items.page(after, limit))
+        return self._transactions.run(owner, lambda tx: _items(tx, owner, "", now).page(after, limit), repeatable=True)
 
     def sweep(self, owner: Owner, now: datetime) -> int:
         return self._transactions.run(owner, lambda tx: _items(tx, owner, "", now).sweep(), repeatable=True)
-
-    def _snapshot(self, owner: Owner, collection: str, now: datetime, work: Callable[[SqlItems], T]) -> T:
-        settings = (_SNAPSHOT, *self._transactions.security.for_owner(owner.key))
-        return self._transactions.runner.run(
-            settings, lambda tx: work(_items(tx, owner, collection, now)), repeatable=True
-        )
 
 
 def _items(transaction: Transaction, owner: Owner, collection: str, now: datetime) -> SqlItems:

@@ -1,4 +1,4 @@
-"""When the database is away: writes wait in a spool on disk, chats read what is at hand, and nothing is lost."""
+"""A store that goes on while its database is away: writes are spooled to disk, chats read cached values."""
 
 from ricordo.records.reports import SpoolState
 from ricordo.stores.spool.circuit_breaker import SpoolTimeouts
