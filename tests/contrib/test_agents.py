@@ -290,7 +290,7 @@ def test_a_pop_that_stops_half_way_changes_nothing_that_is_read(memory: Memory, 
             def away(*_: object) -> int:
                 raise StoreUnavailable("gone")
 
-            broken.setattr(memory.store, "delete_turns", away)
+            broken.setattr(memory.store.turns, "delete", away)
             with pytest.raises(StoreUnavailable):
                 await session.pop_item()
         assert await session.get_items() == [{"role": "user", "content": "uno"}]
@@ -349,14 +349,14 @@ def test_reading_some_does_not_read_all(memory: Memory, monkeypatch: Any) -> Non
         session = RicordoSession("s", memory, user_id="ada")
         await session.add_items([{"role": "user", "content": str(n)} for n in range(50)])
         read: list[int] = []
-        turns = memory.store.turns
+        page = memory.store.turns.page
 
         def counted(*args: Any, **named: Any) -> Any:
-            found = turns(*args, **named)
+            found = page(*args, **named)
             read.append(len(found))
             return found
 
-        monkeypatch.setattr(memory.store, "turns", counted)
+        monkeypatch.setattr(memory.store.turns, "page", counted)
         assert [each["content"] for each in await session.get_items(4)] == ["46", "47", "48", "49"]
         assert max(read) <= 5
 

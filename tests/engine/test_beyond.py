@@ -15,6 +15,7 @@ import ricordo
 from ricordo.recall.embedders import LightEmbedder
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.testing.fakes import StoreProxy
 from talks import CountingEmbedder, FailingEmbedder, GatedEmbedder, ThemedEmbedder, fill, memory, on_file
 
 LIST_ANSWER = (
@@ -201,15 +202,15 @@ def test_follow_ups_can_be_switched_off() -> None:
         assert recalled(context) == []
 
 
-class Broken(MemoryStore):
+class Broken(StoreProxy):
     """A store that keeps and shows turns, and fails in whatever else is told."""
 
     fails: tuple[str, ...] = ()
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in super().__getattribute__("fails"):
+    def through(self, call: str, method: Any) -> Any:
+        if call in self.fails:
             raise RuntimeError("«parole private»")
-        return super().__getattribute__(name)
+        return method
 
 
 def test_the_chat_goes_on_when_recall_fails(caplog: pytest.LogCaptureFixture) -> None:
@@ -217,7 +218,7 @@ def test_the_chat_goes_on_when_recall_fails(caplog: pytest.LogCaptureFixture) ->
     store = Broken()
     kept = memory(store, organise="off")
     fill(kept.session("t", user_id="anna"), 3)
-    store.fails = ("marks",)
+    store.fails = ("sessions.marks",)
     context = kept.session("s", user_id="anna").context("argomento domanda")
     assert context.receipt.degraded == ("recall is unavailable: RuntimeError",)
     assert context.messages[-1]["content"] == "argomento domanda"

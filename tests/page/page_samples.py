@@ -19,6 +19,7 @@ from ricordo.server.options import ServerOptions
 from ricordo.server.run import Server, uvicorn_of
 from ricordo.server.service import Service
 from ricordo.stores.memory import MemoryStore
+from ricordo.testing.fakes import StoreProxy
 
 HOLD = "\0"  # a piece that waits until the test lets it go
 TENANT = "default"
@@ -79,27 +80,23 @@ class Told:
         return Answered(text, cited, (), 0.9, self.name)
 
 
-class Switched:
+class Switched(StoreProxy):
     """A store that can be away."""
 
     def __init__(self, store: Any) -> None:
-        self._store = store
+        super().__init__(store)
         self.up = True
 
     def close(self) -> None:
         """What is kept stays."""
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **kwargs: Any) -> Any:
+    def through(self, call: str, method: Any) -> Any:
+        def called(*args: Any, **kwargs: Any) -> Any:
             if not self.up:
                 raise StoreUnavailable("switched off")
-            return found(*args, **kwargs)
+            return method(*args, **kwargs)
 
-        return call
+        return called
 
 
 class Site:

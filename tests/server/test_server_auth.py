@@ -28,7 +28,7 @@ from ricordo.server.credentials import (
 )
 from ricordo.server.options import ServerOptions, is_loopback, options_from
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, StoreProxy
 
 SECRET = "a shared secret of more than thirty-two bytes"
 RSA, EC, OTHER = (
@@ -238,21 +238,21 @@ def test_the_use_of_a_key_is_noted_once_a_minute() -> None:
     assert store.noted == 2
 
 
-class Counting(MemoryStore):
+class Counting(StoreProxy):
     """A store that counts what keys cost it, and goes away on demand."""
 
     lookups = noted = 0
     away = False
 
-    def key_by_digest(self, digest: str) -> ApiKey | None:
+    def keys_by_digest(self, digest: str) -> ApiKey | None:
         if self.away:
             raise StoreUnavailable("away")
         self.lookups += 1
-        return super().key_by_digest(digest)
+        return self.inner.keys.by_digest(digest)
 
-    def key_used(self, key: ApiKey, now: Any) -> None:
+    def keys_used(self, key: ApiKey, now: Any) -> None:
         self.noted += 1
-        super().key_used(key, now)
+        self.inner.keys.used(key, now)
 
 
 def test_a_shared_secret_opens_for_its_user() -> None:

@@ -23,7 +23,7 @@ from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.examples import a_turn
-from ricordo.testing.fakes import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM, StoreProxy
 
 ANNA = Owner("default", "anna")
 QUICK = SpoolTimeouts(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
@@ -54,8 +54,8 @@ def test_the_log_is_json_with_known_fields_alone() -> None:
 def test_lines_of_one_request_carry_its_id() -> None:
     """What is logged on the way to an answer, in any thread, names the request it belongs to."""
 
-    class Away(MemoryStore):
-        def append(self, *args: Any, **more: Any) -> Any:
+    class Away(StoreProxy):
+        def turns_append(self, *args: Any, **more: Any) -> Any:
             raise StoreUnavailable("away")
 
     written = io.StringIO()
@@ -72,24 +72,23 @@ def test_lines_of_one_request_carry_its_id() -> None:
     assert (failed["request_id"], failed["user_id"]) == ("mine-7", "anna")
 
 
-class Switched:
+class Switched(StoreProxy):
     """A store that can be away."""
 
     def __init__(self, store: Any) -> None:
-        self.store, self.up = store, True
+        super().__init__(store)
+        self.up = True
 
     def close(self) -> None:
         """What is kept stays."""
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.store, name)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
+    def through(self, call: str, method: Any) -> Any:
+        def called(*args: Any, **kwargs: Any) -> Any:
             if not self.up:
                 raise StoreUnavailable("host db.internal is away")
-            return found(*args, **kwargs)
+            return method(*args, **kwargs)
 
-        return call if callable(found) else found
+        return called
 
 
 def test_chats_go_on_while_the_database_is_away(tmp_path: Path) -> None:
@@ -184,8 +183,10 @@ def test_no_answer_tells_where_the_model_is(caplog: pytest.LogCaptureFixture) ->
 class Full(Switched):
     """A store on a disk that can be full: it is read as ever, and takes nothing."""
 
-    def __getattr__(self, name: str) -> Any:
-        return super().__getattr__(name) if name in ("append", "answer", "add_message") else getattr(self.store, name)
+    def through(self, call: str, method: Any) -> Any:
+        return (
+            super().through(call, method) if call in ("turns.append", "turns.answer", "turns.add_message") else method
+        )
 
 
 def test_a_database_that_takes_nothing_is_seen_from_outside() -> None:

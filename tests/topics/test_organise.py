@@ -19,6 +19,7 @@ from ricordo.stores.archive import pack
 from ricordo.stores.archive.export import import_messages
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.testing.fakes import StoreProxy
 from ricordo.topics.centres import dimensions_of
 from talks import CountingEmbedder, ThemedEmbedder, fill, on_file
 from talks import memory as any_memory
@@ -327,7 +328,7 @@ def test_a_crash_between_packing_and_counting_is_made_good(monkeypatch: pytest.M
             raise ricordo.StoreUnavailable("crash")
         return real(owner, session_id, change)
 
-    monkeypatch.setattr(kept.store, "put_topics", put)
+    monkeypatch.setattr(kept.store.topics, "put", put)
     with pytest.raises(ricordo.StoreUnavailable):
         session.topics()
     failing["on"] = False
@@ -371,11 +372,11 @@ def test_tags_importance_and_feedback() -> None:
 def test_a_change_waits_for_a_moment_while_others_write(call: str) -> None:
     """A topic that others change without pause for a moment is changed as soon as they let go, instead of refused."""
 
-    class Busy(MemoryStore):
+    class Busy(StoreProxy):
         until = 0.0
 
-        def put_topics(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
-            return monotonic() >= self.until and super().put_topics(owner, session_id, change)
+        def topics_put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
+            return monotonic() >= self.until and self.inner.topics.put(owner, session_id, change)
 
     store = Busy()
     with memory(store) as kept:
@@ -514,7 +515,7 @@ def test_a_turn_that_goes_while_it_is_organised_is_not_counted(monkeypatch: pyte
             asked.answer("gatto pelo risposta")
         return real(owner, session_id, change)
 
-    monkeypatch.setattr(kept.store, "put_topics", put)
+    monkeypatch.setattr(kept.store.topics, "put", put)
     (topic,) = session.topics()
     assert (topic.message_count, topic.hot) == (6, (2, 3, 4))
     assert kept.verify().damages == ()

@@ -13,7 +13,7 @@ from ricordo.records.people import Fact, FactChange, Source
 from ricordo.records.reports import Damage
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.contract.base import tools
+from ricordo.testing.contract.base import engine
 from ricordo.testing.contract.people import learn
 from ricordo.testing.examples import a_fact, a_flag, a_summary, a_turn, an_owner
 from ricordo.testing.strategies import texts
@@ -44,7 +44,7 @@ def found(path: Path) -> Callable[[], list[str]]:
         try:
             with sqlite3.connect(path) as file:
                 (tenant_id,) = file.execute("SELECT tenant_id FROM owners").fetchone()
-            return [f"{each.where}: {each.problem}" for each in verify(tools(store), tenant_id).damages]
+            return [f"{each.where}: {each.problem}" for each in verify(engine(store), tenant_id).damages]
         finally:
             store.close()
 
@@ -96,7 +96,7 @@ def test_a_quote_is_sound_exactly_if_it_was_said(said: str, quote: str, cut: tup
     for words in (quote, said[min(cut) : max(cut)]):
         fact = a_fact("a fact", sources=(Source(f"{turn.id}:query", "lesson", words),))
         learn(store, owner, fact)
-        assert verify(tools(store), owner.tenant_id).ok == (words in said)
+        assert verify(engine(store), owner.tenant_id).ok == (words in said)
 
 
 def test_a_fact_outlives_the_turn_that_it_quotes() -> None:
@@ -105,9 +105,9 @@ def test_a_fact_outlives_the_turn_that_it_quotes() -> None:
     turn = store.turns.append(a_turn(owner, SAID))
     fact = a_fact("Pisa", turn)
     learn(store, owner, replace(fact, sources=(replace(fact.sources[0], quote="never said"),)))
-    assert not verify(tools(store), owner.tenant_id).ok
+    assert not verify(engine(store), owner.tenant_id).ok
     store.turns.delete(owner, "lesson", [1])
-    assert verify(tools(store), owner.tenant_id).ok
+    assert verify(engine(store), owner.tenant_id).ok
 
 
 def test_facts_are_checked_for_agents_without_a_session() -> None:
@@ -115,7 +115,7 @@ def test_facts_are_checked_for_agents_without_a_session() -> None:
     store, owner = MemoryStore(), an_owner()
     facts: tuple[Fact, ...] = (a_fact("Pisa", agent_id="coach", superseded_by="nothing"),)
     assert store.people.put_facts(owner, "coach", FactChange(0, facts))
-    (damage,) = verify(tools(store), owner.tenant_id).damages
+    (damage,) = verify(engine(store), owner.tenant_id).damages
     assert damage == Damage(
         "user 'anna', agent 'coach', fact 'Pisa'", "was superseded by fact 'nothing', which is not there"
     )
