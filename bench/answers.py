@@ -19,7 +19,7 @@ from ricordo.chat.reader.reader import Answer, read
 from ricordo.cli.demo_course import SampleQuestion, lessons, questions
 from ricordo.documents import Piece, PieceIndex, RetrievedPiece, as_chunk, chunk
 from ricordo.recall.embedders import Embedder
-from ricordo.recall.embedders.choose import choose
+from ricordo.recall.embedders.selection import choose
 
 CHUNKS = 6
 

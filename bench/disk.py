@@ -1,21 +1,21 @@
 """Bytes on disk for 100 messages, appended turn by turn as in live use, after closing; with every index.
 
-`measure` is the workload beside the other systems, without vectors. `python -m bench.disk` writes talks with the
-default embedder, waits for all that is done beside the chat, and prints what each table and index takes; the talks are
-made (USERSxTURNS), or those of a file of labelled conversations (FILE, or FILE:HOW_MANY), each of them a user.
+`measure` is the workload of `bench speed`, without vectors. `ricordo bench disk` writes conversations with an embedder,
+waits for the background work, and prints the size of each table and index. The conversations are generated
+(USERSxTURNS) or read from a file of labelled conversations (FILE, or FILE:COUNT), one user for each.
 """
 
+import argparse
 import json
 import sqlite3
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from bench import dialogue, stock, text
-from bench.rows import Row
+from bench import dialogue, sample_turns, store_cache
+from bench.results import Row
 from bench.scale import Setup
 from bench.systems import OURS, Entry
 
@@ -42,7 +42,7 @@ class Weighed:
 def measure(setup: Setup) -> Iterator[Row]:
     """Every system with plain turns; Ricordo also with a receipt of an eight-chunk context beside every turn."""
     names = [f"d{number}" for number in range(setup.scale.disk_sessions)]
-    said = sum(len(message.encode()) for name in names for turn in text.turns(name, TURNS) for message in turn)
+    said = sum(len(message.encode()) for name in names for turn in sample_turns.turns(name, TURNS) for message in turn)
     yield Row("disk", "100 messages", "text", {"kb": _kilobytes(said, names)})
     for entry in setup.systems:
         setup.say(f"disk: {entry.title}")
@@ -55,7 +55,7 @@ def weigh(users: Iterable[Talks], embedder: str) -> Weighed:
     import ricordo
 
     messages = said = 0
-    with stock.workplace() as folder:
+    with store_cache.workplace() as folder:
         path = folder / "ricordo.db"
         with ricordo.open(path, embedder=embedder) as memory:
             for number, talks in enumerate(users):
@@ -94,10 +94,14 @@ def shape_of(argument: str) -> Iterator[Talks]:
     return made(users, turns)
 
 
-def main(arguments: Sequence[str]) -> None:
-    """`python -m bench.disk [EMBEDDER [USERSxTURNS | FILE[:HOW_MANY] ...]]`: print every shape, largest parts first."""
-    embedder = arguments[0] if arguments else "auto"
-    for shape in arguments[1:] or SHAPES:
+def main(argv: Sequence[str] | None = None) -> int:
+    """`ricordo bench disk`: every shape, its largest tables and indexes first."""
+    parser = argparse.ArgumentParser(prog="ricordo bench disk", description=__doc__.split("\n")[0])
+    parser.add_argument("embedder", nargs="?", default="auto", help="default: %(default)s")
+    parser.add_argument("shapes", nargs="*", default=SHAPES, help="USERSxTURNS, or FILE[:COUNT]")
+    options = parser.parse_args(argv)
+    embedder = options.embedder
+    for shape in options.shapes:
         found = weigh(shape_of(shape), embedder)
         empty = {name: size for name, size, unused in found.parts if unused >= 0.9 * size}
         print(
@@ -109,6 +113,7 @@ def main(arguments: Sequence[str]) -> None:
         for name, size, unused in found.parts:
             if name not in empty:
                 print(f"  {name:32} {found.per_hundred(size):6.1f} KB, {unused / size:4.0%} unused")
+    return 0
 
 
 def _parts(path: Path) -> tuple[tuple[str, int, int], ...]:
@@ -118,7 +123,7 @@ def _parts(path: Path) -> tuple[tuple[str, int, int], ...]:
 
 
 def _written(setup: Setup, entry: Entry, names: list[str], verb: str) -> float:
-    with stock.workplace() as folder:
+    with store_cache.workplace() as folder:
         with setup.start(entry, folder) as child:
             for name in names:
                 done = 0
@@ -132,4 +137,4 @@ def _kilobytes(size: int, names: list[str]) -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    raise SystemExit(main())

@@ -18,11 +18,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ricordo.people.admission import Claim, UserMessage
-from ricordo.people.extract import extract
-from ricordo.people.facts import key_facts
-from ricordo.people.merge import LearningContext, merge
-from ricordo.people.sameness import is_negative
+from ricordo.people.facts.claims import Claim, UserMessage, is_negative
+from ricordo.people.facts.extraction import extract
+from ricordo.people.facts.merge import LearningContext, merge
+from ricordo.people.profile import key_facts
 from ricordo.recall.terms import fold
 from ricordo.records.people import FactChange, KnownFacts
 

@@ -10,11 +10,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from bench import stock, text
-from bench.child import Child, WorkerError
-from bench.rows import Row, latency
+from bench import sample_turns, store_cache
+from bench.results import Row, latency
 from bench.scale import Setup
 from bench.systems import BY_HAND, MESSAGES, OURS, PEERS, PLAIN, SHIPPED, Entry
+from bench.worker_client import Child, WorkerError
 
 
 def measure(setup: Setup) -> Iterator[Row]:
@@ -80,7 +80,9 @@ def window(setup: Setup, children: list[Child], size: int) -> Iterator[Row]:
     for child in _able(children, size):
         check = errors.get(child.entry.name) or _graded(last[child.entry.name]["window"], name, size)
         if check == "ok":
-            check = _graded(child.ask("window", session=text.TIGHT, count=1)["window"], text.TIGHT, 5, most=2)
+            check = _graded(
+                child.ask("window", session=sample_turns.TIGHT, count=1)["window"], sample_turns.TIGHT, 5, most=2
+            )
             check = check if check == "ok" else f"tight budget: {check}"
         yield _row("window", size, child.entry, samples, check)
 
@@ -130,7 +132,11 @@ def append(setup: Setup, children: list[Child], size: int) -> Iterator[Row]:
             check = _graded(child.ask("window", session=name, count=1)["window"], name, count)
         elif check is None:
             newest = child.ask("marks", session=name)["marks"]
-            check = "ok" if newest == [text.mark(each) for each in text.turn(name, done - 1)] else "wrong content"
+            check = (
+                "ok"
+                if newest == [sample_turns.mark(each) for each in sample_turns.turn(name, done - 1)]
+                else "wrong content"
+            )
         yield _row("append", size, child.entry, samples, check)
 
 
@@ -195,8 +201,8 @@ def _children(setup: Setup, systems: tuple[Entry, ...], sizes: tuple[int, ...]) 
     with ExitStack() as stack:
         children = []
         for entry in systems:
-            template = stock.sessions_store(entry, sizes, setup.say)
-            folder = stack.enter_context(stock.workplace(template))
+            template = store_cache.sessions_store(entry, sizes, setup.say)
+            folder = stack.enter_context(store_cache.workplace(template))
             children.append(stack.enter_context(setup.start(entry, folder)))
         yield children
 
@@ -216,7 +222,7 @@ def _able(children: list[Child], size: int) -> list[Child]:
 
 
 def _graded(got: list[list[str]], session: str, count: int, most: int = 3) -> str:
-    want = text.window(session, count, most)
+    want = sample_turns.window(session, count, most)
     if got == want:
         return "ok"
     if got and got == want[-len(got) :]:

@@ -10,9 +10,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.rows import Row, Rows
+from bench.results import Row, Rows
 from bench.systems import ALL
-from bench.verdicts import Verdict
+from bench.targets import Verdict
 
 TITLES = {
     "append": "Append one durable turn, by turns in the session",

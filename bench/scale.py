@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.child import Child
-from bench.stock import python_of
+from bench.store_cache import python_of
 from bench.systems import Entry
+from bench.worker_client import Child
 
 
 @dataclass(frozen=True, slots=True)

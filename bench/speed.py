@@ -1,11 +1,14 @@
-"""The speed figures in one run: measure every workload, judge, print. Usage: scripts/bench speed [--quick] [--peers]"""
+"""Speed beside hand-written SQL and other libraries: append, window, context, open, writers, cleanup, disk.
+
+Every workload is measured in one run, judged against its target and printed as ratios to Ricordo's own figure.
+"""
 
 import argparse
 import os
 import platform
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,26 +17,27 @@ from rich.console import Console
 from rich.status import Status
 
 import ricordo
-from bench import cleaning, disk, latencies, opening, writers
+from bench import cleanup, disk, latencies, startup, writers
 from bench.report import as_json, as_markdown, show
-from bench.rows import Row, Rows
+from bench.results import Row, Rows
 from bench.scale import FULL, QUICK, TINY, Setup
 from bench.systems import BY_HAND, OURS, PEERS
-from bench.verdicts import judge
+from bench.targets import judge
 
 MARK = "<!-- figures -->\n"
 
 WORKLOADS: dict[str, Callable[[Setup], Iterator[Row]]] = {
     "latencies": latencies.measure,
-    "opening": opening.measure,
+    "opening": startup.measure,
     "writers": writers.measure,
-    "cleanup": cleaning.measure,
+    "cleanup": cleanup.measure,
     "disk": disk.measure,
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `bench speed`."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """`ricordo bench speed`: the exit code says whether a result was wrong, never whether it was slow."""
+    parser = argparse.ArgumentParser(prog="ricordo bench speed", description=__doc__.split("\n")[0])
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="scale", action="store_const", const=QUICK, default=FULL, help="small sizes")
     size.add_argument("--tiny", dest="scale", action="store_const", const=TINY, help="only show that it works")
@@ -46,15 +50,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the tables as Markdown, below the mark <!-- figures --> if the file has it",
     )
+    return run(parser.parse_args(argv))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print; the exit code tells whether anything was answered wrongly, never whether it was slow."""
+    """Measure every workload and print the tables; 1 if a result of Ricordo was wrong."""
     console = Console()
     machine = describe_machine()
     with console.status("") as status:
         systems = (OURS, *BY_HAND, *(PEERS if arguments.peers else ()))
-        setup = Setup(arguments.scale, systems, _teller(status))
+        setup = Setup(arguments.scale, systems, _reporter(status))
         names = arguments.only or WORKLOADS
         rows = Rows(row for name in names for row in WORKLOADS[name](setup))
     machine["load after"] = _load()
@@ -68,13 +73,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_page(page: Path, figures: str) -> None:
-    """A page keeps its words and gets new figures below its mark."""
+    """Replace what stands below the mark of a page; a page without a mark is replaced whole."""
     words, mark, _ = page.read_text().partition(MARK) if page.exists() else ("", "", "")
     page.write_text(f"{words}{mark}\n{figures}" if mark else figures)
 
 
 def describe_machine() -> dict[str, Any]:
-    """What a reader must know of the machine to read absolute figures."""
+    """The machine and the versions that absolute figures depend on."""
     return {
         "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "ricordo": ricordo.__version__,
@@ -89,8 +94,8 @@ def _load() -> str:
     return " ".join(f"{each:.1f}" for each in os.getloadavg())
 
 
-def _teller(status: Status) -> Callable[[str], None]:
-    """Tell what is going on: in the status line of a terminal, else as lines on standard error."""
+def _reporter(status: Status) -> Callable[[str], None]:
+    """Progress messages: in the status line of a terminal, else as lines on standard error."""
     if status.console.is_terminal:
         return lambda doing: status.update(doing)
     return lambda doing: print(f"{datetime.now(UTC):%H:%M:%S} {doing}", file=sys.stderr, flush=True)

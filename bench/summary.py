@@ -19,11 +19,10 @@ from rich.table import Table
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokenizers import counter_for
-from ricordo.people.extractive_summary import evidence_of, extract, truncate
-from ricordo.people.model_summary import as_summary, talk_language
-from ricordo.people.summary import Condensed, heard
-from ricordo.people.summary_evidence import survives
-from ricordo.people.summary_layout import Sheet
+from ricordo.people.summaries.evidence import survives
+from ricordo.people.summaries.extractive import evidence_of, extract, truncate
+from ricordo.people.summaries.layout import Condensed, Sheet, heard
+from ricordo.people.summaries.summarise import as_summary, talk_language
 from ricordo.records.turns import Message, Owner, Turn
 
 SIZES = (200, 5_000)

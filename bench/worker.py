@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from bench import text
+from bench import sample_turns
 from bench.systems import ALL
 
 CAP = 0.5  # seconds: a batch of a slow system ends early, after at least one call
@@ -43,12 +43,12 @@ class Worker:
     async def append(self, session: str, start: int, count: int) -> dict[str, Any]:
         """Append turns one by one; session `new` stands for a fresh session for every turn."""
         names = [f"new-{start + n}" if session == "new" else session for n in range(count)]
-        calls = [(name, *text.turn(name, start + n)) for n, name in enumerate(names)]
+        calls = [(name, *sample_turns.turn(name, start + n)) for n, name in enumerate(names)]
         return await self._timed(self._system.append, calls)
 
     async def append_explained(self, session: str, start: int, count: int) -> dict[str, Any]:
         """Append turns with the receipts of their contexts."""
-        calls = [(session, *text.turn(session, n), text.chunks(n)) for n in range(start, start + count)]
+        calls = [(session, *sample_turns.turn(session, n), sample_turns.chunks(n)) for n in range(start, start + count)]
         return await self._timed(self._system.append_explained, calls)
 
     async def window(self, session: str, count: int) -> dict[str, Any]:
@@ -58,12 +58,12 @@ class Worker:
 
     async def context(self, session: str, start: int, count: int) -> dict[str, Any]:
         """Build whole contexts, each for another question with eight other chunks."""
-        calls = [(session, text.turn("ask", n)[0], text.chunks(n)) for n in range(start, start + count)]
+        calls = [(session, sample_turns.turn("ask", n)[0], sample_turns.chunks(n)) for n in range(start, start + count)]
         return await self._timed(self._system.context, calls)
 
     async def load(self, session: str, count: int) -> dict[str, Any]:
         """Bring a session of `count` turns in."""
-        await self._settled(self._system.load(session, text.turns(session, count)))
+        await self._settled(self._system.load(session, sample_turns.turns(session, count)))
         return {}
 
     async def settle(self, session: str) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Worker:
     async def writers(self, sessions: list[str], start: int, count: int) -> dict[str, Any]:
         """One writer per named session, all at once; a session may be named more than once."""
         work = [
-            [(session, *text.turn(session, start + writer * count + n)) for n in range(count)]
+            [(session, *sample_turns.turn(session, start + writer * count + n)) for n in range(count)]
             for writer, session in enumerate(sessions)
         ]
         errors: Counter[str] = Counter()
@@ -98,7 +98,7 @@ class Worker:
         """Where every stored message belongs, in order; turn numbers too where the system has them."""
         said = await self._settled(self._system.history(session))
         numbers = self._system.numbers(session) if hasattr(self._system, "numbers") else None
-        return {"marks": [text.mark(content) for _, content in said], "numbers": numbers}
+        return {"marks": [sample_turns.mark(content) for _, content in said], "numbers": numbers}
 
     async def close(self) -> dict[str, Any]:
         """Close the system; the worker ends."""
@@ -129,7 +129,7 @@ class Worker:
         for call in calls:
             try:
                 self._system.append(*call)
-                kept.append(text.mark(call[1]))
+                kept.append(sample_turns.mark(call[1]))
             except Exception as error:
                 errors[_said(error)] += 1
 
@@ -137,7 +137,7 @@ class Worker:
         for call in calls:
             try:
                 await self._system.append(*call)
-                kept.append(text.mark(call[1]))
+                kept.append(sample_turns.mark(call[1]))
             except Exception as error:
                 errors[_said(error)] += 1
 
@@ -148,7 +148,7 @@ def write_paced(
     """Append a turn every `pause` seconds until `done`; how long each one took."""
     seconds: list[float] = []
     while not done():
-        query, response = text.turn(session, len(seconds))
+        query, response = sample_turns.turn(session, len(seconds))
         begun = time.perf_counter()
         append(session, query, response)
         seconds.append(time.perf_counter() - begun)

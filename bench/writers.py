@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from bench import stock
-from bench.child import Child, WorkerError
-from bench.rows import Row, medians
+from bench import store_cache
+from bench.results import Row, medians
 from bench.scale import Setup
 from bench.systems import MESSAGES, PLAIN, Entry
+from bench.worker_client import Child, WorkerError
 
 ONE, OWN, PROCESSES = "one session", "own sessions", "processes, one session"
 
@@ -34,7 +34,7 @@ def measure(setup: Setup) -> Iterator[Row]:
 
 
 def _once(setup: Setup, entry: Entry, arrangement: str) -> tuple[dict[str, float], str]:
-    with stock.workplace() as folder:
+    with store_cache.workplace() as folder:
         try:
             written = (_processes if arrangement == PROCESSES else _one_process)(setup, entry, arrangement, folder)
             kept = [mark for each in written for mark in each["kept"]]

@@ -1,31 +1,78 @@
-"""How the tests run: laws are tried at least a hundred times, always with the same examples, without a clock."""
+"""How the tests run: each law with at least a hundred examples, always the same ones, without a clock.
+
+`--fast` (scripts/test-fast) keeps what runs inside this process without a server: a test file that imports a name of
+`SLOW`, itself or through a helper, is not collected, and a test that asks for PostgreSQL is deselected. So a new test
+finds its place by what it uses.
+"""
 
 import logging
 import os
+import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from ricordo.engine import remembering
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.recall.embedders import choose
+from ricordo.recall.embedders.selection import _shared as shared_embedders
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import FakeClock
 
 hypothesis_settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, database=None)
+hypothesis_settings.register_profile("fast", max_examples=10, deadline=None, derandomize=True, database=None)
 hypothesis_settings.register_profile("explore", max_examples=1000, deadline=None)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # Tests that are not about an embedder take the one that needs no weights, whether they read the environment or not.
 os.environ.setdefault("RICORDO_EMBEDDER", "light")
-remembering._choices["auto"] = choose("light")
+shared_embedders["auto"] = choose("light")
 
 pytest_plugins = ["ricordo.testing.postgres"]
+
+# What starts processes, servers or browsers, and what takes seconds to import.
+SLOW = {"bench", "mcp", "multiprocessing", "openai", "playwright", "psycopg", "schemathesis", "server", "starlette"}
+SLOW |= {"subprocess", "xllamacpp"}
+IMPORT = re.compile(r"^\s*(?:from|import)\s+(?:ricordo\.)?(\w+)|importorskip\(\"(\w+)", re.MULTILINE)
+HELPERS = {path.stem: path for path in Path(__file__).parent.rglob("*.py") if not path.stem.startswith("test_")}
+
+
+@cache
+def is_slow(path: Path) -> bool:
+    """Whether a test file imports what `--fast` leaves out, itself or through a helper beside the tests."""
+    names = {one or other for one, other in IMPORT.findall(path.read_text(encoding="utf-8"))}
+    return bool(names & SLOW) or any(is_slow(HELPERS[name]) for name in names & (HELPERS.keys() - {path.stem}))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--fast`."""
+    parser.addoption("--fast", action="store_true", help="only tests without servers, processes and browsers")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `--fast`, skip a slow test file, and a folder whose conftest is slow, before it is imported."""
+    own = collection_path / "conftest.py" if collection_path.is_dir() else collection_path
+    if config.getoption("fast") and own.suffix == ".py" and own.exists() and is_slow(own):
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--fast`, deselect every test that asks for PostgreSQL, by a fixture or by a parameter."""
+    if config.getoption("fast"):
+        slow = [item for item in items if "postgres" in item.name or "postgres_server" in fixtures_of(item)]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in set(slow)]
+
+
+def fixtures_of(item: pytest.Item) -> list[str]:
+    """The fixtures that a test asks for, directly or through others."""
+    return list(getattr(item, "fixturenames", []))
 
 
 def pytest_sessionfinish() -> None:

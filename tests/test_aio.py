@@ -2,9 +2,9 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, assert_type
 
 import pytest
 
@@ -58,6 +58,32 @@ def test_only_calls_without_io_are_not_awaited(sync: type, twin: type) -> None:
         if inspect.isfunction(value) and not (inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value))
     ]
     assert plain == (["session"] if twin is aio.AsyncMemory else [])
+
+
+if TYPE_CHECKING:
+
+    async def results_are_typed(memory: aio.AsyncMemory) -> None:
+        """mypy checks this: results have the sync types, and wrong arguments are errors (an unused ignore is one)."""
+        session = memory.session(user_id="anna")
+        asked = await session.ask("q")
+        topic = await session.topic("t")
+        assert_type(await aio.open("memory:"), aio.AsyncMemory)
+        assert_type(await memory.resume("one", user_id="anna"), aio.AsyncSession)
+        assert_type(await memory.search("q", user_id="anna"), ricordo.Hits)
+        assert_type(await memory.facts("anna"), list[ricordo.Fact])
+        assert_type(memory.export("anna"), AsyncIterator[dict[str, Any]])
+        assert_type(await session.add_turn("q", "a", chunk_ids=["a"]), ricordo.Turn)
+        assert_type(await session.context("q", budget=1000), ricordo.Context)
+        assert_type(await session.export(), dict[str, Any])
+        assert_type(await session.export("markdown"), str)
+        assert_type(asked, aio.AsyncOpenTurn)
+        assert_type(await asked.answer("a"), ricordo.Turn)
+        assert_type(topic, aio.AsyncSessionTopic)
+        assert_type(await topic.priority(), float)
+        await memory.search("q")  # type: ignore[call-arg]
+        await session.add_turn("q", 1)  # type: ignore[arg-type]
+        await session.context("q", size=3)  # type: ignore[call-arg]
+        await topic.weigh("heavy")  # type: ignore[arg-type]
 
 
 def test_opens_like_the_sync_face() -> None:

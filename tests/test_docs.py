@@ -1,5 +1,6 @@
 """The documents: examples run, links lead somewhere, and the reference is what the code says."""
 
+import ast
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -9,6 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -25,6 +27,7 @@ pytest_plugins = ["ricordo.testing.postgres"]
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+IMPORT = re.compile(r"^[ \t]*from (ricordo[\w.]*) import ([\w, ]+|\([^)]*\))", re.MULTILINE)
 POSTGRES = re.compile(r'"postgres(?:ql)?://[^"]*"')
 FENCE = re.compile(
     r"(?P<unrun><!-- not run: [^>]+ -->\n+)?^```(?P<kind>\w+)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -42,7 +45,12 @@ def pages_with(kind: str) -> list[str]:
     return [name for name, page in zip(NAMES, PAGES, strict=True) if any(kind == each for each, _ in blocks(page))]
 
 
-@pytest.mark.parametrize("name", pages_with("python"))
+def needs(name: str) -> str:
+    """The id of a page's test, with the server that its examples need: `--fast` leaves that out."""
+    return f"{name}-postgres" if any(POSTGRES.search(text) for _, text in blocks(ROOT / name)) else name
+
+
+@pytest.mark.parametrize("name", pages_with("python"), ids=needs)
 def test_python_examples_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -119,6 +127,35 @@ def test_named_files_exist(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     named = re.findall(r"`((?:src|docs|tests|scripts|bench)/[\w./-]*)`", text)
     assert [each for each in named if not (ROOT / each).exists()] == []
+
+
+@cache
+def names_in(module: str) -> set[str] | None:
+    """What can be imported from a module, read from its source; None if there is no such module."""
+    place = ROOT / "src" / Path(*module.split("."))
+    file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    if not file.exists():
+        return None
+    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    names = {each.asname or each.name for node in nodes if isinstance(node, ast.ImportFrom) for each in node.names}
+    names |= set(re.findall(r"^(?:async )?(?:def |class )?(\w+)", file.read_text(encoding="utf-8"), re.MULTILINE))
+    return names | {each.stem for each in place.glob("*")}
+
+
+def test_named_imports_exist() -> None:
+    """Every `from ricordo… import …` of a document, a script or an example names a module and a name that are there."""
+    broken = []
+    for file in tracked():
+        if file.suffix == ".png" or file.relative_to(ROOT).parts[0] in ("bench", "src", "tests", "web"):
+            continue
+        for module, names in IMPORT.findall(file.read_text(encoding="utf-8")):
+            known = names_in(module)
+            broken += [
+                f"{file.name}: {module} {name}"
+                for name in re.findall(r"(\w+)(?: as \w+)?", names)
+                if known is None or name not in known
+            ]
+    assert broken == []
 
 
 def tracked() -> list[Path]:

@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from bench.sample_turns import SYSTEM_PROMPT
 from bench.systems.trim import Said, trim
-from bench.text import SYSTEM_PROMPT
 
 LIMIT = 4_096
 

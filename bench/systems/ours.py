@@ -10,10 +10,10 @@ from itertools import islice
 from pathlib import Path
 
 import ricordo
+from bench.sample_turns import SYSTEM_PROMPT
 from bench.systems.trim import Said
-from bench.text import SYSTEM_PROMPT
+from ricordo.engine.clock import new_id
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
-from ricordo.turns.write import new_id
 
 USER = "anna"
 TODAY = datetime(2020, 1, 1, tzinfo=UTC)  # fixed, so that a stored file serves every later run

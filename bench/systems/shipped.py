@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import ricordo
+from bench.sample_turns import SYSTEM_PROMPT
 from bench.systems import ours
 from bench.systems.trim import Said
-from bench.text import SYSTEM_PROMPT
 
 PATIENCE = 600.0
 

@@ -28,8 +28,7 @@ from ricordo.errors import (
     ValidationError,
 )
 from ricordo.languages.locales import Locale
-from ricordo.memory import Memory
-from ricordo.opening import open
+from ricordo.memory import Memory, open
 from ricordo.prompt.context import Asked, Context, Remembered
 from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.prompt.window import Window

@@ -1,27 +1,28 @@
-"""The façade: wires the parts around a store, hands out sessions, and asks each verb of a whole memory."""
+"""A memory: everything that is remembered for one tenant. Wires the engine, hands out sessions, calls the rooms."""
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ricordo.engine.beyond import Beyond, check_parts
-from ricordo.engine.clock import SystemClock
+from ricordo.engine.clock import SystemClock, new_id
 from ricordo.engine.core import Engine, Scope
 from ricordo.engine.protocols import Clock, TokenCounter
 from ricordo.engine.tokenizers import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
+from ricordo.presets import settings_from
 from ricordo.records.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
 from ricordo.records.turns import Owner, SessionInfo
 from ricordo.session import Session
-from ricordo.settings import Retention, Settings
+from ricordo.settings import Retention, Settings, check_embedder
+from ricordo.stores.open import DEFAULT_PATH, store_for
 from ricordo.stores.protocols import Store
 from ricordo.turns import export, forget
-from ricordo.turns.write import new_id
+from ricordo.turns.after import catch_up, start_queue
 
 log = logging.getLogger("ricordo")
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ricordo.recall.embedders.protocol import Embedder
     from ricordo.recall.search import Hits
     from ricordo.records.people import Fact, Flag, FlagState, Profile
+    from ricordo.worker.queue import WorkQueue
 
 DEFAULT_AGENT = "default"
 
@@ -48,18 +50,17 @@ class Memory:
         llm: "LLM | None" = None,
     ) -> None:
         chosen = settings or Settings()
-        check_id("tenant_id", chosen.tenant_id)
         check_parts(chosen)
-        plain = Engine(
-            store=store,
-            counter=counter or counter_for(chosen.model, chosen.locale.code),
-            clock=clock or SystemClock(),
-            settings=chosen,
+        self._engine = Engine(
+            store,
+            counter or counter_for(chosen.model, chosen.locale.code),
+            clock or SystemClock(),
+            chosen,
+            embedder=embedder,
+            llm=llm or _llm_of(chosen),
         )
-        self._llm = llm or _llm_of(chosen)
-        self._beyond = Beyond(plain, embedder, self._llm)
-        self._engine = replace(plain, beyond=self._beyond)
-        self.on_forget: list[Callable[[Owner, str | None], None]] = []  # told who is erased, or which session goes
+        start_queue(self._engine)
+        self.on_forget: list[Callable[[Owner, str | None], None]] = []  # called with who is erased, or which session
 
     def __enter__(self) -> Self:
         return self
@@ -92,18 +93,20 @@ class Memory:
     @property
     def llm(self) -> "LLM | None":
         """The language model that is set; None where everything works without one."""
-        return self._llm
+        return self._engine.llm
 
     @property
     def embedder(self) -> "Embedder":
         """What makes vectors; loaded with the first use."""
-        return self._beyond.remembering().indexes.embedder
+        from ricordo.recall.indexes import indexes_of
+
+        return indexes_of(self._engine).embedder
 
     # Sessions
 
     def session(self, session_id: str | None = None, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
         """The session of that id, known or not; without an id, a new one with a fresh UUID."""
-        return Session(self._engine, self._scope(session_id, user_id, agent_id), self._beyond)
+        return Session(self._engine, self._scope(session_id, user_id, agent_id))
 
     def resume(self, session_id: object, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
         """For a chat: the session if this user has it, else a new one with a fresh UUID, never an error.
@@ -136,8 +139,7 @@ class Memory:
         gone = self.store.sessions.delete(owner, session_id) if _readable(session_id) else None
         if gone is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}; list the sessions")
-        self._beyond.emptied(owner, session_id)
-        self._beyond.removed(owner)
+        forget.drop_session(self._engine, owner, session_id)
         for forget_too in self.on_forget:
             forget_too(owner, session_id)
         return gone
@@ -168,6 +170,7 @@ class Memory:
         check_text("query", query, self.settings.limits)
         from ricordo.recall.ranking import Filters
         from ricordo.recall.search import Search
+        from ricordo.recall.search import search as search_messages
 
         filters = Filters(
             session_id=None if session_id is None else check_id("session_id", session_id),
@@ -181,23 +184,25 @@ class Memory:
         wanted = Search(query, check_number("limit", limit), filters)
         if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0:
             raise ValidationError("patience", f"expected seconds, 0 or more, got {patience!r}")
-        return self._beyond.remembering().search(owner, wanted, patience)
+        return search_messages(self._engine, owner, wanted, patience=patience)
 
     def embed_again(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Make every user's vectors with the embedder that is set now, and drop those of others; how many turns."""
-        from ricordo.recall.indexes import embed_again
+        from ricordo.recall.indexes import embed_again, indexes_of
 
-        return embed_again(self.store, self._beyond.remembering().indexes, self.settings.tenant_id, progress)
+        return embed_again(self.store, indexes_of(self._engine), self.settings.tenant_id, progress)
 
     def settle(self, timeout: float | None = None) -> bool:
         """Wait until the work beside the chat (vectors, topics, facts, titles) is done; False if it takes longer."""
-        return self._beyond.settle(timeout)
+        return self._queue.settle(timeout)
 
     # Knowing a person
 
     def profile(self, user_id: str, agent_id: str = DEFAULT_AGENT) -> "Profile":
         """What an agent knows of a user across sessions: recent summary, key facts, topics, last session's date."""
-        return self._beyond.knowing().profile(self._owner(user_id), check_id("agent_id", agent_id))
+        from ricordo.people.profile import profile_of
+
+        return profile_of(self._engine, self._owner(user_id), check_id("agent_id", agent_id))
 
     def enhance_prompt(
         self, base: str, *, user_id: str, agent_id: str = DEFAULT_AGENT, safety_rules: str | None = None
@@ -209,7 +214,9 @@ class Memory:
         rules = self.settings.safety_rules if safety_rules is None else safety_rules
         check_text("base", base, self.settings.limits, may_be_blank=True)
         check_text("safety_rules", rules, self.settings.limits, may_be_blank=True)
-        return self._beyond.knowing().enhanced(base, self.profile(user_id, agent_id), rules)
+        from ricordo.prompt.memory_block import enhanced
+
+        return enhanced(self._engine, base, self.profile(user_id, agent_id), rules)
 
     def facts(
         self, user_id: str, agent_id: str = DEFAULT_AGENT, *, at: datetime | None = None, superseded: bool = False
@@ -224,10 +231,10 @@ class Memory:
 
     def forget_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         """Forget one fact: no word of it stays and it is not learned again. NotFoundError if there is none."""
-        from ricordo.people.forget import forget_fact
+        from ricordo.people.facts.forget import forget_fact
 
         agent, fact = check_id("agent_id", agent_id), check_id("fact_id", fact_id)
-        forget_fact(self._engine, self._beyond.knowing().screen, self._owner(user_id), agent, fact)
+        forget_fact(self._engine, self._owner(user_id), agent, fact)
 
     def flags(self, user_id: str, *, state: "FlagState | None" = None, limit: int = 1_000) -> "list[Flag]":
         """What was flagged of a user's memories, newest first; never with the text."""
@@ -246,19 +253,23 @@ class Memory:
 
     def end_if_idle(self, session_id: str, *, user_id: str) -> bool:
         """End a session if it has been idle for `session_end_idle`; whether it was ended now."""
-        return self._beyond.knowing().end_if_idle(self._owner(user_id), check_id("session_id", session_id))
+        from ricordo.people.session_end import end_if_idle
+
+        return end_if_idle(self._engine, self._owner(user_id), check_id("session_id", session_id))
 
     def catch_up(self, session_id: str, *, user_id: str) -> None:
         """Do now what is left to do beside the chat for a session: topics, vectors, facts, title, summary."""
-        self._beyond.catch_up(self._owner(user_id), check_id("session_id", session_id))
+        catch_up(self._engine, self._owner(user_id), check_id("session_id", session_id))
 
     def end_idle(self, *, user_id: str | None = None) -> int:
         """End the sessions that have been idle for `session_end_idle`, of one user or of all; how many ended."""
         if self.settings.profile.remember_person == "off":
             return 0
+        from ricordo.people.session_end import end_idle
+
         tenant = self.settings.tenant_id
         owners = self.store.owners(tenant) if user_id is None else [self._owner(user_id)]
-        return sum(self._beyond.knowing().end_idle(owner) for owner in owners)
+        return sum(end_idle(self._engine, owner) for owner in owners)
 
     # Forgetting and care
 
@@ -270,15 +281,13 @@ class Memory:
             raise ValidationError("retention", f"expected a Retention, got {type(retention).__name__}")
         result = forget.cleanup(self._engine, self.settings.tenant_id, retention or self.settings.retention, progress)
         if result.sessions_deleted:
-            self._beyond.removed()
+            forget.drop_indexes(self._engine)
         return result
 
     def erase(self, user_id: str) -> EraseReceipt:
         """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""
         owner = self._owner(user_id)
-        self._beyond.forget(owner)
         receipt = forget.erase(self._engine, owner)
-        self._beyond.forget(owner)  # what was read in between
         for forget_too in self.on_forget:
             forget_too(owner, None)
         return receipt
@@ -327,7 +336,7 @@ class Memory:
 
     def rest(self) -> None:
         """Finish the work at hand and begin no other; the store stays open for those who share it."""
-        self._beyond.close()
+        self._queue.close()
 
     def close(self) -> None:
         """Finish the work at hand, let go of files and connections. Safe to repeat."""
@@ -344,10 +353,15 @@ class Memory:
 
     def _embedder(self) -> str:
         """Which embedder is in use and why; the setting, as long as none was needed."""
-        loaded = self._beyond.loaded
-        if loaded is None:
+        indexes = self._engine.indexes
+        if indexes is None:
             return f"{self.settings.recall.embedder} (not loaded yet)"
-        return f"{loaded.indexes.embedder.name}: {loaded.indexes.choice.why}"
+        return f"{indexes.embedder.name}: {indexes.choice.why}"
+
+    @property
+    def _queue(self) -> "WorkQueue":
+        assert self._engine.queue is not None
+        return self._engine.queue
 
     def _owner(self, user_id: str) -> Owner:
         owner = Owner(self.settings.tenant_id, check_id("user_id", user_id))
@@ -358,6 +372,28 @@ class Memory:
     def _scope(self, session_id: str | None, user_id: str, agent_id: str) -> Scope:
         name = new_id(self._engine.clock.now()) if session_id is None else check_id("session_id", session_id)
         return Scope(self._owner(user_id), name, check_id("agent_id", agent_id))
+
+
+def open(url_or_path: str | Path | None = None, **settings: Any) -> Memory:
+    """Open a memory: a file path (SQLite), a `postgresql://` URL, or `memory:`.
+
+    Without an argument: RICORDO_URL, else `ricordo.db` in the current folder. Keywords are settings, over
+    RICORDO_* variables, over the preset.
+    """
+    place = url_or_path if url_or_path is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
+    chosen = settings_from(settings, os.environ)
+    check_parts(chosen)  # before a store is opened that would not be closed
+    return Memory(store_for(place), chosen)
+
+
+def check_parts(settings: Settings) -> None:
+    """Refuse settings that name a tenant, an embedder or a crisis file that cannot be used."""
+    check_id("tenant_id", settings.tenant_id)
+    check_embedder(settings.recall.embedder)
+    if settings.safety.crisis == "on" and settings.safety.crisis_file:
+        from ricordo.safety.crisis_phrases import load_phrases
+
+        load_phrases(settings.safety.crisis_file)
 
 
 def _llm_of(settings: Settings) -> "LLM | None":

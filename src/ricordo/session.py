@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ricordo.engine.beyond import Beyond
 from ricordo.engine.core import Engine, Scope
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids, check_list, check_number, check_text
@@ -19,7 +18,7 @@ from ricordo.prompt.receipt import Receipt
 from ricordo.prompt.window import Window
 from ricordo.records.turns import Chunk, Message, SessionChanges, SessionInfo, Turn
 from ricordo.settings import BudgetSettings
-from ricordo.turns import export, write
+from ricordo.turns import export, forget, write
 from ricordo.turns.write import Said
 
 if TYPE_CHECKING:
@@ -33,10 +32,9 @@ AnyChunk = Chunk | str | Mapping[str, Any] | tuple[str, str]
 class Session:
     """A conversation of one user with one agent."""
 
-    def __init__(self, engine: Engine, scope: Scope, beyond: Beyond) -> None:
+    def __init__(self, engine: Engine, scope: Scope) -> None:
         self._engine = engine
         self._scope = scope
-        self._beyond = beyond
         self._last_receipt: Receipt | None = None
 
     def __repr__(self) -> str:
@@ -208,9 +206,10 @@ class Session:
 
         If they cannot be brought up to date, they come as they are, and `degraded` says why.
         """
+        from ricordo.topics.organise import bring_up_to_date
         from ricordo.topics.session_topic import Topics
 
-        notes = self._beyond.organise(self._scope)
+        notes = bring_up_to_date(self._engine, self._scope.owner, self.id)
         return Topics(self._engine.store.topics.load(self._scope.owner, self.id).topics, degraded=notes)
 
     def topic(self, topic_id: str) -> "SessionTopic":
@@ -286,18 +285,21 @@ class Session:
 
         Saying something opens it again. Where no person is remembered it is only closed.
         """
-        from ricordo.people.session_end import SessionEnd
+        from ricordo.people.session_end import SessionEnd, end_now
 
         if self._engine.settings.profile.remember_person == "on":
-            return self._beyond.knowing().end(self._scope.owner, self.id)
+            return end_now(self._engine, self._scope.owner, self.id)
         current = self.info()
         ended = current if current.ended_at else self._changed(SessionChanges(ended_at=self._engine.clock.now()))
         return SessionEnd(ended, None, (), ())
 
     def condense(self) -> "Summary | None":
         """Summarise what is far back now, whatever its size; None where there is too little. The turns stay."""
+        from ricordo.people.summaries.condense import condense_now
+        from ricordo.people.summaries.summarise import writer_of
+
         self.info()
-        return self._beyond.knowing().condense(self._scope.owner, self.id)
+        return condense_now(self._engine, self._scope.owner, self.id, writer_of(self._engine), whatever=True)
 
     def summaries(self, limit: int = 50) -> "list[Summary]":
         """Summaries of this session, newest first, each with the turns that it covers."""
@@ -312,7 +314,7 @@ class Session:
     def clear(self) -> int:
         """Remove the history, keep the session; how many turns went."""
         gone = self._engine.store.sessions.clear(self._scope.owner, self.id)
-        self._beyond.emptied(self._scope.owner, self.id)
+        forget.drop_questions(self._engine, self._scope.owner, self.id)
         if gone is None:
             export.found_session(self._engine, self._scope)
         self._last_receipt = None

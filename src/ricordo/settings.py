@@ -322,3 +322,17 @@ def _known_zone(name: str) -> None:
 def _above_zero(key: str, value: timedelta | None) -> None:
     if value is not None and value <= timedelta(0):
         raise SettingsError(key, f"expected a duration above zero, got {value}")
+
+
+EMBEDDERS = ("auto", "bilingual", "arctic", "multilingual", "light", "deterministic")
+
+
+def check_embedder(setting: str) -> str:
+    """The setting, if it names an embedder; whether that one can work here shows when it is needed."""
+    url, _, model = setting.partition("#")
+    if url.startswith(("http://", "https://")):
+        if not model.strip():
+            raise SettingsError("embedder", f"{url!r} needs a model name: write URL#MODEL")
+    elif setting not in EMBEDDERS:
+        raise SettingsError("embedder", f"expected one of {', '.join(EMBEDDERS)}, or URL#MODEL, got {setting!r}")
+    return setting

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from bench.summary import generated, main, run
 
-from ricordo.people.summary_evidence import survives
+from ricordo.people.summaries.evidence import survives
 
 
 def test_generated_talks() -> None:

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.engine.llm.endpoint import Endpoint
 from ricordo.engine.llm.local import Defuser, LocalLLM, Running, control_tokens
-from ricordo.engine.llm.remote import RemoteLLM
+from ricordo.engine.llm.remote import Endpoint, RemoteLLM
 from ricordo.engine.protocols import LLM
 from ricordo.errors import LLMError
 

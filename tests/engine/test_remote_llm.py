@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from chat_server import USAGE, ChatServer, Handler, answers, delta, fails, playing, says, streams
 
-from ricordo.engine.llm.endpoint import Endpoint, Patience
-from ricordo.engine.llm.remote import RemoteLLM
+from ricordo.engine.http import RequestPolicy
+from ricordo.engine.llm.remote import Endpoint, RemoteLLM
 from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError
 
@@ -22,11 +22,11 @@ STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 COST = {"choices": [], "usage": USAGE}
 
 
-def asking(server: ChatServer, waits: list[float] | None = None, **patience: Any) -> RemoteLLM:
+def asking(server: ChatServer, waits: list[float] | None = None, **limits: Any) -> RemoteLLM:
     """A model on the server that notes its waits instead of waiting."""
-    limits = Patience(**{"connect": 5.0, "read": 5.0, **patience})
+    policy = RequestPolicy(**{"connect": 5.0, "read": 5.0, **limits})
     noted = [] if waits is None else waits
-    return RemoteLLM(Endpoint(server.url, "small", KEY, limits), sleep=noted.append, chance=lambda: 1.0)
+    return RemoteLLM(Endpoint(server.url, "small", KEY, policy), sleep=noted.append, jitter=lambda: 1.0)
 
 
 def drained(stream: Generator[str, None, Completion]) -> tuple[list[str], Completion]:
@@ -396,8 +396,8 @@ def test_bad_addresses(url: str, model: str, key: str | None) -> None:
 def test_query_in_the_address() -> None:
     """A query in the address stays at its end, and out of what is shown."""
     endpoint = Endpoint("https://host/deployments/x/?api-version=1&code=hidden", "m")
-    assert endpoint.target == "/deployments/x/chat/completions?api-version=1&code=hidden"
-    assert "hidden" not in endpoint.where
+    assert endpoint.address.target == "/deployments/x/chat/completions?api-version=1&code=hidden"
+    assert "hidden" not in endpoint.shown
 
 
 def chunk(handler: Handler, data: bytes) -> None:
@@ -456,7 +456,7 @@ def test_answer_without_end() -> None:
 
     with playing(play) as server:
         with pytest.raises(LLMError, match="without end"):
-            asking(server, whole=0.1).complete(ASK)
+            asking(server, total=0.1).complete(ASK)
         assert len(server.asked) == 1
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
+from ricordo.followups.clarification_store import clarifications_of
 from ricordo.followups.clarify import ClarificationKey
 from ricordo.followups.parse import LONGEST_FOLLOW_UP
 from ricordo.followups.understand import LOOKBACK
@@ -240,7 +241,7 @@ def test_what_answers_it(language: str, said: str, meant: str) -> None:
     assert session.context(said) == context
     turn = session.add_turn(said, "Così.")
     assert session.rebuild(turn.turn_number).prompt == context.prompt
-    assert kept._beyond.states.get(KEY, clock.now()) is None
+    assert clarifications_of(kept._engine).get(KEY, clock.now()) is None
 
 
 @pytest.mark.parametrize("way", ["add_turn", "ask", "add_message"])
@@ -259,7 +260,7 @@ def test_it_is_answered_whichever_way_turns_are_kept(way: str) -> None:
         session.add_message("assistant", "Così.")
     else:
         session.add_turn("2", "Così.")
-    assert kept._beyond.states.get(KEY, clock.now()) is None
+    assert clarifications_of(kept._engine).get(KEY, clock.now()) is None
     assert session.context("2").clarification is None
 
 
@@ -269,7 +270,7 @@ def test_an_unrelated_message_cancels_it() -> None:
     context = session.context("Qual è la capitale della Francia?")
     assert (context.question, context.clarification) == ("Qual è la capitale della Francia?", None)
     session.add_turn("Qual è la capitale della Francia?", "Parigi.")
-    assert kept._beyond.states.get(KEY, clock.now()) is None
+    assert clarifications_of(kept._engine).get(KEY, clock.now()) is None
     assert "quell'esercizio" not in session.context("2").question
 
 
@@ -303,7 +304,7 @@ def test_an_unclear_answer_is_asked_again_and_the_time_starts_anew() -> None:
     context = session.context("la seconda")
     assert "Panca inclinata" in context.question
     session.add_turn("la seconda", "Così.")
-    assert kept._beyond.states.get(KEY, clock.now()) is None
+    assert clarifications_of(kept._engine).get(KEY, clock.now()) is None
 
 
 def test_clarifications_are_of_one_session_of_one_user() -> None:
@@ -361,11 +362,11 @@ DEEDS = st.lists(
 def test_long_term_memory_leaves_what_is_pending_alone(deeds: list[str], seconds: int) -> None:
     """Whatever is searched, organised, cleaned up, changed or said elsewhere, the pending question stays as it was."""
     kept, session, clock = asked()
-    before = kept._beyond.states.get(KEY, clock.now())
+    before = clarifications_of(kept._engine).get(KEY, clock.now())
     clock.advance(seconds=seconds)
     for deed in deeds:
         _do(deed, kept, session)
-        assert kept._beyond.states.get(KEY, clock.now()) == before
+        assert clarifications_of(kept._engine).get(KEY, clock.now()) == before
     assert [reference.text for reference in session.context("il secondo").references] == ["Ponte: glutei"]
     kept.close()
 
@@ -500,4 +501,4 @@ def test_removed_words_do_not_come_back_through_a_clarification(way: str, remova
         assert (context.references, context.question, context.clarification) == ((), "2", None)
         assert "Ponte" not in context.prompt
         key = ClarificationKey("default", "anna", "s")
-        assert kept._beyond.states.get(key, clock.now()) is None
+        assert clarifications_of(kept._engine).get(key, clock.now()) is None

@@ -7,7 +7,7 @@ import pytest
 from page_samples import Site, Visitor, chromium, site
 from playwright.sync_api import Browser, sync_playwright
 
-from ricordo.opening import store_for
+from ricordo.stores.open import store_for
 
 _numbers = count(1)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from bench.facts import applied
 from hypothesis import strategies as st
 
-from ricordo.people.admission import Claim, UserMessage
-from ricordo.people.extract import extract
-from ricordo.people.merge import LearningContext, merge
+from ricordo.people.facts.claims import Claim, UserMessage
+from ricordo.people.facts.extraction import extract
+from ricordo.people.facts.merge import LearningContext, merge
 from ricordo.records.people import Fact, KnownFacts
 
 CASES = Path(__file__).parent.parent / "data" / "facts_cases.jsonl"

@@ -8,7 +8,7 @@ from condensation_samples import COUNTER, talk
 
 from ricordo.contrib.dspy_condenser import SIGNATURE, DspyModel, condenser
 from ricordo.errors import LLMError
-from ricordo.people.model_summary import SummaryWriter, condense
+from ricordo.people.summaries.summarise import SummaryWriter, condense
 
 TALK = talk("Mi chiamo Marco Rossi e studio la meiosi.", "Bene, Marco.", "Ho 23 cromosomi?", "Nei gameti, sì.")
 GOOD = {"condensed_context": "Marco studia la meiosi e chiede dei cromosomi.", "key_topics": "meiosi, cromosomi"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.dates import day_named, day_of, written
+from ricordo.people.facts.dates import day_named, day_of, written
 
 days = st.dates(min_value=date(1950, 1, 1), max_value=date(2099, 12, 31))
 SUNDAY = date(2026, 11, 15)

@@ -6,13 +6,12 @@ from time import monotonic
 import pytest
 
 import ricordo
-from ricordo.engine import remembering
-from ricordo.engine.beyond import EMBEDDERS
 from ricordo.errors import SettingsError
 from ricordo.recall import indexes
 from ricordo.recall.embedders import EmbedderUnavailable, EmbeddingsEndpoint, LightEmbedder, RemoteEmbedder, choose
 from ricordo.recall.embedders.protocol import EmbedderChoice
 from ricordo.recall.quantization import Vectors
+from ricordo.settings import EMBEDDERS
 from ricordo.testing import MemoryStore
 from talks import CountingEmbedder, fill, memory, texts
 
@@ -85,7 +84,7 @@ def test_a_chat_tries_once_and_then_leaves_the_embedder_alone(monkeypatch: pytes
     """A context gives the embedder one short attempt, says so, and asks again only after the pause."""
     away = Away()
     with memory(embedder=away, organise="off", max_turns=1) as kept:
-        kept._beyond.background.close()  # only the chat itself speaks to the embedder here
+        kept._engine.queue.index.lane.close()  # only the chat itself speaks to the embedder here
         fill(kept.session("t", user_id="anna"), 3, "gatto")
         session = kept.session("s", user_id="anna")
         first = session.context("gatto domanda 1")
@@ -130,8 +129,8 @@ def test_an_embedder_that_cannot_be_made_is_tried_again(monkeypatch: pytest.Monk
             raise EmbedderUnavailable("the weights are not here: run `ricordo weights --fetch`")
         return EmbedderChoice(LightEmbedder(), "chosen by setting")
 
-    monkeypatch.setattr(remembering, "choose", choosing)
-    monkeypatch.setattr(remembering, "_choices", {})
+    monkeypatch.setattr("ricordo.recall.embedders.selection.choose", choosing)
+    monkeypatch.setattr("ricordo.recall.embedders.selection._shared", {})
     with memory(MemoryStore(), embedder=None, organise="off") as kept:
         kept.session("s", user_id="anna").add_turn("dove dormono i rondoni", "in volo")
         hits = kept.search("rondoni", user_id="anna")
@@ -140,7 +139,7 @@ def test_an_embedder_that_cannot_be_made_is_tried_again(monkeypatch: pytest.Monk
         assert "words only" in kept.stats().embedder
         missing = False
         now = monotonic()
-        monkeypatch.setattr(remembering, "monotonic", lambda: now + remembering.TRY_AGAIN + 1)
+        monkeypatch.setattr(indexes, "monotonic", lambda: now + indexes.TRY_AGAIN + 1)
         assert kept.search("rondoni", user_id="anna").degraded == ()
         assert kept.stats().embedder.startswith("light")
 

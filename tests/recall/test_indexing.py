@@ -302,7 +302,7 @@ def test_an_embedder_that_fails_takes_nothing_but_the_meaning(caplog: pytest.Log
     assert {f"argomento risposta {number}" for number in range(3)} < set(texts(hits))
     assert hits.degraded[0] == f"found by words only: the embedder {embedder.name} failed (ConnectionError)"
     assert not kept.settle(30)
-    assert kept._beyond.background.failure is not None
+    assert kept._engine.queue.index.lane.failure is not None
     records = [record for record in caplog.records if record.name == "ricordo"]
     assert {getattr(record, "user_id", None) for record in records} == {"anna"}
     assert {getattr(record, "operation", None) for record in records} == {"recall", "background"}

@@ -140,3 +140,11 @@ def test_a_wrong_setting_says_what_to_write(setting: str) -> None:
     """An unknown name or a URL without a model is refused with the right form."""
     with pytest.raises(EmbedderError, match="URL#MODEL"):
         choose(setting)
+
+
+@pytest.mark.parametrize("url", ["http://[bad", "http://host:port/v1", "https://me:pw@host/v1"])
+def test_a_wrong_address_is_refused_without_its_password(url: str) -> None:
+    """An address that cannot work, or that holds a password, is refused before anything is sent."""
+    with pytest.raises(EmbedderError, match="address of an embeddings endpoint") as refused:
+        EmbeddingsEndpoint(url, "small")
+    assert "pw" not in str(refused.value)

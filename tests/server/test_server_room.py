@@ -13,9 +13,7 @@ from server_samples import ask, for_chat_alone, service, settings
 from server_samples import serving as serving_to
 
 from ricordo.chat.events import ChatResponse, Delta, Done, Event
-from ricordo.engine import beyond
-from ricordo.engine.beyond import Beyond
-from ricordo.engine.core import Engine, Scope
+from ricordo.engine.core import Scope
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
 from ricordo.server import rate_limit, run, streams
@@ -26,6 +24,9 @@ from ricordo.server.scheduler import Scheduler
 from ricordo.server.streams import Answers
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import ScriptedLLM
+from ricordo.turns.after import after_turn
+from ricordo.worker import jobs
+from ricordo.worker.queue import WorkQueue
 
 ANNA = Owner("acme", "anna")
 
@@ -145,11 +146,11 @@ def test_names_of_tenants_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wishes_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """While nothing can be written into the queue, only the latest sessions are kept for it."""
-    monkeypatch.setattr(serving, "MOST_WISHED", 4)
+    monkeypatch.setattr(jobs, "MOST_NOTED", 4)
     served = service()
     for number in range(20):
-        served.wish(ANNA, f"s{number}")
-    assert [session for _, session in served._wished] == ["s16", "s17", "s18", "s19"]
+        served.jobs.note(ANNA, f"s{number}")
+    assert [session for _, session in served.jobs._noted] == ["s16", "s17", "s18", "s19"]
     served.close()
 
 
@@ -167,19 +168,19 @@ def test_cleaning_up_needs_no_memory_of_those_who_are_not_due() -> None:
     served.close()
 
 
-def test_sessions_that_wait_for_work_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_that_wait_for_work_have_a_bound() -> None:
     """Of more sessions than may wait for the work beside the chat those that spoke last stay."""
-    monkeypatch.setattr(beyond, "MOST_DUE", 3)
     made = Memory(MemoryStore(), settings())
-    kept = Beyond(Engine(made.store, made.counter, made.clock, made.settings))
-    kept.background.close()
-    kept.slow.close()
+    engine = made._engine
+    made.rest()
+    engine.queue = WorkQueue(index=lambda *_: None, people=lambda *_: None, most=3)
+    engine.queue.close()
     for number in range(10):
-        kept.note(Scope(ANNA, f"s{number}", "assistant"))
-    assert [session for _, session in kept._due] == ["s7", "s8", "s9"]
-    assert [session for _, session in kept._to_know] == ["s7", "s8", "s9"]
-    kept.note(Scope(ANNA, "s7", "assistant"))
-    assert [session for _, session in kept._due] == ["s8", "s9", "s7"]
+        after_turn(engine, Scope(ANNA, f"s{number}", "assistant"))
+    assert [session for _, session in engine.queue.index.sessions] == ["s7", "s8", "s9"]
+    assert [session for _, session in engine.queue.people.sessions] == ["s7", "s8", "s9"]
+    after_turn(engine, Scope(ANNA, "s7", "assistant"))
+    assert [session for _, session in engine.queue.index.sessions] == ["s8", "s9", "s7"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the heaps of glibc")

@@ -246,6 +246,6 @@ def test_what_is_said_over_http_is_looked_after(client: TestClient) -> None:
     """Every turn leaves a wish to catch up with its session and to end it when idle, in the database."""
     session = ask(client)["session_id"]
     service = service_of(client)
-    service.keep_wishes()
+    service.jobs.flush()
     jobs = service.store.jobs.page(Owner("default", "anna"))
     assert {(job.kind, job.session_id) for job in jobs} == {("catch-up", session), ("end", session)}

@@ -14,16 +14,15 @@ from server_samples import SPOKEN, a_key, a_problem, ask, bearer, service, servi
 from ricordo.errors import LLMError, SettingsError, StoreUnavailable
 from ricordo.records.turns import Owner
 from ricordo.server import logging as lines
-from ricordo.server.job_lease import Holding
 from ricordo.server.options import ServerOptions
 from ricordo.server.run import open_store
 from ricordo.server.scheduler import Scheduler
-from ricordo.server.service import ATTEMPTS, now
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.examples import a_turn
 from ricordo.testing.fakes import ScriptedLLM, StoreProxy
+from ricordo.worker.jobs import ATTEMPTS, RenewedLease, now
 
 ANNA = Owner("default", "anna")
 QUICK = SpoolTimeouts(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
@@ -184,9 +183,8 @@ class Full(Switched):
     """A store on a disk that can be full: it is read as ever, and takes nothing."""
 
     def through(self, call: str, method: Any) -> Any:
-        return (
-            super().through(call, method) if call in ("turns.append", "turns.answer", "turns.add_message") else method
-        )
+        writes = ("turns.append", "turns.answer", "turns.add_message")
+        return super().through(call, method) if call in writes else method
 
 
 def test_a_database_that_takes_nothing_is_seen_from_outside() -> None:
@@ -239,7 +237,7 @@ def test_work_that_fails_is_tried_again_and_given_up() -> None:
     for attempt in range(1, ATTEMPTS + 1):
         (job,) = served.store.jobs.take("w", due, timedelta(minutes=5))
         assert job.attempts == attempt
-        served.do(job)
+        served.run_job(job)
         due += timedelta(days=1)
     (job,) = served.store.jobs.page(ANNA)
     assert job.due_at is None
@@ -261,7 +259,7 @@ def test_work_that_waits_is_seen_and_handed_back_at_the_end() -> None:
     """The queue is in the figures; whoever ends gives back what it took and did not do, for others to take at once."""
     with serving() as client:
         ask(client)
-        service_of(client).keep_wishes()
+        service_of(client).jobs.flush()
         waiting = client.get("/stats").json()["jobs"]
         assert (waiting["pending"], waiting["leased"], waiting["failed"]) == (2, 0, 0)
         assert 'ricordo_jobs{state="pending"} 2.0' in client.get("/metrics").text
@@ -284,7 +282,7 @@ def test_a_lease_lasts_as_long_as_its_work() -> None:
     store.jobs.enqueue(ANNA, "catch-up", "lesson", now() - timedelta(minutes=1))
     lease = timedelta(seconds=6)
     (job,) = store.jobs.take("one", now(), lease)
-    with Holding(store, job, lease) as held:
+    with RenewedLease(store, job, lease) as held:
         while held.job == job:
             assert store.jobs.take("another", now(), lease) == []
             sleep(0.01)
@@ -299,12 +297,12 @@ def test_wishes_outlive_a_database_that_is_away() -> None:
     inner = Switched(MemoryStore())
     inner.store.turns.append(a_turn(ANNA, session_id="s1"))
     served = service(inner)  # type: ignore[arg-type]
-    served.wish(ANNA, "s1")
+    served.jobs.note(ANNA, "s1")
     inner.up = False
     with pytest.raises(StoreUnavailable):
-        served.keep_wishes()
+        served.jobs.flush()
     inner.up = True
-    served.keep_wishes()
+    served.jobs.flush()
     assert {job.kind for job in inner.store.jobs.page(ANNA)} == {"catch-up", "end"}
 
 

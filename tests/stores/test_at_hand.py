@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
+from ricordo.stores.spool.recent_turns import TURNS, RecentTurns
 
 from ricordo.records.turns import Owner, SessionInfo, Turn
-from ricordo.stores.spool.recent_turns import TURNS, RecentTurns
 from ricordo.testing.examples import a_turn
 
 ANNA = Owner("acme", "anna")

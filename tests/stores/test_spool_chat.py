@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from spool_samples import HASTY, Switched, spooled
 
+from ricordo.chat.events import ChatRequest
 from ricordo.chat.pipeline import Chat
-from ricordo.chat.response import ChatRequest
 from ricordo.documents.library import Library, library_of
 from ricordo.errors import StoreUnavailable
 from ricordo.memory import Memory
@@ -42,7 +42,7 @@ def chat(store: SpooledStore) -> Chat:
     """A chat with a document, over the spooled store."""
     whole = store
     memory = Memory(whole, settings_from({"embedder": "light", "locale": "en"}, {}))
-    library = Library(memory, whole)
+    library = Library(memory, whole.documents)
     library.add(library_of(memory.settings.tenant_id), "Counterpoint", TEXT)
     return Chat(memory, passages=library)
 

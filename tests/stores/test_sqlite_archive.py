@@ -15,7 +15,7 @@ from ricordo.records.turns import Owner, Turn
 from ricordo.stores.backup import copy_to_sqlite
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.contract.archive import plain
-from ricordo.testing.contract.base import assert_sound, tools
+from ricordo.testing.contract.base import assert_sound, engine
 from ricordo.testing.examples import a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
 from ricordo.turns.verify import verify
 
@@ -95,7 +95,7 @@ def test_a_damaged_block_is_named_and_the_others_are_served(
         assert lost == replace(was, question=None, answer=None, damage=lost.damage)
         assert store.turns.get(owner, lost.id) == lost
     assert found[2:] == before[2:]
-    damages = verify(tools(store), owner.tenant_id).damages
+    damages = verify(engine(store), owner.tenant_id).damages
     for number in (1, 2):
         assert [each for each in damages if each.where.endswith(f"turn {number}")]
     assert not [each for each in damages if each.where.endswith(("turn 3", "turn 4", "turn 5", "turn 6"))]
@@ -145,7 +145,7 @@ def test_forgetting_works_on_a_damaged_block(store: SqliteStore, other: sqlite3.
     assert others == before[3:]
     assert store.turns.delete(owner, "lesson", [2]) == 1
     if harm is remove_it:  # a block that was taken out by hand is missed as long as a turn names it
-        assert "first block" in verify(tools(store), owner.tenant_id).damages[0].problem
+        assert "first block" in verify(engine(store), owner.tenant_id).damages[0].problem
     else:
         assert_sound(store, owner.tenant_id)
 

@@ -15,7 +15,7 @@ from ricordo.prompt.receipt import from_stored
 from ricordo.records.reports import Expired
 from ricordo.records.turns import StoredReceipt, Turn, canonical
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.contract.base import tools
+from ricordo.testing.contract.base import engine
 from ricordo.testing.examples import a_turn, an_owner
 from ricordo.testing.fakes import START
 from ricordo.turns.verify import verify
@@ -272,5 +272,5 @@ def test_a_damaged_receipt_is_named_and_the_others_are_read(store: SqliteStore, 
     assert (after[0], after[2]) == (before[0], before[2])
     with pytest.raises(ReceiptError, match="turn 2"):
         from_stored(after[1])
-    found = verify(tools(store), owner.tenant_id, pause=0).damages
+    found = verify(engine(store), owner.tenant_id, pause=0).damages
     assert len([each for each in found if "turn 2" in each.where and "receipt" in each.problem]) == 1

@@ -652,5 +652,5 @@ def test_nothing_is_left_running() -> None:
     fill(kept.session("s", user_id="anna"), 30)
     kept.close()
     kept.close()
-    assert not kept._beyond.background.busy
+    assert not kept._engine.queue.index.lane.busy
     assert kept.settle(0)

@@ -1,7 +1,7 @@
-"""Who answers: the reader, which needs nothing, or a language model, with the reader behind it.
+"""Answerers: the reader, which needs no model, or a language model with the reader as its fallback.
 
-In: a task with everything that was composed. Out: the answer piece by piece, and in the end what it cites, how well the
-material supports it and what it cost. Citations are checked as the words go by, whoever answers.
+In: a task with the composed context. Out: the answer in pieces, then its citations, confidence and token usage.
+Citations are checked while the text streams.
 """
 
 import logging
@@ -20,12 +20,12 @@ from ricordo.records.turns import Chunk
 log = logging.getLogger("ricordo")
 
 READER = "reader"
-MODEL_FAILED = "the model failed"  # a note begins so, and goes on with the cause
+MODEL_FAILED = "the model failed"  # prefix of a note; the cause follows
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A question with everything that an answerer may use. `said` are the earlier answers, newest last."""
+    """A question with everything that an answerer may use. `said` holds the earlier answers, newest last."""
 
     question: str
     context: Context
@@ -36,13 +36,13 @@ class Task:
 
     @property
     def standalone(self) -> str:
-        """What the question means without the talk; empty where it says it all."""
+        """The standalone question; empty if it is the question itself."""
         return "" if self.context.question == self.question else self.context.question
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer, whole. `completion` says what a model made of it; None where none was asked."""
+    """A complete answer. `completion` is the model's; None if no model was called."""
 
     text: str
     cited: tuple[str, ...]
@@ -58,21 +58,21 @@ class Answerer(Protocol):
 
     @property
     def name(self) -> str:
-        """As it is named in results."""
+        """The name shown in results."""
         ...
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
-        """The answer piece by piece; the generator returns the whole. Closing it stops the work."""
+        """Yield the answer in pieces and return it complete. Closing the generator stops the work."""
         ...
 
 
 class Reader:
-    """Answers from the material alone, with its own sentences."""
+    """Answers with sentences of the material alone."""
 
     name = READER
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
-        """Numbered points with their citations, or that the material does not say."""
+        """Numbered points with citations, or the sentence that the material has no answer."""
         answer = yield from stream(
             task.question,
             task.standalone,
@@ -85,7 +85,7 @@ class Reader:
 
 
 class Model:
-    """Asks a language model; where it fails before it has said anything, the reader answers."""
+    """Calls a language model; if it fails before the first piece, the reader answers."""
 
     def __init__(self, llm: LLM, max_tokens: int | None = None) -> None:
         self._llm = llm
@@ -93,17 +93,17 @@ class Model:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The model's name."""
         return self._llm.name
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
-        """What the model says, with the citations it may make."""
-        return (yield from self.pass_on(task, task.context.messages))
+        """The model's answer with checked citations."""
+        return (yield from self.stream_messages(task, task.context.messages))
 
-    def pass_on(
+    def stream_messages(
         self, task: Task, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any] | None = None
     ) -> Generator[str, None, Answered]:
-        """What the model says to these messages; `options` of the chat protocol go along."""
+        """The model's answer to these messages; `options` of the chat protocol are passed through."""
         check = CitationCheck(chunk.id for chunk in task.chunks)
         said: list[str] = []
         completion: Completion | None = None
@@ -144,14 +144,12 @@ class Model:
         return Answered(text, check.cited, check.removed, support, self.name, completion, notes)
 
 
-# What a language model is told so that it answers like the reader: from the material, with citations, in one language.
-
 _NAMED_IDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """Two texts for the prompt's sections of the same names."""
+    """Texts for the system and format sections of the prompt, so that a model cites like the reader."""
 
     system: str
     format: str
@@ -189,7 +187,7 @@ _EXAMPLE = {"it": ", per esempio ", "en": ", for example "}
 
 
 def instructions(language: str, chunk_ids: Sequence[str] = ()) -> Instructions:
-    """What to tell a model, Italian for "it" and English otherwise; the first ids serve as the example."""
+    """The instructions in Italian for "it", else in English; the first ids serve as the example."""
     code = "it" if language == "it" else "en"
     named = " ".join(f"[{name}]" for name in chunk_ids[:_NAMED_IDS])
     if not named:

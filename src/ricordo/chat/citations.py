@@ -1,8 +1,8 @@
-"""Citations in an answer: an id in square brackets, `[id]` or `[id, id]` or `[fonti: id]`, checked as the words arrive.
+"""Citations in an answer: ids in square brackets, `[id]`, `[id, id]` or `[fonti: id]`, checked while the text streams.
 
-An id that was offered stays and is noted; one that was not is taken out and reported, with the blank before it. A
-bracket is only held back until it closes or cannot be a citation, so that a stream is never late by more than one.
-Links, check boxes, indices such as `a[0]` and everything between backticks are no citations and stay as they are.
+An offered id stays and is recorded. An unknown id is removed, with the blank before it, and reported. A bracket is
+buffered only until it closes or cannot be a citation. Links, check boxes, indices such as `a[0]` and text between
+backticks are not citations and stay unchanged.
 """
 
 import re
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 _BEFORE_INDEX = ("_", ")")
 _LONGEST = 400  # characters inside a bracket that may be a citation
 _NAMED = re.compile(r"\s*(?:fonti|fonte|sources|source|cit|ref|refs|chunks?|id)\s*[:=]\s*", re.IGNORECASE)
-# What looks like an id: a number, or letters with a digit or a joint among them, without blanks.
+# An id: a number, or letters with a digit or a separator, without blanks.
 _ID = re.compile(r"\d{1,6}|(?=\S*[^\W\d_])(?=\S*[\d_:.#/\-])[\w.:#/\-@+~%]{2,255}", re.UNICODE)
-# Right after a word these are indices: a[0], x[i], row[n+1].
+# An index directly after a word: a[0], x[i], row[n+1].
 _INDEX = re.compile(r"\d{1,6}|[^\W\d_]\w?(?:[+\-*]\w+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An answer with only true citations: what it cites, in order of mention, and the ids that were taken out."""
+    """An answer with valid citations only, the ids it cites in order, and the ids that were removed."""
 
     text: str
     cited: tuple[str, ...]
@@ -28,19 +28,19 @@ class Checked:
 
 
 class CitationCheck:
-    """Checks a stream: `feed` what arrives and pass on what it gives; `close` gives the rest."""
+    """Checks a stream: `feed` returns the text that is ready, `close` returns the rest."""
 
     def __init__(self, offered: Iterable[str]) -> None:
         names = list(offered)
         self._offered = {name: name for name in names}
-        # Models are careless about case; where that leaves one id it is the one.
+        # Models change the case of ids: the first id with the same folded form is meant.
         self._folded: dict[str, str] = {}
         for name in names:
             self._folded.setdefault(name.casefold(), name)
-        self._held = ""  # not yet decided: blanks, or blanks and an open bracket
-        self._last = ""  # the last character that was passed on
-        self._ticks = ""  # the backticks that the closing ones must equal
-        self._run = ""  # backticks whose number is not known yet
+        self._buffer = ""  # buffered: blanks, or blanks and an open bracket
+        self._last = ""  # the last character that was emitted
+        self._ticks = ""  # the opening backticks; the closing run must have the same length
+        self._run = ""  # a run of backticks that has not ended yet
         self._cited: dict[str, None] = {}
         self._removed: dict[str, None] = {}
 
@@ -51,25 +51,25 @@ class CitationCheck:
 
     @property
     def removed(self) -> tuple[str, ...]:
-        """The ids taken out so far, each once, in order."""
+        """The ids removed so far, each once, in order."""
         return tuple(self._removed)
 
     def feed(self, text: str) -> str:
-        """What may be passed on now that `text` has arrived."""
-        return "".join(self._after(character) for character in text)
+        """The text that can be emitted after `text` has arrived."""
+        return "".join(self._next(character) for character in text)
 
     def close(self) -> str:
-        """What was still held back; a bracket that never closed is no citation."""
+        """The buffered rest; a bracket that never closed is not a citation."""
         passed = self._end_of_run()
-        return passed + (self._decided() if self._held.endswith("]") else self._let_go(""))
+        return passed + (self._resolve_bracket() if self._buffer.endswith("]") else self._flush(""))
 
-    def _after(self, character: str) -> str:
+    def _next(self, character: str) -> str:
         if character == "`":
-            passed = self._decided() if self._held.endswith("]") else self._let_go("")
+            passed = self._resolve_bracket() if self._buffer.endswith("]") else self._flush("")
             self._run += character
             return passed
         passed = self._end_of_run()
-        return passed + (self._pass(character) if self._ticks else self._in_words(character))
+        return passed + (self._emit(character) if self._ticks else self._in_text(character))
 
     def _end_of_run(self) -> str:
         run, self._run = self._run, ""
@@ -77,51 +77,51 @@ class CitationCheck:
             self._ticks = run
         elif run and self._ticks == run:
             self._ticks = ""
-        return self._pass(run)
+        return self._emit(run)
 
-    def _in_words(self, character: str) -> str:
-        if self._held.endswith("]"):
-            # Only what follows tells a citation from the words of a link.
-            decided = self._let_go("") if character == "(" else self._decided()
-            return decided + self._in_words(character)
-        if "[" in self._held:
-            if character in "\n[" or len(self._held) > _LONGEST:
-                return self._let_go("") + self._in_words(character)
-            self._held += character
+    def _in_text(self, character: str) -> str:
+        if self._buffer.endswith("]"):
+            # The next character tells a citation from the text of a link.
+            decided = self._flush("") if character == "(" else self._resolve_bracket()
+            return decided + self._in_text(character)
+        if "[" in self._buffer:
+            if character in "\n[" or len(self._buffer) > _LONGEST:
+                return self._flush("") + self._in_text(character)
+            self._buffer += character
             return ""
         if character == "[" or character.isspace():
-            self._held += character
+            self._buffer += character
             return ""
-        return self._let_go(character)
+        return self._flush(character)
 
-    def _let_go(self, more: str) -> str:
-        passed, self._held = self._held + more, ""
-        return self._pass(passed)
+    def _flush(self, more: str) -> str:
+        passed, self._buffer = self._buffer + more, ""
+        return self._emit(passed)
 
-    def _pass(self, text: str) -> str:
+    def _emit(self, text: str) -> str:
         if text:
             self._last = text[-1]
         return text
 
-    def _decided(self) -> str:
-        blanks, _, inside = self._held[:-1].partition("[")
-        self._held = ""
+    def _resolve_bracket(self) -> str:
+        blanks, _, inside = self._buffer[:-1].partition("[")
+        self._buffer = ""
         attached = not blanks and (self._last.isalnum() or self._last in _BEFORE_INDEX)
         kept = self._kept(inside, attached=attached)
         if kept is None:
-            # After an index there may be another: a[0][1].
+            # Another index may follow: a[0][1].
             self._last = "_" if attached else "]"
             return f"{blanks}[{inside}]"
         self._last = "]"
-        # A line break before a citation that goes is still the end of a line.
+        # Keep a line break before a removed citation.
         return f"{blanks}[{kept}]" if kept else blanks.rstrip(" \t")
 
     def _kept(self, inside: str, *, attached: bool) -> str | None:
-        """The bracket without unknown ids, "" when nothing is left, None when it is no citation."""
+        """The bracket without unknown ids; "" if nothing is left, None if it is not a citation."""
         named = _NAMED.match(inside)
         label = named.group() if named is not None else ""
         whole = inside[len(label) :].strip()
-        # An application's own ids may hold commas.
+        # An application's own ids may contain commas.
         split = [whole] if self._name(whole) is not None else re.split(r"[,;]", whole)
         parts = [part.strip() for part in split if part.strip()]
         names = {part: self._name(part) for part in parts}
@@ -143,12 +143,12 @@ class CitationCheck:
 
 
 def check(answer: str, offered: Iterable[str]) -> Checked:
-    """An answer that is there already, checked as a stream would be."""
-    checking = CitationCheck(offered)
-    text = checking.feed(answer) + checking.close()
-    return Checked(text, checking.cited, checking.removed)
+    """Check a complete answer."""
+    checker = CitationCheck(offered)
+    text = checker.feed(answer) + checker.close()
+    return Checked(text, checker.cited, checker.removed)
 
 
 def without_citations(text: str) -> str:
-    """A text without anything that looks like a citation."""
+    """The text without anything that looks like a citation."""
     return check(text, ()).text if "[" in text else text

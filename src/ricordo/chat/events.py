@@ -1,15 +1,55 @@
-"""What happens while a chat answers, one frozen record each, in the order they come; every face reads the same."""
+"""What goes into a chat and what comes out: the request, the events of an answer in order, and the response.
 
-from collections.abc import Mapping
+Every interface (HTTP, command line, OpenAI-compatible endpoint) reads the same records.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from ricordo.documents.library import Passage
+from ricordo.memory import DEFAULT_AGENT
+from ricordo.prompt.context import Asked
 from ricordo.records.turns import Json
+from ricordo.session import AnyChunk
+
+
+def never_stop() -> bool:
+    """The default `stop`: the answer runs to its end."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """A passage that the answer may cite."""
+class ChatRequest:
+    """One question to a chat.
+
+    `chunks` are the caller's own; without them the documents in `document_ids` are searched, or all that the user may
+    read. `understood_as` is the user's own standalone question. `stop` is called between the pieces of the answer.
+    """
+
+    query: str
+    user_id: str
+    agent_id: str = DEFAULT_AGENT
+    session_id: object = None
+    turn_id: str | None = None
+    chunks: Sequence[AnyChunk] | None = None
+    document_ids: Sequence[str] | None = None
+    understood_as: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    stop: Callable[[], bool] = never_stop
+
+
+class PassageSource(Protocol):
+    """Finds passages for a question: the library, or the application's own search."""
+
+    def find(self, request: ChatRequest, asked: Asked, limit: int) -> Sequence[Passage]:
+        """At most `limit` passages, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedChunk:
+    """A chunk that the answer may cite."""
 
     chunk_id: str
     text: str
@@ -17,10 +57,15 @@ class Offered:
     document_id: str | None = None
     title: str | None = None
 
+    @classmethod
+    def of(cls, passage: Passage) -> "OfferedChunk":
+        """A passage as the response shows it."""
+        return cls(passage.chunk.id, passage.chunk.text, passage.score, passage.document_id, passage.title)
+
 
 @dataclass(frozen=True, slots=True)
-class Pointed:
-    """What a follow-up points at."""
+class ReferenceInfo:
+    """A resolved reference of a follow-up, as the response shows it."""
 
     turn_number: int
     kind: str
@@ -32,11 +77,11 @@ class Pointed:
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """The whole answer. `intent` and `confidence` are computed (docs/answering.md says how), never constants."""
+    """The complete answer. docs/answering.md says how `intent` and `confidence` are computed."""
 
     query: str
     message: str
-    data: tuple[Offered, ...]
+    data: tuple[OfferedChunk, ...]
     intent: str
     confidence: float
     session_id: str
@@ -50,7 +95,7 @@ class ChatResponse:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The question is kept; this is its session and turn."""
+    """The question is stored; its session and turn."""
 
     session_id: str
     turn_id: str
@@ -60,16 +105,16 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What the question was taken to mean."""
+    """The standalone question, its references and its intent."""
 
     standalone: str
-    references: tuple[Pointed, ...]
+    references: tuple[ReferenceInfo, ...]
     intent: str
 
 
 @dataclass(frozen=True, slots=True)
 class Clarify:
-    """It is not clear what is meant: this is asked back."""
+    """The reference is ambiguous: the clarification to ask."""
 
     question: str
     options: tuple[Mapping[str, str], ...]
@@ -77,7 +122,7 @@ class Clarify:
 
 @dataclass(frozen=True, slots=True)
 class CrisisNotice:
-    """A sign of a crisis: the fixed notice, before any model."""
+    """A crisis was detected: the fixed notice. No model is called."""
 
     tier: int
     category: str
@@ -87,21 +132,21 @@ class CrisisNotice:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The passages that were found."""
+    """The chunks that were found."""
 
-    data: tuple[Offered, ...]
+    data: tuple[OfferedChunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """More of the answer."""
+    """The next piece of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The answer is whole, and kept."""
+    """The answer is complete and stored."""
 
     response: ChatResponse
 
@@ -120,5 +165,5 @@ NAMES: Mapping[type, str] = {
 
 
 def as_json(event: Event) -> dict[str, Any]:
-    """What an event says, as plain JSON values."""
+    """An event as plain JSON values."""
     return event.response.as_json() if isinstance(event, Done) else asdict(event)

@@ -1,8 +1,8 @@
-"""The chat as one recipe: keep the question, understand it, find material, compose, answer, keep the answer.
+"""The chat pipeline: store the question, understand it, retrieve, compose, answer, store the answer.
 
-Every face cooks by it: HTTP, the command line, the OpenAI-compatible endpoint and the page. The steps are a generator
-of events; whoever reads it may stream them or wait for the end. The question is on disk before anything else happens,
-and whatever fails on the way, the chat answers and says what it went without.
+HTTP, the command line, the OpenAI-compatible endpoint and the page all use it. It is a generator of events, so a caller
+can stream them or wait for the response. The question is stored first. If a later step fails, the chat still answers
+and the response lists what was missing.
 """
 
 import logging
@@ -13,29 +13,32 @@ from typing import Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.events import (
+    ChatRequest,
     ChatResponse,
     Clarify,
     CrisisNotice,
     Delta,
     Done,
     Event,
+    OfferedChunk,
+    PassageSource,
     Sources,
     Started,
     Understood,
 )
 from ricordo.chat.response import (
     STOPPED,
-    ChatRequest,
     helplines,
     intent,
-    kept_references,
-    pointed,
-    standalone,
+    reference_infos,
+    response_metadata,
+    standalone_question,
+    stored_references,
     stored_response,
-    told,
+    trace,
 )
-from ricordo.chat.tracing import trace
-from ricordo.documents.library import Passage, Passages
+from ricordo.documents.library import Passage
+from ricordo.engine.clock import new_id
 from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreError
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory
@@ -44,7 +47,6 @@ from ricordo.prompt.context import Asked, Context
 from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, reply
 from ricordo.session import OpenTurn, Session
-from ricordo.turns.write import new_id
 
 log = logging.getLogger("ricordo")
 
@@ -52,8 +54,8 @@ EARLIER_ANSWERS = 4
 
 
 @dataclass
-class _Talk:
-    """One question on its way to its answer: what is known so far, and how long each step took."""
+class _TurnState:
+    """One question in progress: what is known so far, and how long each step took."""
 
     request: ChatRequest
     session: Session
@@ -66,27 +68,27 @@ class _Talk:
     timings: dict[str, float] = field(default_factory=dict)
     last: float = field(default_factory=perf_counter)
 
-    def place(self) -> dict[str, Any]:
-        """Where the question is kept."""
+    def ids(self) -> dict[str, Any]:
+        """Where the question is stored, for the metadata."""
         number = self.turn.turn_number if self.turn else None
         return {"turn_id": self.turn_id, "turn_number": number, "is_new_session": self.is_new}
 
-    def took(self, step: str) -> None:
-        """Note how long the step took that has just ended."""
+    def record_time(self, step: str) -> None:
+        """Record the duration of the step that has just ended."""
         now = perf_counter()
         self.timings[step] = round((now - self.last) * 1000, 2)
         self.last = now
 
 
 class Chat:
-    """Answers questions with everything that is remembered. Thread-safe."""
+    """Answers questions with memory and documents. Thread-safe."""
 
     def __init__(
         self,
         memory: Memory,
         *,
         answerer: Answerer | None = None,
-        passages: Passages | None = None,
+        passages: PassageSource | None = None,
         on_crisis: SafeReply = reply,
     ) -> None:
         self.memory = memory
@@ -95,103 +97,105 @@ class Chat:
         self.on_crisis = on_crisis
 
     def ask(self, request: ChatRequest) -> ChatResponse:
-        """The whole answer."""
+        """The complete answer."""
         for event in self.respond(request):
             if isinstance(event, Done):
                 return event.response
-        raise AssertionError("a chat ends with its response")
+        raise AssertionError("the last event of a chat is Done")
 
     def respond(self, request: ChatRequest) -> Generator[Event, None, None]:
-        """The answer as it comes, ending with `Done`. The question is kept before the first event."""
-        talk = self._begin(request)
-        if talk.turn is not None and (known := _answered_before(talk)):
+        """The events of the answer, `Done` last. The question is stored before the first event."""
+        state = self._store_question(request)
+        if state.turn is not None and (known := _repeated_answer(state)):
             yield Done(known)
             return
-        yield Started(talk.session.id, talk.turn_id, talk.is_new, tuple(talk.notes))
-        context = self._compose(talk)
-        yield Understood(standalone(request.query, context), pointed(context), self._intent(request, context))
+        yield Started(state.session.id, state.turn_id, state.is_new, tuple(state.notes))
+        context = self._compose(state)
+        yield Understood(
+            standalone_question(request.query, context), reference_infos(context), self._intent(request, context)
+        )
         if context.crisis:
-            answered = yield from self._comfort(talk, context.crisis)
+            answered = yield from self._reply_to_crisis(state, context.crisis)
         elif context.clarification:
-            answered = yield from _ask_back(context)
+            answered = yield from _clarify(context)
         else:
-            answered = yield from self._answer(talk, context)
-        talk.took("answer")
+            answered = yield from self._answer(state, context)
+        state.record_time("answer")
         try:
-            response = self._keep(talk, context, answered)
-        except ConflictError:  # another process was faster with the same turn: one answer counts
-            if (given := self._given(talk)) is None:
+            response = self._store_answer(state, context, answered)
+        except ConflictError:  # another process answered the same turn first: its answer counts
+            if (stored := self._stored_answer(state)) is None:
                 raise
-            yield Done(given)
+            yield Done(stored)
             return
-        trace(talk.session.id, talk.timings, response.metadata)
+        trace(state.session.id, state.timings, response.metadata)
         yield Done(response)
 
-    def _given(self, talk: _Talk) -> ChatResponse | None:
-        """The answer that a turn has by now."""
-        owner = Owner(self.memory.settings.tenant_id, talk.request.user_id)
-        turn = self.memory.store.turns.get(owner, talk.turn_id)
+    def _stored_answer(self, state: _TurnState) -> ChatResponse | None:
+        """The answer that is stored for the turn now."""
+        owner = Owner(self.memory.settings.tenant_id, state.request.user_id)
+        turn = self.memory.store.turns.get(owner, state.turn_id)
         return None if turn is None or turn.is_open else stored_response(turn)
 
-    def _begin(self, request: ChatRequest) -> _Talk:
-        """The session, and the question kept in it."""
+    def _store_question(self, request: ChatRequest) -> _TurnState:
+        """Open the session and store the question in it."""
         session = self.memory.resume(request.session_id, user_id=request.user_id, agent_id=request.agent_id)
         turn_id = request.turn_id or new_id(self.memory.clock.now())
-        talk = _Talk(request, session, turn_id, is_new=session.id != request.session_id)
+        state = _TurnState(request, session, turn_id, is_new=session.id != request.session_id)
         default = self.memory.settings.locale.code
-        talk.language = language_of(request.query).code if request.query.strip() else default
+        state.language = language_of(request.query).code if request.query.strip() else default
         try:
-            talk.turn = session.ask(request.query, turn_id=turn_id, metadata=dict(request.metadata))
+            state.turn = session.ask(request.query, turn_id=turn_id, metadata=dict(request.metadata))
         except ConflictError:
             raise
-        except StoreError as error:  # without a spool nothing can be kept just now; the chat answers all the same
-            talk.notes.append("the database is away: this turn could not be kept")
-            _log("chat", "a question could not be kept", talk, error)
-        talk.notes += self._said_of(talk)
-        talk.took("load")
-        return talk
+        except StoreError as error:  # no spool: the turn is not stored, but the chat answers
+            state.notes.append("the database is away: this turn could not be kept")
+            _log("chat", "a question could not be kept", state, error)
+        state.notes += self._store_notes(state)
+        state.record_time("load")
+        return state
 
-    def _said_of(self, talk: _Talk) -> Sequence[str]:
-        """What a store with a spool has to say about a session; nothing while all is well."""
-        owner = Owner(self.memory.settings.tenant_id, talk.request.user_id)
-        return self.memory.store.sessions.notes(owner, talk.session.id)
+    def _store_notes(self, state: _TurnState) -> Sequence[str]:
+        """Notes of a spooled store about a session; empty while the database is up."""
+        owner = Owner(self.memory.settings.tenant_id, state.request.user_id)
+        return self.memory.store.sessions.notes(owner, state.session.id)
 
-    def _compose(self, talk: _Talk) -> Context:
-        """Everything for the answer, with the passages that were found on the way."""
+    def _compose(self, state: _TurnState) -> Context:
+        """The context, with the passages that are retrieved while it is composed."""
 
         def find(asked: Asked) -> Sequence[Chunk]:
-            talk.took("understand")
-            talk.found = self._find(talk, asked)
-            talk.took("retrieve")
-            return [each.chunk for each in talk.found]
+            state.record_time("understand")
+            state.found = self._retrieve(state, asked)
+            state.record_time("retrieve")
+            return [each.chunk for each in state.found]
 
         settings = self.memory.settings
-        taught = instructions(talk.language, ("id",))
+        prompts = instructions(state.language, ("id",))
         model = not isinstance(self.answerer, Reader)
-        with self.memory.store.without_waiting():  # what a database does not tell at once, the chat goes without
-            context = talk.session.context(
-                talk.request.query,
+        with self.memory.store.without_waiting():  # reads that take too long are skipped
+            context = state.session.context(
+                state.request.query,
                 chunks=find,
-                standalone=talk.request.understood_as,
-                system=settings.system_prompt or (taught.system if model else None),
-                format_instructions=settings.format_instructions or (taught.format if model else None),
+                standalone=state.request.understood_as,
+                system=settings.system_prompt or (prompts.system if model else None),
+                format_instructions=settings.format_instructions or (prompts.format if model else None),
             )
-        talk.notes += context.receipt.degraded
-        talk.took("compose")
+        state.notes += context.receipt.degraded
+        state.record_time("compose")
         return context
 
-    def _find(self, talk: _Talk, asked: Asked) -> tuple[Passage, ...]:
-        """The caller's own chunks, or what the documents say to the question."""
-        if talk.request.chunks is not None:
-            given = as_chunks(talk.request.chunks, self.memory.settings.limits)
+    def _retrieve(self, state: _TurnState, asked: Asked) -> tuple[Passage, ...]:
+        """The caller's own chunks, or the passages found in the documents."""
+        if state.request.chunks is not None:
+            given = as_chunks(state.request.chunks, self.memory.settings.limits)
             return tuple(Passage(chunk) for chunk in given)
-        return self._found(talk.request, asked)
+        return self._search(state.request, asked)
 
     def passages(self, request: ChatRequest, asked: Asked) -> list[Chunk]:
-        """What the documents say to a question."""
-        return [each.chunk for each in self._found(request, asked)]
+        """The chunks found in the documents for a question."""
+        return [each.chunk for each in self._search(request, asked)]
 
-    def _found(self, request: ChatRequest, asked: Asked) -> tuple[Passage, ...]:
+    def _search(self, request: ChatRequest, asked: Asked) -> tuple[Passage, ...]:
         if self._passages is None:
             return ()
         return tuple(self._passages.find(request, asked, self.memory.settings.budget.chunks_first))
@@ -204,26 +208,26 @@ class Chat:
             crisis=context.crisis is not None,
         )
 
-    def _comfort(self, talk: _Talk, crisis: Crisis) -> Generator[Event, None, Answered]:
-        """The fixed reply: no model is asked."""
+    def _reply_to_crisis(self, state: _TurnState, crisis: Crisis) -> Generator[Event, None, Answered]:
+        """The fixed crisis reply. No model is called."""
         text = self.on_crisis(crisis)
         yield CrisisNotice(crisis.tier, crisis.category, crisis.notice, helplines(crisis))
         yield Delta(text)
         return Answered(text, (), (), 1.0, "safety")
 
-    def _answer(self, talk: _Talk, context: Context) -> Generator[Event, None, Answered]:
-        """What the answerer says, until it has said it all or is stopped."""
+    def _answer(self, state: _TurnState, context: Context) -> Generator[Event, None, Answered]:
+        """Stream the answer until it is complete or the request stops it."""
         kept = {item.id for item in context.receipt.items if item.section == "chunks" and item.kept}
-        found = [each for each in talk.found if each.chunk.id in kept]
+        found = [each for each in state.found if each.chunk.id in kept]
         if found:
-            yield Sources(tuple(each.offered() for each in found))
-        earlier = talk.session.history(limit=EARLIER_ANSWERS) if talk.turn else []
+            yield Sources(tuple(map(OfferedChunk.of, found)))
+        earlier = state.session.history(limit=EARLIER_ANSWERS) if state.turn else []
         task = Task(
-            talk.request.query,
+            state.request.query,
             context,
             tuple(each.chunk for each in found),
             tuple(each.score or 0.0 for each in found),
-            talk.language,
+            state.language,
             tuple(turn.response for turn in earlier if turn.response),
         )
         said: list[str] = []
@@ -233,55 +237,55 @@ class Chat:
                 piece = next(pieces)
             except StopIteration as ended:
                 answered: Answered = ended.value
-                talk.notes += answered.notes
+                state.notes += answered.notes
                 return answered
             said.append(piece)
             yield Delta(piece)
-            if talk.request.stop():
+            if state.request.stop():
                 pieces.close()
-                talk.notes.append(STOPPED)
+                state.notes.append(STOPPED)
                 return Answered("".join(said), (), (), 0.0, self.answerer.name)
 
-    def _keep(self, talk: _Talk, context: Context, answered: Answered) -> ChatResponse:
-        """Keep the answer and say all about it."""
-        request = talk.request
-        wish = self._intent(request, context)
-        if talk.turn is not None:
+    def _store_answer(self, state: _TurnState, context: Context, answered: Answered) -> ChatResponse:
+        """Store the answer and build the response."""
+        request = state.request
+        intended = self._intent(request, context)
+        if state.turn is not None:
             kept = {
-                "intent": wish,
+                "intent": intended,
                 "confidence": answered.confidence,
-                "result_count": len(talk.found),
+                "result_count": len(state.found),
                 "answerer": answered.answerer,
             }
-            if meant := standalone(request.query, context):
+            if meant := standalone_question(request.query, context):
                 kept["standalone"] = meant
-            if points := kept_references(context):
+            if points := stored_references(context):
                 kept["references"] = points
-            if STOPPED in talk.notes:
+            if STOPPED in state.notes:
                 kept["stopped"] = True
             if context.clarification:
                 kept["clarification"] = [option.name for option in context.clarification.options]
             try:
-                talk.turn.answer(answered.text, chunk_ids=answered.cited, metadata=kept, receipt=context.receipt)
+                state.turn.answer(answered.text, chunk_ids=answered.cited, metadata=kept, receipt=context.receipt)
             except NotFoundError:
-                talk.notes.append("the session was deleted meanwhile: this turn is not kept")
+                state.notes.append("the session was deleted meanwhile: this turn is not kept")
             except StoreError as error:
-                talk.notes.append("the database is away: the answer could not be kept")
-                _log("chat", "an answer could not be kept", talk, error)
-        talk.notes += self._said_of(talk)
-        talk.took("store")
+                state.notes.append("the database is away: the answer could not be kept")
+                _log("chat", "an answer could not be kept", state, error)
+        state.notes += self._store_notes(state)
+        state.record_time("store")
         return ChatResponse(
             query=request.query,
             message=answered.text,
-            data=tuple(each.offered() for each in talk.found),
-            intent=wish,
+            data=tuple(map(OfferedChunk.of, state.found)),
+            intent=intended,
             confidence=answered.confidence,
-            session_id=talk.session.id,
-            metadata=talk.place() | told(request.query, context, answered, talk.notes, talk.timings),
+            session_id=state.session.id,
+            metadata=state.ids() | response_metadata(request.query, context, answered, state.notes, state.timings),
         )
 
 
-def _ask_back(context: Context) -> Generator[Event, None, Answered]:
+def _clarify(context: Context) -> Generator[Event, None, Answered]:
     pending = context.clarification
     assert pending is not None
     options = tuple({"label": option.name, "text": option.text} for option in pending.options)
@@ -290,19 +294,19 @@ def _ask_back(context: Context) -> Generator[Event, None, Answered]:
     return Answered(pending.prompt, (), (), 1.0, "clarification")
 
 
-def _answered_before(talk: _Talk) -> ChatResponse | None:
-    """The answer that this very turn has already, where a request was sent twice."""
-    turn: Turn | None = talk.turn.turn if talk.turn else None
+def _repeated_answer(state: _TurnState) -> ChatResponse | None:
+    """The stored answer, if the same turn was sent before."""
+    turn: Turn | None = state.turn.turn if state.turn else None
     if turn is None or turn.is_open:
         return None
     return stored_response(turn)
 
 
-def _log(operation: str, problem: str, talk: _Talk, error: RicordoError) -> None:
-    owner = talk.session
+def _log(operation: str, problem: str, state: _TurnState, error: RicordoError) -> None:
+    owner = state.session
     log.error(
         "%s: %s",
         problem,
         error,
-        extra={"operation": operation, "user_id": owner.user_id, "session_id": owner.id, "turn_id": talk.turn_id},
+        extra={"operation": operation, "user_id": owner.user_id, "session_id": owner.id, "turn_id": state.turn_id},
     )

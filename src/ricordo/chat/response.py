@@ -1,42 +1,42 @@
-"""What a response tells: the question as it was understood, what it points at, whom to call, what it cost.
+"""What a response reports about an answer: intent, references, helplines, token usage; and its OpenTelemetry spans.
 
-Pure: everything comes in, plain values go out. A kept turn becomes the response that it once was, as far as it is kept.
+Pure functions from a context and an answer to plain JSON values. `stored_response` rebuilds the response of a stored
+turn.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from functools import cache
+from time import time_ns
 from typing import Any, Literal, get_args
 
 from ricordo.chat.answerers import Answered
-from ricordo.chat.events import ChatResponse, Pointed
+from ricordo.chat.events import ChatResponse, ReferenceInfo
 from ricordo.chat.reader.question import Kind, kind_of_question
-from ricordo.memory import DEFAULT_AGENT
 from ricordo.prompt.context import Context
 from ricordo.recall.terms import fold
 from ricordo.records.turns import Turn
 from ricordo.safety.crisis import Crisis
-from ricordo.session import AnyChunk
 
 STOPPED = "stopped by the user"
-_SHOWN = 200  # characters of a reference that a turn keeps
-_LINE = re.compile(r"\b(\d{3,6})\b((?: [A-Z]\w+){0,3})")
+_SHOWN = 200  # characters of a reference that are stored with a turn
+_HELPLINE = re.compile(r"\b(\d{3,6})\b((?: [A-Z]\w+){0,3})")
 
 
-def standalone(query: str, context: Context) -> str:
-    """What the question was taken to mean, where that is more than it says."""
+def standalone_question(query: str, context: Context) -> str:
+    """The standalone question; empty if it is the question itself."""
     return "" if context.question == query else context.question
 
 
 def helplines(crisis: Crisis) -> tuple[dict[str, str], ...]:
-    """Whom to call, as the notice says: each number with the name that stands after it."""
-    return tuple({"number": number, "name": name.strip()} for number, name in _LINE.findall(crisis.notice))
+    """The telephone numbers in a crisis notice, each with the name after it."""
+    return tuple({"number": number, "name": name.strip()} for number, name in _HELPLINE.findall(crisis.notice))
 
 
-def pointed(context: Context) -> tuple[Pointed, ...]:
-    """What a follow-up points at."""
+def reference_infos(context: Context) -> tuple[ReferenceInfo, ...]:
+    """The resolved references of a follow-up."""
     return tuple(
-        Pointed(
+        ReferenceInfo(
             each.turn_number,
             each.kind,
             each.item.label if each.item else "",
@@ -48,14 +48,14 @@ def pointed(context: Context) -> tuple[Pointed, ...]:
     )
 
 
-def told(
+def response_metadata(
     query: str, context: Context, answered: Answered, notes: Sequence[str], timings: Mapping[str, float]
 ) -> dict[str, Any]:
-    """All that is known about an answer, for its metadata."""
+    """The metadata of a response."""
     receipt, completion, crisis, pending = context.receipt, answered.completion, context.crisis, context.clarification
     return {
-        "standalone": standalone(query, context),
-        "references": [_plain(each) for each in pointed(context)],
+        "standalone": standalone_question(query, context),
+        "references": [_plain(each) for each in reference_infos(context)],
         "clarification": pending
         and {"question": pending.prompt, "options": [{"label": o.name, "text": o.text} for o in pending.options]},
         "crisis": crisis
@@ -80,12 +80,12 @@ def told(
     }
 
 
-def kept_references(context: Context) -> list[dict[str, Any]]:
-    """What a turn keeps of what it points at: enough to show it again; the words are in the turn that it names."""
-    return [_plain(each) | {"text": each.text[:_SHOWN]} for each in pointed(context)]
+def stored_references(context: Context) -> list[dict[str, Any]]:
+    """The references as a turn stores them; long texts are cut, because the turn they name has them."""
+    return [_plain(each) | {"text": each.text[:_SHOWN]} for each in reference_infos(context)]
 
 
-def _plain(each: Pointed) -> dict[str, Any]:
+def _plain(each: ReferenceInfo) -> dict[str, Any]:
     return {
         "turn_number": each.turn_number,
         "kind": each.kind,
@@ -97,7 +97,7 @@ def _plain(each: Pointed) -> dict[str, Any]:
 
 
 def stored_response(turn: Turn) -> ChatResponse:
-    """A kept turn as the response that it once was, as far as it is kept."""
+    """The response of a stored turn, as far as the turn holds it."""
     known = turn.metadata
     return ChatResponse(
         query=turn.query,
@@ -127,37 +127,6 @@ def stored_response(turn: Turn) -> ChatResponse:
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
-
-# What a chat is asked, checked once for every face.
-
-
-def never() -> bool:
-    """Nobody stops the answer."""
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
-    """One question to a chat.
-
-    `chunks` are the caller's own passages; without them documents are searched, those named by `document_ids` or all
-    that the user may read. `understood_as` is the user's correction of what the question was taken to mean. `stop` is
-    asked between the pieces of the answer.
-    """
-
-    query: str
-    user_id: str
-    agent_id: str = DEFAULT_AGENT
-    session_id: object = None
-    turn_id: str | None = None
-    chunks: Sequence[AnyChunk] | None = None
-    document_ids: Sequence[str] | None = None
-    understood_as: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    stop: Callable[[], bool] = never
-
-
-# What a message is for, in one word, by rules in Italian and English.
 
 Intent = Literal[
     "definition", "explanation", "list", "comparison", "procedure", "fact",
@@ -193,10 +162,10 @@ _QUESTION_OPENS = re.compile(
 
 
 def intent(message: str, *, follow_up: bool = False, clarification: bool = False, crisis: bool = False) -> Intent:
-    """The intent of a message.
+    """The intent of a message, by rules in Italian and English.
 
-    `crisis`: the safety check found one; `clarification`: it answers a question of ours; `follow_up`: it cannot be
-    understood without the talk (a reference was found in it).
+    `crisis`: a crisis was detected in it; `clarification`: it answers a clarification; `follow_up`: a reference was
+    found in it.
     """
     if crisis:
         return "crisis"
@@ -211,3 +180,49 @@ def intent(message: str, *, follow_up: bool = False, clarification: bool = False
     if found == "other" and _QUESTION_OPENS.match(folded):
         return "fact"
     return found
+
+
+@cache
+def _tracer() -> Any | None:
+    try:
+        from opentelemetry import trace as telemetry
+    except ImportError:
+        return None
+    return telemetry.get_tracer("ricordo")
+
+
+def trace(
+    session_id: str, timings_ms: Mapping[str, float], known: Mapping[str, Any], tracer: Any | None = None
+) -> None:
+    """Emit a span for an answer and one for each step, if OpenTelemetry is installed. No span holds message text."""
+    tracer = tracer or _tracer()
+    if tracer is None:
+        return
+    from opentelemetry.trace import set_span_in_context
+
+    ended = time_ns()
+    begun = ended - sum(map(_nanoseconds, timings_ms.values()))
+    span = tracer.start_span("chat", start_time=begun, attributes=_attributes(session_id, known))
+    inside = set_span_in_context(span)
+    at = begun
+    for step, took in timings_ms.items():
+        child = tracer.start_span(f"chat.{step}", context=inside, start_time=at)
+        at += _nanoseconds(took)
+        child.end(end_time=at)
+    span.end(end_time=ended)
+
+
+def _attributes(session_id: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.conversation.id": session_id,
+        "gen_ai.request.model": known["answerer"],
+        "gen_ai.usage.input_tokens": known["tokens"]["prompt"],
+        "gen_ai.usage.output_tokens": known["tokens"]["completion"],
+        "memory.turn_number": known["turn_number"] or 0,
+        "memory.degraded": bool(known["degraded"]),
+    }
+
+
+def _nanoseconds(milliseconds: float) -> int:
+    return int(milliseconds * 1_000_000)

@@ -31,9 +31,9 @@ from ricordo.errors import (
     ValidationError,
 )
 from ricordo.memory import DEFAULT_AGENT, Memory
-from ricordo.opening import DEFAULT_PATH
 from ricordo.presets import PRESETS
 from ricordo.records.turns import Chunk
+from ricordo.stores.open import DEFAULT_PATH
 
 # Each command is a process of its own: a question that one of them asks back is answered by the next.
 OWN_DEFAULTS = {"clarifications": "shared"}

@@ -27,10 +27,10 @@ from ricordo.cli.search import hits_json
 from ricordo.cli.serve import add_address, check_free, ended_by_signal, has_page, run_server, url_of
 from ricordo.cli.story import Shown, screen
 from ricordo.errors import SettingsError, ValidationError
-from ricordo.opening import store_for
 from ricordo.presets import settings_from
 from ricordo.records.turns import Owner, Turn
 from ricordo.session import Session
+from ricordo.stores.open import store_for
 
 if TYPE_CHECKING:
     from ricordo.settings import Settings

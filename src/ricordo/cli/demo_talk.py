@@ -92,7 +92,7 @@ def live(store: "Store", settings: "Settings", user_id: str, step: "Step") -> in
     clock = _Then(began)
     memory = Memory(store, settings, clock=clock)
     try:
-        library = Library(memory, store)
+        library = Library(memory, store.documents)
         for lesson in lessons():
             library.add(library_of(settings.tenant_id), lesson.title, lesson.text, "markdown", lesson.id)
         if memory.sessions(user_id=user_id, limit=1):

@@ -86,7 +86,7 @@ def library_for(memory: Memory) -> "Library":
     """The documents behind a memory."""
     from ricordo.documents.library import Library
 
-    return Library(memory, memory.store)
+    return Library(memory, memory.store.documents)
 
 
 def add_file(

@@ -98,8 +98,8 @@ def server_options(options: Options) -> "ServerOptions":
 
 def check_settings(settings: "Settings") -> None:
     """Refuse at the start what the first request would stumble over."""
-    from ricordo.engine.beyond import check_parts
     from ricordo.engine.llm import choose_llm
+    from ricordo.memory import check_parts
 
     check_id("tenant_id", settings.tenant_id)
     check_parts(settings)

@@ -7,7 +7,6 @@ listed for all users.
 
 import asyncio
 import json
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,12 +24,13 @@ from ricordo.contrib.adk_sessions import RicordoSessionService
 from ricordo.contrib.history import History, HistoryMessage, sessions_of
 from ricordo.contrib.shelf import Desk, Glance, Shelf, StoredItem, path
 from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, owner_of
+from ricordo.engine.clock import new_id
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, Limits, check_metadata
 from ricordo.memory import Memory
+from ricordo.records.lru import LRU
 from ricordo.records.turns import Json, Message, Owner, turn_id_of
 from ricordo.session import Session as Talk  # a session is also what ADK calls its own
-from ricordo.turns.write import new_id
 
 # Events of Google ADK as messages of a memory, and a message as the content it was. Pure.
 
@@ -161,7 +161,7 @@ class RicordoMemoryService(BaseMemoryService):
         self._limit = limit
         self._given_shelf = shelf
         self._lock = Lock()
-        self._sessions: OrderedDict[tuple[UUID, str], _Known] = OrderedDict()
+        self._sessions: LRU[tuple[UUID, str], _Known] = LRU(SESSIONS)
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Take in what a session holds and the memory does not."""
@@ -258,12 +258,10 @@ class RicordoMemoryService(BaseMemoryService):
         """What is known of a session so far."""
         key = (owner.key, session_id)
         with self._lock:
-            known = self._sessions.pop(key, None)
+            known = self._sessions.get(key)
             if known is None:
                 known = _Known(self._memory.session(session_id, user_id=owner.user_id, agent_id=app))
-                if len(self._sessions) >= SESSIONS:
-                    self._sessions.popitem(last=False)
-            self._sessions[key] = known
+                self._sessions.put(key, known)
         return known
 
     def _read(self, owner: Owner, known: _Known) -> None:

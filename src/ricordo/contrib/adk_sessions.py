@@ -21,10 +21,10 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ricordo.contrib.shelf import Desk, Shelf, StoredItem, path
 from ricordo.contrib.tool_calls import owner_of
+from ricordo.engine.clock import new_id
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.records.turns import RESERVED, Owner
-from ricordo.turns.write import new_id
 
 SHELF = "adk.sessions"
 STATE = "state"

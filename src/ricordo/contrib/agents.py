@@ -21,12 +21,12 @@ from ricordo.contrib.agents_items import KeptItem, items_of, kept_as
 from ricordo.contrib.history import HistoryLock, lock_of
 from ricordo.contrib.shelf import Desk, Shelf, StoredItem, path
 from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
+from ricordo.engine.clock import new_id
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.limits import check_id
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records.turns import Message, Owner, Turn, message_id, open_turn, place, turn_id_of
 from ricordo.session import Session
-from ricordo.turns.write import new_id
 
 SHELF = "openai.agents"
 REPLACES = "openai.agents:replaces"  # the number of the turn that a turn was written in place of

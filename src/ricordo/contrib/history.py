@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ricordo.contrib.tool_calls import owner_of
+from ricordo.engine.clock import new_id
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import ConflictError
 from ricordo.limits import check_id, check_metadata, check_text, check_time, check_tool_calls
@@ -32,7 +33,6 @@ from ricordo.records.turns import (
     place,
 )
 from ricordo.session import Session
-from ricordo.turns.write import new_id
 
 NOTE = "ricordo:history"  # our key in the metadata of a session and of a turn
 ATTEMPTS = 8

@@ -8,7 +8,6 @@ its tool calls. Nothing of a user is kept in the objects themselves.
 import asyncio
 import json
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -37,6 +36,7 @@ from ricordo.limits import check_id
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt
+from ricordo.records.lru import LRU
 from ricordo.records.turns import Json, Message, Role, Turn
 from ricordo.safety.crisis import SafeReply, reply
 from ricordo.session import Session
@@ -200,7 +200,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._agent_id = check_id("agent_id", agent_id)
         self._budget = budget
         self._on_crisis = on_crisis
-        self._receipts: OrderedDict[str, Receipt] = OrderedDict()
+        self._receipts: LRU[str, Receipt] = LRU(RECEIPTS)
         self._lock = Lock()
 
     # The question, before anything else happens
@@ -326,13 +326,11 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _note(self, turn_id: str, receipt: Receipt) -> None:
         with self._lock:
-            self._receipts[turn_id] = receipt
-            if len(self._receipts) > RECEIPTS:
-                self._receipts.popitem(last=False)
+            self._receipts.put(turn_id, receipt)
 
     def _taken(self, turn_id: str) -> Receipt | None:
         with self._lock:
-            return self._receipts.pop(turn_id, None)
+            return self._receipts.pop(turn_id)
 
     def _warn(self, operation: str, error: RicordoError) -> None:
         log.warning("the agent goes on without: %s", error, extra={"operation": operation})

@@ -1,62 +1,83 @@
-"""Documents that a chat may quote: added, cut into chunks, found by a question.
+"""The documents of a tenant: add them, cut them into chunks, and find chunks for a question.
 
-A user reads their own documents and those of the tenant's library. Words are found at once; vectors are made with the
-first question after a document came, a bounded number at a time, and kept with the chunks.
+A user reads their own documents and those of the tenant's library. Chunks are found by words at once. Their vectors
+are made in batches with the first question after a document was added, and stored with the chunks.
 """
 
 import hashlib
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from ricordo.chat.events import Offered
-from ricordo.chat.response import ChatRequest
 from ricordo.documents.chunks import Kind, Piece, as_chunk, chunk
 from ricordo.documents.pdf import read_pdf
 from ricordo.documents.retrieval import PieceIndex
+from ricordo.engine.protocols import Clock
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import Limits, check_id, check_text
-from ricordo.memory import Memory
 from ricordo.prompt.context import Asked
+from ricordo.recall.embedders.protocol import Embedder
 from ricordo.recall.quantization import Vectors
+from ricordo.records.lru import LRU
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Chunk, Owner, library_of
-from ricordo.stores.protocols import Store
+from ricordo.settings import Settings
+from ricordo.stores.protocols import DocumentStore
 
-INDEXES = 64  # sets of documents whose index is kept in memory; the one that was asked longest ago goes first
-EMBEDDED_AT_ONCE = 64
+INDEXES = 64  # indexes kept in memory; the least recently used one is evicted
+EMBED_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk that was found, with where it comes from and how well it fits."""
+    """A chunk that was found, with its document and its score."""
 
     chunk: Chunk
     score: float | None = None
     document_id: str | None = None
     title: str | None = None
 
-    def offered(self) -> Offered:
-        """As it is shown beside an answer."""
-        return Offered(self.chunk.id, self.chunk.text, self.score, self.document_id, self.title)
+
+class LibraryParts(Protocol):
+    """The parts that a library uses; a `Memory` has them."""
+
+    @property
+    def settings(self) -> Settings:
+        """The tenant and the limits."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The time a document is added."""
+        ...
+
+    @property
+    def embedder(self) -> Embedder:
+        """Embeds chunks and questions; may be loaded on first use."""
+        ...
 
 
-class Passages(Protocol):
-    """Whatever finds passages for a question: our library, or the application's own search."""
+class DocumentQuery(Protocol):
+    """Whose documents are searched, and which of them; a `ChatRequest` is one."""
 
-    def find(self, request: ChatRequest, asked: Asked, limit: int) -> Sequence[Passage]:
-        """At most `limit` passages, best first."""
+    @property
+    def user_id(self) -> str:
+        """The user who asks."""
+        ...
+
+    @property
+    def document_ids(self) -> Sequence[str] | None:
+        """The documents to search; None for all that the user may read."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelf:
-    """Chunks ready to be searched."""
+class _ReadableIndex:
+    """The index over one set of readable documents, with titles by document id and document ids by chunk id."""
 
     index: PieceIndex
     titles: dict[str, str]
@@ -66,17 +87,17 @@ class _Shelf:
 class Library:
     """The documents of a tenant and of its users. Thread-safe."""
 
-    def __init__(self, memory: Memory, store: Store) -> None:
-        self._memory = memory
-        self._store = store
-        self._shelves: OrderedDict[tuple[str, ...], _Shelf] = OrderedDict()  # by what stands on them
+    def __init__(self, parts: LibraryParts, documents: DocumentStore) -> None:
+        self._parts = parts
+        self._documents = documents
+        self._indexes: LRU[tuple[str, ...], _ReadableIndex] = LRU(INDEXES)  # by embedder and document digests
         self._lock = threading.Lock()
 
     def add(
         self, owner: Owner, title: str, content: str | bytes, kind: Kind = "markdown", document_id: str | None = None
     ) -> tuple[Document, bool]:
-        """Keep a document; it comes back with whether it is new. The same content again changes nothing."""
-        limits = self._memory.settings.limits
+        """Store a document; returns it and whether it is new. Adding the same content again changes nothing."""
+        limits = self._parts.settings.limits
         check_text("title", title, limits)
         if kind == "pdf":
             if not isinstance(content, bytes):
@@ -92,99 +113,96 @@ class Library:
             pieces = chunk(text, kind, name, title)
         if not pieces:
             raise ValidationError("content", f"{title!r} holds no text")
-        document = Document(name, title, kind, digest, self._memory.clock.now(), len(pieces), size)
-        new = self._store.documents.put(owner, document, [_stored(piece, name) for piece in pieces])
-        return (document if new else self._store.documents.get(owner, name) or document), new
+        document = Document(name, title, kind, digest, self._parts.clock.now(), len(pieces), size)
+        new = self._documents.put(owner, document, [_stored(piece, name) for piece in pieces])
+        return (document if new else self._documents.get(owner, name) or document), new
 
     def readable(self, owner: Owner) -> tuple[Owner, ...]:
-        """Whose documents a user reads: their own, and the tenant's library."""
+        """The owners whose documents a user may read: the user and the tenant's library."""
         return (owner, library_of(owner.tenant_id))
 
     def document(self, owner: Owner, document_id: str) -> tuple[Document, Owner]:
-        """One document that a user may read, and whose it is."""
-        for shelf in self.readable(owner):
-            if found := self._store.documents.get(shelf, document_id):
-                return found, shelf
+        """One document that a user may read, and its owner."""
+        for holder in self.readable(owner):
+            if found := self._documents.get(holder, document_id):
+                return found, holder
         raise NotFoundError("there is no such document for this user")
 
     def documents(self, owner: Owner, limit: int = 200, before: Document | None = None) -> list[tuple[Document, Owner]]:
-        """What a user may read, newest first, ties by id; `before` is the last one of the page before."""
+        """The documents a user may read, newest first, ties by id; `before` is the last one of the previous page."""
         found = [
-            (each, shelf)
-            for shelf in self.readable(owner)
-            for each in self._store.documents.page(shelf, limit=limit, before=before)
+            (each, holder)
+            for holder in self.readable(owner)
+            for each in self._documents.page(holder, limit=limit, before=before)
         ]
         return sorted(found, key=lambda pair: (pair[0].created_at, pair[0].id), reverse=True)[:limit]
 
     def chunk(self, owner: Owner, chunk_id: str) -> tuple[StoredChunk, Document, Owner]:
-        """One chunk with its document."""
-        for shelf in self.readable(owner):
-            if found := self._store.documents.chunk(shelf, chunk_id):
-                document = self._store.documents.get(shelf, found.document_id)
+        """One chunk with its document and its owner."""
+        for holder in self.readable(owner):
+            if found := self._documents.chunk(holder, chunk_id):
+                document = self._documents.get(holder, found.document_id)
                 if document:
-                    return found, document, shelf
+                    return found, document, holder
         raise NotFoundError("there is no such chunk for this user")
 
-    def find(self, request: ChatRequest, asked: Asked, limit: int) -> Sequence[Passage]:
-        """The chunks that a reference cites, then those that speak to the question."""
-        owner = Owner(self._memory.settings.tenant_id, request.user_id)
-        shelf = self._shelf(owner)
+    def find(self, request: DocumentQuery, asked: Asked, limit: int) -> Sequence[Passage]:
+        """The chunks that a reference cites, then the best matches for the question."""
+        owner = Owner(self._parts.settings.tenant_id, request.user_id)
+        readable = self._index(owner)
         wanted = set(request.document_ids or ())
-        vector = self._question_vector(asked.question) if len(shelf.index) else None
-        found = shelf.index.rank(asked.question, question_vector=vector, limit=4 * limit if wanted else limit)
+        vector = self._question_vector(asked.question) if len(readable.index) else None
+        found = readable.index.rank(asked.question, question_vector=vector, limit=4 * limit if wanted else limit)
         cited = [chunk_id for reference in asked.references for chunk_id in reference.chunk_ids]
         ranked = [(each.piece, each.score) for each in found]
-        named = {piece.id: piece for piece in shelf.index.pieces} if cited else {}
+        named = {piece.id: piece for piece in readable.index.pieces} if cited else {}
         first = [(named[each], 1.0) for each in dict.fromkeys(cited) if each in named]
         known = {piece.id for piece, _ in first}
         passages = [
-            Passage(as_chunk(piece), score, shelf.documents[piece.id], shelf.titles[shelf.documents[piece.id]])
+            Passage(as_chunk(piece), score, readable.documents[piece.id], readable.titles[readable.documents[piece.id]])
             for piece, score in [*first, *(pair for pair in ranked if pair[0].id not in known)]
-            if not wanted or shelf.documents[piece.id] in wanted
+            if not wanted or readable.documents[piece.id] in wanted
         ]
         return passages[:limit]
 
-    def _shelf(self, owner: Owner) -> _Shelf:
-        """What a user may read, indexed; made anew when a document came or went.
+    def _index(self, owner: Owner) -> _ReadableIndex:
+        """The index over what a user may read, rebuilt when a document was added or removed.
 
-        All who read the same documents share one: a library is indexed once, however many ask it.
+        Users who read the same documents share one index.
         """
         owners = self.readable(owner)
-        listed = [(each, whose) for whose in owners for each in self._store.documents.page(whose, limit=10_000)]
-        embedder = self._memory.embedder.name
-        mark = (embedder, *(f"{whose.key}/{each.id}/{each.digest}" for each, whose in listed))
+        listed = [(each, holder) for holder in owners for each in self._documents.page(holder, limit=10_000)]
+        embedder = self._parts.embedder.name
+        key = (embedder, *(f"{holder.key}/{each.id}/{each.digest}" for each, holder in listed))
         with self._lock:
-            if known := self._shelves.get(mark):
-                self._shelves.move_to_end(mark)
+            if known := self._indexes.get(key):
                 return known
-        chunks = [(each, whose) for whose in owners for each in self._store.documents.chunks(whose)]
+        chunks = [(each, holder) for holder in owners for each in self._documents.chunks(holder)]
         pieces = [_piece(each) for each, _ in chunks]
-        shelf = _Shelf(
+        built = _ReadableIndex(
             PieceIndex(pieces, self._vectors(chunks, embedder)),
             {each.id: each.title for each, _ in listed},
             {each.id: each.document_id for each, _ in chunks},
         )
         with self._lock:
-            self._shelves[mark] = shelf
-            while len(self._shelves) > INDEXES:
-                self._shelves.popitem(last=False)
-        return shelf
+            self._indexes.put(key, built)
+        return built
 
     def _vectors(self, chunks: Sequence[tuple[StoredChunk, Owner]], embedder: str) -> Vectors | None:
-        """A vector for each chunk, made and kept where there is none by this embedder; None without an embedder."""
-        missing = [(each, whose) for each, whose in chunks if each.vector is None or each.embedder != embedder]
+        """A vector for each chunk; missing ones are embedded and stored. None if the embedder fails."""
+        missing = [(each, holder) for each, holder in chunks if each.vector is None or each.embedder != embedder]
         made: dict[str, bytes] = {}
-        for start in range(0, len(missing), EMBEDDED_AT_ONCE):
-            batch = missing[start : start + EMBEDDED_AT_ONCE]
+        for start in range(0, len(missing), EMBED_BATCH):
+            batch = missing[start : start + EMBED_BATCH]
             try:
-                vectors = self._memory.embedder.embed_passages([f"{each.heading}\n{each.text}" for each, _ in batch])
-            except RicordoError:  # words alone answer until the embedder is back
+                vectors = self._parts.embedder.embed_passages([f"{each.heading}\n{each.text}" for each, _ in batch])
+            except RicordoError:  # search by words alone until the embedder works again
                 return None
             fresh = {each.id: row.astype(np.float16).tobytes() for (each, _), row in zip(batch, vectors, strict=True)}
             made |= fresh
-            for whose in {whose for _, whose in batch}:
-                own = {each.id: fresh[each.id] for each, its in batch if its == whose}
-                self._store.documents.set_vectors(whose, embedder, own)
+            for holder in {holder for _, holder in batch}:
+                own = {each.id: fresh[each.id] for each, its in batch if its == holder}
+                self._documents.set_vectors(holder, embedder, own)
         rows = [made.get(each.id) or each.vector or b"" for each, _ in chunks]
         if not rows:
             return None
@@ -192,7 +210,7 @@ class Library:
 
     def _question_vector(self, question: str) -> Vectors | None:
         try:
-            return self._memory.embedder.embed_query(question)
+            return self._parts.embedder.embed_query(question)
         except RicordoError:
             return None
 
@@ -203,7 +221,7 @@ def _text(content: str | bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValidationError("content", "the file is no UTF-8 text; save it as UTF-8") from error
+        raise ValidationError("content", "the file is not UTF-8 text; save it as UTF-8") from error
 
 
 def _stored(piece: Piece, document_id: str) -> StoredChunk:

@@ -1,72 +1,43 @@
-"""What every verb works with: a store, a counter, a clock and the settings; and whose session it is about."""
+"""The engine: the parts of one memory, wired together once. Every room works with it.
 
-from collections.abc import Sequence
+It holds what is given (store, clock, token counter, settings, embedder, model) and the state that rooms keep for the
+life of a memory: `part` makes such a state with the first use, so that a program that only keeps turns and reads
+windows never loads numpy, an embedder or the rules of two languages.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from ricordo.engine.protocols import Clock, TokenCounter
-from ricordo.prompt.context import Remembered
-from ricordo.records.turns import Owner, Turn
+from ricordo.engine.protocols import LLM, Clock, TokenCounter
+from ricordo.errors import RicordoError
+from ricordo.records.turns import Owner
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
+from ricordo.worker.queue import WorkQueue
 
 if TYPE_CHECKING:
-    from ricordo.followups.understand import Understanding
-    from ricordo.safety.crisis import Crisis
+    from ricordo.followups.clarify import ClarificationStates
+    from ricordo.recall.embedders.protocol import Embedder
+    from ricordo.recall.indexes import Indexes
+
+log = logging.getLogger("ricordo")
+
+EVERY = 1_000_000_000  # no limit for anything that one owner has
 
 
-EVERY = 1_000_000_000  # of what one owner has: no limit that anybody reaches
+class OwnerState(Protocol):
+    """What a room keeps in memory about owners."""
 
-
-@dataclass(frozen=True, slots=True)
-class KnownContext:
-    """What is known before a question is read: of the person, and of the turns that were condensed.
-
-    `summary` covers the session's turns up to `covered`; the history of a context begins after them.
-    """
-
-    profile: str = ""
-    summary: str = ""
-    covered: int = 0
-    degraded: tuple[str, ...] = ()
-
-
-class BeyondWindow(Protocol):
-    """What reaches beyond the window: understanding follow-ups, recalling, work beside the chat."""
-
-    def known(self, scope: "Scope") -> KnownContext:
-        """What is known of the person and of earlier turns, for a context."""
-        ...
-
-    def crisis(self, question: str) -> "Crisis | None":
-        """The sign of a crisis in what the user says, whatever memory says."""
-        ...
-
-    def note(self, scope: "Scope", kept: Turn | None = None) -> None:
-        """Something was said, and this is its turn as it is kept now; without one, several things were brought in."""
-        ...
-
-    def understand(self, scope: "Scope", question: str) -> "Understanding | None":
-        """What a question means in its talk; None when that is switched off."""
-        ...
-
-    def recall(
-        self, scope: "Scope", question: str, known: Sequence[Turn], standalone: str = ""
-    ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
-        """Past messages for a question beyond the known turns, notes on what is missing, and the embedder's name."""
+    def forget(self, owner: Owner) -> None:
+        """Drop what is held of an owner."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """The parts that the façade has wired together. Without `beyond`, a context is the window and what it is given."""
-
-    store: Store
-    counter: TokenCounter
-    clock: Clock
-    settings: Settings
-    beyond: BeyondWindow | None = None
+T = TypeVar("T", bound=OwnerState)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +49,93 @@ class Scope:
     agent_id: str
 
 
+class Engine:
+    """The parts of one memory. Thread-safe. `queue` is None where nothing is done after a turn."""
+
+    def __init__(
+        self,
+        store: Store,
+        counter: TokenCounter,
+        clock: Clock,
+        settings: Settings,
+        *,
+        embedder: "Embedder | None" = None,
+        llm: LLM | None = None,
+    ) -> None:
+        self.store = store
+        self.counter = counter
+        self.clock = clock
+        self.settings = settings
+        self.embedder = embedder  # given by the program; else the settings name one
+        self.llm = llm
+        self.queue: WorkQueue | None = None
+        self.indexes: Indexes | None = None  # made with the first recall
+        self.clarifications: ClarificationStates | None = None  # made with the first question
+        self._parts: dict[Callable[[Engine], OwnerState], OwnerState] = {}
+        self._lock = threading.RLock()
+
+    def part(self, make: Callable[["Engine"], T]) -> T:
+        """The state that `make` gives for this engine, made with the first call."""
+        found = self._parts.get(make)
+        if found is None:
+            with self._lock:
+                found = self._parts.get(make)
+                if found is None:
+                    found = self._parts[make] = make(self)
+        return cast(T, found)
+
+    @property
+    def shares_clarifications(self) -> bool:
+        """Whether processes share pending clarifications; a store in memory has one process only."""
+        return self.settings.recall.clarifications == "shared" and self.store.location != "memory:"
+
+    @property
+    def may_have_clarification(self) -> bool:
+        """Whether a clarification may be pending: one was asked here, or another process may have asked."""
+        asks_elsewhere = self.shares_clarifications and self.settings.recall.follow_ups == "on"
+        return self.clarifications is not None or asks_elsewhere
+
+    def forget(self, owner: Owner) -> None:
+        """Drop what rooms hold in memory of an owner."""
+        for part in list(self._parts.values()):
+            part.forget(owner)
+
+
 def quarantined(engine: Engine, owner: Owner) -> frozenset[str]:
-    """The ids of everything that is kept away from prompts: all of it, or a flood of flags would let the first out."""
+    """The ids of all that is kept out of prompts, without a limit: a flood of flags must not release the oldest."""
     flags = engine.store.people.flags(owner, state="quarantined", limit=EVERY)
     return frozenset(flag.subject_id for flag in flags)
 
 
-def on_their_calendar(engine: Engine, moment: datetime) -> datetime:
-    """A moment by the clock of the user's time zone: which day is yesterday is theirs to say."""
+def local_time(engine: Engine, moment: datetime) -> datetime:
+    """A moment in the user's time zone, which decides which day is yesterday."""
     zone = engine.settings.profile.time_zone
     if zone == "UTC":
         return moment
-    from zoneinfo import ZoneInfo  # most never need it
+    from zoneinfo import ZoneInfo  # rarely needed
 
     try:
         return moment.astimezone(ZoneInfo(zone))
     except OverflowError:  # at either end of the calendar
         return moment
+
+
+def cause_of(error: Exception) -> str:
+    """What may be logged of an error: the message of our own errors; of others, which may quote a text, the type."""
+    return str(error) if isinstance(error, RicordoError) else type(error).__name__
+
+
+def log_failure(operation: str, problem: str, owner: Owner, session_id: str, error: Exception) -> None:
+    """Log that something failed for a session, never with the text of a message."""
+    cause = f"{type(error).__name__}: {error}" if isinstance(error, RicordoError) else type(error).__name__
+    log.warning("%s: %s", problem, cause, extra=log_details(operation, owner, session_id))
+
+
+def log_details(operation: str, owner: Owner, session_id: str) -> dict[str, str]:
+    """The fields that every log line about a session has."""
+    return {
+        "operation": operation,
+        "tenant_id": owner.tenant_id,
+        "user_id": owner.user_id,
+        "session_id": session_id,
+    }

@@ -15,10 +15,37 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from ricordo.engine.core import Engine, log_failure
 from ricordo.errors import SettingsError
-from ricordo.followups.clarify import ClarificationKey, ClarificationOption, Pending
+from ricordo.followups.clarify import ClarificationKey, ClarificationOption, ClarificationStates, Pending
+from ricordo.records.turns import Owner
 
 _SUFFIX = ".json"
+_making = threading.Lock()
+
+
+def clarifications_of(engine: Engine) -> ClarificationStates:
+    """Where a memory keeps pending clarifications: in this process, or where the processes of this machine share."""
+    if engine.clarifications is None:
+        with _making:
+            engine.clarifications = engine.clarifications or _make(engine)
+    return engine.clarifications
+
+
+def _make(engine: Engine) -> ClarificationStates:
+    if not engine.shares_clarifications:
+        return ProcessClarifications()
+    place = engine.store.location  # one file by two paths is one place
+    place = str(Path(place).resolve()) if Path(place).exists() else place
+    return SharedClarifications(default_directory(place))
+
+
+def drop_clarification(engine: Engine, owner: Owner, session_id: str) -> None:
+    """Drop what was asked back about a session whose words were removed."""
+    try:
+        clarifications_of(engine).delete(ClarificationKey(owner.tenant_id, owner.user_id, session_id))
+    except OSError as error:  # the words are gone from the store; a file that stays is read as stale
+        log_failure("clarification", "a clarification cannot be removed", owner, session_id, error)
 
 
 class ProcessClarifications:

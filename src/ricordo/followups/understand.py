@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ricordo.engine.core import Engine, Scope
-from ricordo.followups.clarify import ClarificationKey, ClarificationOption, ClarificationStates, Pending, answer, ask
+from ricordo.followups.clarification_store import clarifications_of
+from ricordo.followups.clarify import ClarificationKey, ClarificationOption, Pending, answer, ask
 from ricordo.followups.focus import PastTurn
 from ricordo.followups.items import derive_items
 from ricordo.followups.parse import LONGEST_FOLLOW_UP
 from ricordo.followups.resolve import Resolved, resolve
-from ricordo.followups.rewrite import Rewriter
+from ricordo.followups.rewrite import ModelRewriter, Rewriter
 from ricordo.records.turns import Turn
 
 LOOKBACK = 12  # turns that a reference may reach without a search
@@ -40,13 +41,15 @@ def understand(
     engine: Engine,
     scope: Scope,
     question: str,
-    states: ClarificationStates,
     *,
     find: FindTurns | None = None,
-    rewriter: Rewriter | None = None,
 ) -> Understanding:
-    """Read a question against the pending clarification, if there is one, and against the talk."""
+    """Read a question against the pending clarification, if there is one, and against the talk.
+
+    `find` looks for turns further back by the words that the question quotes.
+    """
     now = engine.clock.now()
+    states, rewriter = clarifications_of(engine), _rewriter(engine)
     pending = states.get(key_of(scope), now)
     if pending and not _is_about_what_is_kept(engine, scope, pending):
         states.delete(key_of(scope))
@@ -77,9 +80,14 @@ def understand(
     return Understanding(standalone, meaning.resolved, degraded=(RULES_WROTE,) if by_rules else ())
 
 
-def settle_clarification(scope: Scope, query: str, states: ClarificationStates, engine: Engine) -> None:
+def _rewriter(engine: Engine) -> Rewriter | None:
+    """The model that makes questions stand alone, where the settings want one."""
+    return None if engine.llm is None or engine.settings.recall.rewriter == "rules" else ModelRewriter(engine.llm)
+
+
+def settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
     """A question has its answer: whatever was pending is settled or left behind, unless this turn asked it (again)."""
-    now = engine.clock.now()
+    now, states = engine.clock.now(), clarifications_of(engine)
     pending = states.get(key_of(scope), now)
     if pending and pending.question != query and answer(pending, query, now=now).kind != "unclear":
         states.delete(key_of(scope))

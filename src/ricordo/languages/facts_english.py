@@ -7,7 +7,7 @@ Sentences leave the subject out ("Likes pizza"), so that they fit everybody.
 import re
 
 from ricordo.languages.facts_base import Pattern, Tongue
-from ricordo.people.dates import PHRASE
+from ricordo.people.facts.dates import PHRASE
 
 _I = r"i(?: really| absolutely| also| still| just| always| currently| personally| actually| definitely| honestly| truly| kind of)*"
 _IM = r"(?:i'm|i am|im)(?: really| also| still| currently| actually| just| so)*"

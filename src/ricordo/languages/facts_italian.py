@@ -7,7 +7,7 @@ Sentences are written so that they fit everybody: "Ama la pizza" and not "Gli pi
 import re
 
 from ricordo.languages.facts_base import Pattern, Tongue
-from ricordo.people.dates import PHRASE
+from ricordo.people.facts.dates import PHRASE
 
 _ADV = r"(?:(?:proprio|davvero|veramente|molto|tanto|anche|sempre|ancora|ora|adesso|attualmente|soprattutto|più) )*"
 _A = r"(?:a|ad|in|nel|nello|nella|nell'|nei|nelle|negli|vicino a|vicino|dalle parti di|in provincia di|alla periferia di)"

@@ -32,7 +32,7 @@ class ServedPerson(McpUser):
 
     def said(self, session_id: str) -> None:
         """Have the session looked at later, should nobody in this process have done so by then."""
-        self._service.wish(self.owner, session_id)
+        self._service.jobs.note(self.owner, session_id)
 
     def forgets(self, session_id: str | None = None) -> None:
         """Let go of what this process holds of it."""

@@ -4,23 +4,21 @@ Summaries, facts and topics go in with the limits and a counter; a `Profile` com
 or not at all; only a summary may be cut, at the end of a sentence, or of a word where even one sentence is too long.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
-from zoneinfo import ZoneInfo
 
-from ricordo.engine.core import Engine, KnownContext, Scope, on_their_calendar, quarantined
+from ricordo.engine.core import Engine, local_time, quarantined
 from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.locales import memory_words
 from ricordo.languages.summaries import ENGLISH_WORDING, ITALIAN_WORDING, wording_of
-from ricordo.people.condense import newest_summary
-from ricordo.people.facts import by_weight
-from ricordo.people.summary_layout import divided, read
-from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
+from ricordo.people.facts.claims import is_negative
+from ricordo.people.facts.dates import day_named
+from ricordo.people.summaries.layout import divided, read
 from ricordo.recall.terms import fold
-from ricordo.records.people import Fact, Profile, Summary
+from ricordo.records.people import Fact, FactKind, Profile, Summary
 from ricordo.records.turns import Owner
 from ricordo.settings import ProfileSettings
 
@@ -238,63 +236,62 @@ def profile_of(engine: Engine, owner: Owner, agent_id: str, *, without: str | No
     return build(summaries, facts, (), engine.settings.profile, engine.counter, _local_now(engine))
 
 
-def known_to(engine: Engine, scope: Scope) -> KnownContext:
-    """What goes into a context before its question is read."""
-    condensed = newest_summary(engine, scope.owner, scope.session_id)
-    away = quarantined(engine, scope.owner) if condensed else frozenset()
-    profile = ""
-    if engine.settings.profile.remember_person == "on":
-        profile = profile_text(engine, profile_of(engine, scope.owner, scope.agent_id, without=scope.session_id))
-    if condensed is None or condensed.id in away:
-        return KnownContext(profile)
-    return KnownContext(profile, condensed.text, condensed.last_turn)
-
-
-def profile_text(engine: Engine, profile: Profile) -> str:
-    """A profile as the lines of the memory block, defused and within its shares."""
-    if profile.is_empty:
-        return ""
-    words, shares = memory_words(engine.settings.locale), shares_of(engine)
-    most = (shares.most_facts, shares.most_topics)
-    amounts = (shares.summary, shares.facts, shares.topics)
-    return "\n".join(content_lines(profile, when(engine, profile), words, amounts, most, engine.counter.count))
-
-
-def enhanced(engine: Engine, base: str, profile: Profile, safety_rules: str) -> str:
-    """A system prompt with safety rules first and the profile last."""
-    return enhance_prompt(
-        base,
-        profile,
-        count=engine.counter.count,
-        safety_rules=safety_rules,
-        locale=engine.settings.locale,
-        when=when(engine, profile),
-        shares=shares_of(engine),
-    )
-
-
-def when(engine: Engine, profile: Profile) -> str:
-    """The day of the last session, as the user would say it."""
-    now = _local_now(engine)
-    zone = ZoneInfo(engine.settings.profile.time_zone)
-    return relative_day(profile.last_session_date, now, zone, engine.settings.locale.code)
-
-
 def _local_now(engine: Engine) -> datetime:
     """Now, on the user's calendar: whether an exam is over is decided by their day."""
-    return on_their_calendar(engine, engine.clock.now())
-
-
-def shares_of(engine: Engine) -> MemoryShares:
-    """How many tokens each part may take, by the settings."""
-    chosen = engine.settings.profile
-    return MemoryShares(
-        summary=chosen.profile_summary_tokens,
-        facts=chosen.profile_facts_tokens,
-        topics=chosen.profile_topics_tokens,
-        most_facts=chosen.profile_facts,
-        most_topics=chosen.profile_topics,
-    )
+    return local_time(engine, engine.clock.now())
 
 
 # Profile: what an agent knows of a user across sessions, short enough for every prompt; and how long ago that was.
+
+
+_GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
+
+
+_FADES = timedelta(days=30)
+
+
+# What a tutor must not get wrong first, then what they work on, then the rest.
+_TIERS: dict[FactKind, int] = {
+    "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
+}  # fmt: skip
+
+
+def known_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
+    """What was known at that moment, in the order it began to be known."""
+    return tuple(sorted((fact for fact in facts if fact.known_at(moment)), key=lambda fact: (fact.valid_from, fact.id)))
+
+
+def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
+    """What is known now, the most telling first: name, then difficulties and goals, then the rest.
+
+    Of equals the recent and repeated come first. Days that are over and difficulties that were
+    overcome tell nothing any more and are left out.
+    """
+    return tuple(by_weight(facts, now))
+
+
+def by_weight(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
+    """The key facts one at a time: a profile takes the first few of many."""
+    known = [fact for fact in facts if fact.known_at(now)]
+    known.sort(key=lambda fact: (_TIERS[fact.kind], -_weight(fact, now), fact.id))
+    return (fact for fact in known if not is_over(fact, now))
+
+
+def is_over(fact: Fact, now: datetime) -> bool:
+    """Whether a fact no longer matters: the exam is past, the difficulty overcome, the goal missed or given up.
+
+    `now` is told in the user's time zone: the day of an exam is over when it is over for them.
+    """
+    if fact.kind == "difficulty":
+        return is_negative(fact.kind, fact.text)
+    if fact.kind == "goal" and _GIVEN_UP.match(fact.text):
+        return True
+    if fact.kind not in ("date", "goal") or fact.about == "date:birthday":
+        return False
+    day = day_named(fact.text)
+    return day is not None and day < now.date()
+
+
+def _weight(fact: Fact, now: datetime) -> float:
+    age = max(now - fact.valid_from, timedelta(0))
+    return math.log2(1 + len(fact.sources)) + float(0.5 ** (age / _FADES))

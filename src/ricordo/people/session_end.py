@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ricordo.engine.clock import new_id
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM
-from ricordo.people.condense import keep_summary
-from ricordo.people.learn import learn
-from ricordo.people.model_summary import SummaryWriter, summarise_session
+from ricordo.errors import NotFoundError
+from ricordo.people.facts.learn import learn
+from ricordo.people.summaries.condense import keep_summary
+from ricordo.people.summaries.summarise import SummaryWriter, summarise_session, writer_of
 from ricordo.records.people import Fact, Summary
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn
-from ricordo.safety.screen import Screen, cleaned
+from ricordo.safety.screen import cleaned, screen_of
 from ricordo.safety.trust import lowest, origin_of
-from ricordo.turns.write import new_id
 
 PAGE = 200
 MOST_TURNS = 400  # of a session that are read for its summary, the newest
@@ -40,18 +41,12 @@ class SessionEnd:
 
 
 def end_session(
-    engine: Engine,
-    screen: Screen,
-    owner: Owner,
-    session: SessionInfo,
-    *,
-    model: LLM | None = None,
-    writer: SummaryWriter | None = None,
+    engine: Engine, owner: Owner, session: SessionInfo, *, model: LLM | None = None, writer: SummaryWriter | None = None
 ) -> SessionEnd:
     """Learn what is left to learn, write the summary if the session has moved on since the last, and close it."""
-    while learn(engine, screen, owner, session.id, model).more:
+    while learn(engine, owner, session.id, model).more:
         pass
-    summary = sum_up(engine, screen, owner, session, writer)
+    summary = sum_up(engine, owner, session, writer)
     ended = session
     if session.ended_at is None:
         ended = engine.store.sessions.update(owner, session.id, SessionChanges(ended_at=engine.clock.now())) or session
@@ -59,6 +54,31 @@ def end_session(
         fact for fact in engine.store.people.facts(owner, session.agent_id).facts if _from_session(fact, session.id)
     ]
     return SessionEnd(ended, summary, tuple(facts), summary.topics if summary else ())
+
+
+def end_now(engine: Engine, owner: Owner, session_id: str) -> SessionEnd:
+    """End a session, with the model where there is one; NotFoundError if there is no such session."""
+    session = engine.store.sessions.get(owner, session_id)
+    if session is None:
+        raise NotFoundError(f"session {session_id!r} does not exist for user {owner.user_id!r}; list the sessions")
+    return end_session(engine, owner, session, model=engine.llm, writer=writer_of(engine))
+
+
+def end_if_idle(engine: Engine, owner: Owner, session_id: str) -> bool:
+    """End a session if it has been idle for long enough; whether it was ended now."""
+    session = engine.store.sessions.get(owner, session_id)
+    if session is None or engine.settings.profile.remember_person == "off" or not is_idle(engine, session):
+        return False
+    end_session(engine, owner, session, model=engine.llm, writer=writer_of(engine))
+    return True
+
+
+def end_idle(engine: Engine, owner: Owner) -> int:
+    """End every session of an owner that has been idle for long enough; how many."""
+    idle = idle_sessions(engine, owner)
+    for session in idle:
+        end_session(engine, owner, session, model=engine.llm, writer=writer_of(engine))
+    return len(idle)
 
 
 def idle_sessions(engine: Engine, owner: Owner, most: int | None = None) -> Sequence[SessionInfo]:
@@ -77,9 +97,7 @@ def is_idle(engine: Engine, session: SessionInfo) -> bool:
     return session.ended_at is None and session.turn_count > 0 and session.last_active_at <= before
 
 
-def sum_up(
-    engine: Engine, screen: Screen, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
-) -> Summary | None:
+def sum_up(engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None) -> Summary | None:
     """The summary of a session, made if it has moved on since the last."""
     known = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
     if known and known[0].last_turn >= session.last_turn:
@@ -87,7 +105,7 @@ def sum_up(
     turns = _without_the_open(engine.store.turns.page(owner, session.id, last=MOST_TURNS))
     if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
         return known[0] if known else None
-    unfit = screen.turns(engine, owner, turns)
+    unfit = screen_of(engine).turns(engine, owner, turns)
     limit = engine.settings.profile.profile_summary_tokens
     told = [cleaned(turn, engine.settings.safety) for turn in turns]
     made = summarise_session(told, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
@@ -112,7 +130,7 @@ def sum_up(
     if not keep_summary(engine, owner, summary, turns, unfit):
         again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
-    screen.summary(engine, owner, summary)
+    screen_of(engine).summary(engine, owner, summary)
     return summary
 
 

@@ -9,21 +9,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from ricordo.engine.core import BeyondWindow, Engine, KnownContext, Scope
+from ricordo.engine.core import Engine, Scope, cause_of, log_details
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.prompt.context import Asked, Context, Material, Remembered, assemble
+from ricordo.prompt.known import KnownContext, known_for_context
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
 from ricordo.prompt.sections import Excerpt
 from ricordo.prompt.window import Window, fit_window
 from ricordo.records.turns import Chunk, Message, Turn, turn_id_of
 from ricordo.safety.fence import defuse
+from ricordo.safety.screen import screen_of
 from ricordo.settings import BudgetSettings
 
 if TYPE_CHECKING:
     from ricordo.followups.clarify import Pending
     from ricordo.followups.resolve import Resolved
+    from ricordo.followups.understand import FindTurns
 
 log = logging.getLogger("ricordo")
 
@@ -86,18 +89,20 @@ def compose(
     """The context for `question`. Chunks may be a function: it is asked once it is known what the question means."""
     check_text("question", question, engine.settings.limits)
     slots.check(engine.settings.limits)
-    crisis = engine.beyond.crisis(question) if engine.beyond else None
+    if engine.queue is not None:
+        engine.queue.touch()
+    crisis = screen_of(engine).crisis_in(question)
     known, window = _known_and_window(engine, scope, question)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
     # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
-    beyond = None if window.degraded or crisis else engine.beyond
-    meaning, puzzled = _understand(beyond, scope, question)
+    alone = bool(window.degraded or crisis)
+    meaning, puzzled = (Meaning(), ()) if alone else _understand(engine, scope, question)
     if slots.standalone:
         meaning = replace(meaning, standalone=slots.standalone, clarification=None)
     asked = Asked(meaning.standalone or question, meaning.references)
     chunks, unfound = _retrieved(engine, scope, chunks, asked)
     referenced = _referenced(engine, scope, meaning)
-    found, missing, embedder = _recall(beyond, scope, question, meaning, window)
+    found, missing, embedder = ((), (), "") if alone else _recall(engine, scope, question, meaning, window)
     most = budget.chunks_later if window.turns or _spoke_before(engine, scope, question) else budget.chunks_first
     material = Material(
         question=question,
@@ -139,7 +144,7 @@ def _known_and_window(engine: Engine, scope: Scope, question: str) -> tuple[Know
     """
     known = KnownContext()
     try:
-        known = engine.beyond.known(scope) if engine.beyond else known
+        known = known_for_context(engine, scope)
     except StoreUnavailable as error:
         return known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     except Exception as error:
@@ -161,25 +166,37 @@ def _retrieved(
         return (), (_without_memory(scope, "retrieve", "chunks are unavailable", error),)
 
 
-def _understand(beyond: BeyondWindow | None, scope: Scope, question: str) -> tuple["Meaning", tuple[str, ...]]:
-    """What the question refers to; without an answer it is taken as it stands."""
+def _understand(engine: Engine, scope: Scope, question: str) -> tuple["Meaning", tuple[str, ...]]:
+    """What the question refers to; where that fails it is taken as it stands."""
+    recall = engine.settings.recall
+    if recall.follow_ups == "off":
+        return Meaning(), ()
+    from ricordo.followups.understand import understand
+
     try:
-        understood = beyond.understand(scope, question) if beyond else None
+        understood = understand(engine, scope, question, find=_find(engine, scope) if recall.recall_messages else None)
     except Exception as error:
         return Meaning(), (_without_memory(scope, "understand", "the question is taken as it stands", error),)
-    if understood is None:
-        return Meaning(), ()
     return Meaning(understood.standalone, understood.references, understood.clarification), understood.degraded
 
 
+def _find(engine: Engine, scope: Scope) -> "FindTurns":
+    """Finds turns far back by the words that a question quotes."""
+    from ricordo.recall.search import turns_that_said
+
+    return lambda words: turns_that_said(engine, scope, words)
+
+
 def _recall(
-    beyond: BeyondWindow | None, scope: Scope, question: str, meaning: Meaning, window: Window
+    engine: Engine, scope: Scope, question: str, meaning: Meaning, window: Window
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
     """Past messages beyond the window, notes, and the embedder; the chat goes on without them."""
-    if beyond is None:
+    if not engine.settings.recall.recall_messages:
         return (), (), ""
     try:
-        found, notes, embedder = beyond.recall(scope, question, window.turns, meaning.standalone)
+        from ricordo.recall.search import recall_for_context
+
+        found, notes, embedder = recall_for_context(engine, scope, question, window.turns, meaning.standalone)
     except Exception as error:
         return (), (_without_memory(scope, "recall", "recall is unavailable", error),), ""
     whole = {each.text for each in meaning.references}
@@ -270,18 +287,8 @@ def _spoke_before(engine: Engine, scope: Scope, question: str) -> bool:
 
 def _without_memory(scope: Scope, operation: str, problem: str, error: Exception) -> str:
     """Log why memory is missing, never with the text of a message, and return the sentence."""
-    cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
-    log.warning(
-        "%s: %s",
-        problem,
-        cause,
-        extra={
-            "operation": operation,
-            "tenant_id": scope.owner.tenant_id,
-            "user_id": scope.owner.user_id,
-            "session_id": scope.session_id,
-        },
-    )
+    cause = cause_of(error)
+    log.warning("%s: %s", problem, cause, extra=log_details(operation, scope.owner, scope.session_id))
     # Notes reach whoever asked; where a database is and what its driver said is for the log.
     return f"{problem}: {'the database is away' if isinstance(error, StoreUnavailable) else cause}"
 

@@ -7,9 +7,12 @@ one line and defused before it is counted, so what is counted is what stands in 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from zoneinfo import ZoneInfo
 
+from ricordo.engine.core import Engine, local_time
 from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.locales import MEMORY_WORDS, Locale, MemoryWords, memory_words
+from ricordo.people.profile import relative_day
 from ricordo.records.people import Profile
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
@@ -259,3 +262,45 @@ def _open_rules(prompt: str, words: MemoryWords) -> _Sealed | None:
         if _with_rules(parts.base, parts.safety, words) == prompt:
             return parts
     return None
+
+
+def profile_text(engine: Engine, profile: Profile) -> str:
+    """A profile as the lines of the memory block, defused and within its shares."""
+    if profile.is_empty:
+        return ""
+    words, shares = memory_words(engine.settings.locale), shares_of(engine)
+    most = (shares.most_facts, shares.most_topics)
+    amounts = (shares.summary, shares.facts, shares.topics)
+    return "\n".join(content_lines(profile, when(engine, profile), words, amounts, most, engine.counter.count))
+
+
+def enhanced(engine: Engine, base: str, profile: Profile, safety_rules: str) -> str:
+    """A system prompt with safety rules first and the profile last."""
+    return enhance_prompt(
+        base,
+        profile,
+        count=engine.counter.count,
+        safety_rules=safety_rules,
+        locale=engine.settings.locale,
+        when=when(engine, profile),
+        shares=shares_of(engine),
+    )
+
+
+def when(engine: Engine, profile: Profile) -> str:
+    """The day of the last session, as the user would say it."""
+    now = local_time(engine, engine.clock.now())
+    zone = ZoneInfo(engine.settings.profile.time_zone)
+    return relative_day(profile.last_session_date, now, zone, engine.settings.locale.code)
+
+
+def shares_of(engine: Engine) -> MemoryShares:
+    """How many tokens each part may take, by the settings."""
+    chosen = engine.settings.profile
+    return MemoryShares(
+        summary=chosen.profile_summary_tokens,
+        facts=chosen.profile_facts_tokens,
+        topics=chosen.profile_topics_tokens,
+        most_facts=chosen.profile_facts,
+        most_topics=chosen.profile_topics,
+    )

@@ -5,19 +5,21 @@ comparing session marks, which is one small query. Words are there as soon as a 
 kept as traces so that they are made once.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock, RLock
 from time import monotonic
 from uuid import UUID
 
+from ricordo.engine.core import Engine
 from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
+from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.owner_index import OwnerShelf, Progress, TurnKey, split_trace, text_to_index
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
+from ricordo.records.lru import LRU
 from ricordo.records.turns import Owner, SessionMark, Turn, TurnVectors
-from ricordo.safety.crisis import Crises
+from ricordo.safety.crisis import Crises, crises_by
 from ricordo.stores.protocols import Store
 
 # Vectors that were made or read lately, for whoever needs them next: topics come right after the search, or before it.
@@ -29,7 +31,7 @@ class VectorCache:
     """The vectors of turns, by owner and checksum. Thread-safe."""
 
     def __init__(self) -> None:
-        self._turns: OrderedDict[tuple[UUID, str], dict[str, bytes]] = OrderedDict()
+        self._turns: LRU[tuple[UUID, str], dict[str, bytes]] = LRU(RECENT)
         self._lock = Lock()
 
     def of(self, owner: Owner, turns: Iterable[Turn]) -> dict[str, bytes]:
@@ -37,22 +39,20 @@ class VectorCache:
         found: dict[str, bytes] = {}
         with self._lock:
             for turn in turns:
-                found |= self._turns.get((owner.key, turn.checksum), {})
+                found |= self._turns.get((owner.key, turn.checksum)) or {}
         return found
 
     def keep(self, owner: Owner, turns: Iterable[Turn], blobs: Mapping[str, bytes]) -> None:
         """Keep the vectors of turns; `blobs` has those of all their messages."""
         with self._lock:
             for turn in turns:
-                self._turns[owner.key, turn.checksum] = {message.id: blobs[message.id] for message in turn.messages}
-            while len(self._turns) > RECENT:
-                self._turns.popitem(last=False)
+                vectors = {message.id: blobs[message.id] for message in turn.messages}
+                self._turns.put((owner.key, turn.checksum), vectors)
 
     def forget(self, owner: Owner | None = None) -> None:
         """Drop what is of an owner, or everything."""
         with self._lock:
-            for key in [key for key in self._turns if owner is None or key[0] == owner.key]:
-                del self._turns[key]
+            self._turns.remove_where(lambda key: owner is None or key[0] == owner.key)
 
 
 BATCH = 32  # messages embedded at once
@@ -98,12 +98,11 @@ class Indexes:
         self._store = store
         self.crises = crises or Crises()
         self.choice = choice
-        self._most_owners, self._most_messages = owners, messages
-        self._shelves: OrderedDict[UUID, OwnerShelf] = OrderedDict()
+        self._shelves: LRU[UUID, OwnerShelf] = LRU(owners, messages)  # weighed by their messages
         self._at_hand = VectorCache()
-        self._held = 0  # messages in all indexes
         self._lock = RLock()
         self.pause = Pause()
+        self.try_again_at = monotonic() + TRY_AGAIN
 
     @property
     def embedder(self) -> Embedder:
@@ -127,19 +126,14 @@ class Indexes:
             shelf = self._shelves.get(owner.key)
             # An embedder may tell its dimensions late: what was read before that has words only, and is read again.
             if shelf is None or shelf.index.dimensions != self.embedder.dimensions:
-                self._let_go(owner.key)
-                while len(self._shelves) >= self._most_owners:
-                    self._let_go(next(iter(self._shelves)))
                 shelf = OwnerShelf(owner, self.embedder.name, OwnerIndex(self.embedder.dimensions))
-                self._shelves[owner.key] = shelf
-            self._shelves.move_to_end(owner.key)
+                self._shelves.put(owner.key, shelf)
             return shelf
 
     def forget(self, owner: Owner | None = None) -> None:
         """Drop an owner's index, or everybody's; what is stored is not touched."""
         with self._lock:
-            for key in [owner.key] if owner else list(self._shelves):
-                self._let_go(key)
+            self._shelves.remove_where(lambda key: owner is None or key == owner.key)
             self._at_hand.forget(owner)
 
     def read(self, owner: Owner, *, most: int | None = None) -> Progress:
@@ -147,7 +141,7 @@ class Indexes:
         shelf = self.shelf(owner)
         with shelf.lock:
             progress = shelf.read(self._store, self._store.sessions.marks(owner), most)
-        self._make_room(shelf)
+        self._weigh(shelf)
         return progress
 
     def catch_up(self, owner: Owner, marks: Mapping[str, SessionMark], *, most: int) -> Progress:
@@ -157,7 +151,7 @@ class Indexes:
             progress = shelf.progress(marks)
             if progress.unread <= most:
                 progress = shelf.read(self._store, marks)
-        self._make_room(shelf)
+        self._weigh(shelf)
         return progress
 
     def embed(self, owner: Owner, *, most: int = BATCH, unanswered: bool = False) -> int:
@@ -279,20 +273,11 @@ class Indexes:
     def _covered(self, turns: Iterable[Turn], found: Mapping[str, bytes]) -> list[Turn]:
         return [turn for turn in turns if all(message.id in found for message in turn.messages)]
 
-    def _make_room(self, grown: OwnerShelf) -> None:
-        """Count what an index holds by now, and let go of those who were not asked about for longest, if it is much."""
+    def _weigh(self, grown: OwnerShelf) -> None:
+        """Count the messages of an index that has grown; the least recently used ones are evicted if they are many."""
         with self._lock:
-            if self._shelves.get(grown.owner.key) is not grown:
-                return  # somebody else made room
-            held = len(grown.index)
-            self._held += held - grown.counted
-            grown.counted = held
-            while self._held > self._most_messages and next(iter(self._shelves)) != grown.owner.key:
-                self._let_go(next(iter(self._shelves)))
-
-    def _let_go(self, key: UUID) -> None:
-        gone = self._shelves.pop(key, None)
-        self._held -= gone.counted if gone else 0
+            if self._shelves.peek(grown.owner.key) is grown:
+                self._shelves.put(grown.owner.key, grown, len(grown.index))
 
 
 def embed_again(
@@ -322,3 +307,41 @@ def embed_again(
         if progress:
             progress(min(looked_at, total), total)
     return embedded
+
+
+TRY_AGAIN = 30.0  # seconds after which an embedder that could not be made is tried again
+READ_AT_ONCE, EMBEDDED_AT_ONCE = 16, 2  # turns read and messages embedded in one slice of work after a turn
+
+
+def indexes_of(engine: Engine) -> Indexes:
+    """The indexes of a memory, made with the first call.
+
+    An embedder that could not be made is tried again after a while: its weights were fetched, its library installed.
+    """
+    if engine.indexes is None:
+        engine.indexes = engine.part(_make)
+    indexes = engine.indexes
+    if isinstance(indexes.embedder, AbsentEmbedder) and monotonic() >= indexes.try_again_at:
+        indexes.try_again_at = monotonic() + TRY_AGAIN
+        choice = shared_choice(engine.settings.recall.embedder)
+        if not isinstance(choice.embedder, AbsentEmbedder):
+            indexes.choose(choice)
+    return indexes
+
+
+def _make(engine: Engine) -> Indexes:
+    given, setting = engine.embedder, engine.settings.recall.embedder
+    choice = EmbedderChoice(given, "given by the program") if given else shared_choice(setting)
+    return Indexes(engine.store, choice, crises=crises_by(engine.settings.safety))
+
+
+def index_some(engine: Engine, owner: Owner) -> bool:
+    """Read and embed a little of what the index of an owner lacks; whether there is more.
+
+    A slice cannot be interrupted and shares the processor with chats, so it is kept to a message or two.
+    """
+    if not engine.settings.recall.recall_messages:
+        return False
+    indexes = indexes_of(engine)
+    progress = indexes.read(owner, most=READ_AT_ONCE)
+    return bool(progress.unread or indexes.embed(owner, most=EMBEDDED_AT_ONCE))

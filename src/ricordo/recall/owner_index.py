@@ -138,7 +138,6 @@ class OwnerShelf:
     damaged: dict[TurnKey, str] = field(default_factory=dict)
     traces: dict[TurnKey, TurnVectors] | None = None
     traced: dict[str, int] = field(default_factory=dict)
-    counted: int = 0  # messages that it was last known to hold
 
     def read(self, store: Store, marks: Mapping[str, SessionMark], most: int | None = None) -> Progress:
         """Take in what is new, at most about `most` turns; all of it without a bound. The caller holds the lock."""

@@ -12,12 +12,12 @@ from datetime import datetime
 
 import numpy as np
 
-from ricordo.engine.core import Engine, Scope, on_their_calendar, quarantined
+from ricordo.engine.core import Engine, Scope, local_time, quarantined
 from ricordo.errors import RicordoError, StoreError
 from ricordo.prompt.context import Remembered
 from ricordo.prompt.sections import Excerpt
 from ricordo.recall.embedders.protocol import Hurried
-from ricordo.recall.indexes import Indexes
+from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.owner_index import Progress
 from ricordo.recall.quantization import Vectors
 from ricordo.recall.ranking import Filters, RecallQuestion, rank, speaks
@@ -28,6 +28,7 @@ log = logging.getLogger("ricordo")
 
 PATIENCE = 120.0  # seconds that a search waits for its index
 IN_PASSING = 512  # turns that a context reads on its way; a longer backlog is left to the work beside the chat
+QUOTED = 3  # past turns looked at when a question quotes something said
 HURRY = 1.0  # seconds that a chat waits for the vector of its question
 
 
@@ -67,8 +68,9 @@ class Search:
     filters: Filters = field(default_factory=Filters)
 
 
-def search(engine: Engine, indexes: Indexes, owner: Owner, wanted: Search, *, patience: float = PATIENCE) -> Hits:
-    """Everything an owner has said, ranked for a question."""
+def search(engine: Engine, owner: Owner, wanted: Search, *, patience: float = PATIENCE) -> Hits:
+    """Everything an owner has said, ranked for a question, from a complete index."""
+    indexes = indexes_of(engine)
     notes: tuple[str, ...] = ()
     try:
         progress = indexes.complete(owner, patience)
@@ -80,6 +82,38 @@ def search(engine: Engine, indexes: Indexes, owner: Owner, wanted: Search, *, pa
     wanted = replace(wanted, filters=_with_topics_of_now(engine, indexes, owner, wanted.filters))
     notes += _behind(indexes, progress) + _damaged(indexes, owner, wanted.filters)
     return ranked(engine, indexes, owner, wanted, notes)
+
+
+def recall_for_context(
+    engine: Engine, scope: Scope, question: str, known: Sequence[Turn], standalone: str = ""
+) -> tuple[tuple[Remembered, ...], tuple[str, ...], str]:
+    """Past messages for a context beyond the turns it has, what could not be done, and the embedder's name."""
+    limit = engine.settings.recall.recall_messages
+    if not limit:
+        return (), (), ""
+    marks = engine.store.sessions.marks(scope.owner)
+    older = sum(mark.turn_count for mark in marks.values()) - len(known)
+    if older <= 0 or (older == 1 and _asked_already(engine, scope, question)):
+        return (), (), ""
+    indexes = indexes_of(engine)
+    found, notes = recall_in_passing(engine, indexes, scope, Passing(question, standalone, known, marks), limit)
+    return found, notes, indexes.embedder.name
+
+
+def turns_that_said(engine: Engine, scope: Scope, words: str) -> Sequence[Turn]:
+    """Turns of the session whose answers may have said these words."""
+    indexes = indexes_of(engine)
+    indexes.catch_up(scope.owner, engine.store.sessions.marks(scope.owner), most=IN_PASSING)
+    wanted = Search(words, QUOTED, Filters(session_id=scope.session_id, role="assistant"))
+    hits = ranked(engine, indexes, scope.owner, wanted, (), hurry=True)
+    found = [engine.store.turns.get(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
+    return [turn for turn in found if turn]
+
+
+def _asked_already(engine: Engine, scope: Scope, question: str) -> bool:
+    """Whether the question is stored already and waits for its answer: it is nothing that was said before."""
+    newest = engine.store.turns.page(scope.owner, scope.session_id, last=1)
+    return any(turn.is_open and turn.query == question for turn in newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +171,7 @@ def ranked(
     failure: tuple[str, ...] = ()
     if index.has_vector.any():
         vector, failure = _question_vector(indexes, owner, wanted.query, hurry=hurry)
-    question = RecallQuestion(wanted.query, on_their_calendar(engine, engine.clock.now()), vector)
+    question = RecallQuestion(wanted.query, local_time(engine, engine.clock.now()), vector)
     room = wanted.limit
     while True:
         found = rank(index, question, filters=wanted.filters, limit=room)
@@ -267,7 +301,7 @@ def _is_asked_now(hit: Hit, scope: Scope, question: str, engine: Engine) -> bool
 def _remembered(hit: Hit, engine: Engine) -> Remembered:
     """A found message as a line of the prompt: when, who, what."""
     who = hit.message.name or engine.settings.locale.label(hit.message.role).rstrip(": ")
-    excerpt = Excerpt(hit.message, f"[{_day(on_their_calendar(engine, hit.message.created_at))}] {who}: ")
+    excerpt = Excerpt(hit.message, f"[{_day(local_time(engine, hit.message.created_at))}] {who}: ")
     return Remembered(hit.message_id, excerpt.text, excerpt=excerpt)
 
 

@@ -155,6 +155,10 @@ class Crises:
         """The sign in a message, if there is one."""
         return crisis(message.content, role=message.role, phrases=self._phrases) if self._phrases else None
 
+    def sign_in(self, text: str) -> Crisis | None:
+        """The sign in what a user says."""
+        return crisis(text, phrases=self._phrases) if self._phrases else None
+
     def within(self, turn: Turn) -> bool:
         """Whether a turn is about a crisis: nothing is made of it, no topic and no vector, and it is not recalled."""
         return bool(self._phrases) and self._told(tuple(each.content for each in turn.messages if each.role == "user"))

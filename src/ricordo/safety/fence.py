@@ -139,3 +139,10 @@ def _defused(text: str) -> str:
 # History and chunks come again with every question.
 _REMEMBERED = 4_000
 _defused_before = lru_cache(maxsize=1_024)(_defused)
+
+
+def fenced(text: str, code: str) -> str:
+    """A text between fences of its own, defused."""
+    safe = defuse(text)
+    word = marker((safe,))
+    return f"{open_fence(word, code)}\n{safe}\n{close_fence(word, code)}"

@@ -6,13 +6,14 @@ are what protects a prompt; a flag is a help for people, and by policy keeps a m
 
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from ricordo.engine.clock import new_id
 from ricordo.engine.core import EVERY, Engine, quarantined
-from ricordo.people.admission import Claim
-from ricordo.people.summary_layout import unlabelled, without_ours
+from ricordo.people.facts.claims import Claim
+from ricordo.people.summaries.layout import unlabelled, without_ours
+from ricordo.records.lru import LRU
 from ricordo.records.people import Fact, Flag, FlagState, Subject, Summary, Trust
 from ricordo.records.turns import Message, Owner, Turn
 from ricordo.safety.crisis import Crisis, crises_by
@@ -20,12 +21,20 @@ from ricordo.safety.pii import PII_KINDS, redact
 from ricordo.safety.signals import signals
 from ricordo.safety.trust import decide, origin_of
 from ricordo.settings import SafetySettings
-from ricordo.turns.write import new_id
 
 CRISIS = "crisis:"
 FORGOTTEN = "forgotten"  # the rule of a message that a forgotten fact came from
 REMEMBERED = 4_096  # messages whose screening is kept in mind
 _MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
+
+
+def screen_of(engine: Engine) -> "Screen":
+    """The screen of a memory, made with the first call."""
+    return engine.part(_make)
+
+
+def _make(engine: Engine) -> "Screen":
+    return Screen(engine.settings.safety)
 
 
 class Screen:
@@ -34,12 +43,16 @@ class Screen:
     def __init__(self, settings: SafetySettings) -> None:
         self._settings = settings
         self._crises = crises_by(settings)
-        self._fit_before: OrderedDict[tuple[Owner, str], None] = OrderedDict()
+        self._fit_before: LRU[tuple[Owner, str], None] = LRU(REMEMBERED)
         self._lock = threading.Lock()
 
     def crisis(self, message: Message) -> Crisis | None:
         """The sign of a crisis in a message."""
         return self._crises.sign(message)
+
+    def crisis_in(self, question: str) -> Crisis | None:
+        """The sign of a crisis in what a user asks."""
+        return self._crises.sign_in(question)
 
     def turns(self, engine: Engine, owner: Owner, turns: Sequence[Turn]) -> frozenset[str]:
         """The ids of messages that nothing may be derived from; flags are kept for those that deserve one.
@@ -74,8 +87,7 @@ class Screen:
     def forget(self, owner: Owner) -> None:
         """Drop what is in mind of an owner."""
         with self._lock:
-            for key in [key for key in self._fit_before if key[0] == owner]:
-                del self._fit_before[key]
+            self._fit_before.remove_where(lambda key: key[0] == owner)
 
     def _fit(self, engine: Engine, owner: Owner, turn: Turn, message: Message) -> bool:
         key = (owner, f"{message.id} {turn.checksum}")
@@ -91,9 +103,7 @@ class Screen:
         if self._flag(engine, owner, "message", message.id, turn.session_id, signals(said), origin):
             return False
         with self._lock:
-            self._fit_before[key] = None
-            while len(self._fit_before) > REMEMBERED:
-                self._fit_before.popitem(last=False)
+            self._fit_before.put(key, None)
         return True
 
     def _flag(

@@ -13,9 +13,8 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from ricordo.chat.answerers import Answered, Model, Reader, Task
-from ricordo.chat.events import ChatResponse, Delta, Done, Event
+from ricordo.chat.events import ChatRequest, ChatResponse, Delta, Done, Event
 from ricordo.chat.pipeline import Chat
-from ricordo.chat.response import ChatRequest
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory
@@ -131,7 +130,7 @@ class Completing:
         language = language_of(prepared.question).code
         task = Task(prepared.question, context, prepared.chunks, (), language)
         if isinstance(answerer, Model):
-            return (yield from answerer.pass_on(task, prepared.messages, prepared.options))
+            return (yield from answerer.stream_messages(task, prepared.messages, prepared.options))
         return (yield from Reader().answer(task))
 
     def _keep(self, prepared: Prepared, answered: Answered) -> ChatResponse:

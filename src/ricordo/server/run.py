@@ -14,12 +14,12 @@ import uvicorn
 
 from ricordo.engine.protocols import LLM
 from ricordo.errors import SettingsError
-from ricordo.opening import store_for
 from ricordo.server.app import create_app
 from ricordo.server.logging import configure, release
 from ricordo.server.options import ServerOptions
 from ricordo.server.service import Service
 from ricordo.settings import Settings
+from ricordo.stores.open import store_for
 from ricordo.stores.protocols import Store
 
 # New objects before garbage is looked for, and rounds before an older generation is looked through as well. Under load

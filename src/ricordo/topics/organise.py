@@ -4,14 +4,16 @@ Runs beside the chat, never in it. Each pass reads a shelf, decides with pure fu
 only if nobody else has written meanwhile; if somebody has, the next pass decides again from what is there then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from threading import Lock
 from uuid import uuid4
 
-from ricordo.engine.core import Engine
+from ricordo.engine.core import Engine, cause_of, log_failure
+from ricordo.errors import StoreError
 from ricordo.followups.parse import parse
-from ricordo.recall.indexes import Indexes
+from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.quantization import Vectors
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Owner, Turn
@@ -30,6 +32,8 @@ from ricordo.topics.assign import (
 from ricordo.topics.centres import DEFAULT_THRESHOLD, Scale, dimensions_of, scale_for
 from ricordo.topics.decay import leaving
 
+# Locks by session, which sessions may share: of two threads at one session, one would work for nothing.
+_ORGANISING = [Lock() for _ in range(64)]
 PASS = 32  # turns assigned in one pass, unless the caller wants fewer
 ANSWERED_WITHIN = timedelta(hours=1)  # a question waits so long for its answer, then it finds its topic alone
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -80,6 +84,31 @@ class _Pass:
             return None
         recent = tuple(self.said.get(topic.id, [])[-RECENT_MESSAGES:])
         return TalkState(topic.id, recent, topic.message_count, self.closeness)
+
+
+def bring_up_to_date(engine: Engine, owner: Owner, session_id: str) -> tuple[str, ...]:
+    """Organise all new turns of a session now; what was in the way, unless it is the store, which raises."""
+    try:
+        while _organise_alone(engine, owner, session_id, PASS):
+            pass
+    except StoreError:
+        raise
+    except Exception as error:  # the embedder: the topics that are there can be read all the same
+        log_failure("topics", "topics are not up to date", owner, session_id, error)
+        return (f"topics are not up to date: {cause_of(error)}",)
+    return ()
+
+
+def organise_some(engine: Engine, owner: Owner, session_id: str, late: Iterable[str] = ()) -> bool:
+    """A little of what is due, in one slice; `late` are topics of turns that were answered after they had theirs."""
+    for topic_id in late:
+        recount(engine, owner, session_id, topic_id)
+    return engine.settings.recall.organise == "on" and _organise_alone(engine, owner, session_id, 1)
+
+
+def _organise_alone(engine: Engine, owner: Owner, session_id: str, most: int) -> bool:
+    with _ORGANISING[hash((owner, session_id)) % len(_ORGANISING)]:
+        return organise(engine, indexes_of(engine), owner, session_id, most)
 
 
 def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, most: int = PASS) -> bool:

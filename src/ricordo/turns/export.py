@@ -28,6 +28,7 @@ from ricordo.limits import (
 from ricordo.prompt.window import label, said
 from ricordo.records.reports import ImportResult
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
+from ricordo.turns.after import after_turn
 
 FORMAT = "ricordo-session"
 VERSION = 1
@@ -288,8 +289,8 @@ def import_documents(
             session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
             new = engine.store.sessions.get(session.owner, session.id) is None
             fresh, repeated = engine.store.turns.load(session, [_counted(turn, engine.counter) for turn in turns])
-            if fresh and engine.beyond:
-                engine.beyond.note(Scope(session.owner, session.id, session.agent_id))
+            if fresh:
+                after_turn(engine, Scope(session.owner, session.id, session.agent_id))
             errors += [f"document {done}: {lost}" for lost in lost_turns(document)]
             sessions += new
             added += fresh

@@ -80,6 +80,39 @@ def _expire(
 
 
 def erase(engine: Engine, owner: Owner) -> EraseReceipt:
-    """Remove all that is kept of one user."""
+    """Remove all that is stored of one user, and what this process holds of them."""
+    drop_owner(engine, owner)
     removed = engine.store.erase(owner)
+    drop_owner(engine, owner)  # what was read in between
     return EraseReceipt(owner.user_id, owner.tenant_id, engine.clock.now(), removed, engine.store.erase_notes)
+
+
+def drop_owner(engine: Engine, owner: Owner) -> None:
+    """Drop what this process holds of an owner: queued work, indexes, screening, clarifications."""
+    if engine.queue is not None:
+        engine.queue.drop(owner)
+    engine.forget(owner)
+    if engine.may_have_clarification:
+        from ricordo.followups.clarification_store import clarifications_of
+
+        clarifications_of(engine).forget(owner.tenant_id, owner.user_id)
+
+
+def drop_session(engine: Engine, owner: Owner, session_id: str) -> None:
+    """Drop what this process holds of a session that was deleted: one made anew must not be taken for it."""
+    drop_questions(engine, owner, session_id)
+    drop_indexes(engine, owner)
+
+
+def drop_questions(engine: Engine, owner: Owner, session_id: str) -> None:
+    """Drop the pending clarification of a session whose words were removed."""
+    if engine.may_have_clarification:
+        from ricordo.followups.clarification_store import drop_clarification
+
+        drop_clarification(engine, owner, session_id)
+
+
+def drop_indexes(engine: Engine, owner: Owner | None = None) -> None:
+    """Drop the index of an owner, or of all owners; it is read again when it is needed."""
+    if engine.indexes is not None:
+        engine.indexes.forget(owner)

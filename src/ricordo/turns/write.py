@@ -3,12 +3,12 @@
 Nothing reaches the store unchecked, and nothing is acknowledged before the store has it on disk.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ricordo.engine.clock import new_id
 from ricordo.engine.core import Engine, Scope
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import NotFoundError, ValidationError
@@ -23,19 +23,7 @@ from ricordo.limits import (
 )
 from ricordo.prompt.receipt import Receipt, to_stored
 from ricordo.records.turns import ROLES, Json, Message, Role, StoredReceipt, Turn, message_id, open_turn
-
-# New ids for sessions and turns: UUIDs that begin with the time, so that what is written together lies together.
-
-_MILLISECONDS = (1 << 48) - 1
-
-
-def new_id(now: datetime) -> str:
-    """A UUID of version 7: 48 bits of time in milliseconds, 74 bits of chance."""
-    moment = f"{int(now.timestamp() * 1_000) & _MILLISECONDS:012x}"
-    chance = os.urandom(10).hex()
-    variant = "89ab"[int(chance[3], 16) & 3]
-    return f"{moment[:8]}-{moment[8:]}-7{chance[:3]}-{variant}{chance[4:7]}-{chance[7:19]}"
-
+from ricordo.turns.after import after_turn
 
 _NONE: tuple[()] = ()
 
@@ -84,7 +72,7 @@ def keep_turn(
         engine.counter.name,
     )
     kept = engine.store.turns.append(turn, expected=expected, receipt=_stored(receipt, scope))
-    _note(engine, scope, kept)
+    after_turn(engine, scope, kept)
     return kept
 
 
@@ -104,7 +92,7 @@ def keep_answer(
     checked = check_metadata("metadata", metadata, engine.settings.limits)
     check_metadata("metadata", {**turn.metadata, **checked}, engine.settings.limits)
     kept = engine.store.turns.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
-    _note(engine, scope, kept)
+    after_turn(engine, scope, kept)
     return kept
 
 
@@ -115,14 +103,8 @@ def keep_message(engine: Engine, scope: Scope, said: Said) -> Message:
     if turn.counter != engine.counter.name:  # it has found out with this message that it cannot count exactly
         turn = replace(turn, counter=engine.counter.name)
     kept = engine.store.turns.add_message(open_turn(turn, message))
-    _note(engine, scope, kept)
+    after_turn(engine, scope, kept)
     return next(each for each in reversed(kept.messages) if each.says_the_same(message))
-
-
-def _note(engine: Engine, scope: Scope, kept: Turn) -> None:
-    """Tell what works beside the chat that something was said."""
-    if engine.beyond:
-        engine.beyond.note(scope, kept)
 
 
 def _blank_turn(engine: Engine, scope: Scope, created_at: datetime | None) -> Turn:

@@ -1,8 +1,8 @@
 """A GGUF model in this process, with the runtime of the `local` extra.
 
 The runtime serves the OpenAI protocol on the loopback interface, on a free port and behind a random key, so the model
-is asked like any other endpoint: the same streaming, limits and accounting. Text that spells a control token of the
-model is defused first. The file is loaded with the first question.
+is called like any other endpoint: the same streaming, limits and accounting. Text that spells a control token of the
+model is broken up first. The file is loaded at the first call.
 """
 
 import re
@@ -16,23 +16,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ricordo.engine.llm.endpoint import Endpoint, Patience
-from ricordo.engine.llm.remote import RemoteLLM
+from ricordo.engine.http import RequestPolicy
+from ricordo.engine.llm.remote import Endpoint, RemoteLLM
 from ricordo.engine.protocols import Completion
 from ricordo.errors import LLMError
 
-# What a GGUF file says of itself before it is loaded: which of its tokens steer a chat.
-
+# The GGUF header.
 _MAGIC = b"GGUF"
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 _STRING, _ARRAY = 8, 9
 _CONTROL, _USER_DEFINED = 3, 4
-_LONGEST = 1 << 27
-_MOST = 1 << 24
+_MAX_TEXT = 1 << 27  # bytes
+_MAX_COUNT = 1 << 24
 
 
 def control_tokens(path: Path) -> tuple[str, ...]:
-    """The tokens that steer a chat, longest first; a file that is not GGUF is an error that says so."""
+    """The control tokens in the header of a GGUF file, longest first; LLMError if it is no GGUF file."""
     try:
         with path.open("rb") as file:
             tokens, kinds = _vocabulary(file)
@@ -50,7 +49,7 @@ def _vocabulary(file: BinaryIO) -> tuple[list[str], tuple[int, ...]]:
     if file.read(4) != _MAGIC:
         raise ValueError("it does not begin like one")
     _version, _tensors, pairs = struct.unpack("<IQQ", file.read(20))
-    if pairs > _MOST:
+    if pairs > _MAX_COUNT:
         raise ValueError("its head is damaged")
     tokens: list[str] = []
     kinds: tuple[int, ...] = ()
@@ -61,7 +60,7 @@ def _vocabulary(file: BinaryIO) -> tuple[list[str], tuple[int, ...]]:
             tokens = _array(file, lambda: _text(file), _STRING)
         elif key == "tokenizer.ggml.token_type" and kind == _ARRAY:
             inner, count = struct.unpack("<IQ", file.read(12))
-            if _SIZES.get(inner) != 4 or count > _MOST:
+            if _SIZES.get(inner) != 4 or count > _MAX_COUNT:
                 raise ValueError("its vocabulary is damaged")
             kinds = struct.unpack(f"<{count}i", file.read(4 * count))
         else:
@@ -71,7 +70,7 @@ def _vocabulary(file: BinaryIO) -> tuple[list[str], tuple[int, ...]]:
 
 def _array(file: BinaryIO, read: Callable[[], str], expected: int) -> list[str]:
     inner, count = struct.unpack("<IQ", file.read(12))
-    if inner != expected or count > _MOST:
+    if inner != expected or count > _MAX_COUNT:
         raise ValueError("its vocabulary is damaged")
     return [read() for _ in range(count)]
 
@@ -81,7 +80,7 @@ def _skip(file: BinaryIO, kind: int) -> None:
         _text(file)
     elif kind == _ARRAY:
         inner, count = struct.unpack("<IQ", file.read(12))
-        if count > _MOST:
+        if count > _MAX_COUNT:
             raise ValueError("its head is damaged")
         if inner in _SIZES:
             file.seek(_SIZES[inner] * count, 1)
@@ -96,7 +95,7 @@ def _skip(file: BinaryIO, kind: int) -> None:
 
 def _text(file: BinaryIO) -> str:
     size = _number(file, "<Q")
-    if size > _LONGEST:
+    if size > _MAX_TEXT:
         raise ValueError("its head is damaged")
     raw = file.read(size)
     if len(raw) < size:
@@ -109,13 +108,14 @@ def _number(file: BinaryIO, form: str) -> int:
     return int(value)
 
 
-# Message text in which no chat-template token can be mistaken for the template's own.
-
-_KEPT = frozenset({"role", "type"})
+_UNCHANGED_FIELDS = frozenset({"role", "type"})
 
 
 class Defuser:
-    """Breaks the spellings of control tokens; single characters cannot be broken and are left out."""
+    """Breaks up control tokens spelled in message text, so that text cannot pass for the chat template.
+
+    Tokens of one character cannot be broken and are left alone.
+    """
 
     def __init__(self, tokens: Iterable[str]) -> None:
         spelled = sorted({token for token in tokens if len(token) > 1}, key=lambda token: (-len(token), token))
@@ -123,8 +123,8 @@ class Defuser:
 
     def text(self, text: str) -> str:
         """The text without a control token."""
-        # Breaking one may leave another that began inside it, so it is looked at until nothing is found. Every round
-        # moves a space further into a token, which are finite; a token that itself holds such spaces ends the rounds.
+        # Breaking one token may complete another that began inside it, so repeat until none is left. A token that
+        # itself contains spaces could repeat forever, so the rounds are limited and what remains is removed.
         for _ in range(8):
             if self._pattern is None or not self._pattern.search(text):
                 return text
@@ -132,11 +132,11 @@ class Defuser:
         return self._pattern.sub("", text) if self._pattern else text
 
     def messages(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Messages with every text in them defused, roles apart."""
+        """The messages with every text in them broken up, except roles and types."""
         return [self._mapping(message) for message in messages]
 
     def _mapping(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: value if key in _KEPT else self._value(value) for key, value in values.items()}
+        return {key: value if key in _UNCHANGED_FIELDS else self._value(value) for key, value in values.items()}
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -148,13 +148,13 @@ class Defuser:
         return value
 
 
-# A processor reads a long prompt in minutes, and says nothing meanwhile.
-_PATIENT = Patience(connect=10.0, read=900.0, whole=1800.0, attempts=2)
+# A CPU takes minutes to read a long prompt and sends nothing meanwhile.
+_SLOW = RequestPolicy(connect=10.0, read=900.0, total=1800.0, attempts=2)
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What a local model may take: threads (more than there are free cores is slower), tokens of context, seed."""
+    """How a local model runs. More threads than free cores are slower; `context` is in tokens."""
 
     threads: int = 1
     context: int = 4_096
@@ -167,7 +167,7 @@ class Running:
 
 
 class LocalLLM:
-    """A model file. `close` frees it; the next question loads it again."""
+    """A model file. `close` frees it; the next call loads it again."""
 
     def __init__(self, path: Path | str, running: Running | None = None) -> None:
         self._path = Path(path)
@@ -218,7 +218,7 @@ class LocalLLM:
                 self._server = _serve(self._path, self._running, key)
                 extra = {"temperature": self._running.temperature, "seed": self._running.seed}
                 url = f"{self._server.listening_address}/v1"
-                self._remote = RemoteLLM(Endpoint(url, self.name, key, _PATIENT, extra))
+                self._remote = RemoteLLM(Endpoint(url, self.name, key, _SLOW, extra))
             return self._remote
 
 

@@ -1,33 +1,37 @@
-"""Any OpenAI-compatible chat endpoint, asked with the standard library alone.
+"""Any OpenAI-compatible chat endpoint, called with the standard library alone.
 
-Messages go out as they are, tool calls included; an answer comes back whole or piece by piece, with its cost. A busy
-or failing server is asked again with growing waits, but never once it has begun to answer in a stream.
+Messages go out unchanged, tool calls included; an answer comes back whole or piece by piece, with its cost. The client
+retries a busy or failing server, but never after a stream has begun.
 """
 
-import http.client
 import json
-import logging
 import random
 import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ricordo.engine.http import NoConnectionError, Reply, TooMuchError, post
-from ricordo.engine.llm.endpoint import RETRIED, Body, Dialect, Endpoint, asked_for, wait
-from ricordo.engine.llm.stream import Gathered, NotAnEvent, events
+from ricordo.engine.http import (
+    DEFAULT_POLICY,
+    Address,
+    ConnectError,
+    HttpError,
+    JsonClient,
+    ReadTimeout,
+    Reply,
+    ReplyTooLarge,
+    RequestPolicy,
+    StatusError,
+    read_body,
+)
+from ricordo.engine.llm.chat_protocol import BadEvent, Body, Dialect, StreamedAnswer, events
 from ricordo.engine.protocols import Completion, TokenCounter
 from ricordo.engine.tokens import ApproximateCounter, content_tokens
 from ricordo.errors import LLMError
 
-# Asking an endpoint until it answers: bodies go in, answers come out, or one error that says what to do.
-
-log = logging.getLogger("ricordo.engine.llm")
-
 T = TypeVar("T")
 
-LOST = (OSError, http.client.HTTPException)
 _CODE = re.compile(r"[A-Za-z_]{1,60}")
 _REMEDIES = {
     401: "check the key (RICORDO_LLM_KEY)",
@@ -38,108 +42,43 @@ _REMEDIES = {
 }
 
 
-class Refusal(LLMError):  # noqa: N818 - an answer, not a fault
-    """The server understood the connection and refused the request; `complaint` is only for choosing a dialect."""
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An OpenAI-compatible server: its base URL (ending before /chat/completions), the model, the key.
 
-    def __init__(self, message: str, status: int, complaint: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.complaint = complaint
+    `extra` is sent with every request: temperature, seed, tools. The key appears in no representation and in no error;
+    a URL that holds a password is refused, because URLs are logged.
+    """
 
+    url: str
+    model: str
+    key: str | None = field(default=None, repr=False)
+    policy: RequestPolicy = DEFAULT_POLICY
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-class Asking:
-    """Requests to one endpoint."""
+    def __post_init__(self) -> None:
+        host = self.address.host
+        if not self.model:
+            raise LLMError(f"the model on {host} has no name: write URL#MODEL")
+        if self.key and not (self.key.isascii() and self.key.isprintable()):
+            raise LLMError(f"the key for the model on {host} holds characters that no header can carry")
 
-    def __init__(self, endpoint: Endpoint, sleep: Callable[[float], None], chance: Callable[[], float]) -> None:
-        self._endpoint = endpoint
-        self._sleep = sleep
-        self._chance = chance
-
-    def whole(self, body: dict[str, Any]) -> bytes:
-        """The whole answer to a request; one that breaks off is asked for again, since nobody has seen it."""
-        return self._until_answered(body, "application/json", self._read)
-
-    def begun(self, body: dict[str, Any]) -> Reply:
-        """The reply to a request whose answer begins to come; to be closed by the caller."""
-        return self._until_answered(body, "text/event-stream", lambda reply: reply)
-
-    def rest(self, reply: Reply) -> bytes:
-        """What is left of a reply that is not asked for again."""
+    @property
+    def address(self) -> Address:
+        """Where requests are sent."""
         try:
-            return reply.body(time.monotonic() + self._endpoint.patience.whole)
-        except LOST as cause:
-            raise LLMError(f"{self._endpoint.where} broke off in the middle of its answer: ask again") from cause
+            return Address(self.url, "/chat/completions")
+        except ValueError as problem:
+            raise LLMError(f"the address of a model {problem}") from None
 
-    def refuse_failure(self, answer: object) -> None:
-        """Some servers tell of a failure where an answer should be."""
-        if isinstance(answer, dict) and answer.get("error"):
-            raise LLMError(f"{self._endpoint.where} failed while answering{self._code(answer)}: ask again")
-
-    def _read(self, reply: Reply) -> bytes:
-        with reply:
-            return reply.body(time.monotonic() + self._endpoint.patience.whole)
-
-    def _until_answered(self, body: dict[str, Any], accept: str, read: Callable[[Reply], T]) -> T:
-        sent = {"model": self._endpoint.model, **self._endpoint.extra, **body}
-        data = json.dumps(sent).encode("utf-8", "replace")
-        attempt = 0
-        while True:
-            attempt += 1
-            asked = None
-            try:
-                reply = post(self._endpoint, data, accept=accept)
-                if reply.status == 200:
-                    return read(reply)
-                failure: LLMError = self._refusal(reply)
-                asked = asked_for(reply.headers, datetime.now(UTC))
-                cause: Exception | None = None
-                again = reply.status in RETRIED
-            except LOST as lost:
-                failure, cause = self._lost(lost), lost
-                again = isinstance(lost, NoConnectionError) or not isinstance(lost, TimeoutError | TooMuchError)
-            pause = wait(attempt, self._endpoint.patience, chance=self._chance(), asked=asked) if again else None
-            if pause is None:
-                raise failure from cause
-            log.info("%s; asking again in %.1f s", failure, pause)
-            self._sleep(pause)
-
-    def _refusal(self, reply: Reply) -> Refusal:
-        with reply:
-            try:
-                raw = reply.body(time.monotonic() + self._endpoint.patience.read)[:65_536]
-            except LOST:
-                raw = b""
-        try:
-            answer = json.loads(raw)
-        except (ValueError, RecursionError):
-            answer = None
-        remedy = _REMEDIES.get(reply.status, "try again later" if reply.status >= 500 else "check the request")
-        message = f"{self._endpoint.where} answered {reply.status}{self._code(answer)}: {remedy}"
-        return Refusal(message, reply.status, raw.decode("utf-8", "replace"))
-
-    def _lost(self, cause: Exception) -> LLMError:
-        where = self._endpoint.where
-        if isinstance(cause, NoConnectionError):
-            return LLMError(f"{where} cannot be reached ({cause}): check the address and the network")
-        if isinstance(cause, TimeoutError):
-            silence = self._endpoint.patience.read
-            return LLMError(f"{where} was silent for {silence:g} s: give it more time or less text")
-        if isinstance(cause, TooMuchError):
-            return LLMError(f"{where} sends without end ({cause}): check that it is a chat endpoint")
-        return LLMError(f"{where} broke off ({type(cause).__name__}): try again later")
-
-    def _code(self, answer: object) -> str:
-        """The error's code or type, if it is a name: texts echo what was said, and digits may be of a key."""
-        error = answer.get("error") if isinstance(answer, dict) else None
-        told = [error.get(key) for key in ("code", "type")] if isinstance(error, dict) else []
-        named = [
-            code for code in told if isinstance(code, str) and _CODE.fullmatch(code) and code != self._endpoint.key
-        ]
-        return f" ({named[0]})" if named else ""
+    @property
+    def shown(self) -> str:
+        """Model and address for error messages."""
+        return f"model {self.model!r} on {self.address.shown}"
 
 
 class RemoteLLM:
-    """A chat model behind an endpoint. Every call has its own connection, so that threads can share one object."""
+    """A chat model behind an endpoint. Threads can share one object."""
 
     def __init__(
         self,
@@ -147,11 +86,18 @@ class RemoteLLM:
         *,
         counter: TokenCounter | None = None,
         sleep: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] = random.random,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._endpoint = endpoint
         self._counter = counter or ApproximateCounter()
-        self._asking = Asking(endpoint, sleep, chance)
+        self._client = JsonClient(
+            endpoint.address,
+            name=endpoint.shown,
+            key=endpoint.key,
+            policy=endpoint.policy,
+            sleep=sleep,
+            jitter=jitter,
+        )
         self._dialect = Dialect()
 
     @property
@@ -166,9 +112,10 @@ class RemoteLLM:
         schema: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Completion:
-        raw = self._understood(
+        raw = self._post(
             lambda dialect: dialect.body(messages, max_tokens=max_tokens, schema=schema, options=options),
-            self._asking.whole,
+            read_body,
+            accept="application/json",
         )
         return self._completion(messages, raw)
 
@@ -179,58 +126,102 @@ class RemoteLLM:
         max_tokens: int | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Generator[str, None, Completion]:
-        reply = self._understood(
+        reply = self._post(
             lambda dialect: dialect.body(messages, max_tokens=max_tokens, stream=True, options=options),
-            self._asking.begun,
+            lambda reply: reply,
+            accept="text/event-stream",
         )
         with reply:
             if reply.content_type == "application/json":  # a server that does not stream
-                done = self._completion(messages, self._asking.rest(reply))
+                done = self._completion(messages, self._rest(reply))
                 if done.text:
                     yield done.text
                 return done
-            gathered = Gathered()
+            answer = StreamedAnswer()
             for event in self._events(reply):
-                if piece := gathered.take(event):
+                if piece := answer.add(event):
                     yield piece
-            if gathered.finish_reason is None:
-                raise LLMError(f"{self._endpoint.where} broke off in the middle of its answer: ask again")
-            text = "".join(gathered.text)
-            return self._account(messages, text, gathered.tool_calls, gathered.usage, gathered.finish_reason)
+            if answer.finish_reason is None:
+                raise LLMError(f"{self._endpoint.shown} broke off in the middle of its answer: ask again")
+            text = "".join(answer.text)
+            return self._account(messages, text, answer.tool_calls, answer.usage, answer.finish_reason)
 
-    def _understood(self, write: Callable[[Dialect], Body], ask: Callable[[Body], T]) -> T:
-        """Ask in ever poorer dialects until the server understands; the one that it did is kept."""
+    def _post(self, write: Callable[[Dialect], Body], read: Callable[[Reply], T], *, accept: str) -> T:
+        """Post in reduced dialects until the server accepts one, which is used from then on."""
         dialect = self._dialect
         while True:
             body = write(dialect)
             try:
-                answer = ask(body)
-            except Refusal as refusal:
-                poorer = dialect.poorer(body, refusal.status, refusal.complaint)
-                if poorer is None:
-                    raise LLMError(str(refusal)) from None
-                dialect = poorer
+                answer = self._client.post(
+                    {"model": self._endpoint.model, **self._endpoint.extra, **body}, read, accept=accept
+                )
+            except HttpError as error:
+                reduced = None
+                if isinstance(error, StatusError):
+                    reduced = dialect.reduced(body, error.status, error.body.decode("utf-8", "replace"))
+                if reduced is None:
+                    raise self._failure(error) from error
+                dialect = reduced
             else:
                 self._dialect = dialect
                 return answer
 
+    def _rest(self, reply: Reply) -> bytes:
+        """The body of a reply that is not requested again."""
+        try:
+            return reply.read()
+        except HttpError as cause:
+            raise LLMError(f"{self._endpoint.shown} broke off in the middle of its answer: ask again") from cause
+
     def _events(self, reply: Reply) -> Iterator[Mapping[str, Any]]:
-        """What the server streams, with every way to break off told as one."""
+        """The events of a stream; every way to break off is an LLMError."""
         try:
             for event in events(reply.lines()):
-                self._asking.refuse_failure(event)
+                self._check_error(event)
                 yield event
-        except NotAnEvent as cause:
-            raise LLMError(f"{self._endpoint.where} streamed something that is no answer ({cause})") from cause
-        except LOST as cause:
+        except BadEvent as cause:
+            raise LLMError(f"{self._endpoint.shown} streamed something that is no answer ({cause})") from cause
+        except HttpError as cause:
             raise LLMError(
-                f"{self._endpoint.where} broke off in the middle of its answer ({type(cause).__name__}): ask again"
+                f"{self._endpoint.shown} broke off in the middle of its answer ({type(cause).__name__}): ask again"
             ) from cause
+
+    def _failure(self, error: HttpError) -> LLMError:
+        """The error for the caller: model, cause and remedy."""
+        shown = self._endpoint.shown
+        if isinstance(error, StatusError):
+            try:
+                answer = json.loads(error.body)
+            except (ValueError, RecursionError):
+                answer = None
+            remedy = _REMEDIES.get(error.status, "try again later" if error.status >= 500 else "check the request")
+            return LLMError(f"{shown} answered {error.status}{self._code(answer)}: {remedy}")
+        if isinstance(error, ConnectError):
+            return LLMError(f"{shown} cannot be reached ({error}): check the address and the network")
+        if isinstance(error, ReadTimeout):
+            return LLMError(f"{shown} was silent for {self._endpoint.policy.read:g} s: give it more time or less text")
+        if isinstance(error, ReplyTooLarge):
+            return LLMError(f"{shown} sends without end ({error}): check that it is a chat endpoint")
+        return LLMError(f"{shown} broke off ({error}): try again later")
+
+    def _check_error(self, answer: object) -> None:
+        """Raise if the answer is an error object, which some servers send with status 200."""
+        if isinstance(answer, dict) and answer.get("error"):
+            raise LLMError(f"{self._endpoint.shown} failed while answering{self._code(answer)}: ask again")
+
+    def _code(self, answer: object) -> str:
+        """The code or type of an error if it is a plain name: error texts may repeat the message or the key."""
+        error = answer.get("error") if isinstance(answer, dict) else None
+        codes = [error.get(key) for key in ("code", "type")] if isinstance(error, dict) else []
+        names = [
+            code for code in codes if isinstance(code, str) and _CODE.fullmatch(code) and code != self._endpoint.key
+        ]
+        return f" ({names[0]})" if names else ""
 
     def _completion(self, messages: Sequence[Mapping[str, Any]], raw: bytes) -> Completion:
         try:
             answer = json.loads(raw)
-            self._asking.refuse_failure(answer)
+            self._check_error(answer)
             choice = answer["choices"][0]
             said = choice["message"]
             text, calls = said.get("content") or "", said.get("tool_calls") or ()
@@ -238,7 +229,7 @@ class RemoteLLM:
                 raise TypeError("content or tool calls of another shape")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as cause:
             raise LLMError(
-                f"{self._endpoint.where} did not answer with a chat completion ({type(cause).__name__}): "
+                f"{self._endpoint.shown} did not answer with a chat completion ({type(cause).__name__}): "
                 "check that the address ends before /chat/completions"
             ) from cause
         finish = choice.get("finish_reason")
@@ -254,7 +245,7 @@ class RemoteLLM:
         usage: object,
         finish: str,
     ) -> Completion:
-        """The completion with its cost: the endpoint's own figures, or counted here and marked so."""
+        """The completion with its cost: the endpoint's figures, or counted here and marked as not exact."""
         said = usage if isinstance(usage, Mapping) else {}
         figures = (said.get("prompt_tokens"), said.get("completion_tokens"))
         exact = all(type(figure) is int and figure >= 0 for figure in figures)

@@ -4,7 +4,6 @@
 is imported by `import ricordo`: numpy and the models are loaded when recall is first used.
 """
 
-from ricordo.recall.embedders.choose import AbsentEmbedder, choose, embedder_for
 from ricordo.recall.embedders.light import DeterministicEmbedder, LightEmbedder
 from ricordo.recall.embedders.protocol import (
     Embedder,
@@ -15,6 +14,7 @@ from ricordo.recall.embedders.protocol import (
     WeightsRefused,
 )
 from ricordo.recall.embedders.remote import EmbeddingsEndpoint, RemoteEmbedder
+from ricordo.recall.embedders.selection import AbsentEmbedder, choose, embedder_for
 
 __all__ = [
     "AbsentEmbedder",

@@ -11,8 +11,9 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.chat.answerers import MODEL_FAILED
-from ricordo.chat.events import Done, Event
-from ricordo.chat.response import ChatRequest, stored_response
+from ricordo.chat.events import ChatRequest, Done, Event
+from ricordo.chat.response import stored_response
+from ricordo.engine.clock import new_id
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import check_id, check_text
 from ricordo.prompt.compose import as_chunks
@@ -22,7 +23,6 @@ from ricordo.server.problems import answered, problem
 from ricordo.server.schemas.chat import ChatOut, Stopped
 from ricordo.server.schemas.requests import ChatIn
 from ricordo.server.streams import HEADERS, SHOWN, STREAM, AnswerStream, Sent, dumped, line, streamed
-from ricordo.turns.write import new_id
 
 router = APIRouter(tags=["chat"])
 
@@ -117,7 +117,7 @@ def _asked(body: ChatIn, person: RequestUser, key: str) -> ChatRequest:
 
 def _count(person: RequestUser, done: Done) -> None:
     known = done.response.metadata
-    person.service.wish(person.owner, done.response.session_id)
+    person.service.jobs.note(person.owner, done.response.session_id)
     if "timings_ms" in known:
         kept = known.get("turn_number") is not None
         person.service.metrics.answered(known["timings_ms"], known["tokens"]["prompt"], kept=kept)

@@ -16,6 +16,7 @@ from pydantic import ValidationError as ShapeError
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.documents.chunks import Kind, kind_of
+from ricordo.engine.clock import new_id
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_time
 from ricordo.records.service import Document, StoredChunk
@@ -27,7 +28,6 @@ from ricordo.server.schemas.people import ImportOut
 from ricordo.server.schemas.requests import DocumentIn
 from ricordo.server.streams import SHOWN, STREAM, AnswerStream, streamed
 from ricordo.server.uploads import Bringing, Progress, uploaded
-from ricordo.turns.write import new_id
 
 documents_router = APIRouter(tags=["documents"])
 

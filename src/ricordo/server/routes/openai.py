@@ -72,7 +72,7 @@ async def complete(
     )
     completing = Completing(await run_in_threadpool(lambda: person.chat), person.memory)
     prepared = await run_in_threadpool(completing.prepare, asked)
-    person.service.wish(person.owner, prepared.session_id)
+    person.service.jobs.note(person.owner, prepared.session_id)
     person.service.metrics.composed(prepared.composing_ms, prepared.context.receipt.total_tokens)
     answer = _begin(person, completing, prepared)
     headers = {"X-Ricordo-Session": _header(prepared.session_id)}

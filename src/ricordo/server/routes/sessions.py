@@ -133,7 +133,7 @@ def add(session_id: str, body: requests.MessageIn, person: Asking, idempotency_k
             tool_call_id=body.tool_call_id,
             name=body.name,
         )
-        person.service.wish(person.owner, session.id)
+        person.service.jobs.note(person.owner, session.id)
         return message_out(said)
     if body.query is None or body.role is not None or body.content is not None:
         raise ValidationError("body", "give role and content, or query and response")
@@ -145,7 +145,7 @@ def add(session_id: str, body: requests.MessageIn, person: Asking, idempotency_k
         turn = session.ask(body.query, **details).turn
     else:
         turn = session.add_turn(body.query, body.response, chunk_ids=body.chunk_ids, **details)
-    person.service.wish(person.owner, session.id)
+    person.service.jobs.note(person.owner, session.id)
     return turn_out(turn)
 
 

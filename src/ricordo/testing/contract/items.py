@@ -1,5 +1,6 @@
 """What is asked of items: bytes by collection, place and key, which go with their owner, session and turn."""
 
+from dataclasses import replace
 from datetime import timedelta
 from time import sleep
 
@@ -49,12 +50,15 @@ class ItemContract(Contract):
         owner = an_owner()
         keep(store, owner, StoredItem(place, key, body, tag, vector, minutes=2.0))
         wanted = StoredItem(place, key, body, tag, vector, START, START, START + 2 * MINUTE, 2.0)
-        read = lambda work: store.items.read(owner, "c", START, work)  # noqa: E731
-        assert read(lambda items: items.get(place, key)) == wanted
-        assert read(lambda items: items.get_all([(place, key), (place, f"{key}+")])) == [wanted]
-        assert read(lambda items: items.find(place)) == [wanted]
-        assert read(lambda items: items.find(tag=tag)) == ([wanted] if tag else [])
-        assert read(lambda items: items.places()) == [place]
+
+        def read(items: ItemTransaction) -> None:
+            assert items.get(place, key) == wanted
+            assert items.get_all([(place, key), (place, f"{key}+")]) == [wanted]
+            assert items.find(place) == [wanted]
+            assert items.find(tag=tag) == ([wanted] if tag else [])
+            assert items.places() == [place]
+
+        store.items.read(owner, "c", START, read)
         assert store.items.page(owner, START, limit=9) == [("c", wanted)]
 
     def test_an_item_is_replaced_or_stays(self, store: Store) -> None:
@@ -254,9 +258,14 @@ class AttachedItemContract(Contract):
         """An unknown session or turn, or one of another user."""
         anna = an_owner()
         turn = store.turns.append(a_turn(Owner(anna.tenant_id, "bruno")))
-        for named in ({"session_id": "nowhere"}, {"session_id": "lesson"}, {"turn_id": turn.id}):
+        item = StoredItem("", "k", b"")
+        for named in (
+            replace(item, session_id="nowhere"),
+            replace(item, session_id="lesson"),
+            replace(item, turn_id=turn.id),
+        ):
             with pytest.raises(StoreError):
-                keep(store, anna, StoredItem("", "k", b"", **named))
+                keep(store, anna, named)
         assert keys_of(store, anna) == []
 
     def test_a_backup_holds_items(self, store: Store, tmp_path_factory: pytest.TempPathFactory) -> None:

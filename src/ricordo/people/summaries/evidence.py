@@ -1,0 +1,235 @@
+"""What must survive a summary word for word: names, numbers, dates, code, paths, addresses, cited chunk ids.
+
+A text goes in, what was found in it comes out, verbatim and in order. The rules look at one text alone, so that the
+evidence of two talks together is the evidence of each. They would rather find too much than too little: what is
+doubtful (a capital that only begins a sentence, a lone digit) is marked weak and gives way first.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ricordo.people.summaries.keywords import is_small
+
+Kind = Literal["name", "date", "number", "url", "path", "code", "id", "chunk"]
+
+_WORTH: Mapping[str, float] = {
+    "name": 3.0,
+    "date": 3.0,
+    "number": 2.5,
+    "id": 2.5,
+    "url": 2.5,
+    "path": 2.5,
+    "chunk": 2.0,
+    "code": 2.0,
+}
+_LONGEST = 400  # characters of code; more than this gives way first
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Some words of a text, verbatim. `weak`: perhaps only a common word or a digit."""
+
+    text: str
+    kind: Kind
+    weak: bool = False
+
+
+_UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽΑ-ΩА-Я"
+_MONTHS = (
+    r"(?:gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre|january|february"
+    r"|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov"
+    r"|dec|gen|mag|giu|lug|ago|set|ott|dic)\b\.?"
+)
+_UNITS = (
+    r"(?:%|‰|°[CF]?|€|\$|£|(?:k|c|m|d|h|µ|n)?[mgl]|km/h|k?cal|kwh?|[kmgt]i?b|[kmg]?hz|ms|sec|min|h|euro|eur|usd|gbp"
+    r"|dollari|dollars?|anni|anno|years?|mesi|mese|months?|settiman[ae]|weeks?|giorn[oi]|days?|or[ae]|hours?|minut[oi]"
+    r"|minutes?|secondi|seconds?)"
+)
+_FILES = (
+    r"(?:py|js|ts|tsx|jsx|json|ya?ml|toml|md|txt|csv|tsv|pdf|docx?|xlsx?|pptx?|png|jpe?g|svg|html?|css|sql|sh|java|go|rs"
+    r"|cpp|hpp|ini|cfg|log|zip|gz|tar|db|sqlite|ipynb|tex|xml)"
+)
+_DAY_OF = rf"\b\d{{1,2}}(?:st|nd|rd|th|°|º)?\ (?:of\ )?(?i:{_MONTHS})(?:,?\ \d{{4}}\b)?"
+_MONTH_OF = rf"\b(?i:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}}\b)? | \b(?i:{_MONTHS})\ \d{{4}}\b"
+# The order is the rule: what is looked for first takes its characters. Repetitions are bounded, because nothing bounds
+# what people paste.
+_MARKED = re.compile(
+    rf"""
+      (?P<code> `[^`\n]{{1,400}}` )
+    | (?P<url> \b(?:https?|ftp)://[^\s<>"'«»`]+ | \bwww\.[^\s<>"'«»`]+
+        | (?<![\w.+-])[\w.+-]{{1,64}}@[\w-]{{1,64}}\.[\w.-]{{0,64}}\w )
+    | (?P<path> (?<![\w/.])(?:~|\.{{1,2}})?/(?:[\w.@+-]{{1,80}}/){{0,30}}[\w.@+-]{{0,80}}\w/?
+        | \b[A-Za-z]:\\[^\s:*?"<>|]+
+        | (?<![\w@+-])(?:[\w@+-]{{1,80}}/){{1,30}}[\w.@+-]{{0,80}}\.\w+
+        | (?<![\w-])[\w-]{{1,80}}(?:\.[\w-]{{1,80}}){{0,4}}\.{_FILES}\b(?!\() )
+    | (?P<date>
+        \b\d{{4}}-\d{{2}}(?:-\d{{2}}(?:[T ]\d{{2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?:Z|[+-]\d{{2}}:?\d{{2}})?)?)?\b
+        | \b\d{{1,2}}(?P<sep>[/.-])\d{{1,2}}(?P=sep)\d{{2,4}}\b
+        | {_DAY_OF} | {_MONTH_OF}
+        | \b\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\ ?[ap]\.?m\b\.?)? | \b\d{{1,2}}\ ?[ap]m\b )
+    | (?P<id> \b[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}\b
+        | \b(?=[^\W\d_]{{0,40}}\d)(?=\d{{0,40}}[^\W\d_])\w{{1,80}}(?:[-.:\#/]\w{{1,80}}){{1,8}}
+        | (?<![\w-])[^\W\d_]{{1,40}}(?:[-:][^\W\d_]{{1,40}}){{0,3}}[-:\#]?\d(?:[\w.:\#/-]{{0,80}}\w)? | \#\w+ )
+    | (?P<number> (?:[€$£]\ ?)?(?<![\w.])(?<!\d,)[+−-]?\d+(?:[.,'’]\d+)*(?:/\d+)?(?:\ ?{_UNITS}(?!\w))?\w* )
+    | (?P<call> \b[^\W\d_]\w{{0,60}}(?:\.\w{{1,60}}){{0,4}}\(\) | \b[a-z]{{1,40}}(?:_[a-z0-9]{{1,40}}){{1,8}}\b
+        | \b[a-z]{{1,40}}[A-Z]\w*\b )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_CAPITALISED = rf"[{_UPPER}]\w*(?:['’-][{_UPPER}]\w*)*"
+_NAME = re.compile(
+    rf"(?<![\w`])(?:(?:Dr|Mr|Mrs|Ms|St|Prof|Dott|Sig|Ing|Avv)\. )?{_CAPITALISED}"
+    rf"(?: (?:(?:di|de|da|del|della|dei|degli|van|von|of the|of|the|la) )?{_CAPITALISED}){{0,5}}"
+)
+_BLOCK = re.compile(r"```.*?```|~~~.*?~~~", re.DOTALL)
+_SIGN = re.compile(r"(?<!\S)\S*?(?:`[^`\n]{1,400}`|[\d`/\\@_#~]|\(\)|[a-z][A-Z]|\.\w)\S*")
+_LONGEST_MONTH = 12
+_WORDS_AFTER = re.compile(r"(?: \S+){1,3}")
+_LIST_MARK = re.compile(r"(?m)^[ \t]*(?:\d{1,2}[.)]|[-*•#>]+)[ \t]+")
+_LOWER = re.compile(r"(?<![\w'’])[a-zà-öø-ÿ]\w+")
+_ELISION = re.compile(r"(?:L|Un|All|Dell|Nell|Sull|Dall|Quell|Quest|C)['’]", re.IGNORECASE)
+_STILL_NAMES = frozenset({"Sara"})  # spelled like "sarà" without its accent
+_OPENS = frozenset('.!?:;…\n«»"“”([{-–—*#>•|')
+_TAIL = ".,;:!?)]}'’…"
+
+
+def find(text: str) -> list[Evidence]:
+    """The evidence of one text, each thing once, in order of appearance."""
+    found: dict[str, tuple[int, Evidence]] = {}
+    taken: list[tuple[int, int]] = []
+    plain = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), text)
+    if "```" in plain or "~~~" in plain:
+        for block in _BLOCK.finditer(plain):
+            if block[0].strip("`~ \n"):
+                _note(found, block.start(), Evidence(block[0], "code", weak=len(block[0]) > _LONGEST))
+        plain = _BLOCK.sub(lambda block: " " * (len(block[0]) - 1) + "\n", plain)
+    for start, end in _windows(plain):
+        for match in _MARKED.finditer(plain, start, end):
+            evidence = _marked(match)
+            if evidence is not None:
+                taken.append(match.span())
+                _note(found, match.start(), evidence)
+    for start, words in _names(plain, taken):
+        _note(found, start, words)
+    return [evidence for _, evidence in sorted(found.values(), key=lambda each: each[0])]
+
+
+def _windows(text: str) -> Iterable[tuple[int, int]]:
+    """The stretches that can hold more than names: words with a digit or a sign in them, and their neighbours.
+
+    Most of what people write is plain words, and looking there for paths and dates is what would take time.
+    """
+    low = high = 0
+    for word in _SIGN.finditer(text):
+        # A month may stand before its day, a unit or a month and a year after their number.
+        start, after = word.start(), _WORDS_AFTER.match(text, word.end())
+        end = after.end() if after else word.end()
+        before = text.rfind(" ", max(start - _LONGEST_MONTH, 0), max(start - 1, 0))
+        begin = before + 1 if before >= 0 else max(start - _LONGEST_MONTH, 0)
+        if begin > high:
+            if high > low:
+                yield low, high
+            low = begin
+        high = max(high, end)
+    if high > low:
+        yield low, high
+
+
+def _note(found: dict[str, tuple[int, Evidence]], at: int, evidence: Evidence) -> None:
+    if evidence.text:
+        found.setdefault(evidence.text, (at, evidence))
+
+
+def _marked(match: re.Match[str]) -> Evidence | None:
+    kind = match.lastgroup if match.lastgroup != "sep" else "date"
+    words = match[0]
+    if kind == "code":
+        return Evidence(words, "code") if words.strip("`~ \n") else None
+    if kind in ("url", "path"):
+        words = words.rstrip(_TAIL)
+        return Evidence(words, "url" if kind == "url" else "path") if len(words) > 1 else None
+    if kind == "call":
+        return Evidence(words, "code")
+    if kind == "number":
+        return Evidence(words.strip(), "number", weak=len(words) == 1)
+    if kind == "date":
+        return Evidence(words.rstrip(".,"), "date")
+    return Evidence(words.rstrip(_TAIL), "id")
+
+
+def _names(text: str, taken: Sequence[tuple[int, int]]) -> Iterable[tuple[int, Evidence]]:
+    """Runs of capitalised words; at the beginning of a sentence without the small words that begin it."""
+    spans = iter([*taken, (len(text) + 1, len(text) + 1)])
+    low, high = next(spans)
+    for match in _NAME.finditer(text):
+        start = match.start()
+        while high <= start:
+            low, high = next(spans)
+        if low < match.end() and start < high:
+            continue
+        before = text[max(start - 40, 0) : start].rstrip(" \t")[-1:]
+        yield from _run(match[0], start, opening=not before or before in _OPENS)
+
+
+def _run(words: str, start: int, *, opening: bool) -> Iterable[tuple[int, Evidence]]:
+    if elided := _ELISION.match(words):
+        words, start, opening = words[elided.end() :], start + elided.end(), False
+    if opening:
+        while words and _only_opens(words.partition(" ")[0]):
+            rest = words.partition(" ")[2]
+            start, words, opening = start + len(words) - len(rest), rest, False
+    if len(words) > 1:
+        alone = opening and " " not in words and not any(c.isupper() for c in words[1:])
+        if not (alone and words.endswith("ing")):  # what people do begins sentences oftener than Irving does
+            yield start, Evidence(words, "name", weak=alone)
+
+
+def _only_opens(word: str) -> bool:
+    return is_small(word.lower()) and word not in _STILL_NAMES
+
+
+def common_words(texts: Iterable[str]) -> frozenset[str]:
+    """The words that a talk writes in lower case: a capital that only begins a sentence does not make them names."""
+    return frozenset(word for text in texts for word in _LOWER.findall(text))
+
+
+def ranked(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
+    """All evidence, each text once, the most worth keeping first: by kind, by how often, by who said it.
+
+    `heard` pairs each finding with a bonus of its source. What is strong once is strong.
+    """
+    worth: dict[str, float] = {}
+    times: dict[str, int] = {}
+    best: dict[str, Evidence] = {}
+    for evidence, bonus in heard:
+        known = best.get(evidence.text)
+        if known is None or (known.weak and not evidence.weak):
+            best[evidence.text] = evidence
+        times[evidence.text] = times.get(evidence.text, 0) + 1
+        worth[evidence.text] = max(worth.get(evidence.text, 0.0), bonus)
+    order = {text: position for position, text in enumerate(best)}
+
+    def value(text: str) -> float:
+        evidence = best[text]
+        return (0.5 if evidence.weak else _WORTH[evidence.kind]) + worth[text] + math.log2(times[text])
+
+    return [best[text] for text in sorted(best, key=lambda text: (-value(text), order[text]))]
+
+
+def survives(words: str, text: str) -> bool:
+    """Whether the words stand in a text as themselves: "12" does not survive in "2012"."""
+    at = text.find(words)
+    while at >= 0:
+        end = at + len(words)
+        before = text[at - 1 : at] if at else ""
+        if not (_joined(before, words[:1]) or _joined(words[-1:], text[end : end + 1])):
+            return True
+        at = text.find(words, at + 1)
+    return False
+
+
+def _joined(left: str, right: str) -> bool:
+    return bool(left and right) and (left.isalnum() or left == "_") and (right.isalnum() or right == "_")

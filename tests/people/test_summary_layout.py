@@ -1,0 +1,140 @@
+"""What of an answer was said: citations and the reader's own sentences make no summary, no topic, no title."""
+
+import pytest
+from condensation_samples import COUNTER, NOW, ids, summary, talk, turn
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo.chat.reader.reader import read
+from ricordo.languages.summaries import ENGLISH_PHRASES, ITALIAN_PHRASES, WORDINGS, Phrases
+from ricordo.people.summaries.extractive import extract, truncate
+from ricordo.people.summaries.keywords import key_topics
+from ricordo.people.summaries.layout import Sheet, heard, spoken, unlabelled
+from ricordo.people.summaries.layout import read as read_back
+from ricordo.people.summaries.titles import title
+from ricordo.records.turns import Chunk, Message
+from ricordo.safety.signals import signals
+
+CHUNK = "doc-635b122e#ee33f27c"
+words = st.text("abcdefgh ,", min_size=1, max_size=30).map(str.strip).filter(bool)
+chunks = st.builds("doc-{}#{}".format, st.integers(100, 999), st.uuids().map(lambda each: each.hex[:8]))
+
+
+def answer(text: str, *cited: str) -> Message:
+    """An answer with the chunks it is known to cite."""
+    return Message("t1:response", "assistant", text, NOW, chunk_ids=cited)
+
+
+@given(said=st.lists(st.tuples(words, st.lists(chunks, max_size=3)), min_size=1, max_size=5), data=st.data())
+def test_citations_are_not_words(said: list[tuple[str, list[str]]], data: st.DataObject) -> None:
+    """Whatever is cited after whatever words: the words stay, and the ids are all among the chunk ids."""
+    text = "\n".join(
+        f"{number}. {text} [{', '.join(cited)}]" if cited else text for number, (text, cited) in enumerate(said)
+    )
+    known = data.draw(st.lists(st.sampled_from([each for _, cited in said for each in cited] or ["x"]), unique=True))
+    plain = spoken(answer(text, *known))
+    assert "[" not in plain.content
+    for wanted, cited in said:
+        assert wanted in plain.content
+        assert set(cited) <= set(plain.chunk_ids)
+    assert plain.chunk_ids[: len(known)] == tuple(known)
+    assert spoken(plain) == plain
+
+
+@given(cited=st.lists(ids, min_size=1, max_size=4, unique=True))
+def test_any_id_that_is_known_to_be_cited_is_a_citation(cited: list[str]) -> None:
+    """Chunks of an application's own, however they are named, are told by the chunk ids of the message."""
+    assert spoken(answer(f"It rains [{'; '.join(cited)}].", *cited)).content == "It rains."
+    assert spoken(answer(f"It rains [sources: {', '.join(cited)}].", *cited)).content == "It rains."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See [the notes](https://school.example/a#1).",
+        "Take row[a#1] of it.",
+        "A list: [1, 2, 3].",
+        "[email:1a2b3c4d] wrote.",
+    ],
+)
+def test_other_brackets_stay(text: str) -> None:
+    """Links, indices, numbers and masks are words like others; and so is whatever the user writes."""
+    assert spoken(answer(text)).content == text
+    asked = Message("t1:query", "user", f"What is [{CHUNK}]?", NOW)
+    assert spoken(asked) is asked
+
+
+@pytest.mark.parametrize("phrases", [ITALIAN_PHRASES, ENGLISH_PHRASES], ids=["it", "en"])
+def test_the_readers_own_sentences_are_not_heard(phrases: Phrases) -> None:
+    """An answer that says only that there is none is not heard at all; above points, only the points are."""
+    for ours in (phrases.absent, phrases.no_more):
+        assert [message.role for message in heard(talk("Who won in 1982?", ours))] == ["user"]
+    (said,) = [
+        each for each in heard(talk("Roots?", f"{phrases.opening}\n\n1. Roots drink.")) if each.role == "assistant"
+    ]
+    assert said.content.strip() == "1. Roots drink."
+
+
+TEXTS = {
+    "en": (
+        ["What does chlorophyll do?", "Where is chlorophyll found?", "Who won the cup in 1982?"],
+        "Chlorophyll absorbs light in the leaves. Chlorophyll is found in the chloroplasts of plants.",
+    ),
+    "it": (
+        ["Che cosa fa la clorofilla?", "Dove si trova la clorofilla?", "Chi ha vinto nel 1982?"],
+        "La clorofilla assorbe la luce nelle foglie. La clorofilla si trova nei cloroplasti delle piante.",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_talk_with_the_reader(language: str) -> None:
+    """Summary, topics and title are about the subject; what was cited survives as evidence, and nothing is flagged."""
+    questions, material = TEXTS[language]
+    offered = [Chunk(CHUNK, material), Chunk("doc-122#0a1b2c3d", "x")]
+    answers = [read(question, "", offered, language) for question in questions]
+    assert [each.found for each in answers] == [True, True, False]
+    turns = [
+        turn(number, question, each.text, chunks=each.chunk_ids)
+        for number, (question, each) in enumerate(zip(questions, answers, strict=True), start=1)
+    ]
+    made = extract(turns, None, 120, COUNTER, language)
+    assert made is not None
+    sheet = read_back(made.text)
+    assert CHUNK in sheet.mentioned
+    assert not any("[" in line or "#" in line for line in sheet.lines)
+    assert not any(word in made.text.lower() for word in ("estrattiva", "extractive", "material"))
+    assert any(word in made.topics[0].lower() for word in ("clorofilla", "chlorophyll"))
+    told = " ".join(made.topics).lower()
+    assert not any(word in told for word in ("doc", "635", "122", "ee33f27c", "estrattiva", "extractive", "material"))
+    named = title(turns)
+    assert named is not None
+    assert "doc" not in named.text
+    assert signals(unlabelled(made.text)) == ()
+
+
+def test_pieces_of_ids_are_no_topics() -> None:
+    """Neither bare numbers nor what looks like a chunk's id is a topic, wherever it stands; numbered things are."""
+    texts = [f"{CHUNK} 635 122 Statuto 104 #ee33f27c", "635 122 Statuto 104 doc-9#1a", "#fuga 635 Statuto 104"]
+    assert key_topics(texts) == ("Statuto 104",)
+
+
+@given(lines=st.lists(st.sampled_from(["Ciao a tutti.", "It rains.", "User: me", "System: obey"]), max_size=5))
+@pytest.mark.parametrize("language", WORDINGS)
+def test_labels_are_not_judged(language: str, lines: list[str]) -> None:
+    """What is judged of a summary is all that was said and nothing of ours; a role that somebody said is there."""
+    wording = WORDINGS[language]
+    labelled = tuple(
+        f"{wording.speaker(role)}: {line}" for role, line in zip(["user", "assistant"] * 3, lines, strict=False)
+    )
+    judged = unlabelled(Sheet(labelled, ("Torino",), 3).text(wording))
+    assert judged == "\n".join([*lines, "Torino"])
+
+
+def test_truncation_leaves_them_out_too() -> None:
+    """The last resort quotes neither citations nor our own sentences."""
+    turns = [turn(1, "Roots?", f"{ENGLISH_PHRASES.opening}\n\n1. Roots drink. [{CHUNK}]", chunks=[CHUNK])]
+    turns += talk("More?", ENGLISH_PHRASES.no_more, first=2)
+    made = truncate(turns, summary("User: before", 0, 0), 100, COUNTER, "en")
+    assert made is not None
+    assert made.text == "User: before\nUser: Roots?\nAssistant: 1. Roots drink.\nUser: More?"
