@@ -24,7 +24,7 @@ from ricordo.records.turns import Owner
 from ricordo.server.caller import Caller, NotAllowed
 from ricordo.server.credentials import Keyring, Tokens, looks_like_key
 from ricordo.server.daily_counts import Series
-from ricordo.server.metrics import Metrics
+from ricordo.server.metrics import CountedStore, Metrics
 from ricordo.server.options import ServerOptions
 from ricordo.server.problems import told_of
 from ricordo.server.streams import Answers
