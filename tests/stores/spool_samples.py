@@ -11,6 +11,7 @@ from ricordo.stores.memory import MemoryStore
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.testing.fakes import StoreProxy
+
 QUICK = SpoolTimeouts(
     probe_interval=0.01,
     first_pause=0.002,
