@@ -15,12 +15,12 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis.stateful import run_state_machine_as_test
-from ricordo.stores.postgres.health import TABLES
 
 from ricordo.records.topics import TopicChange
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres import PostgresStore
+from ricordo.stores.postgres.schema import TABLES
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import strategies
@@ -228,7 +228,9 @@ def test_without_prepared_statements(postgres_url: str) -> None:
         for n in range(12):
             assert store.turns.append(a_turn(owner, session_id="s")).turn_number == n + 1
             assert len(store.turns.page(owner, "s")) == n + 1
-        prepared = store._run(owner, lambda tx: tx.send("SELECT count(*) FROM pg_prepared_statements", {})).fetchone()
+        prepared = store._transactions.run(
+            owner, lambda tx: tx.send("SELECT count(*) FROM pg_prepared_statements", {})
+        ).fetchone()
         assert prepared == (0,)
     finally:
         store.close()

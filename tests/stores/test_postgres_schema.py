@@ -9,20 +9,19 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
-from ricordo.stores.postgres.health import TABLES
 
 from ricordo.errors import SchemaError
 from ricordo.records.turns import Owner
 from ricordo.stores.migrations import migrations_for
 from ricordo.stores.postgres import (
     PostgresStore,
-    people_statements,
+    derived_statements,
     schema,
     schema_sql,
     service_statements,
-    statements,
-    topic_statements,
+    turn_statements,
 )
+from ricordo.stores.postgres.schema import TABLES
 from ricordo.testing.examples import a_turn, an_owner
 from ricordo.testing.postgres import PostgresForTests
 
@@ -115,7 +114,7 @@ def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None
 
 STATEMENTS = {
     name: text
-    for module in (statements, topic_statements, people_statements, service_statements)
+    for module in (turn_statements, derived_statements, service_statements)
     for name, text in vars(module).items()
     if name.isupper() and not name.startswith("_") and "ricordo." in str(text)
 }

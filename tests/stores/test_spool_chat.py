@@ -15,7 +15,6 @@ from ricordo.presets import settings_from
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore
-from ricordo.stores.spool.circuit_breaker import hurried
 from ricordo.testing.examples import a_turn, an_owner
 
 TEXT = "# Fugues\n\nA fugue has a subject and an answer.\n\n# Canons\n\nA canon repeats one melody in every voice.\n"
@@ -83,11 +82,11 @@ def test_whoever_is_in_a_hurry_is_told_at_once(store: SpooledStore, database: Sw
     anna = an_owner()
     store.turns.append(a_turn(anna, "first"))
     database.hush()
-    with hurried(), pytest.raises(StoreUnavailable, match="just now"):
+    with store.without_waiting(), pytest.raises(StoreUnavailable, match="just now"):
         store.topics.load(anna, "lesson")
     store.turns.append(a_turn(anna, "second"))
-    assert store.state.depth == 1
-    with hurried(), pytest.raises(StoreUnavailable, match="overtake"):
+    assert store.health().spool.depth == 1
+    with store.without_waiting(), pytest.raises(StoreUnavailable, match="overtake"):
         store.sessions.clear(anna, "lesson")
 
 
@@ -96,7 +95,7 @@ def test_a_talk_that_begins_while_the_database_is_away(chat: Chat, store: Spoole
     database.up = False
     first = chat.ask(ChatRequest("What does a fugue have?", "bruno"))
     chat.ask(ChatRequest("And a canon?", "bruno", session_id=first.session_id))
-    with hurried():
+    with store.without_waiting():
         context = chat.memory.session(first.session_id, user_id="bruno").context("Which of them?")
     assert "What does a fugue have?" in str(context.messages)
     assert "And a canon?" in str(context.messages)
@@ -117,7 +116,7 @@ def test_what_is_kept_away_is_not_guessed(store: SpooledStore, database: Switche
     store.turns.append(a_turn(anna, "first"))
     store.people.facts(anna, "default")
     database.up = False
-    with hurried():
+    with store.without_waiting():
         assert store.people.facts(anna, "default").facts == ()
         with pytest.raises(StoreUnavailable):
             store.people.flags(anna, state="quarantined")

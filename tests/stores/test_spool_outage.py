@@ -4,7 +4,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Event
@@ -15,11 +15,13 @@ import pytest
 from spool_samples import Switched, spooled
 
 from ricordo.errors import ConflictError, NotFoundError, SchemaError, StoreError, StoreUnavailable
+from ricordo.records.service import StoredItem
 from ricordo.records.turns import SessionChanges, StoredReceipt
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore, replay
 from ricordo.testing.contract.base import at_once
-from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
+from ricordo.testing.examples import a_document, a_key, a_message, a_turn, an_answer, an_owner, some_chunks
+from ricordo.testing.fakes import START
 
 ANNA = an_owner()
 
@@ -60,16 +62,16 @@ def test_a_talk_goes_on_and_is_stored_later(store: SpooledStore, database: Switc
     info = store.sessions.get(ANNA, "lesson")
     assert info is not None
     assert (info.title, info.last_turn, info.turn_count) == ("Fugues", 4, 4)
-    assert store.state.degraded
-    assert (store.state.depth, store.state.refused) == (4, 0)
-    assert store.state.bytes > 0
+    assert store.health().spool.degraded
+    assert (store.health().spool.depth, store.health().spool.refused) == (4, 0)
+    assert store.health().spool.bytes > 0
     assert len(database.store.turns.page(ANNA, "lesson")) == 2
     database.up = True
     assert store.settle(10)
     assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == [f"question {n}" for n in (1, 2, 3, 4)]
     assert database.store.turns.get(ANNA, asked.id) == answered
-    assert not store.state.degraded
-    assert (store.state.depth, store.state.bytes, store.state.since) == (0, 0, None)
+    assert not store.health().spool.degraded
+    assert (store.health().spool.depth, store.health().spool.bytes, store.health().spool.since) == (0, 0, None)
     assert left(tmp_path / "spool") == []
 
 
@@ -140,8 +142,8 @@ def test_what_cannot_wait_says_so(store: SpooledStore, database: Switched) -> No
         with pytest.raises(StoreUnavailable):
             call()
     store.turns.append(a_turn(ANNA, "one more"))
-    assert [info.id for info in store.sessions_at_hand(ANNA, limit=5)] == ["lesson"]
-    assert store.state.depth == 1
+    assert [info.id for info in store.sessions.cached(ANNA, limit=5)] == ["lesson"]
+    assert store.health().spool.depth == 1
 
 
 def test_conflicts_are_told_while_the_database_is_away(store: SpooledStore, database: Switched) -> None:
@@ -176,12 +178,12 @@ def test_what_the_database_refuses_is_put_aside(
         database.up = True
         assert store.settle(10)
     assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == ["the next one"]
-    assert store.state.refused == 1
-    assert "ConflictError" in store.state.last_error
+    assert store.health().spool.refused == 1
+    assert "ConflictError" in store.health().spool.last_error
     (record,) = [json.loads(each) for each in store._spool.refused.records()]
     assert record["turn"]["question"]["content"] == "a very private sentence"
     assert "ConflictError" in record["cause"]
-    refusal = next(each for each in caplog.records if "put aside" in each.message)
+    refusal = next(each for each in caplog.records if "set aside" in each.message)
     told = vars(refusal)
     assert (told["operation"], told["tenant_id"], told["user_id"], told["session_id"]) == (
         "append",
@@ -192,7 +194,7 @@ def test_what_the_database_refuses_is_put_aside(
     assert "private" not in caplog.text
     store.close()
     again = spooled(lambda: database, tmp_path / "spool")
-    assert again.state.refused == 1
+    assert again.health().spool.refused == 1
     again.close()
 
 
@@ -221,12 +223,12 @@ def test_erasing_leaves_no_byte(store: SpooledStore, database: Switched, tmp_pat
     store.turns.append(a_turn(bruno, "mine stays"))
     held = Event()
     with store._replay.sending:  # nothing is replayed yet
-        store._spool.refused.add(store._spool.backlog.of_owner(ANNA)[0].entry, "for the test")
+        store._spool.refused.add(store._spool.pending.of_owner(ANNA)[0].record, "for the test")
         held.set()
         found = b"".join(path.read_bytes() for path in (tmp_path / "spool").iterdir())
         assert found.count(b"private") == 2
         database.up = True
-        while not store._line.breaker.passes:
+        while not store._connection.breaker.is_closed:
             pass
         gone = store._spool.erase(ANNA)
         found = b"".join(path.read_bytes() for path in (tmp_path / "spool").iterdir())
@@ -264,11 +266,11 @@ def test_two_stores_on_one_directory_leave_each_other_alone(database: Switched, 
     first = spooled(lambda: database, tmp_path / "spool")
     first.turns.append(a_turn(ANNA, "one"))
     second = spooled(lambda: database, tmp_path / "spool")
-    assert second.state.depth == 0
+    assert second.health().spool.depth == 0
     second.turns.append(a_turn(ANNA, "two", session_id="other"))
     second.close()
     third = spooled(lambda: database, tmp_path / "spool")
-    assert third.state.depth == 1
+    assert third.health().spool.depth == 1
     assert [turn.query for turn in third.turns.page(ANNA, "other", last=2)] == ["two"]
     database.up = True
     assert first.settle(10)
@@ -284,7 +286,7 @@ def test_what_another_process_leaves_is_adopted_later(
     database: Switched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that goes on looks for the spools of those that died meanwhile."""
-    monkeypatch.setattr(replay, "ROUND", 0.02)
+    monkeypatch.setattr(replay, "ADOPT_INTERVAL", 0.02)
     store = spooled(lambda: database, tmp_path / "spool")
     away = Switched(database.store)
     other = spooled(lambda: away, tmp_path / "spool")
@@ -382,7 +384,7 @@ def test_damage_in_a_spool_is_put_aside(database: Switched, tmp_path: Path) -> N
     store = spooled(lambda: database, tmp_path / "spool")
     assert store.settle(10)
     assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == ["one", "three"]
-    assert store.state.refused == 1
+    assert store.health().spool.refused == 1
     store.close()
     shutil.rmtree(tmp_path / "spool")
 
@@ -396,7 +398,7 @@ def test_writers_share_the_disk(store: SpooledStore, database: Switched) -> None
             store.turns.append(a_turn(ANNA, f"{writer}-{n}", session_id="all" if writer % 2 else f"s{writer}"))
 
     at_once([lambda writer=writer: write(writer) for writer in range(16)])  # type: ignore[misc]
-    assert store.state.depth == 128
+    assert store.health().spool.depth == 128
     shown = [turn.query for turn in store.turns.page(ANNA, "all", last=100)]
     database.up = True
     assert store.settle(20)
@@ -426,7 +428,7 @@ def test_forgetting_waits_for_what_was_said_before(store: SpooledStore, database
     database.up = False
     store.turns.append(a_turn(ANNA))
     database.up = True
-    while not store._line.breaker.passes:
+    while not store._connection.breaker.is_closed:
         pass
     assert store.sessions.clear(ANNA, "lesson") == 1
     assert list(database.store.turns.page(ANNA, "lesson")) == []
@@ -440,20 +442,22 @@ def test_a_closed_store_says_so(store: SpooledStore) -> None:
         store.turns.append(a_turn(ANNA))
 
 
-def test_what_a_store_offers_beyond_the_port_passes(tmp_path: Path) -> None:
-    """Methods and values that a store has of its own are reached through the line, and are away with it."""
-
-    class Larger(MemoryStore):
-        colour = "green"
-
-        def double(self, number: int) -> int:
-            return 2 * number
-
-    database = Switched(Larger())
+def test_parts_that_are_never_spooled_pass(tmp_path: Path) -> None:
+    """Documents, keys, jobs and items are written to the database itself, and are away with it."""
+    database = Switched(MemoryStore())
     store = spooled(lambda: database, tmp_path / "spool")
-    assert (store.colour, store.double(4)) == ("green", 8)
-    assert not hasattr(store, "half")
+    put = StoredItem("", "k", b"green")
+    calls: list[tuple[Callable[[], object], object]] = [
+        (lambda: store.documents.put(ANNA, a_document(chunk_count=2), some_chunks()), True),
+        (lambda: store.keys.put(a_key("acme")), None),
+        (lambda: store.jobs.enqueue(ANNA, "facts", "", START), True),
+        (lambda: store.items.write(ANNA, "c", START, lambda items: items.put(put)), None),
+        (lambda: store.items.read(ANNA, "c", START, lambda items: items.get("", "k").body), b"green"),
+    ]
+    assert [call() for call, _ in calls] == [answer for _, answer in calls]
+    assert len(database.store.jobs.page(ANNA)) == len(database.store.keys.page("acme")) == 1
     database.up = False
-    with pytest.raises(StoreUnavailable):
-        store.double(4)
+    for call, _ in calls:
+        with pytest.raises(StoreUnavailable):
+            call()
     store.close()

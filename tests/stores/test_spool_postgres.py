@@ -93,15 +93,15 @@ def test_a_database_that_goes_away_under_load(server: PostgresForTests, tmp_path
         sleep(0.4)
         strike(server)
         sleep(0.8)
-        assert store._spool.backlog.wait_for(lambda: store.state.depth > 0, 30)
+        assert store._spool.pending.wait_for(lambda: store.health().spool.depth > 0, 30)
         heal(server)
-        assert store._spool.backlog.wait_for(lambda: store._line.breaker.passes, 30)
+        assert store._spool.pending.wait_for(lambda: store._connection.breaker.is_closed, 30)
     stop.set()
     for writer in writers:
         writer.join()
     assert [writer.error for writer in writers if writer.error] == []
     assert store.settle(60)
-    assert store.state.refused == 0
+    assert store.health().spool.refused == 0
     store.close()
     database = PostgresStore(url)
     check(database, writers)
@@ -134,7 +134,7 @@ def test_a_program_killed_while_its_database_is_away(server: PostgresForTests, t
     acknowledged += [line for line in rest.split("\n") if len(line) == 36]
 
     store = open_spooled(url, tmp_path)
-    assert store.state.depth >= 560
+    assert store.health().spool.depth >= 560
     assert acknowledged[-1] in [turn.id for turn in store.turns.page(ANNA, "child", last=3)]
     store.close()
 
@@ -168,7 +168,7 @@ def test_a_program_starts_before_a_silent_database(server: PostgresForTests, tmp
         store = open_spooled(url, tmp_path)
         kept = [store.turns.append(a_turn(ANNA, f"question {n}", session_id="early")) for n in range(3)]
         assert [turn.turn_number for turn in kept] == [1, 2, 3]
-        assert store.state.away
+        assert store.health().spool.away
     finally:
         resume(server)
     assert store.settle(30)

@@ -31,13 +31,13 @@ class Crossing(Switched):
         self.held[name] = Event(), Event()
         return self.held[name]
 
-    def __getattr__(self, name: str) -> Any:
-        call = super().__getattr__(name)
-        if name not in self.held and name != "append":
+    def through(self, name: str, call: Any) -> Any:
+        call = super().through(name, call)
+        if name not in self.held and name != "turns.append":
             return call
 
         def crossing(*args: Any, **kwargs: Any) -> Any:
-            if name == "append" and args[0].id in self.not_yet:
+            if name == "turns.append" and args[0].id in self.not_yet:
                 raise StoreUnavailable("not yet")
             result = call(*args, **kwargs)
             if name in self.held and getattr(args[0], "user_id", "") != "nobody":  # whom the watch asks for
@@ -58,7 +58,7 @@ def database() -> Crossing:
 @pytest.fixture
 def store(database: Crossing, tmp_path: Path) -> Iterator[SpooledStore]:
     """A spooled store that waits for a call that is under way, however long it takes."""
-    store = spooled(lambda: database, tmp_path / "spool", replace(QUICK, suspicion=20.0))
+    store = spooled(lambda: database, tmp_path / "spool", replace(QUICK, probe_after=20.0))
     yield store
     database.up = True
     database.not_yet.clear()
@@ -89,7 +89,7 @@ def answered_while_away(store: SpooledStore, database: Crossing, turn_id: str) -
     stored = database.store.turns.get(ANNA, turn_id)
     assert stored is not None
     assert stored.response == "late"
-    assert store.state.refused == 0
+    assert store.health().spool.refused == 0
 
 
 def test_a_write_that_passed_while_another_began_to_wait(store: SpooledStore, database: Crossing) -> None:
@@ -100,7 +100,7 @@ def test_a_write_that_passed_while_another_began_to_wait(store: SpooledStore, da
         database.up = False
         assert store.turns.append(a_turn(ANNA, "third")).turn_number == 2
 
-    crossed(database, "append", lambda: store.turns.append(a_turn(ANNA, "second", None, turn_id="t2")), meanwhile)
+    crossed(database, "turns.append", lambda: store.turns.append(a_turn(ANNA, "second", None, turn_id="t2")), meanwhile)
     assert [turn.query for turn in store.turns.page(ANNA, "lesson")] == ["first", "second", "third"]
     answered_while_away(store, database, "t2")
     assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == ["first", "second", "third"]
@@ -116,7 +116,7 @@ def test_a_change_that_passed_while_another_write_began_to_wait(store: SpooledSt
         store.turns.append(a_turn(ANNA, "second"))
 
     titled = SessionChanges(title="Fugues")
-    crossed(database, "update_session", lambda: store.sessions.update(ANNA, "lesson", titled), meanwhile)
+    crossed(database, "sessions.update", lambda: store.sessions.update(ANNA, "lesson", titled), meanwhile)
     info = store.sessions.get(ANNA, "lesson")
     assert info is not None
     assert (info.title, info.last_turn, info.turn_count) == ("Fugues", 2, 2)
@@ -126,7 +126,7 @@ def test_results_that_overtake_each_other(store: SpooledStore, database: Crossin
     """The earlier of two turns, heard of last, is at hand like the other, and nothing between them is missing."""
     crossed(
         database,
-        "append",
+        "turns.append",
         lambda: store.turns.append(a_turn(ANNA, "first", None, turn_id="t1")),
         lambda: store.turns.append(a_turn(ANNA, "second")),
     )
@@ -135,12 +135,12 @@ def test_results_that_overtake_each_other(store: SpooledStore, database: Crossin
     answered_while_away(store, database, "t1")
 
 
-@pytest.mark.parametrize("read", ["turns", "session"])
+@pytest.mark.parametrize("read", ["turns.page", "sessions.get"])
 def test_a_read_that_was_overtaken_by_a_write(store: SpooledStore, database: Crossing, read: str) -> None:
     """What was read before a turn was written does not take the turn's place when it arrives after it."""
     calls: dict[str, Callable[[], object]] = {
-        "turns": lambda: store.turns.page(ANNA, "lesson", last=3),
-        "session": lambda: store.sessions.get(ANNA, "lesson"),
+        "turns.page": lambda: store.turns.page(ANNA, "lesson", last=3),
+        "sessions.get": lambda: store.sessions.get(ANNA, "lesson"),
     }
     crossed(database, read, calls[read], lambda: store.turns.append(a_turn(ANNA, "first", None, turn_id="t1")))
     answered_while_away(store, database, "t1")
@@ -149,7 +149,7 @@ def test_a_read_that_was_overtaken_by_a_write(store: SpooledStore, database: Cro
 def test_a_read_that_was_overtaken_by_an_erasure(store: SpooledStore, database: Crossing) -> None:
     """What was read before a user was erased is not kept when it arrives afterwards."""
     store.turns.append(a_turn(ANNA, "a very private sentence"))
-    crossed(database, "turns", lambda: store.turns.page(ANNA, "lesson", last=3), lambda: store.erase(ANNA))
+    crossed(database, "turns.page", lambda: store.turns.page(ANNA, "lesson", last=3), lambda: store.erase(ANNA))
     database.up = False
     with pytest.raises(StoreUnavailable):
         store.turns.page(ANNA, "lesson", last=3)
@@ -172,7 +172,7 @@ def test_a_write_refused_in_the_middle_of_a_replay(store: SpooledStore, database
     store.turns.append(a_turn(ANNA, "second", turn_id="t2"))
     database.not_yet.add("t2")
     database.up = True
-    assert store._spool.backlog.wait_for(lambda: store.state.depth == 1, 10)
+    assert store._spool.pending.wait_for(lambda: store.health().spool.depth == 1, 10)
     with pytest.raises(ConflictError):
         store.turns.append(a_turn(ANNA, "other words", turn_id="t2"))
     assert [turn.query for turn in store.turns.page(ANNA, "lesson", last=5)] == ["first", "second"]

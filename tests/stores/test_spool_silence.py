@@ -16,12 +16,11 @@ from ricordo.errors import ConflictError, StoreUnavailable
 from ricordo.records.turns import SessionChanges
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore
-from ricordo.stores.spool.circuit_breaker import hurried
 from ricordo.stores.spool.segments import Segments
 from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
 
 ANNA = an_owner()
-PATIENT = replace(HASTY, longest=30.0)
+PATIENT = replace(HASTY, call=30.0)
 
 
 @pytest.fixture
@@ -58,20 +57,20 @@ def test_a_write_under_way_is_acknowledged(store: SpooledStore, database: Switch
     assert store.turns.append(a_turn(ANNA, "third")).turn_number == 3
     assert store.sessions.update(ANNA, "lesson", SessionChanges(title="Fugues")) is not None
     assert [turn.query for turn in store.turns.page(ANNA, "lesson")] == ["first", "second", "third"]
-    assert not store.state.away
-    assert store.state.degraded
-    assert store.state.depth == 4
+    assert not store.health().spool.away
+    assert store.health().spool.degraded
+    assert store.health().spool.depth == 4
     assert store.sessions.notes(ANNA, "lesson")
     if ends == "badly":
         database.up = False
         database.speak()
-        assert store._line.await_left(10)
+        assert store._connection.wait_for_abandoned(10)
         database.up = True
     database.speak()
     assert store.settle(20)
     assert queries(database) == ["first", "second", "third"]
     assert [turn.response for turn in database.store.turns.page(ANNA, "lesson")][1] == "yes"
-    assert store.state.refused == 0
+    assert store.health().spool.refused == 0
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -93,8 +92,8 @@ def test_one_call_that_is_slow_is_waited_for(database: Switched, tmp_path: Path)
     began, go = Event(), Event()
 
     class Slow(Switched):
-        def __getattr__(self, name: str) -> Any:
-            call = super().__getattr__(name)
+        def through(self, name: str, call: Any) -> Any:
+            call = super().through(name, call)
 
             def slow(turn: Any, **more: Any) -> Any:
                 if turn.query == "slow":
@@ -102,19 +101,19 @@ def test_one_call_that_is_slow_is_waited_for(database: Switched, tmp_path: Path)
                     assert go.wait(30)
                 return call(turn, **more)
 
-            return slow if name == "append" else call
+            return slow if name == "turns.append" else call
 
     slow = Slow(database.store)
-    store = spooled(lambda: slow, tmp_path / "spool", replace(PATIENT, doubt=0.2))
+    store = spooled(lambda: slow, tmp_path / "spool", replace(PATIENT, fallback_after=0.2))
     store.turns.append(a_turn(ANNA, "first"))
     writer = Thread(target=lambda: store.turns.append(a_turn(ANNA, "slow")))
     writer.start()
     assert began.wait(10)
-    asked = store._line._hearing.asked
-    assert store._spool.backlog.wait_for(lambda: False, 0.5) is False  # long enough for many questions
-    assert store._line._hearing.asked > asked
+    asked = store._connection._silence.probed_at
+    assert store._spool.pending.wait_for(lambda: False, 0.5) is False  # long enough for many questions
+    assert store._connection._silence.probed_at > asked
     assert writer.is_alive()
-    assert store.state.depth == 0
+    assert store.health().spool.depth == 0
     go.set()
     writer.join()
     assert queries(database) == ["first", "slow"]
@@ -132,7 +131,7 @@ def test_reads_are_answered_from_what_is_at_hand(store: SpooledStore, database: 
     info = store.sessions.get(ANNA, "lesson")
     assert info is not None
     assert info.last_turn == 1
-    assert store.state.depth == 0
+    assert store.health().spool.depth == 0
     found: list[Any] = []
     reader = Thread(target=lambda: found.extend(store.turns.page(ANNA, "other", last=5)))
     reader.start()
@@ -149,7 +148,7 @@ def test_a_number_that_is_counted_on_is_not_guessed(store: SpooledStore, databas
     database.hush()
 
     def in_a_hurry() -> Any:
-        with hurried():
+        with store.without_waiting():
             return store.turns.append(a_turn(ANNA, "more", session_id="other"))
 
     writes: list[Callable[[], Any]] = [lambda: store.turns.append(a_turn(ANNA, "second"), expected=2), in_a_hurry]
@@ -160,7 +159,7 @@ def test_a_number_that_is_counted_on_is_not_guessed(store: SpooledStore, databas
     for writer in writers:
         writer.join(0.1)
         assert writer.is_alive()
-    assert store.state.depth == 0
+    assert store.health().spool.depth == 0
     database.speak()
     for writer in writers:
         writer.join()
@@ -169,8 +168,8 @@ def test_a_number_that_is_counted_on_is_not_guessed(store: SpooledStore, databas
 
 def test_an_erasure_waits_for_what_is_under_way(store: SpooledStore, database: Switched) -> None:
     """A user is not erased while a call might bring something of them back; afterwards nothing is left."""
-    patience = replace(PATIENT, patience=0.05)
-    store._pace = patience
+    patience = replace(PATIENT, drain=0.05)
+    store._database.timeouts = patience
     database.hush()
     store.turns.append(a_turn(ANNA, "second"))
     with pytest.raises(StoreUnavailable, match="nothing was removed"):
@@ -199,7 +198,7 @@ def test_without_room_the_call_is_waited_for(
     database.speak()
     writer.join()
     assert told[0].turn_number == 2
-    assert store.state.depth == 0
+    assert store.health().spool.depth == 0
 
 
 def test_other_words_under_the_same_id_are_refused(store: SpooledStore, database: Switched) -> None:
@@ -221,7 +220,7 @@ def test_other_words_under_the_same_id_are_refused(store: SpooledStore, database
     writer.join()
     assert len(told) == 1
     assert queries(database) == ["first", "second"]
-    assert store.state.refused == 0
+    assert store.health().spool.refused == 0
 
 
 steps = st.tuples(
@@ -246,7 +245,7 @@ def test_whatever_is_said_around_a_silence(script: list[tuple[str, str, str]]) -
         elif happens and not talk.database.speaks.is_set():
             talk.database.up = False
             talk.database.speak()
-            assert talk.store._line.await_left(10)
+            assert talk.store._connection.wait_for_abandoned(10)
             talk.restore()
             assert talk.store.settle(20)
         if do == "message":

@@ -9,13 +9,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from ricordo.stores.postgres.health import TABLES
-from ricordo.stores.postgres.vectors import TRACES_AT_ONCE
 
 from ricordo.errors import DamageError
 from ricordo.records.topics import TopicChange
 from ricordo.records.turns import Owner, Turn, TurnVectors
-from ricordo.stores.postgres import PostgresStore, statements, topic_statements
+from ricordo.stores.postgres import PostgresStore, derived_statements, turn_statements
+from ricordo.stores.postgres.schema import TABLES
+from ricordo.stores.postgres.topics import VECTORS_PER_PAGE
 from ricordo.testing.examples import a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
 from ricordo.testing.fakes import START
 from ricordo.testing.postgres import PostgresForTests
@@ -154,7 +154,7 @@ def test_topics_count_questions_that_only_a_block_tells(postgres_store: Postgres
 def test_traces_come_page_by_page_in_order(postgres_store: PostgresStore) -> None:
     """More traces than a page, of several sessions and embedders, come complete and in rising order."""
     owner = an_owner()
-    number_of_turns = TRACES_AT_ONCE + 7
+    number_of_turns = VECTORS_PER_PAGE + 7
     for session_id in ("a", "B", "é"):
         first = postgres_store.turns.append(a_turn(owner, session_id=session_id))
         info = postgres_store.sessions.get(owner, session_id)
@@ -267,16 +267,16 @@ BY_KEY = {
     "TURNS_BY_TOPIC": ("turns_by_topic", "(topic_id = "),
     "ASSIGN_TURNS": ("turns_pkey", "(turn_number = "),
     "ARCHIVE_TURNS": ("turns_pkey", "(turn_number = "),
-    "LOSE_BLOCK": ("turns_pkey", "(turn_number = "),
+    "DETACH_FROM_BLOCK": ("turns_pkey", "(turn_number = "),
     "TURNS_IN_BLOCKS": ("turns_pkey", "(turn_number = "),
     "DELETE_NUMBERED_TURNS": ("turns_pkey", "(turn_number = "),
-    "SHELF": ("topics_pkey", "(session_id = "),
+    "TOPICS": ("topics_pkey", "(session_id = "),
     "BLOCKS": ("blocks_pkey", "(session_id = "),
     "BLOCKS_BY_ID": ("blocks_pkey", "(block_id = "),
     "TURNS": ("blocks_pkey", "(block_id = t.block_id)"),
     "TURN_BY_ID": ("blocks_pkey", "(block_id = t.block_id)"),
-    "TRACES": ("traces_pkey", "ROW(session_id, turn_number) >"),
-    "TRACES_OF_SESSION": ("traces_pkey", "(turn_number > "),
+    "VECTORS": ("traces_pkey", "ROW(session_id, turn_number) >"),
+    "SESSION_VECTORS": ("traces_pkey", "(turn_number > "),
 }
 
 
@@ -293,7 +293,7 @@ def filled_url(postgres_server: PostgresForTests) -> str:
 def test_statements_find_by_key(filled_url: str, name: str) -> None:
     """Turns of a topic, of a block, of a page and their blocks and traces are found by their keys, not by a walk."""
     index, condition = BY_KEY[name]
-    statement: str = vars(topic_statements).get(name) or vars(statements)[name]
+    statement: str = vars(derived_statements).get(name) or vars(turn_statements)[name]
     with psycopg.connect(filled_url) as connection:
         connection.execute("SET LOCAL enable_seqscan = off")  # twenty sessions fit on one page
         plan = [line for (line,) in connection.execute(f"EXPLAIN {statement}", HERE)]

@@ -10,13 +10,14 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from psycopg import sql
-from ricordo.stores.postgres.health import TABLES
 
 from ricordo.errors import StoreError
+from ricordo.records.service import StoredItem
 from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn, TurnVectors, message_id
 from ricordo.stores.postgres import PostgresStore, service_statements
-from ricordo.stores.postgres.row_security import Standing, Wall, quoted, raise_wall
+from ricordo.stores.postgres.row_security import ConnectedRole, RowSecurity, quoted, row_security_for
+from ricordo.stores.postgres.schema import TABLES
 from ricordo.testing import strategies
 from ricordo.testing.contract.people import learn
 from ricordo.testing.examples import a_block, a_document, a_fact, a_flag, a_key, a_summary, some_chunks
@@ -25,6 +26,7 @@ from ricordo.testing.postgres import PostgresForTests
 pytest_plugins = ["ricordo.testing.postgres"]
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+WHO = "SELECT owner, current_user FROM ricordo.turns"
 ANNA, BRUNO = Owner("acme", "anna"), Owner("acme", "bruno")
 
 
@@ -54,7 +56,8 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
         assert postgres_store.documents.put(owner, a_document(chunk_count=1), some_chunks(count=1))
         postgres_store.keys.put(a_key("acme", owner.user_id, user_id=owner.user_id))
         assert postgres_store.jobs.enqueue(owner, "facts", "chat", NOW)
-        postgres_store._read(owner, service_statements.LEASE, name="x", holder="y", now=0, until=0)
+        postgres_store._transactions.read(owner, service_statements.LEASE, name="x", holder="y", now=0, until=0)
+        postgres_store.items.write(owner, "notes", NOW, lambda items: items.put(StoredItem("", "k", b"secret")))
     return postgres_store
 
 
@@ -128,6 +131,7 @@ INTRUSIONS = {
     "insert into jobs": "INSERT INTO ricordo.jobs VALUES (%(other)s, 'new', 'chat', 'acme', 'x', 0, 0, NULL, '', '',"
     " NULL)",
     "insert into leases": "INSERT INTO ricordo.leases VALUES (%(other)s, 'new', 'x', 0)",
+    "insert into items": "INSERT INTO ricordo.items VALUES (%(other)s, 'c', '', 'new', '', '', NULL, 0, 0)",
     "give a key away": "UPDATE ricordo.api_keys SET owner = %(other)s",
     "give a fact away": "UPDATE ricordo.facts SET owner = %(other)s",
     "give a block away": "UPDATE ricordo.blocks SET owner = %(other)s",
@@ -159,8 +163,8 @@ def test_a_superuser_url_is_walled_too(both: PostgresStore, postgres_url: str) -
         (is_superuser,) = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
     if not is_superuser:
         pytest.fail("the test server's role should be a superuser")
-    assert both._wall.role == "ricordo_app"
-    seen = both._run(ANNA, lambda tx: tx.send("SELECT owner, current_user FROM ricordo.turns", {})).fetchall()
+    assert both._transactions.security.role == "ricordo_app"
+    seen = both._transactions.run(ANNA, lambda tx: tx.send(WHO, {})).fetchall()
     assert seen == [(ANNA.key, "ricordo_app")]
 
 
@@ -216,10 +220,10 @@ def test_an_ordinary_table_owner_is_walled_by_force(postgres_server: PostgresFor
         connection.execute(f"GRANT CREATE ON DATABASE {connection.info.dbname} TO {role}")
     store = PostgresStore(url)
     try:
-        assert store._wall.role is None
+        assert store._transactions.security.role is None
         for owner in (ANNA, BRUNO):
             store.turns.append(a_turn(owner))
-        seen = store._run(ANNA, lambda tx: tx.send("SELECT owner, current_user FROM ricordo.turns", {})).fetchall()
+        seen = store._transactions.run(ANNA, lambda tx: tx.send(WHO, {})).fetchall()
         assert seen == [(ANNA.key, role)]
     finally:
         store.close()
@@ -232,7 +236,7 @@ def test_a_member_of_the_application_role_opens_a_database_made_by_another(
     _, url = login(postgres_server, postgres_url, "IN ROLE ricordo_app")
     store = PostgresStore(url)
     try:
-        assert store._wall.role == "ricordo_app"
+        assert store._transactions.security.role == "ricordo_app"
         assert store.turns.append(a_turn(ANNA)).turn_number == 2
     finally:
         store.close()
@@ -264,7 +268,7 @@ def test_a_role_that_bypasses_but_may_make_roles_gets_itself_a_wall() -> None:
         with psycopg.connect(empty, autocommit=True) as connection:
             connection.execute(f"GRANT CREATE ON DATABASE {connection.info.dbname} TO {role}")
         store = PostgresStore(url)
-        assert store._wall.role == "ricordo_app"
+        assert store._transactions.security.role == "ricordo_app"
         assert store.turns.append(a_turn(ANNA)).turn_number == 1
         store.close()
     finally:
@@ -273,16 +277,18 @@ def test_a_role_that_bypasses_but_may_make_roles_gets_itself_a_wall() -> None:
 
 def test_the_wall_is_chosen_from_what_the_role_may_do() -> None:
     """Take on the application role where possible; refuse only a role that bypasses and cannot."""
-    assert raise_wall(Standing("postgres", bypasses=True, may_assume=True), required=True) == Wall("ricordo_app")
-    assert raise_wall(Standing("app", bypasses=False, may_assume=False), required=True) == Wall(None)
-    assert raise_wall(Standing("root", bypasses=True, may_assume=False), required=False) == Wall(None)
+    assert row_security_for(ConnectedRole("postgres", bypasses=True, may_assume=True), required=True) == RowSecurity(
+        "ricordo_app"
+    )
+    assert row_security_for(ConnectedRole("app", bypasses=False, may_assume=False), required=True) == RowSecurity(None)
+    assert row_security_for(ConnectedRole("root", bypasses=True, may_assume=False), required=False) == RowSecurity(None)
     with pytest.raises(StoreError, match="require_wall=False"):
-        raise_wall(Standing("root", bypasses=True, may_assume=False), required=True)
+        row_security_for(ConnectedRole("root", bypasses=True, may_assume=False), required=True)
 
 
 def test_a_distributed_database_is_told_to_pass_settings_on() -> None:
     """On Citus the settings must reach the shards, which takes one statement more, first."""
-    first, *_ = Wall("ricordo_app", distributed=True).around_owner(ANNA.key)
+    first, *_ = RowSecurity("ricordo_app", distributed=True).for_owner(ANNA.key)
     assert first == "SET LOCAL citus.propagate_set_commands = 'local'"
 
 
