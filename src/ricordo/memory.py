@@ -60,7 +60,6 @@ class Memory:
             llm=llm or _llm_of(chosen),
         )
         start_queue(self._engine)
-        self.on_forget: list[Callable[[Owner, str | None], None]] = []  # called with who is erased, or which session
 
     def __enter__(self) -> Self:
         return self
@@ -140,8 +139,6 @@ class Memory:
         if gone is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}; list the sessions")
         forget.drop_session(self._engine, owner, session_id)
-        for forget_too in self.on_forget:
-            forget_too(owner, session_id)
         return gone
 
     # Recalling
@@ -287,13 +284,10 @@ class Memory:
     def erase(self, user_id: str) -> EraseReceipt:
         """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""
         owner = self._owner(user_id)
-        receipt = forget.erase(self._engine, owner)
-        for forget_too in self.on_forget:
-            forget_too(owner, None)
-        return receipt
+        return forget.erase(self._engine, owner)
 
     def export(self, user_id: str) -> Iterator[dict[str, Any]]:
-        """Every session of a user as a JSON document, one at a time."""
+        """Every session of a user as a JSON document, one at a time; then what adapters keep, in the same way."""
         return export.export_user(self._engine, self._owner(user_id))
 
     def import_documents(
@@ -303,7 +297,7 @@ class Memory:
         user_id: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> ImportResult:
-        """Bring exported sessions in, for the user they name or for `user_id`; repeating changes nothing."""
+        """Import what `export` gave, for the user it names or for `user_id`; repeating changes nothing."""
         return export.import_documents(self._engine, documents, user_id, progress)
 
     def stats(self) -> Stats:

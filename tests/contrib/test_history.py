@@ -89,7 +89,7 @@ class _Failing(StoreProxy):
         return method
 
 
-BREAKS = [("load", "old"), ("sessions.update", "old"), ("turns.delete", "new")]
+BREAKS = [("turns.load", "old"), ("sessions.update", "old"), ("turns.delete", "new")]
 
 
 @pytest.mark.parametrize(("fails_at", "expected"), BREAKS)

@@ -29,7 +29,7 @@ from ricordo.testing.contract.base import law
 from ricordo.testing.examples import a_block, a_turn, an_owner
 from ricordo.testing.fakes import START
 from ricordo.testing.machine import stores_agree
-from ricordo.testing.machine_parts import services_agree
+from ricordo.testing.machine_service import services_agree
 
 pytest_plugins = ["ricordo.testing.postgres"]
 

@@ -26,8 +26,9 @@ def export(options: Options, output: Output) -> int:
     """Write sessions to a file or to stdout."""
     with open_memory(options) as memory, _target(options) as target, output.progress("exporting") as step:
         number = 0
-        for number, text in enumerate(_exported(memory, options), start=1):
+        for is_session, text in _exported(memory, options):
             target.write(text + "\n")
+            number += is_session
             step(number, 0)
     if options.output is not None:
         plain = {"output": options.output, "format": options.format, "sessions": number}
@@ -50,7 +51,12 @@ def import_(options: Options, output: Output) -> int:
                 documents = documents_in(source, lambda read: step(min(read, size), size))
                 result = memory.import_documents(documents, user_id=options.user)
     said = f"{result.sessions_added} sessions and {result.turns_added} turns added, {result.turns_known} turns known"
-    output.document(as_json(result), said, *[Text(f"refused: {shown(each)}", "red") for each in result.errors])
+    plain = as_json(result)
+    if result.items_added:
+        said += f", {result.items_added} items added"
+    else:
+        del plain["items_added"]  # most memories have no adapter
+    output.document(plain, said, *[Text(f"refused: {shown(each)}", "red") for each in result.errors])
     return FAILED if result.errors else OK
 
 
@@ -150,21 +156,22 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _exported(memory: Memory, options: Options) -> Iterator[str]:
-    """Each session as the text that is written."""
+def _exported(memory: Memory, options: Options) -> Iterator[tuple[bool, str]]:
+    """Each session, and in JSON each item of an adapter, as the text that is written; whether it is a session."""
     user_id = user_of(options)
     if options.session is not None:
         session = memory.session(options.session, user_id=user_id)
         if options.format == "markdown":
-            yield session.export("markdown")
+            yield True, session.export("markdown")
         else:
-            yield json.dumps(session.export("json"), ensure_ascii=False)
+            yield True, json.dumps(session.export("json"), ensure_ascii=False)
         return
     for document in memory.export(user_id):
-        if options.format == "markdown":
-            yield memory.session(document["session"]["id"], user_id=user_id).export("markdown")
-        else:
-            yield json.dumps(document, ensure_ascii=False)
+        is_session = "session" in document
+        if options.format == "jsonl":
+            yield is_session, json.dumps(document, ensure_ascii=False)
+        elif is_session:
+            yield True, memory.session(document["session"]["id"], user_id=user_id).export("markdown")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Sessions of Google ADK on the shelf of their user: events to the byte, and the state they change.
+"""Sessions of Google ADK among the items of their user: events to the byte, and the state they change.
 
 In: the calls of a session service. Out: sessions as ADK knows them. An event and the state it changes are one
 transaction; who writes to a session that was written since it was read is told.

@@ -2,7 +2,7 @@
 
 In: the items of a run (messages, tool calls and their outputs, reasoning). Out: the very same items, in order.
 Underneath they are turns like all others, so what was said can be searched, recalled and summarised; what Ricordo has
-no field for lies in the metadata of its message, and what is too large for that on the memory's shelf.
+no field for lies in the metadata of its message, and what is too large for that among the items of the store.
 """
 
 import asyncio
@@ -124,7 +124,7 @@ class RicordoSession:
             self._spill(session, kept)
 
     def _spill(self, session: Session, kept: KeptItem) -> None:
-        """Add an item that is too large: put on the shelf first, where it goes with its session and then its turn."""
+        """Add an item that is too large: stored as an item first, which goes with its session, then its turn."""
         session.create()
         key, owner, place = str(uuid4()), self._owner(session), path(session.id)
         item = StoredItem(place, key, json.dumps(kept.spilled).encode(), session_id=session.id)

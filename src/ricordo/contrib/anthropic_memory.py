@@ -1,6 +1,6 @@
 """The memory tool of Anthropic (`memory_20250818`) on a memory: a tree of text files for each user.
 
-In: the six commands that a model gives. Out: the sentences it expects. Files lie on the shelf of the user, in the
+In: the six commands that a model gives. Out: the sentences it expects. Files are items of the user, in the
 memory's own database: another user's tree cannot be named, whatever the path. Each command is one transaction. What is
 written passes the same screening as everything that is remembered.
 """

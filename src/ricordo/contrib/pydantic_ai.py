@@ -1,6 +1,6 @@
 """Pydantic AI on Ricordo: a store of whole conversations, and a capability that gives an agent its memory.
 
-`RicordoConversations` keeps messages to the byte, with revisions, branches and forks, on the shelf of one user.
+`RicordoConversations` keeps messages to the byte, with revisions, branches and forks, among the items of one user.
 `RicordoMemory` keeps what was said as turns, and puts before the model what is known, recent and recalled instead of
 everything that was ever said. They can be used together: one is the record, the other the memory.
 """

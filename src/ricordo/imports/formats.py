@@ -18,6 +18,7 @@ Format = Literal[
 ]  # fmt: skip
 FORMATS: tuple[Format, ...] = get_args(Format)
 OWN: Format = "ricordo"
+ITEM_FORMAT = "ricordo-item"  # of our own export, but no conversation
 LOOK_AT = 50  # entries, before giving up
 # Lists and objects that conversations stand in, inside the object that is the whole file.
 CONTAINERS: frozenset[Path] = frozenset(

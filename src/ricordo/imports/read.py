@@ -20,7 +20,7 @@ from ricordo.imports.claude import claude
 from ricordo.imports.conversation import Conversation, Imported, ImportProblem
 from ricordo.imports.databases import detect_database, read_database
 from ricordo.imports.document import Terms, documents
-from ricordo.imports.formats import FORMATS, OWN, Format, Shape, shape_of
+from ricordo.imports.formats import FORMATS, ITEM_FORMAT, OWN, Format, Shape, shape_of
 from ricordo.imports.json_stream import JsonEntry, entries, place_of
 from ricordo.imports.sources import FAILURES, SQLITE, Metered, Progress, SourceFile, parts
 from ricordo.imports.values import mapping
@@ -151,6 +151,10 @@ def _own(listed: Iterable[JsonEntry | ImportProblem], name: str) -> Iterator[Imp
     for each in listed:
         if isinstance(each, ImportProblem):
             yield each
+        elif mapping(each.value).get("format") == ITEM_FORMAT:
+            yield ImportProblem(
+                place_of(name, each.path), "is an item of an adapter; `ricordo import FILE` imports those"
+            )
         elif mapping(each.value):
             yield Imported(OWN, place_of(name, each.path), each.value)
         else:

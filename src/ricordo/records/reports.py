@@ -62,12 +62,13 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import brought in; sessions that were already there with the same content count as known."""
+    """What an import wrote; turns that were already stored with the same content count as known."""
 
     sessions_added: int = 0
     turns_added: int = 0
     turns_known: int = 0
     errors: tuple[str, ...] = ()
+    items_added: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from ricordo.errors import RicordoError, ValidationError
+from ricordo.imports.formats import ITEM_FORMAT
 from ricordo.imports.run import as_import, bring_in
 from ricordo.memory import Memory
 from ricordo.records.reports import ImportResult
@@ -107,7 +108,9 @@ def _listed(value: Any, where: str) -> Iterator[Mapping[str, Any] | Exception]:
         if isinstance(each, ValueError):
             yield ValidationError(where, str(each))
         else:
-            yield each if isinstance(each, dict) else ValidationError(where, "expected a session as a JSON object")
+            # Items are for the operator to import: an adapter may unpickle what it finds there.
+            is_session = isinstance(each, dict) and each.get("format") != ITEM_FORMAT
+            yield each if is_session else ValidationError(where, "expected a session as a JSON object")
 
 
 def _looks_like_ours(path: Path) -> bool:

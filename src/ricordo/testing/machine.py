@@ -29,8 +29,7 @@ from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing.examples import a_block, a_message, a_topic, a_turn, an_answer
 from ricordo.testing.fakes import START
-from ricordo.testing.machine_base import moments, people, sessions, some, words
-from ricordo.testing.machine_parts import PeopleRules, known
+from ricordo.testing.machine_base import PeopleRules, known, moments, people, sessions, some, words
 
 turn_ids = st.sampled_from([f"t{n}" for n in range(12)])
 numbers = st.sets(st.integers(1, 7), max_size=4).map(sorted)

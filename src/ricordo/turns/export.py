@@ -28,6 +28,7 @@ from ricordo.limits import (
 from ricordo.prompt.window import label, said
 from ricordo.records.reports import ImportResult
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
+from ricordo.turns import export_items
 from ricordo.turns.after import after_turn
 
 FORMAT = "ricordo-session"
@@ -264,12 +265,13 @@ def export_markdown(engine: Engine, scope: Scope) -> str:
 
 
 def export_user(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
-    """Every session of a user, most recent first, one document at a time."""
+    """Every session of a user, most recent first, then what adapters keep; one document at a time."""
     page = engine.store.sessions.page(owner, limit=PAGE)
     while page:
         for session in page:
             yield to_document(session, engine.store.turns.page(owner, session.id))
         page = engine.store.sessions.page(owner, limit=PAGE, before=page[-1])
+    yield from export_items.export_items(engine, owner)
 
 
 def import_documents(
@@ -280,12 +282,15 @@ def import_documents(
 ) -> ImportResult:
     """Bring documents in; an Exception among them is a document that could not even be read."""
     tenant_id = engine.settings.tenant_id
-    sessions = added = known = 0
+    sessions = added = known = items = 0
     errors: list[str] = []
     for done, document in enumerate(documents, start=1):
         try:
             if isinstance(document, Exception):
                 raise ValidationError("document", f"cannot be read ({document})")
+            if isinstance(document, Mapping) and document.get("format") == export_items.FORMAT:
+                items += export_items.import_item(engine, document, user_id)
+                continue
             session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
             new = engine.store.sessions.get(session.owner, session.id) is None
             fresh, repeated = engine.store.turns.load(session, [_counted(turn, engine.counter) for turn in turns])
@@ -297,9 +302,10 @@ def import_documents(
             known += repeated
         except RicordoError as error:
             errors.append(f"document {done}: {error}")
-        if progress:
-            progress(done)
-    return ImportResult(sessions, added, known, tuple(errors))
+        finally:
+            if progress:
+                progress(done)
+    return ImportResult(sessions, added, known, tuple(errors), items)
 
 
 def _counted(turn: Turn, counter: TokenCounter) -> Turn:

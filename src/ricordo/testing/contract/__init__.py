@@ -16,34 +16,38 @@ A database takes `ConstraintContract` as well: rows written past the checks of t
 
 from ricordo.testing.contract.archive import ArchiveContract
 from ricordo.testing.contract.constraints import ConstraintContract, ReceiptContract
-from ricordo.testing.contract.derived import LosingContract
+from ricordo.testing.contract.derived import DeletedTurnContract
 from ricordo.testing.contract.documents import DocumentContract
-from ricordo.testing.contract.forget import ForgettingContract, UnlearningContract
+from ricordo.testing.contract.forget import ForgetContract, UnlearnContract
 from ricordo.testing.contract.items import AttachedItemContract, ItemContract
 from ricordo.testing.contract.people import PeopleContract
-from ricordo.testing.contract.reads import ReadingContract
+from ricordo.testing.contract.reads import ReadContract
 from ricordo.testing.contract.service import JobContract, KeyContract
-from ricordo.testing.contract.topics import TopicContract, TraceContract
-from ricordo.testing.contract.turns import ImportingContract, KeepingContract
+from ricordo.testing.contract.topics import TopicContract, VectorContract
+from ricordo.testing.contract.turns import ImportContract, TurnContract
 
 __all__ = ["ConstraintContract", "StoreContract"]
 
 
-class MemoryContract(
-    KeepingContract,
-    ReadingContract,
-    ImportingContract,
-    ForgettingContract,
-    ReceiptContract,
-    TopicContract,
-    ArchiveContract,
-    TraceContract,
-    LosingContract,
-    PeopleContract,
-    UnlearningContract,
-):
-    """Turns, sessions, topics, vectors, people."""
+class TurnsAndSessions(TurnContract, ReadContract, ImportContract, ReceiptContract, ForgetContract):
+    """`store.turns`, `store.sessions`, and what concerns the store as a whole."""
 
 
-class StoreContract(MemoryContract, DocumentContract, KeyContract, JobContract, ItemContract, AttachedItemContract):
+class TopicsAndVectors(TopicContract, ArchiveContract, VectorContract, DeletedTurnContract):
+    """`store.topics`, `store.vectors`."""
+
+
+class People(PeopleContract, UnlearnContract):
+    """`store.people`."""
+
+
+class Service(DocumentContract, KeyContract, JobContract):
+    """`store.documents`, `store.keys`, `store.jobs`."""
+
+
+class Items(ItemContract, AttachedItemContract):
+    """`store.items`."""
+
+
+class StoreContract(TurnsAndSessions, TopicsAndVectors, People, Service, Items):
     """Everything that is asked of a store."""

@@ -67,7 +67,7 @@ def by_number(store: Store, owner: Owner, before: int) -> None:
     assert store.turns.delete(owner, "lesson", list(range(1, before))) == before - 1
 
 
-class LosingContract(Contract):
+class DeletedTurnContract(Contract):
     """expire, delete_turns, clear, delete_session and erase, with topics, blocks and traces; backup."""
 
     @pytest.mark.parametrize("lose", [by_expiry, by_number], ids=["expired", "deleted"])

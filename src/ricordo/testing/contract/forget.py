@@ -33,7 +33,7 @@ def expire_all(
     raise AssertionError("expire never came to an end")
 
 
-class ForgettingContract(Contract):
+class ForgetContract(Contract):
     """clear, delete_session, expire, erase."""
 
     def test_clearing_empties_a_session_and_keeps_it(self, store: Store) -> None:
@@ -206,7 +206,7 @@ def known_in_every_way(store: Store, owner: Owner) -> tuple[Turn, Turn]:
     return said, other
 
 
-class UnlearningContract(Contract):
+class UnlearnContract(Contract):
     """forget_derived, and people after clear, delete_session, expire, erase; backup."""
 
     @pytest.mark.parametrize("how", BY_WISH)

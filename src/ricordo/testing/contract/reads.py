@@ -19,7 +19,7 @@ from ricordo.testing.fakes import START
 number = st.none() | st.integers(0, 12)
 
 
-class ReadingContract(Contract):
+class ReadContract(Contract):
     """turns, session, sessions, update_session, owners, stats, backup."""
 
     @law

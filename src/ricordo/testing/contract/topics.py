@@ -170,7 +170,7 @@ class TopicContract(Contract):
 # Traces: vectors kept beside their turns, and marks that tell whether anything has changed.
 
 
-class TraceContract(Contract):
+class VectorContract(Contract):
     """keep_traces, traces, drop_traces, marks."""
 
     @law

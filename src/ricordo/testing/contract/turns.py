@@ -18,7 +18,7 @@ from ricordo.testing.fakes import START
 WRITERS = 16
 
 
-class KeepingContract(Contract):
+class TurnContract(Contract):
     """append, answer, add_message."""
 
     @law
@@ -266,7 +266,7 @@ def numbered(owner: Owner, *numbers: int) -> list[Turn]:
     return [replace(a_turn(owner, f"question {n}", turn_id=f"turn-{n}"), turn_number=n) for n in numbers]
 
 
-class ImportingContract(Contract):
+class ImportContract(Contract):
     """load."""
 
     @law

@@ -1,7 +1,6 @@
-"""Rules about what is known of a person, for the state machine: learning, condensing, flagging, undoing."""
+"""The same random operations on what several stores keep besides memory: documents, API keys, jobs, leases, items."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -9,98 +8,18 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ricordo.records.people import Fact, FactChange, Flag, Summary
-from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
+from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk, StoredItem
 from ricordo.records.turns import Owner
-from ricordo.stores.protocols import Store
-from ricordo.testing.examples import a_document, a_fact, a_flag, a_key, a_source, a_summary, a_turn, some_chunks
+from ricordo.stores.items import PART_END
+from ricordo.stores.protocols import ItemTransaction, Store
+from ricordo.testing.examples import a_document, a_key, a_turn, some_chunks
 from ricordo.testing.fakes import START
 from ricordo.testing.machine_base import Agreement, moments, people, sessions
-
-agents = st.sampled_from(["tutor", "coach"])
-fact_ids = st.sampled_from(["f1", "f2", "f3", "f4"])
-kinds = st.sampled_from(["condensation", "session"])
-states = st.sampled_from(["flagged", "quarantined", "released"])
-subjects = st.sampled_from(["message", "fact", "summary"])
-
-
-class PeopleRules(Agreement):
-    """put_facts, put_summary, drop_summaries, put_flag, set_flag, forget_derived."""
-
-    @rule(
-        person=people, agent_id=agents, put=st.dictionaries(fact_ids, st.none() | fact_ids, max_size=3),
-        said_in=st.lists(st.tuples(sessions, st.integers(1, 4)), max_size=2), at=moments,
-        learned=st.dictionaries(sessions, st.integers(0, 5), max_size=2), forgotten=st.booleans(),
-        late=st.sampled_from([0, 0, 0, 1, -1]),
-    )  # fmt: skip
-    def put_facts(
-        self, person: str, agent_id: str, put: dict[str, str | None], said_in: list[tuple[str, int]], at: Any,
-        learned: dict[str, int], forgotten: bool, late: int,
-    ) -> None:  # fmt: skip
-        """Facts said in turns that are there, or nowhere; each store is told its own revision, or another."""
-        owner = self.owner(person)
-        oracle = self.stores()[0]
-        found = [turn for name, n in said_in for turn in oracle.turns.page(owner, name, after=n - 1, before=n + 1)]
-        sources = tuple(a_source(turn) for turn in found)
-        facts = [
-            a_fact(name, agent_id=agent_id, superseded_by=after, valid_to=at if after else None, sources=sources)
-            for name, after in put.items()
-        ]
-        if forgotten:
-            facts = [replace(fact, text="", sources=(), forgotten=True) for fact in facts]
-
-        def change(store: Store) -> bool:
-            revision = store.people.facts(owner, agent_id).revision + late
-            return store.people.put_facts(owner, agent_id, FactChange(revision, tuple(facts), tuple(learned.items())))
-
-        self.agree(change)
-
-    @rule(person=people, session_id=sessions, kind=kinds, last=st.integers(1, 4), name=fact_ids, at=moments)
-    def put_summary(self, person: str, session_id: str, kind: str, last: int, name: str, at: Any) -> None:
-        """Often of turns that are not there, or for the second time."""
-        summary = a_summary(session_id, last, id=f"{name} {session_id} {kind}", kind=kind, created_at=at)
-        self.agree(lambda store: store.people.put_summary(self.owner(person), summary))
-
-    @rule(person=people, session_id=sessions, kind=kinds, name=fact_ids)
-    def drop_summaries(self, person: str, session_id: str, kind: str, name: str) -> None:
-        """One that may be there."""
-        self.agree(lambda store: store.people.drop_summaries(self.owner(person), [f"{name} {session_id} {kind}"]))
-
-    @rule(person=people, session_id=sessions, subject=subjects, name=fact_ids, state=states, at=moments)
-    def put_flag(self, person: str, session_id: str, subject: str, name: str, state: str, at: Any) -> None:
-        """On facts that may be there, and on other things."""
-        flag = a_flag(name, session_id, id=f"{subject} {name}", subject=subject, state=state, created_at=at)
-        self.agree(lambda store: store.people.put_flag(self.owner(person), flag))
-
-    @rule(person=people, subject=subjects, name=fact_ids, state=states)
-    def set_flag(self, person: str, subject: str, name: str, state: Any) -> None:
-        """Release it, or put it back."""
-        self.agree(lambda store: store.people.set_flag(self.owner(person), f"{subject} {name}", state))
-
-    @rule(person=people, session_id=sessions)
-    def forget_derived(self, person: str, session_id: str) -> None:
-        """Of a session that is there, or was once."""
-        self.agree(lambda store: store.people.forget_derived(self.owner(person), session_id))
-
-
-def known(
-    store: Store, *, owner: Owner
-) -> tuple[list[str], list[tuple[Fact, ...]], list[int], list[Summary], list[Flag]]:
-    """All that is known of an owner; revisions are each store's own."""
-    return (
-        list(store.people.agents(owner)),
-        [store.people.facts(owner, agent_id).facts for agent_id in ("tutor", "coach")],
-        [store.people.learned_through(owner, session_id) for session_id in ("s1", "s2", "s3")],
-        list(store.people.summaries(owner)),
-        list(store.people.flags(owner)),
-    )
-
-
-# The same random operations on what several stores keep for a service: documents, API keys, jobs, leases.
 
 names = st.sampled_from(["d1", "d2", "d3"])
 job_kinds = st.sampled_from(["facts", "topics"])
 workers = st.sampled_from(["w1", "w2"])
+places = st.sampled_from(["", f"a{PART_END}", f"a{PART_END}b{PART_END}"])
 endings = st.sampled_from(["finish", "fail", "give up", "hand back", "extend"])
 
 HOLD = timedelta(hours=2)
@@ -120,23 +39,23 @@ def services_agree(open_stores: Callable[[], Sequence[Store]]) -> type[RuleBased
 
 
 class _ServiceRules(Agreement):
-    """Documents and their vectors; keys; wishes, those who take them and what comes of it; a lease."""
+    """Documents and their vectors; keys; jobs, how they are taken and how they end; a lease; items."""
 
     taken: Sequence[Job] = ()
 
     def kind(self, kind: str) -> str:
-        """Work of this run: whoever takes, takes anybody's."""
+        """A kind of this run alone: a worker takes jobs of every owner."""
         return f"{kind}-{self.tenant[-36:]}"
 
     @rule(person=people, session_id=sessions, at=moments)
     def append(self, person: str, session_id: str, at: Any) -> None:
-        """Somebody says something."""
+        """Sessions have to exist for jobs and items to name them."""
         turn = a_turn(self.owner(person), session_id=session_id, created_at=at)
         self.agree(lambda store: store.turns.append(turn))
 
     @rule(person=people, session_id=sessions)
     def delete_session(self, person: str, session_id: str) -> None:
-        """Jobs about it stay until somebody looks at them; documents and keys stay anyway."""
+        """Jobs about it stay until a worker takes them; documents and keys stay anyway."""
         self.agree(lambda store: store.sessions.delete(self.owner(person), session_id))
 
     @rule(person=people, idle_before=moments)
@@ -147,7 +66,7 @@ class _ServiceRules(Agreement):
 
     @rule(person=people)
     def erase(self, person: str) -> None:
-        """Takes all of it along."""
+        """Deletes all of it."""
         self.agree(lambda store: store.erase(self.owner(person)))
 
     @rule(person=people, name=names, digest=st.sampled_from(["x", "y"]), count=st.integers(0, 2), at=moments)
@@ -208,6 +127,34 @@ class _ServiceRules(Agreement):
         else:
             self.agree(lambda store: store.jobs.lease(self.tenant, holder, now, now + HOLD))
 
+    @rule(
+        person=people, place=places, key=names, tag=st.sampled_from(["", "t"]), session_id=st.none() | sessions,
+        minutes=st.none() | st.integers(0, 300), at=moments, replace=st.booleans(),
+    )  # fmt: skip
+    def put_item(
+        self, person: str, place: str, key: str, tag: str, session_id: str | None, minutes: int | None, at: Any,
+        replace: bool,
+    ) -> None:  # fmt: skip
+        """Of sessions that may exist, with an end or without."""
+        life = None if minutes is None else float(minutes)
+        item = StoredItem(place, key, b"x", tag, minutes=life, session_id=session_id)
+        owner = self.owner(person)
+        self.agree(lambda store: store.items.write(owner, "c", at, lambda items: items.put(item, replace=replace)))
+
+    @rule(person=people, place=places, key=st.none() | names, at=moments)
+    def remove_items(self, person: str, place: str, key: str | None, at: Any) -> None:
+        """One, all below a place, or those that have expired."""
+        owner = self.owner(person)
+
+        def remove(items: ItemTransaction) -> None:
+            if key is None:
+                items.remove_under(place)
+            else:
+                items.remove(place, key)
+
+        self.agree(lambda store: store.items.write(owner, "c", at, remove))
+        self.agree(lambda store: store.items.sweep(owner, at))
+
     @invariant()
     def everything_is_the_same(self) -> None:
         """After every step: who is there, how much, and all of it."""
@@ -215,6 +162,7 @@ class _ServiceRules(Agreement):
         self.agree(lambda store: store.stats(self.tenant).documents)
         for person in ("anna", "bruno"):
             self.agree(partial(_kept, owner=self.owner(person)))
+            self.agree(partial(_items, owner=self.owner(person)))
 
 
 def _kept(store: Store, *, owner: Owner) -> tuple[list[Document], list[StoredChunk], list[ApiKey], list[Job], JobStats]:
@@ -226,6 +174,14 @@ def _kept(store: Store, *, owner: Owner) -> tuple[list[Document], list[StoredChu
         list(store.jobs.page(owner)),
         store.jobs.stats(owner.tenant_id, START + 5 * timedelta(hours=1)),
     )
+
+
+def _items(store: Store, *, owner: Owner) -> tuple[list[tuple[str, StoredItem]], list[StoredItem], list[str]]:
+    """All items of an owner, those with a tag, and their places."""
+    now = START + timedelta(hours=1)
+    tagged = store.items.read(owner, "c", now, lambda items: items.find(f"a{PART_END}", tag="t", newest_first=True))
+    places = store.items.read(owner, "c", now, lambda items: items.places())
+    return store.items.page(owner, now, limit=100), tagged, places
 
 
 def _end(store: Store, job: Job, how: str, at: Any) -> bool | Job | None:
