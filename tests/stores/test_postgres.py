@@ -158,8 +158,8 @@ def test_a_backup_is_one_moment(postgres_store: PostgresStore, postgres_url: str
     def meanwhile(done: int, total: int) -> None:
         assert total == 2
         for owner in (anna, bruno):
-            others.append(a_turn(owner, session_id="s"))
-            others.append(a_turn(owner, session_id=f"new {done}"))
+            others.turns.append(a_turn(owner, session_id="s"))
+            others.turns.append(a_turn(owner, session_id=f"new {done}"))
 
     postgres_store.backup(tmp_path / "backup.db", meanwhile)
     others.close()

@@ -63,7 +63,7 @@ sys.stdin.readline()
 for number in range(turns):
     now = datetime.now(UTC)
     turn = Turn(str(uuid4()), owner, "tutor", "chat", 0, now, Message("", "user", f"{who}/{number}", now), None)
-    print(store.append(turn).turn_number, turn.id, flush=True)
+    print(store.turns.append(turn).turn_number, turn.id, flush=True)
 """
 
 

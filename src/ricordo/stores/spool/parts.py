@@ -151,7 +151,7 @@ class SpooledDocuments:
     def page(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
         return self._database.call_or_last(
             owner,
-            ("documents", limit, before),
+            ("documents", limit, before and before.id),
             lambda store: store.documents.page(owner, limit=limit, before=before),
         )
 
