@@ -23,7 +23,7 @@ async def main(place: str) -> None:
         store = RicordoConversations(memory, user_id="ada")
         agent = Agent(FunctionModel(rules), capabilities=[RicordoMemory(memory, user_id="ada")])
         for question in ("My name is Ada.", "I live in Turin."):
-            conversation = await store.turns.load("first") or Conversation(conversation_id="first")
+            conversation = await store.load("first") or Conversation(conversation_id="first")
             result = await agent.run(question, conversation=conversation)
             await store.save(result)
             print(question, "→", result.output)

@@ -24,6 +24,7 @@ import ricordo
 from ricordo import Memory
 from ricordo.contrib.agents import RicordoSession, instructions
 from ricordo.contrib.agents_items import _check, _said, _surely_fits, items_of, kept_as
+from ricordo.engine.clock import SystemClock
 from ricordo.errors import StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_metadata
 from ricordo.records.turns import Message, Owner
@@ -384,7 +385,7 @@ def test_what_is_no_json_object_is_refused_before_anything_is_kept(memory: Memor
 
 def test_a_lost_item_is_told_by_its_words() -> None:
     """Where the item of a message is gone, its words are still there."""
-    message = Message("t:query", "user", "parole", ricordo.clock.SystemClock().now(), metadata=kept_pointer())
+    message = Message("t:query", "user", "parole", SystemClock().now(), metadata=kept_pointer())
     assert items_of(message, lambda key: None) == [{"role": "user", "content": "parole"}]
 
 

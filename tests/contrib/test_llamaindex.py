@@ -100,7 +100,7 @@ def test_messages_come_back_as_they_were(given_messages: list[ChatMessage]) -> N
     with Memory(MemoryStore()) as memory:
         store = RicordoLegacyChatStore(memory, user_id="ada")
         for message in given_messages:
-            store.turns.add_message("s", message)
+            store.add_message("s", message)
         assert store.get_messages("s") == given_messages
         store.set_messages("s", given_messages[::-1])
         assert store.get_messages("s") == given_messages[::-1]
@@ -381,7 +381,7 @@ def test_first_use_by_many_and_an_empty_batch(url: str) -> None:
         async def first(number: int) -> None:
             store = RicordoChatStore(memory, user_id="ada")
             await store.add_messages("s", [])
-            await store.turns.add_message("s", ChatMessage(f"hello {number}"))
+            await store.add_message("s", ChatMessage(f"hello {number}"))
 
         async def all_at_once() -> None:
             await asyncio.gather(*(first(number) for number in range(12)))
@@ -476,7 +476,7 @@ def test_many_writers_on_one_file(tmp_path: Path) -> None:
         with ricordo.open(path) as memory:
             store = RicordoLegacyChatStore(memory, user_id="ada")
             for step in range(5):
-                store.turns.add_message(f"s{number % 2}", ChatMessage(f"{number}.{step}"))
+                store.add_message(f"s{number % 2}", ChatMessage(f"{number}.{step}"))
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(write, range(8)))

@@ -77,7 +77,7 @@ def test_it_does_what_the_reference_store_does(given_steps: list[tuple[str, int,
         for number, (verb, which, much) in enumerate(given_steps):
             name = f"c{which}"
             try:
-                found = await store.turns.load(name, scope="s")
+                found = await store.load(name, scope="s")
                 if verb == "save":
                     conversation = found or Conversation(conversation_id=name)
                     conversation.messages.extend(asked(f"{number}.{n}") for n in range(much))
@@ -91,10 +91,10 @@ def test_it_does_what_the_reference_store_does(given_steps: list[tuple[str, int,
             except (UserError, ConversationConflict) as error:
                 seen.append(type(error).__name__)
         for record in await store.list_conversations():
-            loaded = await store.turns.load(record.conversation_id)
+            loaded = await store.load(record.conversation_id)
             said = [part.content for message in loaded.messages for part in message.parts]
             seen.append((record.conversation_id, record.forked_from, record.scope, len(record.branches), said))
-            short = await store.turns.load(record.conversation_id, limit=2)
+            short = await store.load(record.conversation_id, limit=2)
             assert [message.parts for message in short.messages] == [each.parts for each in loaded.messages[-2:]]
         return sorted(map(str, seen))
 
@@ -155,7 +155,7 @@ def test_of_two_writers_one_is_told(url: str) -> None:
         with ricordo.open(url) as one, ricordo.open(url) as other:
             first, second = (RicordoConversations(each, user_id="ada") for each in (one, other))
             await first.save(Conversation(conversation_id="c", messages=[asked("uno")]))
-            loaded = [await store.turns.load("c") for store in (first, second)]
+            loaded = [await store.load("c") for store in (first, second)]
             for conversation in loaded:
                 assert conversation
                 conversation.messages.append(asked("due"))
@@ -174,7 +174,7 @@ def test_deleting_leaves_no_message_but_those_of_a_fork(memory: Memory) -> None:
         entries = await store.save(Conversation(conversation_id="c", messages=[asked("a"), asked("b"), asked("c")]))
         await store.fork("c", at=1, new_conversation_id="f")
         await store.delete("c")
-        forked = await store.turns.load("f")
+        forked = await store.load("f")
         assert forked
         assert [message.parts[0].content for message in forked.messages] == ["a"]  # type: ignore[union-attr]
         for gone in entries[1:]:
@@ -336,10 +336,10 @@ def test_trimming_what_the_model_reads_does_not_shrink_what_is_stored(memory: Me
         store = RicordoConversations(memory, user_id="ada")
         made = agent(model, ProcessHistory(recent_turns(memory, max_tokens=1)))
         for number in range(3):
-            conversation = await store.turns.load("c") or Conversation(conversation_id="c")
+            conversation = await store.load("c") or Conversation(conversation_id="c")
             await store.save(await made.run(f"domanda {number}", conversation=conversation))
         assert len(model.seen[-1]) == 1
-        stored = await store.turns.load("c")
+        stored = await store.load("c")
         assert stored
         assert len(stored.messages) == 6
 
