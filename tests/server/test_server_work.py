@@ -297,7 +297,7 @@ def test_a_lease_lasts_as_long_as_its_work() -> None:
 def test_wishes_outlive_a_database_that_is_away() -> None:
     """A wish that cannot be written is kept and written with the next tick."""
     inner = Switched(MemoryStore())
-    inner.store.turns.append(a_turn(ANNA, session_id="s1"))
+    inner.inner.turns.append(a_turn(ANNA, session_id="s1"))
     served = service(inner)  # type: ignore[arg-type]
     served.jobs.note(ANNA, "s1")
     inner.up = False
@@ -305,7 +305,7 @@ def test_wishes_outlive_a_database_that_is_away() -> None:
         served.jobs.flush()
     inner.up = True
     served.jobs.flush()
-    assert {job.kind for job in inner.store.jobs.page(ANNA)} == {"catch-up", "end"}
+    assert {job.kind for job in inner.inner.jobs.page(ANNA)} == {"catch-up", "end"}
 
 
 def test_the_use_of_keys_is_noted_by_the_clock() -> None:

@@ -40,7 +40,7 @@ class Crossing(Switched):
             if name == "turns.append" and args[0].id in self.not_yet:
                 raise StoreUnavailable("not yet")
             result = call(*args, **kwargs)
-            if name in self.held and getattr(args[0], "user_id", "") != "nobody":  # whom the watch asks for
+            if name in self.held and getattr(args[0], "user_id", "") != "probe":  # not the monitor
                 done, go = self.held.pop(name)
                 done.set()
                 assert go.wait(10)

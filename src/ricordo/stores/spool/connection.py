@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 THREADS = 64
 POLL_INTERVAL = 0.01  # seconds between checks whether abandoned calls have ended
-_PROBE_OWNER = Owner("ricordo", "nobody")
+_PROBE_OWNER = Owner("ricordo", "probe")
 
 
 class CallAbandoned(StoreUnavailable):
