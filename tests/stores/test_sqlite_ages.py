@@ -93,7 +93,7 @@ def test_a_backup_knows_the_order_too(tmp_path: Path, days: list[int]) -> None:
     owner = an_owner()
     source = SqliteStore(tmp_path / "memory.db")
     for hour in days:
-        source.append(a_turn(owner, session_id="s0", created_at=at(hour)))
+        source.turns.append(a_turn(owner, session_id="s0", created_at=at(hour)))
     copy_to_sqlite(source, [owner], tmp_path / "copy.db")
     source.close()
     copied = SqliteStore(tmp_path / "copy.db")
@@ -108,7 +108,7 @@ def test_a_number_that_is_out_of_date_is_not_used(tmp_path: Path) -> None:
     one, two = SqliteStore(tmp_path / "memory.db"), SqliteStore(tmp_path / "memory.db")
     numbers = [store.turns.append(a_turn(owner)).turn_number for store in (one, one, two, one, two, two, one)]
     assert numbers == [1, 2, 3, 4, 5, 6, 7]
-    two.clear(owner, "lesson")
+    two.sessions.clear(owner, "lesson")
     assert [store.turns.append(a_turn(owner)).turn_number for store in (one, two, one)] == [1, 2, 3]
     one.close()
     two.close()
@@ -126,6 +126,6 @@ def test_a_session_that_is_wrongly_in_order_is_damage(tmp_path: Path) -> None:
             other.execute("UPDATE sessions SET in_order = 1")
         (damage,) = store.integrity()
         assert "session 'lesson'" in damage.where
-        assert "order of its dates" in damage.problem
+        assert "ordered by date" in damage.problem
     finally:
         store.close()

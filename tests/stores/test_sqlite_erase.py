@@ -11,7 +11,8 @@ import pytest
 from ricordo.errors import StoreUnavailable
 from ricordo.records.service import StoredChunk
 from ricordo.records.turns import Message, Owner, StoredReceipt
-from ricordo.stores.sqlite import SqliteStore, forget
+from ricordo.stores.sqlite import SqliteStore
+from ricordo.stores.sqlite.store import erase_rows
 from ricordo.testing.contract.people import learn
 from ricordo.testing.examples import (
     a_document,
@@ -110,7 +111,7 @@ def test_an_erasure_that_was_cut_short_is_finished_on_opening(store: SqliteStore
     """Killed between deleting and overwriting, the next open overwrites."""
     owner = an_owner()
     confide(store, owner)
-    store._connections.write(lambda writer: forget.erase(writer, owner))
+    store._connections.write(lambda writer: erase_rows(writer, owner))
     store.close()
     assert files_with_the_secret(tmp_path) == ["memory.db"]
     SqliteStore(tmp_path / "memory.db").close()
@@ -124,10 +125,10 @@ def test_a_reader_in_the_way_does_not_keep_the_store_from_opening(store: SqliteS
     reader = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM turns").fetchall()
-    store._connections.write(lambda writer: forget.erase(writer, owner))
+    store._connections.write(lambda writer: erase_rows(writer, owner))
     store.close()
     meanwhile = SqliteStore(tmp_path / "memory.db", wait=0.05)
-    assert meanwhile.append(a_turn(owner)).turn_number == 1
+    assert meanwhile.turns.append(a_turn(owner)).turn_number == 1
     reader.close()
     meanwhile.close()
     SqliteStore(tmp_path / "memory.db").close()

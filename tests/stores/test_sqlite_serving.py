@@ -76,7 +76,7 @@ def test_a_first_write_that_is_refused_makes_no_table(store: SqliteStore) -> Non
         raise ValueError("refused")
 
     with pytest.raises(ValueError, match="refused"):
-        store._serve(fail)
+        store._service.write(fail)
     assert not tables(store) & OF_A_SERVICE
     assert store.jobs.lease("cleanup", "here", START, START)
     assert tables(store) >= OF_A_SERVICE
