@@ -515,8 +515,8 @@ class ItemStore(Protocol):
         ...
 
 
-class Store(Protocol):
-    """Everything of a memory and a service, in one database."""
+class StoreParts(Protocol):
+    """The parts of a store, all in one database."""
 
     @property
     def turns(self) -> TurnStore:
@@ -562,6 +562,10 @@ class Store(Protocol):
     def items(self) -> ItemStore:
         """What adapters keep."""
         ...
+
+
+class Store(StoreParts, Protocol):
+    """Everything of a memory and a service, in one database."""
 
     @property
     def location(self) -> str:

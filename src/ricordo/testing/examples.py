@@ -1,4 +1,4 @@
-"""Plain records for worked examples: somebody new, what they said, and what is derived from it."""
+"""Plain records for worked examples: a new user, their messages, and what is derived from them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ from ricordo.testing.fakes import START
 
 
 def an_owner(user_id: str = "anna") -> Owner:
-    """A user of a tenant that nobody else has: examples that share a store never meet."""
+    """A user of a new tenant: examples that share a store never meet."""
     return Owner(f"tenant-{uuid4()}", user_id)
 
 

@@ -33,7 +33,7 @@ class MemoryPeople:
                 return False
             stored = {fact.id: fact for fact in known.facts}
             there = {turn_id for turn_id in topic_rules.turns_named(change) if home.find(turn_id)}
-            put = topic_rules.still_founded(change, known.facts, there)
+            put = topic_rules.with_live_sources(change, known.facts, there)
             moved = [(session, number) for name, number in change.learned if (session := home.sessions.get(name))]
             if put or moved:
                 home.facts[agent_id] = _known({**stored, **{fact.id: fact for fact in put}}, known.revision + 1)

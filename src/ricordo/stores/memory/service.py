@@ -103,7 +103,7 @@ class MemoryKeys:
 
     def drop_of(self, owner: Owner) -> int:
         """Delete the keys of an owner; how many."""
-        gone = [key.digest for key in self._homes.keys.values() if write_rules.keeper_of(key) == owner]
+        gone = [key.digest for key in self._homes.keys.values() if write_rules.key_owner(key) == owner]
         for digest in gone:
             del self._homes.keys[digest]
         return len(gone)
@@ -117,13 +117,13 @@ class MemoryJobs:
         self._lock = homes.lock
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
-        wish = write_rules.a_wish(owner, kind, session_id, due_at)
+        wish = write_rules.new_job(owner, kind, session_id, due_at)
         with self._lock:
             home = self._homes.of(owner)
             if session_id and session_id not in home.sessions:
                 return False
             place = (kind, session_id)
-            home.jobs[place] = write_rules.wished(home.jobs.get(place), wish, postpone=postpone)
+            home.jobs[place] = write_rules.enqueued(home.jobs.get(place), wish, postpone=postpone)
             return True
 
     def take(

@@ -108,7 +108,7 @@ def _put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: Fa
     if known.revision != change.revision:
         transaction.rollback()
         return False
-    put = topic_rules.still_founded(change, known.facts, existing)
+    put = topic_rules.with_live_sources(change, known.facts, existing)
     if not put and not learned & _ids(locked):
         transaction.rollback()
         return True

@@ -98,7 +98,7 @@ class PostgresKeys:
         self._transactions = transactions
 
     def put(self, key: ApiKey) -> None:
-        owner = write_rules.keeper_of(key)
+        owner = write_rules.key_owner(key)
         row = {"owner": owner.key, **named(KEY_COLUMNS, key_to_row(key))}
         security = self._transactions.security
 
@@ -126,13 +126,13 @@ class PostgresKeys:
         found = next((key for key in self.page(tenant_id) if key.id == key_id), None)
         if found is None or found.revoked_at:
             return found
-        owner = write_rules.keeper_of(found)
+        owner = write_rules.key_owner(found)
         values = {"owner": owner.key, "key_id": key_id, "now": micros(now)}
         self._transactions.run(owner, lambda tx: tx.send(sql.REVOKE_KEY, values), repeatable=True)
         return self.by_digest(found.digest)
 
     def used(self, key: ApiKey, now: datetime) -> None:
-        owner = write_rules.keeper_of(key)
+        owner = write_rules.key_owner(key)
         values = {"owner": owner.key, "key_id": key.id, "digest": key.digest, "now": micros(now)}
         self._transactions.run(owner, lambda tx: tx.send(sql.KEY_USED, values), repeatable=True)
 
@@ -149,7 +149,7 @@ class PostgresJobs:
         self._transactions = transactions
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
-        wish = write_rules.a_wish(owner, kind, session_id, due_at)
+        wish = write_rules.new_job(owner, kind, session_id, due_at)
         return self._transactions.run(owner, lambda tx: _enqueue(tx, wish, postpone=postpone), repeatable=True)
 
     def take(
@@ -227,7 +227,7 @@ def _enqueue(transaction: Transaction, wish: Job, *, postpone: bool) -> bool:
     if session is not None and session.fetchone() is None:
         transaction.rollback()
         return False
-    wished = write_rules.wished(stored, wish, postpone=postpone)
+    wished = write_rules.enqueued(stored, wish, postpone=postpone)
     if stored is None:
         transaction.send(
             sql.ADD_JOB, _job_row(wished)

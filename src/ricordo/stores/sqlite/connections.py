@@ -1,8 +1,8 @@
 """The connections of one open store: one that writes, in groups, and as many that read as there are readers.
 
-In: operations. Out: their results. A reader is lent for the length of one read and goes back to a shelf, so
-threads may come and go; the writer serves a whole batch of operations with one durable commit. All of them can be put
-down for a moment, which a fork needs, and are opened again by whoever comes next.
+In: operations. Out: their results. A reader is lent for one read and returned to a pool, so threads may come and go;
+the writer serves a whole batch of operations with one durable commit. All connections can be closed for the moment of
+a fork; the next caller opens them again.
 """
 
 import sqlite3
@@ -45,7 +45,7 @@ class Connections:
         self.path = path
         self._wait = wait
         self._unusable: str | None = None
-        self._shelf: list[sqlite3.Connection] = []
+        self._idle: list[sqlite3.Connection] = []
         self.begin_anew()
         forks.enrol(self)
         try:
@@ -59,13 +59,13 @@ class Connections:
     def reader(self) -> sqlite3.Connection:
         """Take a reading connection; give it back with `give_back`, in the same thread."""
         me = get_ident()
-        self._lent.append(me)  # first of all: whoever pauses looks here after saying so
+        self._lent.append(me)  # before the check: `put_down` sets `_paused` first and reads this list afterwards
         if self._paused or self._unusable:
             self._lent.remove(me)
             self._wait_for_leave()
             return self.reader()
         try:
-            return self._shelf.pop()
+            return self._idle.pop()
         except IndexError:
             return self._new_reader()
 
@@ -75,10 +75,10 @@ class Connections:
 
     def give_back(self, reader: sqlite3.Connection) -> None:
         """Put a reading connection back for the next read."""
-        self._shelf.append(reader)
+        self._idle.append(reader)
         self._lent.remove(get_ident())
         if self._unusable:
-            self._clear_shelf()
+            self._close_idle()
 
     def write(self, operation: Callable[[WriteConnection], T]) -> T:
         """Run the operation in a write transaction, perhaps with others; durable when this returns."""
@@ -87,7 +87,7 @@ class Connections:
         return self._group.run(operation)
 
     def write_alone(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        """Run the operation with nobody else writing and no transaction begun."""
+        """Run the operation while no other write runs, outside a transaction."""
         if self._unusable:
             raise StoreError(f"{self.path} {self._unusable}")
         return self._group.run(operation, alone=True)
@@ -99,7 +99,7 @@ class Connections:
             forks.dismiss(self)
 
     def put_down(self, deadline: float) -> bool:
-        """Close all connections and let nobody in; False, with nothing changed, if somebody goes on using them."""
+        """Close all connections and hold all callers; False, with nothing changed, if they stay in use."""
         me = get_ident()
         if me == self._served_by or me in self._lent:  # the fork comes from inside a read or a write
             return False
@@ -116,12 +116,12 @@ class Connections:
         return False
 
     def take_up(self) -> None:
-        """Let everybody in again; the file is opened by whoever comes first."""
+        """Let callers go on; the next one opens the file."""
         self._writing.release()
         self._go_on()
 
     def begin_anew(self) -> None:
-        """Nobody reads, nobody writes, nobody waits."""
+        """Start with no reader, no writer and no waiting caller."""
         self._writing = Lock()
         self._served_by: int | None = None
         self._group = GroupCommit(self._serve)
@@ -132,7 +132,7 @@ class Connections:
     def forbid(self, why: str) -> None:
         """Nothing here may be touched again, and nothing closed."""
         self._unusable = why
-        _kept_from_closing.append((self._writer, self._shelf))
+        _kept_from_closing.append((self._writer, self._idle))
         self.begin_anew()
 
     def _take_up_file(self) -> None:
@@ -151,7 +151,7 @@ class Connections:
         self._gate, self._writer = gate, writer
 
     def _let_go(self) -> None:
-        self._clear_shelf()
+        self._close_idle()
         if self._writer is not None:
             self._writer.close()
         if self._gate is not None:
@@ -162,9 +162,9 @@ class Connections:
         self._unusable = "is closed; open it again"
         self._let_go()
 
-    def _clear_shelf(self) -> None:
-        while self._shelf:
-            self._shelf.pop().close()
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
     def _new_reader(self) -> sqlite3.Connection:
         try:
@@ -216,7 +216,7 @@ class Connections:
 
     def _transact(self, writer: WriteConnection, tickets: Sequence[Ticket]) -> None:
         """One transaction for all tickets; a refused operation is undone without harm to the others."""
-        execute = writer.pen.execute
+        execute = writer.fast_cursor.execute
         execute("BEGIN IMMEDIATE")
         try:
             if len(tickets) == 1:

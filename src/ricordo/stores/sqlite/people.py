@@ -118,7 +118,7 @@ def put_facts(writer: sqlite3.Connection, owner: Owner, agent_id: str, change: F
     if known.revision != change.revision:
         return False
     there = _ids(writer, sql.TURNS_THERE, key[:1], topic_rules.turns_named(change))
-    put = topic_rules.still_founded(change, known.facts, there)
+    put = topic_rules.with_live_sources(change, known.facts, there)
     sessions = _ids(writer, sql.SESSIONS_THERE, key[:1], [session_id for session_id, _ in change.learned])
     if put or sessions:
         writer.execute(turn_statements.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))

@@ -97,7 +97,7 @@ class SqliteKeys:
             known = writer.execute(sql.KEYS_OF_TENANT, (key.tenant_id,)).fetchall()
             known += writer.execute(sql.KEY_BY_DIGEST, (key.digest,)).fetchall()
             write_rules.check_key(key, map(row_to_key, known))
-            writer.execute(sql.ADD_KEY, (write_rules.keeper_of(key).key.bytes, *key_to_row(key)))
+            writer.execute(sql.ADD_KEY, (write_rules.key_owner(key).key.bytes, *key_to_row(key)))
 
         self._tables.write(put)
 
@@ -112,13 +112,13 @@ class SqliteKeys:
         found = next((key for key in self.page(tenant_id) if key.id == key_id), None)
         if found is None or found.revoked_at:
             return found
-        place = (micros(now), write_rules.keeper_of(found).key.bytes, key_id)
+        place = (micros(now), write_rules.key_owner(found).key.bytes, key_id)
         self._tables.write(lambda writer: writer.execute(sql.REVOKE_KEY, place))
         return self.by_digest(found.digest)
 
     def used(self, key: ApiKey, now: datetime) -> None:
         place = {
-            "owner": write_rules.keeper_of(key).key.bytes,
+            "owner": write_rules.key_owner(key).key.bytes,
             "key_id": key.id,
             "digest": key.digest,
             "now": micros(now),
@@ -133,14 +133,14 @@ class SqliteJobs:
         self._tables = tables
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
-        wish = write_rules.a_wish(owner, kind, session_id, due_at)
+        wish = write_rules.new_job(owner, kind, session_id, due_at)
 
         def put(writer: sqlite3.Connection) -> bool:
             there = (owner.key.bytes, session_id)
             if session_id and not writer.execute(turn_statements.LAST_TURN_OF_SESSION, there).fetchall():
                 return False
             stored = _job(writer, wish)
-            wished = write_rules.wished(stored, wish, postpone=postpone)
+            wished = write_rules.enqueued(stored, wish, postpone=postpone)
             if wished != stored:
                 _put_job(writer, wished)
             return True

@@ -44,12 +44,12 @@ def append_new(writer: WriteConnection, turn: Turn, expected: int | None, receip
         raise TurnIdTaken
     numbered = _numbered(turn, number)
     try:
-        writer.pen.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
+        writer.fast_cursor.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
     except sqlite3.IntegrityError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_UNIQUE and "turn_id" in str(error):
             raise TurnIdTaken from error
         raise
-    writer.note_reached(key, number)
+    writer.note_last_turn(key, number)
     if receipt:
         keep_receipt(writer, turn.owner, receipt, session_id, number)
     return numbered
@@ -60,9 +60,9 @@ def _next_number(writer: WriteConnection, turn: Turn, key: tuple[bytes, str]) ->
 
     Where this connection was the last to write, the number is known and the UPDATE verifies it.
     """
-    execute = writer.pen.execute
+    execute = writer.fast_cursor.execute
     times = micros(turn.created_at), _last_said(turn)
-    reached = writer.reached.get(key)
+    reached = writer.last_turns.get(key)
     if reached is not None and execute(sql.COUNT_TURN_AFTER, (*times, *key, reached)).rowcount:
         return reached + 1
     if _opens_session(writer, (*key, turn.agent_id, *times), turn.owner):
@@ -75,12 +75,12 @@ def _next_number(writer: WriteConnection, turn: Turn, key: tuple[bytes, str]) ->
 def _opens_session(writer: WriteConnection, values: tuple[Any, ...], owner: Owner) -> bool:
     """Create the session of a first turn, unless it exists. Most owners exist: the foreign key fails for a new one."""
     try:
-        return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
+        return writer.fast_cursor.execute(sql.OPEN_SESSION, values).rowcount > 0
     except sqlite3.IntegrityError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
             raise
     _add_owner(writer, owner)
-    return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
+    return writer.fast_cursor.execute(sql.OPEN_SESSION, values).rowcount > 0
 
 
 def append_known(writer: WriteConnection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:

@@ -29,25 +29,25 @@ from ricordo.testing.contract.turns import ImportContract, TurnContract
 __all__ = ["ConstraintContract", "StoreContract"]
 
 
-class TurnsAndSessions(TurnContract, ReadContract, ImportContract, ReceiptContract, ForgetContract):
+class TurnSuite(TurnContract, ReadContract, ImportContract, ReceiptContract, ForgetContract):
     """`store.turns`, `store.sessions`, and what concerns the store as a whole."""
 
 
-class TopicsAndVectors(TopicContract, ArchiveContract, VectorContract, DeletedTurnContract):
+class TopicSuite(TopicContract, ArchiveContract, VectorContract, DeletedTurnContract):
     """`store.topics`, `store.vectors`."""
 
 
-class People(PeopleContract, UnlearnContract):
+class PeopleSuite(PeopleContract, UnlearnContract):
     """`store.people`."""
 
 
-class Service(DocumentContract, KeyContract, JobContract):
+class ServiceSuite(DocumentContract, KeyContract, JobContract):
     """`store.documents`, `store.keys`, `store.jobs`."""
 
 
-class Items(ItemContract, AttachedItemContract):
+class ItemSuite(ItemContract, AttachedItemContract):
     """`store.items`."""
 
 
-class StoreContract(TurnsAndSessions, TopicsAndVectors, People, Service, Items):
+class StoreContract(TurnSuite, TopicSuite, PeopleSuite, ServiceSuite, ItemSuite):
     """Everything that is asked of a store."""

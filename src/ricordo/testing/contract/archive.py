@@ -60,9 +60,9 @@ class ArchiveContract(Contract):
             assert [turn.archived for turn in found] == [archived and turn in chosen for turn in said]
             assert [turn.block_id for turn in found] == [block.id if turn in chosen else None for turn in said]
             assert [store.turns.get(owner, turn.id) for turn in said] == list(found)
-            together = store.turns.by_ids(owner, ["nobody's", *(turn.id for turn in said)])
+            together = store.turns.by_ids(owner, ["unknown", *(turn.id for turn in said)])
             assert sorted(together, key=lambda turn: turn.turn_number) == list(found)
-            assert not store.turns.by_ids(an_owner("somebody-else"), [turn.id for turn in said])
+            assert not store.turns.by_ids(an_owner("another"), [turn.id for turn in said])
         assert store.stats(owner.tenant_id).open_turns == 0
         assert_sound(store, owner.tenant_id)
 
@@ -278,7 +278,7 @@ class ArchiveContract(Contract):
         )
     )
     def test_archives_of_different_people_never_mix(self, store: Store, moves: list[tuple[str, str, int]]) -> None:
-        """The same block id and numbers elsewhere hold other words, and everybody reads their own."""
+        """The same block id and numbers elsewhere hold other words, and every owner reads their own."""
         tenant = an_owner().tenant_id
         places = [(Owner(tenant, user), session) for user in ("anna", "banna") for session in ("s", "S")]
         said = {

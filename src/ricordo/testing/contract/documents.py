@@ -1,4 +1,4 @@
-"""Documents: kept once, read back whole, gone with one call; those of one owner are nobody else's."""
+"""Documents: kept once, read back whole, gone with one call; those of one owner are invisible to others."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -163,8 +163,8 @@ class DocumentContract(Contract):
         assert list(store.documents.chunks(anna)) == []
         assert len(store.documents.chunks(bruno)) == 2
 
-    def test_who_has_deleted_the_last_document_is_nobody(self, store: Store) -> None:
-        """Without session, fact or document nobody is listed."""
+    def test_an_owner_without_documents_is_not_listed(self, store: Store) -> None:
+        """Without session, fact, document or item an owner is not listed."""
         owner = an_owner()
         store.documents.put(owner, a_document(), [])
         assert list(store.owners(owner.tenant_id)) == [owner]

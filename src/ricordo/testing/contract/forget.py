@@ -141,7 +141,7 @@ class ForgetContract(Contract):
         assert (gone.sessions, gone.turns, gone.more) == (1, 10, False)
 
     def test_erasing_leaves_nothing_of_the_owner(self, store: Store) -> None:
-        """What went is counted; the owner is as if they had never been; everybody else is untouched."""
+        """What went is counted; nothing of the owner is left; other owners are untouched."""
         anna, bruno = an_owner(), an_owner("bruno")
         turn = store.turns.append(a_turn(anna))
         store.turns.append(a_turn(anna, session_id="other", response=None))
@@ -267,7 +267,7 @@ class UnlearnContract(Contract):
         assert {flag.id for flag in store.people.flags(owner)} == {"flag on Pisa", "flag on both", "flag elsewhere"}
         assert_sound(store, owner.tenant_id)
 
-    def test_who_has_facts_alone_is_still_somebody(self, store: Store) -> None:
+    def test_an_owner_with_facts_alone_is_listed(self, store: Store) -> None:
         """When every session has expired the owner is listed, can learn, be told apart, and be forgotten."""
         owner = an_owner()
         known_in_every_way(store, owner)
@@ -286,8 +286,8 @@ class UnlearnContract(Contract):
         assert store.erase(owner)["facts"] == 1
         assert list(store.owners(owner.tenant_id)) == []
 
-    def test_whose_last_fact_goes_is_nobody(self, store: Store) -> None:
-        """With the last fact of somebody without a session, the name goes too."""
+    def test_an_owner_whose_last_fact_goes_is_not_listed(self, store: Store) -> None:
+        """With the last fact of an owner without a session, the name goes too."""
         turn = store.turns.append(a_turn(an_owner()))
         learn(store, turn.owner, a_fact("Rome", turn))
         expire(store, turn.owner, idle_before=START + hour)
@@ -375,7 +375,7 @@ class UnlearnContract(Contract):
         assert_sound(store, anna.tenant_id)
 
     def test_a_backup_holds_what_is_known(self, store: Store, tmp_path: Path) -> None:
-        """Also of somebody whose sessions have all expired; the copy goes on where the original stood."""
+        """Also of an owner whose sessions have all expired; the copy goes on where the original stood."""
         from ricordo.stores.sqlite import SqliteStore
 
         anna = an_owner()

@@ -89,7 +89,7 @@ class PeopleContract(Contract):
         assert store.people.learned_through(owner, "lesson") == 0
 
     def test_of_many_learners_at_once_one_wins(self, store: Store) -> None:
-        """Whoever starts from the same revision, exactly one change is written, whole."""
+        """Of changes that start from the same revision, exactly one is written, whole."""
         turn = store.turns.append(a_turn(an_owner()))
         owner = turn.owner
         for revision in (0, 1):

@@ -38,17 +38,17 @@ class ReadContract(Contract):
 
     def test_what_is_unknown_is_none_or_empty(self, store: Store) -> None:
         """Reading what does not exist is no error and makes nothing."""
-        nobody = an_owner()
-        assert store.turns.get(nobody, "no turn") is None
-        assert list(store.turns.page(nobody, "no session")) == []
-        assert store.sessions.get(nobody, "no session") is None
-        assert list(store.sessions.page(nobody, limit=5)) == []
-        assert list(store.turns.receipts(nobody, "no session")) == []
-        assert store.sessions.update(nobody, "no session", SessionChanges(title="t")) is None
-        assert store.sessions.clear(nobody, "no session") is None
-        assert store.sessions.delete(nobody, "no session") is None
-        assert list(store.owners(nobody.tenant_id)) == []
-        assert not any(store.erase(nobody).values())
+        stranger = an_owner()
+        assert store.turns.get(stranger, "no turn") is None
+        assert list(store.turns.page(stranger, "no session")) == []
+        assert store.sessions.get(stranger, "no session") is None
+        assert list(store.sessions.page(stranger, limit=5)) == []
+        assert list(store.turns.receipts(stranger, "no session")) == []
+        assert store.sessions.update(stranger, "no session", SessionChanges(title="t")) is None
+        assert store.sessions.clear(stranger, "no session") is None
+        assert store.sessions.delete(stranger, "no session") is None
+        assert list(store.owners(stranger.tenant_id)) == []
+        assert not any(store.erase(stranger).values())
 
     @law
     @given(
@@ -125,7 +125,7 @@ class ReadContract(Contract):
         assert (answered.ended_at, gone_on.ended_at) == (None, None)
 
     def test_owners_are_those_of_the_tenant_with_a_session(self, store: Store) -> None:
-        """Every user once, no other tenant's, nobody whose last session is gone."""
+        """Every user once, no other tenant's, none whose last session is gone."""
         tenant = an_owner().tenant_id
         users = [Owner(tenant, f"user {n}") for n in range(5)]
         for owner in [*users, Owner(f"{tenant}-other", "user 0")]:

@@ -24,11 +24,11 @@ LEASE = 5 * minute
 
 
 def a_kind() -> str:
-    """A kind of work that no other test has: workers take what is anybody's."""
+    """A kind of work that no other test has: workers take jobs of any owner."""
     return f"kind-{uuid4()}"
 
 
-def somebody(store: Store, *sessions: str) -> Owner:
+def owner_with(store: Store, *sessions: str) -> Owner:
     """An owner with sessions."""
     owner = an_owner()
     for session_id in sessions or ("lesson",):
@@ -59,7 +59,7 @@ class JobContract(Contract):
         assert [job for job in store.jobs.page(owner) if job.kind == kind] == []
 
     def test_a_wish_for_a_session_that_is_not_there_is_not_kept(self, store: Store) -> None:
-        """So nobody who was erased comes back by a late wish; work on an owner as a whole needs no session."""
+        """So an erased user does not come back by a late job; a job on an owner as a whole needs no session."""
         owner, kind = an_owner(), a_kind()
         assert not store.jobs.enqueue(owner, kind, "lesson", START)
         assert list(store.jobs.page(owner)) == []
@@ -72,7 +72,7 @@ class JobContract(Contract):
 
     def test_wishes_for_the_same_become_one(self, store: Store) -> None:
         """The earlier time counts, or the newest with `postpone`; another session, kind or user is another job."""
-        owner, kind = somebody(store, "lesson", "other"), a_kind()
+        owner, kind = owner_with(store, "lesson", "other"), a_kind()
         for due, postpone, expected in ((3, False, 3), (5, False, 3), (1, False, 1), (9, True, 9), (4, True, 4)):
             assert store.jobs.enqueue(owner, kind, "lesson", START + due * minute, postpone=postpone)
             assert [job.due_at for job in store.jobs.page(owner)] == [START + expected * minute]
@@ -83,7 +83,7 @@ class JobContract(Contract):
     def test_those_due_longest_come_first(self, store: Store) -> None:
         """Of any owner and tenant, no more than asked for, of the kinds that are named."""
         kind, other = a_kind(), a_kind()
-        owners = [somebody(store) for _ in range(4)]
+        owners = [owner_with(store) for _ in range(4)]
         for n, owner in enumerate(owners):
             store.jobs.enqueue(owner, kind, "lesson", START - n * minute)
             store.jobs.enqueue(owner, other, "lesson", START - 9 * minute)
@@ -95,9 +95,9 @@ class JobContract(Contract):
         assert len(store.jobs.take("w", START, LEASE, limit=9, kinds=[kind, other])) == 4
 
     def test_of_many_workers_each_takes_others(self, store: Store) -> None:
-        """Whoever takes at the same moment, every job goes to exactly one of them, and none is left."""
+        """Of workers that take at the same moment, exactly one gets each job, and none is left."""
         kind = a_kind()
-        owners = [somebody(store) for _ in range(WORKERS)]
+        owners = [owner_with(store) for _ in range(WORKERS)]
         for owner in owners:
             store.jobs.enqueue(owner, kind, "lesson", START)
 
@@ -115,8 +115,8 @@ class JobContract(Contract):
         assert sorted(every) == sorted(owner.tenant_id for owner in owners)
 
     def test_a_lease_that_ran_out_is_taken_by_another(self, store: Store) -> None:
-        """Until then nobody else has it; after, the one who lost it can do nothing with it."""
-        owner, kind = somebody(store), a_kind()
+        """Until then no other worker gets it; after, the worker that lost it can do nothing with it."""
+        owner, kind = owner_with(store), a_kind()
         store.jobs.enqueue(owner, kind, "lesson", START)
         (mine,) = store.jobs.take("slow", START, LEASE, kinds=[kind])
         longer = store.jobs.extend(mine, START + 2 * LEASE)
@@ -137,8 +137,8 @@ class JobContract(Contract):
         assert not store.jobs.finish(replace(again, leased_by="", attempts=0))
 
     def test_what_is_wished_meanwhile_is_done_once_more(self, store: Store) -> None:
-        """A wish that comes while somebody is at it is not lost when that one finishes."""
-        owner, kind = somebody(store), a_kind()
+        """A job that is enqueued while a worker has it is not lost when that worker finishes."""
+        owner, kind = owner_with(store), a_kind()
         store.jobs.enqueue(owner, kind, "lesson", START)
         (job,) = store.jobs.take("w", START, LEASE, kinds=[kind])
         for due in (4, 2, 3):
@@ -153,7 +153,7 @@ class JobContract(Contract):
 
     def test_a_failure_is_tried_again_in_its_time(self, store: Store) -> None:
         """With its error; a wish meanwhile does not hurry it, unless it is postponed; success forgets it all."""
-        owner, kind = somebody(store), a_kind()
+        owner, kind = owner_with(store), a_kind()
         store.jobs.enqueue(owner, kind, "lesson", START)
         (job,) = store.jobs.take("w", START, LEASE, kinds=[kind])
         assert store.jobs.fail(job, "the model is away " * 99, START + 30 * minute)
@@ -170,8 +170,8 @@ class JobContract(Contract):
         assert list(store.jobs.page(owner)) == []
 
     def test_what_was_given_up_waits_for_a_new_wish(self, store: Store) -> None:
-        """Nobody takes it; the next wish begins anew, also one that had come while it was being tried."""
-        owner, kind = somebody(store), a_kind()
+        """No worker takes it; enqueued again it begins anew, also if that was while it was being tried."""
+        owner, kind = owner_with(store), a_kind()
         store.jobs.enqueue(owner, kind, "lesson", START)
         (job,) = store.jobs.take("w", START, LEASE, kinds=[kind])
         assert store.jobs.fail(job, "", None)
@@ -187,8 +187,8 @@ class JobContract(Contract):
         assert [each.due_at for each in store.jobs.page(owner)] == [START + 2 * minute]
 
     def test_what_is_handed_back_is_there_at_once(self, store: Store) -> None:
-        """Somebody who has to go leaves the job as it was found."""
-        owner, kind = somebody(store), a_kind()
+        """A worker that has to stop leaves the job as it found it."""
+        owner, kind = owner_with(store), a_kind()
         store.jobs.enqueue(owner, kind, "lesson", START)
         before = store.jobs.page(owner)
         (job,) = store.jobs.take("w", START + minute, LEASE, kinds=[kind])
@@ -197,8 +197,8 @@ class JobContract(Contract):
         assert len(store.jobs.take("v", START + minute, LEASE, kinds=[kind])) == 1
 
     def test_work_is_counted_by_tenant(self, store: Store) -> None:
-        """What waits, what somebody is at, what was given up, what failed and waits; and the oldest that waits."""
-        owner = somebody(store, "s0", "s1", "s2", "s3", "s4")
+        """Pending, leased, given up, retrying; and the oldest that waits."""
+        owner = owner_with(store, "s0", "s1", "s2", "s3", "s4")
         kind, tenant = a_kind(), owner.tenant_id
         assert store.jobs.stats(tenant, START) == JobStats()
         for n in range(5):
@@ -214,7 +214,7 @@ class JobContract(Contract):
     def test_jobs_of_an_erased_user_are_gone(self, store: Store) -> None:
         """Counted; a worker that is at one of them finds nothing to finish. Others keep theirs."""
         kind = a_kind()
-        anna, bruno = somebody(store, "lesson", "other"), somebody(store)
+        anna, bruno = owner_with(store, "lesson", "other"), owner_with(store)
         for owner, session_id in ((anna, "lesson"), (anna, "other"), (bruno, "lesson")):
             store.jobs.enqueue(owner, kind, session_id, START)
         jobs = store.jobs.take("w", START, LEASE, limit=9, kinds=[kind])
@@ -276,7 +276,7 @@ class KeyContract(Contract):
         assert store.keys.by_digest(key.digest) == key
 
     def test_a_taken_id_or_digest_is_refused(self, store: Store) -> None:
-        """An id is taken within its tenant, whoever of it has it; a digest everywhere. The first key stays."""
+        """An id is taken within its tenant, a digest everywhere. The first key stays."""
         tenant, other = an_owner().tenant_id, an_owner().tenant_id
         key = a_key(tenant)
         store.keys.put(key)
@@ -294,7 +294,7 @@ class KeyContract(Contract):
         assert [each.tenant_id for each in store.keys.page(other)] == [other]
 
     def test_a_revoked_key_stays_revoked_and_known(self, store: Store) -> None:
-        """It is still found, so that whoever shows it can be told; the first revocation counts."""
+        """It is still found, so that its use can be refused by name; the first revocation counts."""
         tenant = an_owner().tenant_id
         for key in (a_key(tenant, "one"), a_key(tenant, "two", user_id="anna")):
             store.keys.put(key)
@@ -338,4 +338,4 @@ class KeyContract(Contract):
         assert Counter(store.erase(anna)) == Counter({"keys": 2})
         assert {key.id for key in store.keys.page(anna.tenant_id)} == {"tenant", "bruno"}
         assert store.keys.by_digest(keys[1].digest) is None
-        assert not any(store.erase(Owner(anna.tenant_id, "nobody")).values())
+        assert not any(store.erase(Owner(anna.tenant_id, "stranger")).values())

@@ -74,7 +74,7 @@ class TopicContract(Contract):
         assert store.turns.get(owner, turn.id) == turn
 
     def test_of_many_organisers_at_once_one_wins(self, store: Store) -> None:
-        """Whoever starts from the same shelf, exactly one change is applied, whole."""
+        """Of changes that start from the same shelf, exactly one is applied, whole."""
         owner = store.turns.append(a_turn(an_owner())).owner
         revision = store.topics.load(owner, "lesson").revision
 
@@ -121,7 +121,7 @@ class TopicContract(Contract):
         assert_sound(store, owner.tenant_id)
 
     def test_topics_are_of_one_session_of_one_owner(self, store: Store) -> None:
-        """The same topic id elsewhere is another topic; nobody changes or sees what is not theirs."""
+        """The same topic id elsewhere is another topic; no owner changes or sees another's."""
         anna = an_owner()
         bruno = Owner(anna.tenant_id, "bruno")
         for owner, session_id in ((anna, "lesson"), (anna, "other"), (bruno, "lesson")):
@@ -209,7 +209,7 @@ class VectorContract(Contract):
         assert list(store.vectors.read(Owner(turn.owner.tenant_id, "bruno"), "small")) == []
 
     def test_other_embedders_are_dropped_together(self, store: Store) -> None:
-        """How many went; the kept embedder's traces stay in every session, and everybody else's do."""
+        """How many went; the kept embedder's vectors stay in every session, and those of other owners do."""
         anna = an_owner()
         bruno = Owner(anna.tenant_id, "bruno")
         for owner, session_id in ((anna, "lesson"), (anna, "other"), (bruno, "lesson")):
@@ -232,7 +232,7 @@ class VectorContract(Contract):
         )
     )  # fmt: skip
     def test_traces_never_mix(self, store: Store, kept: list[tuple[str, str, str, str]]) -> None:
-        """Everybody finds the traces of their own turns by the embedder they name, and no others."""
+        """Every owner finds the vectors of their own turns by the embedder they name, and no others."""
         tenant = an_owner().tenant_id
         wanted: dict[tuple[Owner, str, str], TurnVectors] = {}
         for suffix, user_id, session_id, embedder in kept:
@@ -253,7 +253,7 @@ class VectorContract(Contract):
                 )
 
     def test_marks_tell_how_far_each_session_has_come(self, store: Store) -> None:
-        """Every session of the owner with its revision, newest number and count; nobody else's."""
+        """Every session of the owner with its revision, newest number and count; no other owner's."""
         owner = an_owner()
         assert store.sessions.marks(owner) == {}
         for session_id in ("lesson", "lesson", "other"):
@@ -291,7 +291,7 @@ class VectorContract(Contract):
         assert store.sessions.marks(owner) == {}
 
     def test_marks_stand_still_while_nothing_is_said(self, store: Store) -> None:
-        """Repeats, topics, the archive and traces change no word: whoever has read up to a mark is up to date."""
+        """Repeats, topics, the archive and vectors change no message, so they change no mark."""
         turn = store.turns.append(a_turn(an_owner()))
         owner, before = turn.owner, store.sessions.marks(turn.owner)
         store.turns.append(turn)

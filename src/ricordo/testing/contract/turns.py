@@ -86,7 +86,7 @@ class TurnContract(Contract):
         )
     )
     def test_sessions_users_and_tenants_never_mix(self, store: Store, said: list[tuple[str, str, str]]) -> None:
-        """Everybody finds exactly what was said in the session that they name, and nothing else."""
+        """Every owner finds exactly the turns of the session that they name, and nothing else."""
         tenant = an_owner().tenant_id
         for place in said:
             suffix, user_id, session_id = place
@@ -99,7 +99,7 @@ class TurnContract(Contract):
             assert [turn.turn_number for turn in found] == list(range(1, said.count(place) + 1))
             assert all(turn.owner == owner for turn in found)
 
-    def test_a_turn_of_somebody_else_is_not_there(self, store: Store) -> None:
+    def test_a_turn_of_another_owner_is_not_found(self, store: Store) -> None:
         """Knowing an id is not enough: another owner neither reads, answers nor removes what it names."""
         turn = store.turns.append(a_turn(an_owner(), response=None))
         for stranger in (Owner(turn.owner.tenant_id, "bruno"), an_owner()):
