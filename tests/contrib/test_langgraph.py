@@ -30,7 +30,7 @@ from ricordo.errors import ValidationError
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.testing.fakes import FakeClock
 
 pytest_plugins = ("ricordo.testing.postgres",)

@@ -15,7 +15,7 @@ import ricordo
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import PART_END, SqlItems
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.examples import a_turn
 from ricordo.testing.fakes import START

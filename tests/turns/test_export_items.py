@@ -13,7 +13,7 @@ from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import PART_END
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 ADA = Owner("default", "ada")
 

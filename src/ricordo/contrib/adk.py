@@ -32,7 +32,7 @@ from ricordo.records.lru import LRU
 from ricordo.records.service import SessionState, StoredItem
 from ricordo.records.turns import Json, Message, Owner, turn_id_of
 from ricordo.session import Session as Talk  # a session is also what ADK calls its own
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 # Events of Google ADK as messages of a memory, and a message as the content it was. Pure.
 

@@ -26,7 +26,7 @@ from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import RESERVED, Owner
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 COLLECTION = "adk.sessions"
 STATE = "state"

@@ -28,7 +28,7 @@ from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Message, Owner, Turn, message_id, open_turn, place, turn_id_of
 from ricordo.session import Session
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 COLLECTION = "openai.agents"
 REPLACES = "openai.agents:replaces"  # the number of the turn that a turn was written in place of

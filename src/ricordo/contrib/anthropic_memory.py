@@ -28,7 +28,7 @@ from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records.service import StoredItem
 from ricordo.safety.signals import signals
 from ricordo.safety.trust import decide
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 COLLECTION = "anthropic.memory"
 ROOT = "/memories"

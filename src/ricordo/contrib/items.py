@@ -10,7 +10,7 @@ from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
 from ricordo.stores.items import PART_END
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ from ricordo.limits import check_number
 from ricordo.memory import Memory
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 T = TypeVar("T")
 

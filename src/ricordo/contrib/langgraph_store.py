@@ -35,7 +35,7 @@ from ricordo.errors import ValidationError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 ITEMS = "langgraph.store"  # place: the labels of a namespace; key: the item's
 FACTS, MESSAGES = ("ricordo", "facts"), ("ricordo", "messages")

@@ -31,7 +31,7 @@ from ricordo.prompt.context import Context
 from ricordo.records.service import StoredItem
 from ricordo.safety.crisis import SafeReply, reply
 from ricordo.session import OpenTurn, Session
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 log = logging.getLogger("ricordo")
 

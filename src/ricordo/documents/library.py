@@ -26,7 +26,7 @@ from ricordo.records.lru import LRU
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Chunk, Owner, library_of
 from ricordo.settings import Settings
-from ricordo.stores.protocols import DocumentStore
+from ricordo.stores.service_protocols import DocumentStore
 
 INDEXES = 64  # indexes kept in memory; the least recently used one is evicted
 EMBED_BATCH = 64

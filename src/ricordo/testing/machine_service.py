@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk, StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import PART_END
-from ricordo.stores.protocols import ItemTransaction, Store
+from ricordo.stores.protocols import Store
+from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.testing.examples import a_document, a_key, a_turn, some_chunks
 from ricordo.testing.fakes import START
 from ricordo.testing.machine_base import Agreement, moments, people, sessions

@@ -15,7 +15,7 @@ from ricordo.errors import ValidationError
 from ricordo.limits import check_id, check_time
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 FORMAT, VERSION = "ricordo-item", 1
 PAGE = 200

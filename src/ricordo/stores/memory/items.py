@@ -11,7 +11,7 @@ from ricordo.records.service import SessionState, StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import end_of
 from ricordo.stores.memory.home import Home, Homes, ItemKey
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 T = TypeVar("T")
 

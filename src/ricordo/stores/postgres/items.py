@@ -15,7 +15,7 @@ from ricordo.records.turns import Owner
 from ricordo.stores.items import SqlItems
 from ricordo.stores.postgres.row_security import OwnerTransactions
 from ricordo.stores.postgres.transaction import Row, Transaction
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 
 T = TypeVar("T")
 

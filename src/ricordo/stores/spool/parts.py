@@ -14,7 +14,7 @@ from ricordo.records.people import FactChange, Flag, FlagState, KnownFacts, Summ
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk, StoredItem
 from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, TurnVectors
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.stores.spool.database import SpooledDatabase
 
 T = TypeVar("T")

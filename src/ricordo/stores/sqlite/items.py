@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import SqlItems
-from ricordo.stores.protocols import ItemTransaction
+from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.stores.sqlite.connections import Connections, OnDemandTables, one_view
 from ricordo.stores.sqlite.database import AdvisoryLock, translating
 

@@ -12,7 +12,8 @@ from ricordo.errors import StoreError
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.items import PART_END
-from ricordo.stores.protocols import ItemTransaction, Store
+from ricordo.stores.protocols import Store
+from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.testing.contract.base import Contract, at_once, law
 from ricordo.testing.examples import a_turn, an_owner
 from ricordo.testing.fakes import START
