@@ -1,8 +1,8 @@
 """How well documents are found and read: the sample course, labelled questions, the retrieval and the reader.
 
 A question is answered when the points say all that its label asks for; one that the course cannot answer is right when
-the reader says so. Questions kept aside while the rules were written are counted separately: only they tell how
-strangers' questions fare.
+the reader says so. Questions set aside while the rules were written are counted separately: only they show how new
+questions fare.
 """
 
 import argparse
@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from ricordo.chat.reader.reader import Answer, read
-from ricordo.cli.demo_course import SampleQuestion, lessons, questions
+from ricordo.cli.sample_data import SampleQuestion, lessons, questions
 from ricordo.documents import Piece, PieceIndex, RetrievedPiece, as_chunk, chunk
-from ricordo.recall.embedders import Embedder
+from ricordo.recall.embedders.protocol import Embedder
 from ricordo.recall.embedders.selection import choose
 
 CHUNKS = 6

@@ -1,4 +1,4 @@
-"""Cleanup of a large store with a tenth of its turns past their time, while others write.
+"""Cleanup of a large store with a tenth of its turns past their retention, while others write.
 
 Two writers append a turn every few milliseconds, one in a thread of the cleaning process and one in a process of its
 own. Their longest wait during the cleanup stands beside their longest wait in a quiet stretch of the same length.

@@ -18,11 +18,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from ricordo.languages.word_spans import fold
 from ricordo.people.facts.claims import Claim, UserMessage, is_negative
-from ricordo.people.facts.extraction import extract
-from ricordo.people.facts.merge import LearningContext, merge
+from ricordo.people.facts.extraction import claims_in_message
+from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.people.profile import key_facts
-from ricordo.recall.terms import fold
 from ricordo.records.people import FactChange, KnownFacts
 
 # Labels with relative days are written for this moment.
@@ -140,7 +140,7 @@ def load_cases(path: Path) -> tuple[Case, ...]:
 
 def found_in(case: Case) -> tuple[Claim, ...]:
     """The claims that patterns find in a case."""
-    return extract(UserMessage(case.id, "cases", case.text, CASES_NOW))
+    return claims_in_message(UserMessage(case.id, "cases", case.text, CASES_NOW))
 
 
 def compared(case: Case) -> tuple[list[Label], list[Claim], list[Label]]:
@@ -216,7 +216,7 @@ def supersession(order: str, talks: int, seed: int) -> Supersession:
         times = {each.id: each.when for each in said}
         people = KnownFacts()
         for each in heard:
-            change = merge(people, extract(each), LearningContext("tutor", now), said_at=times.get)
+            change = merge_claims(people, claims_in_message(each), LearningContext("tutor", now), said_at=times.get)
             people = applied(people, change)
         served = [fact.text for fact in key_facts(people.facts, now)]
         newest += bool(served) and _holds(served[0], value)
@@ -245,7 +245,7 @@ def _milliseconds(text: str) -> float:
             f"t{attempt}", "times", f"{text}{' ' * attempt}", CASES_NOW
         )  # no try finds the cache of another
         begun = time.perf_counter()
-        extract(said)
+        claims_in_message(said)
         tries.append((time.perf_counter() - begun) * 1000)
     return min(tries)
 

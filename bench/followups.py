@@ -17,9 +17,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ricordo.followups import PastTurn, Resolution, derive_items, parse, resolve
-from ricordo.followups.reference import KINDS
-from ricordo.languages.followups_english import ENGLISH
+from ricordo.followups.items import derive_items
+from ricordo.followups.parse import parse
+from ricordo.followups.reference import KINDS, PastTurn, Resolution
+from ricordo.followups.resolve import resolve
+from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.word_spans import read
 
 NONE = "none"

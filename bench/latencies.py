@@ -31,7 +31,7 @@ def measure(setup: Setup) -> Iterator[Row]:
 
 
 def appends(setup: Setup) -> Iterator[Row]:
-    """Appends beside hand-written SQL with nobody else in between, as in a program with one memory; then beside peers.
+    """Appends interleaved only with hand-written SQL, as in a program with one memory; then with peers.
 
     They begin when a write-ahead log has grown to its full length and is written over from its start, which is the
     state it is in ever after, and twice as fast as growing. Growing is measured apart, in new files.

@@ -1,10 +1,9 @@
-"""A server under load: many chats at once against a real process, and what became of every turn.
+"""A server under load: many chats at once against a real process, and whether every turn was stored.
 
-In: how many talk, for how long, over which database. Out: answers, errors, how long everything but the answerer took,
-how the memory of the process grew with its answers; and afterwards every session is read back: each acknowledged turn
-must be there once, with its number. The answerer is a model that takes its time, as models do: a small endpoint in this
-process that streams words; or, with 0 seconds, the reader, whose own work then competes with everything else. People
-may leave after some turns, and others come in their place: what a soak looks for shows then.
+In: the number of chats, the duration, the database. Out: answers, errors, the time of everything but the answerer, and
+the memory growth of the process. Afterwards every session is read back: each acknowledged turn must be stored once,
+with its number. The answerer is an endpoint in this process that streams words slowly, as models do; with 0 seconds,
+the reader. With `--turns` users are replaced after some turns, which shows memory leaks in a soak.
 """
 
 import argparse
@@ -62,9 +61,9 @@ class Outcome:
 def run(
     chats: int = 200, seconds: float = 60.0, url: str | None = None, answering: float = 4.0, turns: int = 0
 ) -> Outcome:
-    """Start a server, talk to it, read everything back, stop it. A model's answer takes `answering` seconds.
+    """Start a server, chat with it, read everything back, stop it. A model's answer takes `answering` seconds.
 
-    After so many turns somebody else takes the place of whoever talks; without a number everybody stays.
+    After `turns` turns a new user takes the place of the old one; with 0 all users stay.
     """
     return asyncio.run(_run(chats, seconds, url, answering, turns))
 
@@ -92,7 +91,7 @@ async def _run(chats: int, seconds: float, url: str | None, answering: float, tu
 
 
 def _apart(pid: int) -> None:
-    """The server on two cores, those who talk to it on the others, where there are more."""
+    """Pin the server to two cores and this process to the others, if there are more."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > SERVER_CORES:
         os.sched_setaffinity(pid, cores[:SERVER_CORES])
@@ -100,7 +99,7 @@ def _apart(pid: int) -> None:
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float) -> None:
-    """An endpoint that streams forty words over some seconds; what is no stream is answered at once."""
+    """An endpoint that streams forty words over some seconds; requests without streaming are answered at once."""
     with suppress(OSError, asyncio.IncompleteReadError, ValueError):
         length = 0
         while (line := await reader.readline()) not in (b"\r\n", b""):
@@ -138,7 +137,7 @@ def _port(server: "subprocess.Popen[str]") -> int:
 
 async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float, most: int) -> Outcome:
     outcome = Outcome(chats, seconds)
-    from ricordo.cli.demo_course import lessons
+    from ricordo.cli.sample_data import lessons
 
     first = _Client(port)
     for lesson in lessons():
@@ -152,7 +151,7 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float, mo
     chance = random.Random(1)
 
     async def place() -> None:
-        await asyncio.sleep(chance.random() * pace)  # people do not begin all at the same moment
+        await asyncio.sleep(chance.random() * pace)  # users do not all start at the same moment
         client = _Client(port)
         while time.monotonic() < until:
             outcome.people += 1
@@ -160,7 +159,7 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float, mo
 
     async def one(client: _Client, user: str) -> None:
         session = None
-        turns: list[tuple[str, int | None]] = []  # no number: it was not kept, and said so
+        turns: list[tuple[str, int | None]] = []  # no number: the answer said that it was not stored
         asked = 0
         while time.monotonic() < until and (not most or asked < most):
             body = {"query": _QUESTIONS[asked % len(_QUESTIONS)], "user_id": user, "session_id": session}
@@ -192,7 +191,7 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float, mo
             outcome.answers_by_then.append(outcome.answers)
 
     await asyncio.gather(watch(), *(place() for _ in range(chats)))
-    first = _Client(port)  # the other was idle for too long
+    first = _Client(port)  # the first connection was idle for too long
     for user, (session, turns) in talks.items():
         stored = await _stored(first, user, session)
         outcome.lost += sum(number is None or stored.get(turn_id) != number for turn_id, number in turns)
@@ -262,10 +261,10 @@ def _percentile(times: Sequence[float], percent: int) -> float:
 def main(argv: Sequence[str] | None = None) -> int:
     """`ricordo bench load`: the load, and its verdict."""
     parser = argparse.ArgumentParser(prog="ricordo bench load", description=__doc__.split("\n")[0])
-    parser.add_argument("--chats", type=int, default=200, help="how many talk at once")
+    parser.add_argument("--chats", type=int, default=200, help="chats at once")
     parser.add_argument("--seconds", type=float, default=60.0, help="for how long; 3600 is a soak")
-    parser.add_argument("--answering", type=float, default=4.0, help="seconds that the model takes; 0: the reader")
-    parser.add_argument("--turns", type=int, default=0, help="after so many somebody else comes; 0: everybody stays")
+    parser.add_argument("--answering", type=float, default=4.0, help="seconds of a model's answer; 0: the reader")
+    parser.add_argument("--turns", type=int, default=0, help="turns after which a new user comes; 0: all stay")
     parser.add_argument("--url", help="a PostgreSQL; without it, a SQLite file of its own")
     parser.add_argument("--json", action="store_true", help="as JSON")
     options = parser.parse_args(argv)

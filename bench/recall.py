@@ -22,10 +22,11 @@ from rich.table import Table
 from bench.recall_data import Conversation, LabelledQuestion, read_conversations
 from bench.recall_speed import Speed, measure_speed
 from ricordo.engine.tokenizers import counter_for
-from ricordo.recall.embedders import Embedder, EmbedderError, embedder_for
+from ricordo.recall.embedders.protocol import Embedder, EmbedderError
+from ricordo.recall.embedders.selection import embedder_for
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
-from ricordo.recall.ranking import RecallQuestion, whole_order
+from ricordo.recall.ranking import RecallQuestion, rank_all
 from ricordo.recall.terms import question_words, terms
 
 CUTS = (5, 10, 20)
@@ -132,7 +133,7 @@ def _ranker(
 ) -> Callable[[LabelledQuestion], Order]:
     def order_of(question: LabelledQuestion) -> Order:
         asked = RecallQuestion(question.text, conversation.now, queries[question.id] if queries else None)
-        return np.array([int(message) for message in whole_order(index, asked)], dtype=np.int64)
+        return np.array([int(message) for message in rank_all(index, asked)], dtype=np.int64)
 
     return order_of
 

@@ -21,12 +21,14 @@ from rich.table import Table
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokenizers import counter_for
-from ricordo.languages.locales import LOCALES, Locale, memory_words
-from ricordo.prompt.context import Context, Material, Remembered, assemble
+from ricordo.languages.locales import Locale, memory_words
+from ricordo.languages.registry import languages
+from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
 from ricordo.records.people import Profile
+from ricordo.records.prompt import Remembered
 from ricordo.records.turns import Chunk, Message, Owner, Turn
-from ricordo.safety.crisis import crisis
+from ricordo.safety.crisis import detect_crisis
 from ricordo.safety.signals import is_strong, signals
 from ricordo.safety.trust import default_rules
 from ricordo.settings import BudgetSettings
@@ -187,7 +189,7 @@ def measure_reach(place: str, attacks: Sequence[str], show: Callable[[str], obje
     counter = counter_for("approximate")
     put = PLACES[place]
     reached = prompts = 0
-    for locale in LOCALES.values():
+    for locale in [each.labels for each in languages()]:
         harmless = put("x", locale, counter)
         for attack in attacks:
             for followed, before in zip(put(attack, locale, counter), harmless, strict=True):
@@ -219,8 +221,8 @@ def measure_crises(phrases: Sequence[_Row]) -> tuple[CrisisFigures, ...]:
     for lang in sorted({str(row["lang"]) for row in phrases}):
         for split in ("all", "rules", "kept_aside"):
             mine = [row for row in phrases if row["lang"] == lang and split in ("all", row["split"])]
-            crises = [bool(crisis(str(row["text"]), lang)) for row in mine if row["label"] == "crisis"]
-            quiet = [bool(crisis(str(row["text"]), lang)) for row in mine if row["label"] == "quiet"]
+            crises = [bool(detect_crisis(str(row["text"]), lang)) for row in mine if row["label"] == "crisis"]
+            quiet = [bool(detect_crisis(str(row["text"]), lang)) for row in mine if row["label"] == "quiet"]
             if crises and quiet:
                 recall, alarms = sum(crises) / len(crises), sum(quiet) / len(quiet)
                 figures.append(CrisisFigures(lang, split, len(crises), recall, len(quiet), alarms))
@@ -232,7 +234,7 @@ def _time(text: str) -> float:
     tries = []
     for _ in range(3):
         begun = time.perf_counter()
-        crisis(text)
+        detect_crisis(text)
         signals(text)
         tries.append((time.perf_counter() - begun) * 1000)
     return min(tries)

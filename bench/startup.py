@@ -1,4 +1,4 @@
-"""The cost of beginning: the import, opening a large file in a fresh process, the first window, the memory."""
+"""Startup cost: the import, opening a large file in a fresh process, the first window, the memory used."""
 
 import os
 import subprocess

@@ -1,7 +1,7 @@
-"""What is made once and kept under `bench/.cache`: virtual environments of the peers, and filled stores.
+"""What is made once and cached under `bench/.cache`: virtual environments of the peers, and filled stores.
 
-A name holds the digest of all that went into the thing, so a change of text, schema or version makes a new one. Runs
-work on copies that are on disk before the clock starts.
+A name holds the digest of everything it was made from, so a change of text, schema or version makes a new one. Runs
+work on copies that are flushed to disk before the clock starts.
 """
 
 import hashlib

@@ -19,10 +19,10 @@ from rich.table import Table
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokenizers import counter_for
-from ricordo.people.summaries.evidence import survives
-from ricordo.people.summaries.extractive import evidence_of, extract, truncate
-from ricordo.people.summaries.layout import Condensed, Sheet, heard
-from ricordo.people.summaries.summarise import as_summary, talk_language
+from ricordo.people.summaries.evidence import contains_verbatim
+from ricordo.people.summaries.extractive import extractive_summary, rank_evidence, truncated_summary
+from ricordo.people.summaries.layout import SummaryDraft, SummaryParts, quotable_messages
+from ricordo.people.summaries.summarise import as_summary, conversation_language
 from ricordo.records.turns import Message, Owner, Turn
 
 SIZES = (200, 5_000)
@@ -84,7 +84,7 @@ def run(
             found.append(measure(f"generated {size}", turns, planted, limit, counts, rounds, steps=STEPS))
     for name, texts in _texts(data) if data else ():
         turns = as_turns(texts)
-        named = [each.text for each in evidence_of(heard(turns), Sheet()) if not each.weak]
+        named = [each.text for each in rank_evidence(quotable_messages(turns), SummaryParts()) if not each.weak]
         found.extend(measure(name, turns, named, limit, counts, rounds) for limit in limits)
     return tuple(found)
 
@@ -99,14 +99,14 @@ def measure(
     steps: int = 1,
 ) -> Figures:
     """One talk to one limit: the median time of all steps, and what survives."""
-    language = talk_language(turns)
+    language = conversation_language(turns)
     spent: list[float] = []
-    made: Condensed | None = None
+    made: SummaryDraft | None = None
     for _ in range(rounds):
         begun = time.perf_counter()
         made = _condensed(turns, limit, counter, language, steps)
         spent.append((time.perf_counter() - begun) * 1000)
-    cut = truncate(turns, None, limit, counter, language)
+    cut = truncated_summary(turns, None, limit, counter, language)
     return Figures(
         data=data,
         messages=sum(len(turn.messages) for turn in turns),
@@ -121,17 +121,19 @@ def measure(
     )
 
 
-def _condensed(turns: Sequence[Turn], limit: int, counter: TokenCounter, language: str, steps: int) -> Condensed | None:
-    made: Condensed | None = None
+def _condensed(
+    turns: Sequence[Turn], limit: int, counter: TokenCounter, language: str, steps: int
+) -> SummaryDraft | None:
+    made: SummaryDraft | None = None
     size = -(-len(turns) // steps)
     for start in range(0, len(turns), size):
         before = as_summary(made, turns[0]) if made else None
-        made = extract(turns[start : start + size], before, limit, counter, language) or made
+        made = extractive_summary(turns[start : start + size], before, limit, counter, language) or made
     return made
 
 
-def _share(things: Sequence[str], made: Condensed | None) -> float:
-    kept = sum(survives(thing, made.text) for thing in things) if made else 0
+def _share(things: Sequence[str], made: SummaryDraft | None) -> float:
+    kept = sum(contains_verbatim(thing, made.text) for thing in things) if made else 0
     return 100 * kept / max(len(things), 1)
 
 

@@ -1,4 +1,4 @@
-"""The figures to reach, each as a pure judgement over the rows that were measured."""
+"""The targets, each judged by a pure function over the measured rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

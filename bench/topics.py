@@ -22,10 +22,12 @@ from rich.progress import track
 from rich.table import Table
 
 from ricordo.followups.parse import parse
-from ricordo.recall.embedders import Embedder, choose
+from ricordo.recall.embedders.protocol import Embedder
+from ricordo.recall.embedders.selection import choose
 from ricordo.records.topics import Topic
-from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, first_centre, following, moved_centre
-from ricordo.topics.centres import Scale, Vector, scale_for
+from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, follow_up_kind
+from ricordo.topics.centres import Vector, first_centre, moved_centre
+from ricordo.topics.thresholds import Scale, scale_for
 
 _MOMENT = datetime(2024, 1, 1, tzinfo=UTC)
 _WORD = re.compile(r"\w+")
@@ -121,8 +123,8 @@ def _boundaries(messages: Sequence[TopicMessage], scale: Scale) -> Iterator[bool
     for message in messages:
         if before is not None and talk is not None:
             talk = TalkState(talk.topic_id, talk.recent, talk.message_count, closeness)
-        follows = following(message.text, parse(message.text))
-        decision = decide(message, talk, tuple(topics.values()), scale, following=follows)
+        follows = follow_up_kind(message.text, parse(message.text))
+        decision = decide(message, talk, tuple(topics.values()), scale, follow_up=follows)
         stays = talk is not None and decision.topic_id == talk.topic_id
         yield talk is not None and not stays
         topic_id = decision.topic_id or f"topic-{len(topics)}"

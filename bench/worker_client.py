@@ -1,4 +1,4 @@
-"""The other end of a worker: start one for a system, give it orders, read its figures."""
+"""Starts a worker process for a system, sends it orders and reads its figures."""
 
 import json
 import subprocess

@@ -25,6 +25,6 @@ def answer(context: Context) -> Iterator[str]:
 
 st.set_page_config("Ricordo", "💬")
 st.title("Ricordo")
-user = st.sidebar.text_input("Who are you?", "ada")  # in an application of yours: whoever has signed in
+user = st.sidebar.text_input("Who are you?", "ada")  # in your application: the signed-in user
 if user:
     chat(open_memory(os.environ.get("RICORDO_URL", "ricordo.db")), user_id=user, answer=answer)

@@ -1,8 +1,8 @@
 """How the tests run: each law with at least a hundred examples, always the same ones, without a clock.
 
 `--fast` (scripts/test-fast) keeps what runs inside this process without a server: a test file that imports a name of
-`SLOW`, itself or through a helper, is not collected, and a test that asks for PostgreSQL is deselected. So a new test
-finds its place by what it uses.
+`SLOW`, itself or through a helper, is not collected; a test that asks for PostgreSQL or is marked `slow` is deselected;
+a law is tried with a few examples. So a new test finds its place by what it uses.
 """
 
 import logging
@@ -18,14 +18,13 @@ from hypothesis import settings as hypothesis_settings
 
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
-from ricordo.recall.embedders import choose
 from ricordo.recall.embedders.selection import _shared as shared_embedders
+from ricordo.recall.embedders.selection import choose
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import FakeClock
 
 hypothesis_settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, database=None)
-hypothesis_settings.register_profile("fast", max_examples=10, deadline=None, derandomize=True, database=None)
 hypothesis_settings.register_profile("explore", max_examples=1000, deadline=None)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
@@ -35,23 +34,25 @@ shared_embedders["auto"] = choose("light")
 
 pytest_plugins = ["ricordo.testing.postgres"]
 
-# What starts processes, servers or browsers, and what takes seconds to import.
-SLOW = {"bench", "mcp", "multiprocessing", "openai", "playwright", "psycopg", "schemathesis", "server", "starlette"}
-SLOW |= {"subprocess", "xllamacpp"}
-IMPORT = re.compile(r"^\s*(?:from|import)\s+(?:ricordo\.)?(\w+)|importorskip\(\"(\w+)", re.MULTILINE)
+# What starts processes, servers, browsers or models, and what takes seconds to import.
+SLOW = {"bench", "local", "mcp", "multiprocessing", "openai", "playwright", "psycopg", "schemathesis", "server"}
+SLOW |= {"spool", "starlette", "subprocess"}
+FEW_EXAMPLES = 5
+IMPORT = re.compile(r"^\s*(?:from|import)\s+([\w.]+)|importorskip\(\"([\w.]+)", re.MULTILINE)
 HELPERS = {path.stem: path for path in Path(__file__).parent.rglob("*.py") if not path.stem.startswith("test_")}
 
 
 @cache
 def is_slow(path: Path) -> bool:
     """Whether a test file imports what `--fast` leaves out, itself or through a helper beside the tests."""
-    names = {one or other for one, other in IMPORT.findall(path.read_text(encoding="utf-8"))}
+    found = IMPORT.findall(path.read_text(encoding="utf-8"))
+    names = {name for module, skipped in found for name in (module or skipped).split(".")}
     return bool(names & SLOW) or any(is_slow(HELPERS[name]) for name in names & (HELPERS.keys() - {path.stem}))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--fast`."""
-    parser.addoption("--fast", action="store_true", help="only tests without servers, processes and browsers")
+    """Add `--fast`."""
+    parser.addoption("--fast", action="store_true", help="only tests without servers, processes, browsers and models")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -63,16 +64,28 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--fast`, deselect every test that asks for PostgreSQL, by a fixture or by a parameter."""
-    if config.getoption("fast"):
-        slow = [item for item in items if "postgres" in item.name or "postgres_server" in fixtures_of(item)]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in set(slow)]
+    """With `--fast`, deselect tests that are marked or ask for PostgreSQL, and give a law few examples."""
+    if not config.getoption("fast"):
+        return
+    slow = {
+        item
+        for item in items
+        if item.get_closest_marker("slow")
+        or "postgres" in item.name
+        or "postgres_server" in getattr(item, "fixturenames", ())
+    }
+    config.hook.pytest_deselected(items=list(slow))
+    items[:] = [item for item in items if item not in slow]
+    for item in items:
+        shorten(getattr(item, "obj", None), "_hypothesis_internal_use_settings")
+        shorten(getattr(item, "cls", None), "settings")  # a state machine
 
 
-def fixtures_of(item: pytest.Item) -> list[str]:
-    """The fixtures that a test asks for, directly or through others."""
-    return list(getattr(item, "fixturenames", []))
+def shorten(law: Any, attribute: str) -> None:
+    """Try a law with few examples."""
+    own = getattr(law, attribute, None)
+    if isinstance(own, hypothesis_settings):
+        setattr(getattr(law, "__func__", law), attribute, hypothesis_settings(own, max_examples=FEW_EXAMPLES))
 
 
 def pytest_sessionfinish() -> None:

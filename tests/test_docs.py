@@ -18,7 +18,7 @@ import pytest
 
 import ricordo
 from ricordo import errors
-from ricordo.cli.commands import COMMANDS
+from ricordo.cli import COMMANDS
 from ricordo.presets import PRESETS
 from ricordo.settings import setting_names
 
@@ -156,6 +156,23 @@ def test_named_imports_exist() -> None:
                 if known is None or name not in known
             ]
     assert broken == []
+
+
+def test_the_glossary_has_the_names_that_readers_meet() -> None:
+    """Every public class that three modules import is in the glossary, and every class of the glossary exists."""
+    defined: dict[str, Path] = {}
+    importers: dict[str, set[Path]] = {}
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                defined[node.name] = file
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ricordo"):
+                for each in node.names:
+                    importers.setdefault(each.name, set()).add(file)
+    known = set(re.findall(r"`([A-Z]\w+)`", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")))
+    met = {name for name, files in importers.items() if name in defined and len(files) >= 3 and name[0] != "_"}
+    missing = sorted(name for name in met - known if defined[name].name != "errors.py")
+    assert (missing, sorted(known - defined.keys())) == ([], [])
 
 
 def tracked() -> list[Path]:

@@ -1,9 +1,11 @@
 """The public surface: the names, their signatures, and how little an import brings with it."""
 
+import ast
 import inspect
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -210,6 +212,22 @@ HEAVY += [
     "asyncio",
     "zstandard",
 ]
+
+
+LAZY = ["engine", "followups", "people", "prompt", "recall", "recall/embedders", "safety", "stores/archive", "topics"]
+
+
+@pytest.mark.parametrize("room", LAZY)
+def test_a_room_that_is_loaded_later_imports_nothing_with_its_name(room: str) -> None:
+    """The `__init__` of a room imports nothing from inside: a caller and the worker may load two modules of it at once.
+
+    Each would hold the lock of its own module and wait for the package, which imports the other: Python breaks such a
+    deadlock by giving one of them a module that is half loaded.
+    """
+    source = Path(ricordo.__file__).parent / room / "__init__.py"
+    inside = f"ricordo.{room.replace('/', '.')}"
+    found = [node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.ImportFrom)]
+    assert [node.module for node in found if (node.module or "").startswith(inside)] == []
 
 
 def test_an_import_brings_no_framework_and_no_driver() -> None:

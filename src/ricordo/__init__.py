@@ -29,9 +29,10 @@ from ricordo.errors import (
 )
 from ricordo.languages.locales import Locale
 from ricordo.memory import Memory, open
-from ricordo.prompt.context import Asked, Context, Remembered
+from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.prompt.window import Window
+from ricordo.records.prompt import Asked, Remembered
 from ricordo.records.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
 from ricordo.records.turns import Chunk, Message, SessionInfo, Turn
 from ricordo.session import OpenTurn, Session
@@ -49,8 +50,7 @@ from ricordo.settings import (
 
 if TYPE_CHECKING:
     from ricordo.engine.protocols import LLM, Completion
-    from ricordo.followups.clarify import Pending
-    from ricordo.followups.resolve import Resolved
+    from ricordo.followups.reference import Pending, Resolved
     from ricordo.people.session_end import SessionEnd
     from ricordo.prompt.memory_block import enhance_prompt, extract_base_prompt, has_memory_context
     from ricordo.recall.search import Hit, Hits
@@ -133,9 +133,9 @@ _LATER = {
     "Hit": "ricordo.recall.search",
     "Hits": "ricordo.recall.search",
     "LLM": "ricordo.engine.protocols",
-    "Pending": "ricordo.followups.clarify",
+    "Pending": "ricordo.followups.reference",
     "Profile": "ricordo.records.people",
-    "Resolved": "ricordo.followups.resolve",
+    "Resolved": "ricordo.followups.reference",
     "SessionEnd": "ricordo.people.session_end",
     "SessionTopic": "ricordo.topics.session_topic",
     "Source": "ricordo.records.people",

@@ -13,9 +13,10 @@ from ricordo.engine.core import Engine, Scope
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids, check_list, check_number, check_text
 from ricordo.prompt import compose
-from ricordo.prompt.context import Asked, Context, Remembered
+from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt
 from ricordo.prompt.window import Window
+from ricordo.records.prompt import Asked, Remembered
 from ricordo.records.turns import Chunk, Message, SessionChanges, SessionInfo, Turn
 from ricordo.settings import BudgetSettings
 from ricordo.turns import export, forget, write

@@ -8,7 +8,7 @@ from bench.topics import even_split, lexical_tiling, main, pk, run, window_diff
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.recall.embedders import LightEmbedder
+from ricordo.recall.embedders.light import LightEmbedder
 
 marks = st.lists(st.booleans(), min_size=2, max_size=40)
 

@@ -14,7 +14,7 @@ from ricordo.documents.library import INDEXES, Library, Passage
 from ricordo.documents.retrieval import PieceIndex
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.memory import Memory
-from ricordo.prompt.context import Asked
+from ricordo.records.prompt import Asked
 from ricordo.records.turns import Chunk, Owner, library_of
 from ricordo.stores.memory import MemoryStore
 

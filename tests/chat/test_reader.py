@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from ricordo.chat.citations import check, without_citations
 from ricordo.chat.reader.reader import Answer, read, stream
-from ricordo.cli.demo_course import lessons
+from ricordo.cli.sample_data import lessons
 from ricordo.documents import PieceIndex, as_chunk, chunk
-from ricordo.followups import PastTurn, derive_items, resolve
+from ricordo.followups.items import derive_items
+from ricordo.followups.reference import PastTurn
+from ricordo.followups.resolve import resolve
 from ricordo.records.turns import Chunk
 
 INDEX = PieceIndex([piece for lesson in lessons() for piece in chunk(lesson.text, "markdown", lesson.id, lesson.title)])

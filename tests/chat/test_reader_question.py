@@ -8,10 +8,10 @@ from bench.answers import CHUNKS, course, judge
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.chat.reader.question import asked_words, kind_of_question, question_in
+from ricordo.chat.reader.question import kind_of_question, split_question, subject_words
 from ricordo.chat.reader.reader import read
 from ricordo.chat.reader.scores import coverage
-from ricordo.cli.demo_course import questions
+from ricordo.cli.sample_data import questions
 from ricordo.documents import PieceIndex, as_chunk
 
 INDEX = PieceIndex(course())
@@ -38,12 +38,12 @@ askings = st.sampled_from(
 def test_the_question_is_found_wherever_it_stands(before: list[str], asked: str, after: list[str]) -> None:
     """Whatever is told before and after it, what asks is the question, and decides its kind and its first words."""
     message = " ".join(f"{each}." if each[-1] != "?" else each for each in [*before, asked, *after])
-    found, beside = question_in(message)
+    found, beside = split_question(message)
     assert found.rstrip(".") == asked or (not before and not after)
     assert all(each in beside for each in [*before, *after])
     assert kind_of_question(message) == kind_of_question(asked)
-    alone = [word.word for word in asked_words(asked)]
-    words = asked_words(message)
+    alone = [word.word for word in subject_words(asked)]
+    words = subject_words(message)
     assert [word.word for word in words[: len(alone)]] == alone
     assert all(word.beside and word.worth < 0.5 for word in words[len(alone) :])
 
@@ -51,7 +51,7 @@ def test_the_question_is_found_wherever_it_stands(before: list[str], asked: str,
 @given(st.text(max_size=80) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_no_word_is_lost(message: str) -> None:
     """A message is divided, never shortened; one that only asks or only tells is its own question."""
-    found, beside = question_in(message)
+    found, beside = split_question(message)
     assert sorted(re.findall(r"\w", found + beside)) == sorted(re.findall(r"\w", message))
     assert beside or found == message
 
@@ -69,7 +69,7 @@ def test_no_word_is_lost(message: str) -> None:
 )
 def test_what_asks(message: str, asked: str) -> None:
     """Introductions, thanks and calls for help ask nothing; a clause of the question is a part of it."""
-    assert question_in(message)[0] == asked
+    assert split_question(message)[0] == asked
 
 
 @pytest.mark.parametrize("remark", range(3))

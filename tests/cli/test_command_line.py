@@ -13,9 +13,8 @@ from cli_runs import Cli
 
 import ricordo
 from ricordo import errors
-from ricordo.cli import main
+from ricordo.cli import COMMANDS, main
 from ricordo.cli.arguments import EXIT_CODES, build_parser, exit_code
-from ricordo.cli.commands import COMMANDS
 
 RICORDO = [sys.executable, "-c", "import sys; from ricordo.cli import main; sys.exit(main())"]
 

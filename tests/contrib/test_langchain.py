@@ -388,7 +388,7 @@ def test_one_agent_serves_many_users() -> None:
         _ask(agent, "What is the secret?", user_id="bob")
         assert not any("blue" in message.text for message in model.shown[1])
         assert [len(memory.session("s", user_id=user).history()) for user in ("ada", "bob")] == [1, 1]
-        with pytest.raises(ValidationError, match="whose"):
+        with pytest.raises(ValidationError, match="does not name its user"):
             _ask(agent, "Who?")
         with pytest.raises(TypeError):
             RicordoMiddleware(memory)  # type: ignore[call-arg]

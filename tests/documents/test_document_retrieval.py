@@ -8,9 +8,9 @@ from document_samples import paragraphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.cli.demo_course import lessons
+from ricordo.cli.sample_data import lessons
 from ricordo.documents import Piece, PieceIndex, chunk, rank
-from ricordo.recall.embedders import LightEmbedder
+from ricordo.recall.embedders.light import LightEmbedder
 
 texts = st.one_of(paragraphs, st.text(max_size=80))
 COURSE = [piece for lesson in lessons() for piece in chunk(lesson.text, "markdown", lesson.id, lesson.title)]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from ricordo.followups import PastTurn
+from ricordo.followups.reference import PastTurn
 
 CASES = Path(__file__).parents[1] / "data" / "followups_cases.jsonl"
 NOON = datetime(2025, 5, 1, 12, tzinfo=UTC)

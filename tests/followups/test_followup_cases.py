@@ -8,7 +8,7 @@ import pytest
 from bench.followups import Case, is_right, load_cases, main, run
 from followup_samples import CASES
 
-from ricordo.followups import resolve
+from ricordo.followups.resolve import resolve
 
 
 @pytest.fixture(scope="module")

@@ -11,18 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
-from ricordo.followups import resolve
 from ricordo.followups.clarification_store import ProcessClarifications, SharedClarifications, default_directory
-from ricordo.followups.clarify import (
-    PATIENCE,
-    ClarificationKey,
-    ClarificationOption,
-    ClarificationStates,
-    Pending,
-    answer,
-    ask,
-    handle,
-)
+from ricordo.followups.clarify import answer, ask, handle
+from ricordo.followups.reference import PATIENCE, ClarificationKey, ClarificationOption, ClarificationStates, Pending
+from ricordo.followups.resolve import resolve
 
 KEY = ClarificationKey("shop", "anna", "s-1")
 WINES = Pending(

@@ -5,10 +5,12 @@ from followup_samples import NOON, any_text, talk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.followups import PastTurn, parse, resolve
-from ricordo.followups.clarify import ClarificationOption, Pending, answer
+from ricordo.followups.clarify import answer
 from ricordo.followups.focus import alternatives
-from ricordo.languages.followups_english import ENGLISH
+from ricordo.followups.parse import parse
+from ricordo.followups.reference import ClarificationOption, PastTurn, Pending
+from ricordo.followups.resolve import resolve
+from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.word_spans import read
 
 TOOLS = ("saw", "drill", "hammer", "chisel", "plane", "vice", "clamp", "file", "rasp")

@@ -4,8 +4,9 @@ import pytest
 from followup_samples import any_text
 from hypothesis import given
 
-from ricordo.followups import Pick, main_kind, parse
-from ricordo.languages.detect import LANGUAGES, language_of
+from ricordo.followups.parse import parse
+from ricordo.followups.reference import Pick, main_kind
+from ricordo.languages.detect import followup_languages, language_of
 from ricordo.languages.word_spans import stems
 
 
@@ -120,10 +121,10 @@ def test_the_language_is_told_by_its_common_words(text: str, code: str) -> None:
 
 def test_a_text_without_signs_keeps_the_language_of_the_talk() -> None:
     """A number belongs to no language: the default decides."""
-    assert [language_of("42", default=language).code for language in LANGUAGES] == ["en", "it"]
+    assert [language_of("42", default=language).code for language in followup_languages()] == ["en", "it"]
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@pytest.mark.parametrize("language", followup_languages(), ids=lambda language: language.code)
 def test_every_pattern_of_a_table_compiles(language: object) -> None:
     """All patterns of a language are valid and named after their fields."""
     assert language.patterns  # type: ignore[attr-defined]

@@ -6,8 +6,9 @@ import pytest
 from followup_samples import any_text, talk, talks
 from hypothesis import given
 
-from ricordo.followups import PastTurn, resolve
-from ricordo.followups.rewrite import MOST_ADDED_WORDS, Addition, fit_additions, headline
+from ricordo.followups.reference import Addition, PastTurn
+from ricordo.followups.resolve import resolve
+from ricordo.followups.rewrite import MOST_ADDED_WORDS, fit_additions, headline
 
 SPONDYLO = {
     "it": talk(("Cos'è la spondilolistesi?", "È lo scivolamento di una vertebra. Quattro concetti chiave.", ("c-1",))),

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.followups.clarification_store import clarifications_of
-from ricordo.followups.clarify import ClarificationKey
-from ricordo.followups.parse import LONGEST_FOLLOW_UP
+from ricordo.followups.reference import LONGEST_FOLLOW_UP, ClarificationKey
 from ricordo.followups.understand import LOOKBACK
 from ricordo.records.turns import Owner, Turn
 from ricordo.stores.sqlite import SqliteStore

@@ -24,7 +24,7 @@ from foreign_exports import (
     webui_talk,
     write,
 )
-from test_importing import bring, memory
+from test_import_run import bring, memory
 
 OOPS = "{oops"  # no JSON
 

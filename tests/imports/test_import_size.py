@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-BIG = Path(__file__).with_name("big_export.py")
+BIG = Path(__file__).with_name("large_export.py")
 MEGABYTES = 64
 MOST_GROWTH = 100 * 1024 * 1024
 

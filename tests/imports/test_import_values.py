@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.imports.values import call, calls_of, content_of, identifier, moment, role_of
+from ricordo.imports.values import content_of, identifier, parse_time, role_of, tool_call, tool_calls_of
 from ricordo.testing.strategies import moments
 
 ANYTHING = st.recursive(
@@ -20,8 +20,8 @@ ANYTHING = st.recursive(
 @given(moments())
 def test_iso_times_come_back(at: datetime) -> None:
     """A time with a zone is that time; one without a zone is in UTC."""
-    assert moment(at.isoformat()) == at
-    assert moment(at.replace(tzinfo=None).isoformat(sep=" ")) == at
+    assert parse_time(at.isoformat()) == at
+    assert parse_time(at.replace(tzinfo=None).isoformat(sep=" ")) == at
 
 
 @given(st.integers(0, 200_000_000))
@@ -29,27 +29,27 @@ def test_seconds_and_finer_counts_are_told_apart(after: int) -> None:
     """A recent time is the same in seconds, milli-, micro- and nanoseconds, as a number and as text."""
     at = datetime(2022, 1, 1, tzinfo=UTC) + timedelta(seconds=after)
     seconds = at.timestamp()
-    assert moment(seconds) == moment(str(int(seconds))) == moment(int(seconds * 1000)) == at
-    assert moment(int(seconds) * 10**6) == moment(int(seconds) * 10**9) == at
+    assert parse_time(seconds) == parse_time(str(int(seconds))) == parse_time(int(seconds * 1000)) == at
+    assert parse_time(int(seconds) * 10**6) == parse_time(int(seconds) * 10**9) == at
 
 
 @given(ANYTHING)
 def test_nothing_raises(value: Any) -> None:
     """Any JSON value can stand anywhere."""
-    assert moment(value) is None or moment(value).tzinfo is UTC  # type: ignore[union-attr]
+    assert parse_time(value) is None or parse_time(value).tzinfo is UTC  # type: ignore[union-attr]
     words, others = content_of(value)
     assert isinstance(words, str)
     assert isinstance(others, list)
     role_of(value)
     identifier(value)
-    calls_of({"tool_calls": [value], "function_call": value})
-    call("f", value, "c")
+    tool_calls_of({"tool_calls": [value], "function_call": value})
+    tool_call("f", value, "c")
 
 
 @pytest.mark.parametrize("value", [0, -5, float("nan"), float("inf"), True, "", "soon", 10**30, [], {}])
 def test_what_is_no_time_is_none(value: Any) -> None:
     """Nothing is dated by what is no date."""
-    assert moment(value) is None
+    assert parse_time(value) is None
 
 
 @pytest.mark.parametrize(

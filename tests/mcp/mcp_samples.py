@@ -14,13 +14,13 @@ import uvicorn
 from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client
-from ricordo.mcp.http import mount
+from ricordo.mcp.http import mount_mcp
 from ricordo.mcp.stdio import server_for
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey
 from ricordo.server.app import create_app
-from ricordo.server.credentials import make_key
+from ricordo.server.credentials import generate_key
 from ricordo.server.options import ServerOptions
 from ricordo.server.run import Server
 from ricordo.server.service import Service
@@ -82,7 +82,7 @@ async def refusal(client: Client, name: str, **arguments: Any) -> str:
 
 def a_key(store: Store, tenant_id: str, user_id: str | None, *scopes: str) -> str:
     """A new key in a store; the secret comes back."""
-    key_id, key, digest = make_key()
+    key_id, key, digest = generate_key()
     held = scopes or ("chat", "read", "write")
     store.keys.put(ApiKey(key_id, tenant_id, user_id, "a test", digest, START, scopes=held))
     return key
@@ -95,7 +95,7 @@ def served(store: Store, **options: Any) -> Iterator[str]:
     service = Service(store, settings(), given)
     app = create_app(service)
     if not hasattr(app.state, "mcp"):
-        mount(app, service)
+        mount_mcp(app, service)
     ports: list[int] = []
     started = threading.Event()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcp_samples import ADDS, READS, REMOVES
 
-from ricordo.mcp.search import FIELDS
+from ricordo.mcp.memories import FILTER_FIELDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "integrations" / "mcp.md").read_text(encoding="utf-8")
@@ -18,7 +18,7 @@ def test_every_tool_and_filter_is_explained() -> None:
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", PAGE, re.MULTILINE)
     named = re.findall(r"`(\w+)`", " ".join(rows))
     assert sorted(each for each in named if each in READS | ADDS | REMOVES) == sorted(READS | ADDS | REMOVES)
-    assert [field for field in FIELDS if f"`{field}`" not in PAGE] == []
+    assert [field for field in FILTER_FIELDS if f"`{field}`" not in PAGE] == []
 
 
 def test_links_and_files_are_there() -> None:

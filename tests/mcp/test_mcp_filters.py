@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import ValidationError
-from ricordo.mcp.search import FIELDS, Filter, read_filters
+from ricordo.mcp.memories import FILTER_FIELDS, Filter, parse_filters
 
 ids = st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=20)
 moments = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
@@ -39,31 +39,31 @@ def anna(field: str, named: object) -> None:
 def test_a_list_under_and_is_the_same_as_its_fields(wanted: dict[str, object]) -> None:
     """Fields side by side, and the same fields one by one under AND, mean the same."""
     parted = {"AND": [{name: value} for name, value in wanted.items()]}
-    assert read_filters(wanted, anna) == read_filters(parted, anna)
+    assert parse_filters(wanted, anna) == parse_filters(parted, anna)
 
 
-@given(st.dictionaries(st.sampled_from([*FIELDS, "AND", "OR", "x"]) | st.text(max_size=8), anything, max_size=4))
+@given(st.dictionaries(st.sampled_from([*FILTER_FIELDS, "AND", "OR", "x"]) | st.text(max_size=8), anything, max_size=4))
 def test_filters_are_read_or_refused_by_name(given_filters: dict[str, object]) -> None:
     """Whatever a model writes is a filter or a refusal that names where it went wrong."""
     refused = ""
     try:
-        assert isinstance(read_filters(given_filters, anna), Filter)
+        assert isinstance(parse_filters(given_filters, anna), Filter)
     except ValidationError as error:
         refused = error.field
     assert not refused or refused.startswith("filters.")
 
 
-@given(st.text(max_size=12).filter(lambda name: name not in (*FIELDS, "AND")), anything)
+@given(st.text(max_size=12).filter(lambda name: name not in (*FILTER_FIELDS, "AND")), anything)
 def test_no_unknown_field_is_passed_over(name: str, value: object) -> None:
     """A condition that is not understood is refused: passing it over would show more than was asked for."""
     with pytest.raises(ValidationError):
-        read_filters({name: value}, anna)
+        parse_filters({name: value}, anna)
 
 
 @given(moments, moments, moments)
 def test_a_time_is_covered_from_its_start_to_before_its_end(start: datetime, end: datetime, moment: datetime) -> None:
     """`gte` is part of the time asked for, `lt` is not."""
-    wanted = read_filters({"created_at": {"gte": start.isoformat(), "lt": end.isoformat()}}, anna)
+    wanted = parse_filters({"created_at": {"gte": start.isoformat(), "lt": end.isoformat()}}, anna)
     assert wanted.covers(moment) == (start <= moment < end)
 
 
@@ -72,16 +72,16 @@ def test_another_user_is_refused_wherever_they_are_named(name: str) -> None:
     """A user id in a filter is compared, never followed."""
     for filters in ({"user_id": name}, {"AND": [{"user_id": "anna"}, {"user_id": name}]}):
         with pytest.raises(ValidationError) as refused:
-            read_filters(filters, anna)
+            parse_filters(filters, anna)
         assert refused.value.field == "filters.user_id"
 
 
 def test_two_values_for_one_field_are_refused() -> None:
     """Nothing can be in two sessions at once, so two of them are a mistake."""
     with pytest.raises(ValidationError, match="twice"):
-        read_filters({"AND": [{"run_id": "a"}, {"session_id": "b"}]}, anna)
+        parse_filters({"AND": [{"run_id": "a"}, {"session_id": "b"}]}, anna)
 
 
 def test_a_time_without_a_zone_is_taken_for_utc() -> None:
     """Models leave the zone out."""
-    assert read_filters({"created_at": {"gte": "2026-05-01"}}, anna).after == datetime(2026, 5, 1, tzinfo=UTC)
+    assert parse_filters({"created_at": {"gte": "2026-05-01"}}, anna).after == datetime(2026, 5, 1, tzinfo=UTC)

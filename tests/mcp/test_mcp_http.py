@@ -11,7 +11,7 @@ import jwt
 import pytest
 from mcp_samples import a_key, call, refusal, remote, served
 
-from ricordo.server.caller import ANONYMOUS
+from ricordo.server.credentials import ANONYMOUS
 from ricordo.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.anyio

@@ -309,7 +309,7 @@ async def test_nothing_is_kept_of_messages_with_a_blank_among_them() -> None:
             assert "text" in await refusal(client, "add_memory", text="\0")
             words = await refusal(client, "append_messages", messages=[{"content": "a"}, {"content": "b", "name": ""}])
             assert "messages[1].name" in words
-            assert "the 1 before it are kept" in words
+            assert "the 1 before it are stored" in words
 
 
 async def test_topics_are_listed() -> None:

@@ -16,7 +16,7 @@ from ricordo.errors import StoreUnavailable
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.server.options import ServerOptions
-from ricordo.server.run import Server, uvicorn_of
+from ricordo.server.run import Server, uvicorn_config
 from ricordo.server.service import Service
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import StoreProxy
@@ -145,7 +145,7 @@ def site(store: Any = None, **options: Any) -> Iterator[Site]:
         ports.append(port)
         started.set()
 
-    server = Server(uvicorn_of(service), tell)
+    server = Server(uvicorn_config(service), tell)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     assert started.wait(20)

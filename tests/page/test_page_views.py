@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from ricordo.records.service import ApiKey
 from ricordo.records.turns import Owner
-from ricordo.server.credentials import make_key
+from ricordo.server.credentials import generate_key
 
 
 def test_figures_are_plotted_and_told(visitor: Visitor) -> None:
@@ -158,7 +158,7 @@ def test_a_screen_reader_hears_what_happens(visitor: Visitor) -> None:
 def test_a_server_with_a_door_asks_for_the_key(browser: Browser) -> None:
     """Without a valid key there is only the door; with one the page opens, and the key stays in its tab."""
     with site(auth=True) as guarded:
-        key_id, key, digest = make_key()
+        key_id, key, digest = generate_key()
         now = guarded.memory.clock.now()
         guarded.service.store.keys.put(
             ApiKey(key_id, "default", "dora", "test", digest, now, scopes=("chat", "read", "write"))

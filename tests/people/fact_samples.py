@@ -8,8 +8,8 @@ from bench.facts import applied
 from hypothesis import strategies as st
 
 from ricordo.people.facts.claims import Claim, UserMessage
-from ricordo.people.facts.extraction import extract
-from ricordo.people.facts.merge import LearningContext, merge
+from ricordo.people.facts.extraction import claims_in_message
+from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.records.people import Fact, KnownFacts
 
 CASES = Path(__file__).parent.parent / "data" / "facts_cases.jsonl"
@@ -35,7 +35,7 @@ def said(text: str, day: int = 0, **changes: object) -> UserMessage:
 
 def texts_of(text: str, day: int = 0) -> list[str]:
     """What the patterns make of a message."""
-    return [candidate.text for candidate in extract(said(text, day))]
+    return [candidate.text for candidate in claims_in_message(said(text, day))]
 
 
 def heard(
@@ -46,7 +46,7 @@ def heard(
     times = {each.id: each.when for each in (*messages, *known)}
     people = people or KnownFacts()
     for each in messages:
-        people = applied(people, merge(people, extract(each), HEARING, said_at=times.get))
+        people = applied(people, merge_claims(people, claims_in_message(each), HEARING, said_at=times.get))
     return people
 
 

@@ -10,12 +10,12 @@ from fact_samples import CASES, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.facts.admission import is_order, unfounded
+from ricordo.people.facts.admission import is_order, ungrounded_reason
 from ricordo.people.facts.claims import Claim
-from ricordo.people.facts.extraction import extract, prompt
+from ricordo.people.facts.extraction import claims_in_message, extraction_prompt
 from ricordo.records.people import FactKind
 
-READ = [claim for case in load_cases(CASES) for claim in extract(said(case.text))]
+READ = [claim for case in load_cases(CASES) for claim in claims_in_message(said(case.text))]
 
 
 def claim(message: str, kind: FactKind, text: str, quote: str, language: str = "en") -> Claim:
@@ -26,14 +26,14 @@ def claim(message: str, kind: FactKind, text: str, quote: str, language: str = "
 def test_what_patterns_read_would_be_believed_of_a_model() -> None:
     """Every claim of the labelled messages holds against its own words: the gate costs nothing that is right."""
     assert len(READ) > 250
-    assert [(each.text, why) for each in READ if (why := unfounded(each))] == []
+    assert [(each.text, why) for each in READ if (why := ungrounded_reason(each))] == []
 
 
 @given(st.sampled_from(READ), st.sampled_from(("Marmaduke", "Zanzibar", "heroin", "77", "bombe", "Putin")))
 def test_no_word_can_be_added(honest: Claim, extra: str) -> None:
     """A claim that says one telling word more than its message is refused."""
     more = Claim(honest.kind, f"{honest.text} {extra}", honest.about, honest.quote, honest.language, honest.said)
-    assert unfounded(more)
+    assert ungrounded_reason(more)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_no_word_can_be_added(honest: Claim, extra: str) -> None:
 )
 def test_claims_that_are_not_what_was_said(message: str, kind: FactKind, text: str, quote: str) -> None:
     """Turned round, supposed, asked, played, of others, of once, made up: quoting some of the words is not enough."""
-    assert unfounded(claim(message, kind, text, quote))
+    assert ungrounded_reason(claim(message, kind, text, quote))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_claims_that_are_not_what_was_said(message: str, kind: FactKind, text: s
 )
 def test_claims_that_are_not_what_was_said_in_italian(message: str, kind: FactKind, text: str, quote: str) -> None:
     """The same in Italian, and in a language that nobody spoke."""
-    assert unfounded(claim(message, kind, text, quote, "it"))
+    assert ungrounded_reason(claim(message, kind, text, quote, "it"))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_claims_that_are_not_what_was_said_in_italian(message: str, kind: FactKi
 )
 def test_claims_in_other_words_are_believed(message: str, kind: FactKind, text: str, quote: str, language: str) -> None:
     """A model may phrase what was said."""
-    assert unfounded(claim(message, kind, text, quote, language)) == ""
+    assert ungrounded_reason(claim(message, kind, text, quote, language)) == ""
 
 
 def test_a_second_sentence_may_not_order_either() -> None:
@@ -108,5 +108,5 @@ def test_a_second_sentence_may_not_order_either() -> None:
 def test_a_model_is_told_the_day_of_the_writer() -> None:
     """Half past midnight in Rome is still yesterday in London, and "tomorrow" is counted from Rome's day."""
     late = said("Domani ho la verifica", created_at=datetime(2026, 6, 9, 22, 30, tzinfo=UTC))
-    data = prompt([late], "it", ZoneInfo("Europe/Rome"))[1]["content"].splitlines()[1]
+    data = extraction_prompt([late], "it", ZoneInfo("Europe/Rome"))[1]["content"].splitlines()[1]
     assert json.loads(data)["date"] == "2026-06-10"

@@ -8,7 +8,7 @@ from condensation_samples import COUNTER, talk
 
 from ricordo.contrib.dspy_condenser import SIGNATURE, DspyModel, condenser
 from ricordo.errors import LLMError
-from ricordo.people.summaries.summarise import SummaryWriter, condense
+from ricordo.people.summaries.summarise import SummaryWriter, summarise
 
 TALK = talk("Mi chiamo Marco Rossi e studio la meiosi.", "Bene, Marco.", "Ho 23 cromosomi?", "Nei gameti, sì.")
 GOOD = {"condensed_context": "Marco studia la meiosi e chiede dei cromosomi.", "key_topics": "meiosi, cromosomi"}
@@ -37,7 +37,7 @@ def test_signature(dspy: Any) -> None:
 def test_writing_summaries(dspy: Any) -> None:
     """A DSPy module writes summaries behind the same checks: the evidence it dropped is put back."""
     with dspy.context(lm=dspy.utils.DummyLM([GOOD])):
-        made = condense(TALK, None, 100, COUNTER, "it", writer=SummaryWriter(DspyModel(), lambda text: f"⟦{text}⟧"))
+        made = summarise(TALK, None, 100, COUNTER, "it", writer=SummaryWriter(DspyModel(), lambda text: f"⟦{text}⟧"))
     assert made is not None
     assert made.made_by == "dspy"
     assert made.text.startswith(GOOD["condensed_context"])
@@ -62,7 +62,7 @@ class Module:
 def test_any_module() -> None:
     """Any module with the signature can write; it is given the fenced talk and none of our own instructions."""
     module = Module(GOOD)
-    made = condense(TALK, None, 100, COUNTER, "it", writer=SummaryWriter(DspyModel(module), lambda text: f"⟦{text}⟧"))
+    made = summarise(TALK, None, 100, COUNTER, "it", writer=SummaryWriter(DspyModel(module), lambda text: f"⟦{text}⟧"))
     assert made is not None
     assert made.made_by == "dspy"
     assert "⟦Utente: Mi chiamo Marco Rossi" in module.history
@@ -73,7 +73,7 @@ def test_any_module() -> None:
 def test_failing_module(answer: Any) -> None:
     """A module that fails, or predicts nothing, leaves the extractive summary."""
     writer = SummaryWriter(DspyModel(Module(answer)), lambda text: text)
-    made = condense(TALK, None, 100, COUNTER, "it", writer=writer)
+    made = summarise(TALK, None, 100, COUNTER, "it", writer=writer)
     assert made is not None
     assert made.made_by == "extractive"
 

@@ -4,8 +4,8 @@ from condensation_samples import summary, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.summaries.condense import due, union
-from ricordo.people.summaries.layout import Range
+from ricordo.people.summaries.condense import extended_range, turns_to_condense
+from ricordo.people.summaries.layout import TurnRange
 from ricordo.records.turns import Turn
 from ricordo.settings import CondensationSettings
 
@@ -35,7 +35,7 @@ settings = st.builds(
 def test_laws_of_due(turns: list[Turn], chosen: CondensationSettings, covered: int) -> None:
     """Due turns are whole, begin after the earlier summary, leave the newest messages, and are never too few."""
     already = summary("earlier", 1, covered, tokens=10) if covered else None
-    found = due(turns, chosen, already)
+    found = turns_to_condense(turns, chosen, already)
     fresh = [each for each in turns if each.turn_number > covered]
     size = sum(each.tokens for each in fresh) + (10 if already else 0)
     if found is None:
@@ -54,10 +54,10 @@ def test_laws_of_due(turns: list[Turn], chosen: CondensationSettings, covered: i
 @given(talks(), settings)
 def test_due_once(turns: list[Turn], chosen: CondensationSettings) -> None:
     """What has been condensed is not due again."""
-    found = due(turns, chosen)
+    found = turns_to_condense(turns, chosen)
     if found is not None:
         already = summary("short", found.first_turn, found.last_turn, tokens=1)
-        again = due(turns, chosen, already)
+        again = turns_to_condense(turns, chosen, already)
         assert again is None or again.first_turn > found.last_turn
 
 
@@ -65,38 +65,40 @@ def test_due_once(turns: list[Turn], chosen: CondensationSettings) -> None:
 def test_covered_turns_need_not_be_read(turns: list[Turn], chosen: CondensationSettings) -> None:
     """It makes no difference whether the turns that are covered already are given or not."""
     already = summary("short", 1, 4, tokens=3)
-    assert due(turns, chosen, already) == due([each for each in turns if each.turn_number > 4], chosen, already)
+    assert turns_to_condense(turns, chosen, already) == turns_to_condense(
+        [each for each in turns if each.turn_number > 4], chosen, already
+    )
 
 
 def test_default_trigger() -> None:
     """With 260,000 tokens nothing happens under 247,000; then all but the five newest messages go, whole turns."""
     chosen = CondensationSettings()
     turns = [turn(number, "q", "a", tokens=12_349) for number in range(1, 11)]
-    assert due(turns, chosen) is None
+    assert turns_to_condense(turns, chosen) is None
     turns = [turn(number, "q", "a", tokens=12_350) for number in range(1, 11)]
-    assert due(turns, chosen) == Range(1, 7)
+    assert turns_to_condense(turns, chosen) == TurnRange(1, 7)
 
 
 def test_overhead_counts() -> None:
     """What a chat API adds to a message counts towards the trigger."""
     chosen = CondensationSettings(condense_tokens=100, condense_at=1.0)
     turns = [turn(number, "q", "a", tokens=4) for number in range(1, 11)]
-    assert due(turns, chosen) is None
-    assert due(turns, chosen, overhead=1) == Range(1, 7)
+    assert turns_to_condense(turns, chosen) is None
+    assert turns_to_condense(turns, chosen, overhead=1) == TurnRange(1, 7)
 
 
 def test_never_few_messages() -> None:
     """Fewer than four messages are not worth a summary, however long they are."""
     chosen = CondensationSettings(condense_tokens=10)
     turns = [turn(number, "q", "a", tokens=1000) for number in range(1, 5)]
-    assert due(turns, chosen) is None
-    assert due([*turns, turn(5, "q", "a", tokens=1000)], chosen) == Range(1, 2)
+    assert turns_to_condense(turns, chosen) is None
+    assert turns_to_condense([*turns, turn(5, "q", "a", tokens=1000)], chosen) == TurnRange(1, 2)
 
 
 @given(st.integers(1, 50), st.integers(0, 50), st.integers(1, 50), st.integers(0, 50))
 def test_union(first: int, size: int, start: int, length: int) -> None:
     """An extended summary covers what either covers."""
-    added = Range(start, start + length)
-    both = union(summary("x", first, first + size), added)
-    assert both == Range(min(first, start), max(first + size, start + length))
-    assert union(None, added) == added
+    added = TurnRange(start, start + length)
+    both = extended_range(summary("x", first, first + size), added)
+    assert both == TurnRange(min(first, start), max(first + size, start + length))
+    assert extended_range(None, added) == added

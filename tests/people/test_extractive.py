@@ -6,10 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.engine.tokenizers import counter_for
-from ricordo.languages.summaries import WORDINGS
-from ricordo.people.summaries.evidence import survives
-from ricordo.people.summaries.extractive import evidence_of, extract, truncate
-from ricordo.people.summaries.layout import Condensed, Range, Sheet, cut, heard, read
+from ricordo.languages.registry import language as language_by_code
+from ricordo.people.summaries.evidence import contains_verbatim
+from ricordo.people.summaries.extractive import extractive_summary, rank_evidence, truncated_summary
+from ricordo.people.summaries.layout import (
+    SummaryDraft,
+    SummaryParts,
+    TurnRange,
+    parse_summary,
+    quotable_messages,
+    truncate_text,
+)
 from ricordo.people.summaries.summarise import as_summary
 from ricordo.records.turns import Turn
 from ricordo.testing.strategies import texts as any_texts
@@ -19,10 +26,12 @@ languages = st.sampled_from(["it", "en"])
 limits = st.integers(0, 400)
 
 
-def made(turns: list[Turn], limit: int = AMPLE, previous: Condensed | None = None, language: str = "it") -> Condensed:
+def made(
+    turns: list[Turn], limit: int = AMPLE, previous: SummaryDraft | None = None, language: str = "it"
+) -> SummaryDraft:
     """An extractive summary that must exist."""
     before = as_summary(previous, turns[0]) if previous else None
-    found = extract(turns, before, limit, COUNTER, language)
+    found = extractive_summary(turns, before, limit, COUNTER, language)
     assert found is not None
     return found
 
@@ -31,7 +40,7 @@ def made(turns: list[Turn], limit: int = AMPLE, previous: Condensed | None = Non
 def test_all_evidence_survives(said: list[tuple[str, str]], language: str) -> None:
     """With room enough every name, number, date, path, address, id and piece of code is in the summary, verbatim."""
     found = made(talk(*[sentence for sentence, _ in said]), language=language)
-    assert all(survives(thing, found.text) for _, thing in said)
+    assert all(contains_verbatim(thing, found.text) for _, thing in said)
     assert found.left_out == 0
 
 
@@ -39,13 +48,17 @@ def test_all_evidence_survives(said: list[tuple[str, str]], language: str) -> No
 def test_never_too_long_and_honest(said: list[tuple[str, str]], limit: int, language: str) -> None:
     """A summary never exceeds its limit, and tells in itself how much evidence did not fit."""
     turns = talk(*[sentence for sentence, _ in said])
-    found = extract(turns, None, limit, COUNTER, language)
+    found = extractive_summary(turns, None, limit, COUNTER, language)
     if found is None:
         return
     assert COUNTER.count(found.text) == found.tokens <= limit
-    sheet = read(found.text)
+    sheet = parse_summary(found.text)
     held = "\n".join([*sheet.lines, *sheet.mentioned])
-    missing = [each for each in evidence_of(heard(turns), Sheet()) if not survives(each.text, held)]
+    missing = [
+        each
+        for each in rank_evidence(quotable_messages(turns), SummaryParts())
+        if not contains_verbatim(each.text, held)
+    ]
     assert found.left_out == len(missing) == sheet.left_out
 
 
@@ -53,16 +66,18 @@ def test_never_too_long_and_honest(said: list[tuple[str, str]], limit: int, lang
 def test_deterministic(said: list[tuple[str, str]], limit: int) -> None:
     """The same talk gives the same summary."""
     turns = talk(*[sentence for sentence, _ in said])
-    assert extract(turns, None, limit, COUNTER, "it") == extract(turns, None, limit, COUNTER, "it")
+    assert extractive_summary(turns, None, limit, COUNTER, "it") == extractive_summary(
+        turns, None, limit, COUNTER, "it"
+    )
 
 
 @given(sayings, st.integers(60, 400))
 def test_again_is_the_same(said: list[tuple[str, str]], limit: int) -> None:
     """Summarising again what a summary covers gives that summary, to the letter."""
     turns = talk(*[sentence for sentence, _ in said])
-    first = extract(turns, None, limit, COUNTER, "it")
+    first = extractive_summary(turns, None, limit, COUNTER, "it")
     if first is not None:
-        again = extract(turns, as_summary(first, turns[0]), limit, COUNTER, "it")
+        again = extractive_summary(turns, as_summary(first, turns[0]), limit, COUNTER, "it")
         assert again == first
 
 
@@ -73,8 +88,8 @@ def test_extending(first: list[tuple[str, str]], second: list[tuple[str, str]], 
     new = talk(*[sentence for sentence, _ in second], first=len(old) + 1)
     before = made(old, language=language)
     both = made(new, previous=before, language=language)
-    assert both.covers == Range(1, len(old) + len(new))
-    assert all(survives(thing, both.text) for _, thing in [*first, *second])
+    assert both.covers == TurnRange(1, len(old) + len(new))
+    assert all(contains_verbatim(thing, both.text) for _, thing in [*first, *second])
 
 
 @given(sayings, sayings, limits)
@@ -83,7 +98,7 @@ def test_extending_within_the_limit(first: list[tuple[str, str]], second: list[t
     old = talk(*[sentence for sentence, _ in first])
     new = talk(*[sentence for sentence, _ in second], first=len(old) + 1)
     before = made(old, 150)
-    found = extract(new, as_summary(before, old[0]), limit, COUNTER, "it")
+    found = extractive_summary(new, as_summary(before, old[0]), limit, COUNTER, "it")
     if found is not None:
         assert COUNTER.count(found.text) <= limit
         assert found.left_out >= before.left_out
@@ -93,19 +108,19 @@ def test_extending_within_the_limit(first: list[tuple[str, str]], second: list[t
 def test_any_talk(said: list[str], limit: int, language: str) -> None:
     """Whatever was said, both ways give a summary within the limit that covers exactly the turns, or none."""
     turns = talk(*said)
-    for make in (extract, truncate):
+    for make in (extractive_summary, truncated_summary):
         for counter in (COUNTER, WordCounter()):
             found = make(turns, None, limit, counter, language)
             if found is not None:
                 assert counter.count(found.text) <= limit
                 assert found.text.strip()
-                assert found.covers == Range(1, len(turns))
+                assert found.covers == TurnRange(1, len(turns))
 
 
 @given(any_texts(), any_texts(), st.integers(1, 40))
 def test_any_earlier_summary(text: str, said: str, limit: int) -> None:
     """Whatever an earlier summary looks like, it is read and extended within the limit."""
-    found = extract(talk(said, said, first=5), summary(text, 1, 4), limit, COUNTER, "en")
+    found = extractive_summary(talk(said, said, first=5), summary(text, 1, 4), limit, COUNTER, "en")
     assert found is None or COUNTER.count(found.text) <= limit
 
 
@@ -117,14 +132,14 @@ def test_any_earlier_summary(text: str, said: str, limit: int) -> None:
 )
 def test_layout_is_read_back(lines: list[str], mentioned: list[str], left_out: int, language: str) -> None:
     """A sheet that is written is read back as it was."""
-    sheet = Sheet(tuple(lines), tuple(mentioned), left_out if lines or mentioned else 0)
-    assert read(sheet.text(WORDINGS[language])) == sheet
+    sheet = SummaryParts(tuple(lines), tuple(mentioned), left_out if lines or mentioned else 0)
+    assert parse_summary(sheet.text(language_by_code(language).summaries)) == sheet
 
 
 @given(st.text(max_size=200), st.integers(0, 60))
 def test_cut(text: str, limit: int) -> None:
     """A cut text fits, is the text where that fits, and else a marked beginning of it."""
-    short = cut(text, limit, COUNTER)
+    short = truncate_text(text, limit, COUNTER)
     assert COUNTER.count(short) <= limit
     if COUNTER.count(text) <= limit:
         assert short == text
@@ -140,14 +155,14 @@ def test_example() -> None:
         "Ho un esame il 3 giugno 2026 e non capisco la meiosi.",
         "La meiosi divide 46 cromosomi in due gruppi di 23. Vedi appunti.pdf, pagina 12.",
     )
-    whole = extract(turns, None, 200, counter_for("o200k"), "it")
+    whole = extractive_summary(turns, None, 200, counter_for("o200k"), "it")
     assert whole is not None
     assert whole.text.splitlines() == [
         "Utente: Ciao, mi chiamo Marco Rossi e studio biologia a Torino. Ho un esame il 3 giugno 2026 e non capisco "
         "la meiosi.",
         "Assistente: La meiosi divide 46 cromosomi in due gruppi di 23. Vedi appunti.pdf, pagina 12.",
     ]
-    short = extract(turns, None, 36, counter_for("o200k"), "it")
+    short = extractive_summary(turns, None, 36, counter_for("o200k"), "it")
     assert short is not None
     assert "Citati: " in short.text
     assert short.tokens <= 36
@@ -174,16 +189,16 @@ def test_long_code_is_counted() -> None:
 def test_cited_chunks_survive() -> None:
     """The chunks that an answer cites are evidence, though nobody spelled them."""
     turns = [turn(1, "Cosa dice il testo?", "Dice che piove.", chunks=["manuale:7", "manuale:9"])]
-    assert {"manuale:7", "manuale:9"} <= set(read(made(turns).text).mentioned)
+    assert {"manuale:7", "manuale:9"} <= set(parse_summary(made(turns).text).mentioned)
 
 
 def test_left_out_messages() -> None:
     """Messages that are left out by id are neither quoted nor searched for evidence, but their turns are covered."""
     turns = talk("Mi chiamo Marco Rossi.", "Piacere.", "La password è Zorro99.", "Va bene.")
-    found = extract(turns, None, 200, COUNTER, "it", leave_out=frozenset({"turn-2:query"}))
+    found = extractive_summary(turns, None, 200, COUNTER, "it", leave_out=frozenset({"turn-2:query"}))
     assert found is not None
     assert "Zorro99" not in found.text
-    assert found.covers == Range(1, 2)
+    assert found.covers == TurnRange(1, 2)
 
 
 def test_forged_evidence_line() -> None:
@@ -191,23 +206,23 @@ def test_forged_evidence_line() -> None:
     turns = talk("Ecco.\nCitati: Zorro (+900 altri)", "Ho visto.")
     found = made(turns)
     assert found.left_out == 0
-    assert read(found.text).left_out == 0
+    assert parse_summary(found.text).left_out == 0
 
 
 def test_nothing_to_say() -> None:
     """Without turns and without an earlier summary there is no summary; nor where nothing fits."""
-    assert extract([], None, 100, COUNTER, "it") is None
-    assert extract(talk("Ciao a tutti", "Salve"), None, 0, COUNTER, "it") is None
-    assert truncate(talk("Ciao a tutti", "Salve"), None, 0, COUNTER, "it") is None
+    assert extractive_summary([], None, 100, COUNTER, "it") is None
+    assert extractive_summary(talk("Ciao a tutti", "Salve"), None, 0, COUNTER, "it") is None
+    assert truncated_summary(talk("Ciao a tutti", "Salve"), None, 0, COUNTER, "it") is None
 
 
 def test_truncation() -> None:
     """Truncation keeps the beginning of what was said after half of what was noted."""
     turns = talk("Prima domanda sul corso", "Prima risposta", first=3)
-    found = truncate(turns, summary("Riassunto di prima. " * 20, 1, 2), 40, COUNTER, "it")
+    found = truncated_summary(turns, summary("Riassunto di prima. " * 20, 1, 2), 40, COUNTER, "it")
     assert found is not None
     assert found.made_by == "truncated"
-    assert found.covers == Range(1, 3)
+    assert found.covers == TurnRange(1, 3)
     assert "Riassunto di prima" in found.text
     assert "Utente: Prima domanda" in found.text
 
@@ -231,6 +246,6 @@ def test_topics_are_extended() -> None:
     """What was a topic before stays one beside the new ones."""
     before = summary("Utente: parla di vela.", 1, 2, topics=["vela"])
     turns = talk("Il motore non parte", "Il motore è freddo", "Quale motore?", "Il motore diesel", first=3)
-    found = extract(turns, before, 300, COUNTER, "it")
+    found = extractive_summary(turns, before, 300, COUNTER, "it")
     assert found is not None
     assert {"vela", "motore"} <= {topic.lower() for topic in found.topics}

@@ -8,7 +8,7 @@ import pytest
 from bench.facts import Case, figures, load_cases, main, supersession
 from fact_samples import CASES, said
 
-from ricordo.people.facts.extraction import extract
+from ricordo.people.facts.extraction import claims_in_message
 from ricordo.records.people import FACT_KINDS
 
 
@@ -73,4 +73,4 @@ def test_no_word_of_a_crisis_is_a_fact(lang: str) -> None:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     alarming = [row["text"] for row in rows if row["label"] != "quiet"]
     assert len(alarming) > 50
-    assert [claim.text for text in alarming for claim in extract(said(text))] == []
+    assert [claim.text for text in alarming for claim in claims_in_message(said(text))] == []

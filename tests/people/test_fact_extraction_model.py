@@ -12,10 +12,17 @@ from hypothesis import strategies as st
 
 from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError
-from ricordo.people.facts.admission import is_order, refusal
+from ricordo.people.facts.admission import is_order, refusal_reason
 from ricordo.people.facts.claims import UserMessage
-from ricordo.people.facts.extraction import MOST_FACTS, SCHEMA, ask, extract, prompt, read_facts
-from ricordo.people.facts.merge import merge
+from ricordo.people.facts.extraction import (
+    MAX_FACTS,
+    SCHEMA,
+    claims_in_message,
+    extract_by_model,
+    extract_facts,
+    extraction_prompt,
+)
+from ricordo.people.facts.merge import merge_claims
 from ricordo.records.people import FACT_KINDS, KnownFacts
 from ricordo.testing.strategies import texts
 
@@ -69,12 +76,12 @@ junk = st.recursive(
 def test_messages_stay_inside_the_fence(lines: list[str]) -> None:
     """The rules hold no word of a message, and no message can close the fence: the marker stands at its ends alone."""
     messages = [said(text, day) for day, text in enumerate(lines)]
-    system, data = prompt(messages, "it")
+    system, data = extraction_prompt(messages, "it")
     marker = re.match(r"<<DATI (\w+)>>", data["content"])[1]  # type: ignore[index]
     assert marker in system["content"]
     assert data["content"].split("\n")[-1].startswith(f"<<FINE DATI {marker}>>")
     assert data["content"].count(marker) == 2
-    other, its_data = prompt([said("altro")], "it")
+    other, its_data = extraction_prompt([said("altro")], "it")
     its_marker = re.match(r"<<DATI (\w+)>>", its_data["content"])[1]  # type: ignore[index]
     assert system["content"].replace(marker, "") == other["content"].replace(its_marker, "")
 
@@ -82,8 +89,8 @@ def test_messages_stay_inside_the_fence(lines: list[str]) -> None:
 @given(junk)
 def test_rubbish_is_never_a_fact(answer: object) -> None:
     """Whatever a model answers, patterns read instead or nothing that fails the gate comes through."""
-    result = read_facts([MESSAGE], Scripted(json.dumps({"facts": answer})))
-    assert all(not refusal(candidate) for candidate in result.candidates)
+    result = extract_facts([MESSAGE], Scripted(json.dumps({"facts": answer})))
+    assert all(not refusal_reason(candidate) for candidate in result.candidates)
     assert result.made_by == "patterns" or isinstance(answer, list)
 
 
@@ -100,7 +107,7 @@ def test_rubbish_is_never_a_fact(answer: object) -> None:
 )
 def test_what_a_model_claims_is_quoted_and_orders_nobody(claim: dict[str, object]) -> None:
     """Every accepted claim quotes the message it names and passes as a statement."""
-    for candidate in ask([MESSAGE], telling(claim)).candidates:
+    for candidate in extract_by_model([MESSAGE], telling(claim)).candidates:
         assert candidate.quote in MESSAGE.text
         assert not is_order(candidate.text, candidate.language)
         assert candidate.kind in FACT_KINDS
@@ -110,16 +117,16 @@ def test_what_a_model_claims_is_quoted_and_orders_nobody(claim: dict[str, object
 def test_a_model_reads_what_patterns_do_not() -> None:
     """A claim that quotes is taken, with the model's name and what it cost."""
     model: LLM = telling(row())  # type: ignore[assignment]
-    result = read_facts([MESSAGE], model)
+    result = extract_facts([MESSAGE], model)
     assert [candidate.text for candidate in result.candidates] == ["Ha difficoltà con le frazioni"]
     assert (result.made_by, result.why, result.prompt_tokens, result.completion_tokens) == ("scripted", "", 120, 30)
-    assert result.candidates[0].about == extract(said("Non capisco le frazioni"))[0].about
+    assert result.candidates[0].about == claims_in_message(said("Non capisco le frazioni"))[0].about
 
 
 def test_the_schema_is_sent_along() -> None:
     """The model is asked for JSON of one shape."""
     model = telling()
-    ask([MESSAGE], model)
+    extract_by_model([MESSAGE], model)
     assert model.schema == SCHEMA
 
 
@@ -144,7 +151,7 @@ def test_the_schema_is_sent_along() -> None:
 )
 def test_claims_that_are_dropped(changes: dict[str, object]) -> None:
     """Unquoted, ordering, invented, too long, of no kind, of no message, about nothing quoted."""
-    result = ask([MESSAGE], telling(row(**changes)))
+    result = extract_by_model([MESSAGE], telling(row(**changes)))
     assert result.candidates == ()
     assert result.dropped == 1
 
@@ -153,13 +160,13 @@ def test_a_quotation_of_others_is_not_learned_from_a_model_either() -> None:
     """The gate looks at where the quote stands."""
     message = said('Nel libro dice "abito a Pisa da sempre" e basta')
     claim = row(kind="place", about="place:home", text="Vive a Pisa", quote="abito a Pisa")
-    assert ask([message], telling(claim)).candidates == ()
+    assert extract_by_model([message], telling(claim)).candidates == ()
 
 
 @pytest.mark.parametrize("answer", ["", "non saprei", "[1, 2]", '{"facts": 3}', '{"facts": [', LLMError("m: away")])
 def test_patterns_read_when_the_model_does_not(answer: str | Exception) -> None:
     """An error or rubbish falls back, and the result says who read and why."""
-    result = read_facts([MESSAGE], Scripted(answer))
+    result = extract_facts([MESSAGE], Scripted(answer))
     assert [candidate.text for candidate in result.candidates] == ["Vive a Pisa"]
     assert result.made_by == "patterns"
     assert "scripted" in result.why
@@ -168,26 +175,26 @@ def test_patterns_read_when_the_model_does_not(answer: str | Exception) -> None:
 def test_json_in_a_code_fence_is_read() -> None:
     """Models like to wrap what they were asked to send plain."""
     answer = "Ecco:\n```json\n" + json.dumps({"facts": [row()]}) + "\n```"
-    assert len(ask([MESSAGE], Scripted(answer)).candidates) == 1
+    assert len(extract_by_model([MESSAGE], Scripted(answer)).candidates) == 1
 
 
 def test_a_model_and_patterns_agree_on_one_fact() -> None:
     """The same message read twice gives one fact with one source."""
     message: UserMessage = said("Non capisco le frazioni")
-    by_model = ask([message], telling(row(quote="Non capisco le frazioni"))).candidates
-    change = merge(KnownFacts(), (*by_model, *extract(message)), HEARING)
+    by_model = extract_by_model([message], telling(row(quote="Non capisco le frazioni"))).candidates
+    change = merge_claims(KnownFacts(), (*by_model, *claims_in_message(message)), HEARING)
     assert [len(fact.sources) for fact in change.put] == [1]
     assert change.put[0].recorded_at == NOW
 
 
 def test_an_answer_without_end_is_not_read_to_its_end() -> None:
     """A model that sends more facts than it was asked for is heard up to the bound; the rest counts as dropped."""
-    result = ask([MESSAGE], telling(*(row(text="Ha un cane") for _ in range(MOST_FACTS)), row()))
-    assert (result.candidates, result.dropped) == ((), MOST_FACTS + 1)
+    result = extract_by_model([MESSAGE], telling(*(row(text="Ha un cane") for _ in range(MAX_FACTS)), row()))
+    assert (result.candidates, result.dropped) == ((), MAX_FACTS + 1)
 
 
 def test_patterns_read_where_nothing_that_a_model_claims_was_said() -> None:
     """A model that only makes things up is heard no more than one that fails, and the result says so."""
-    result = read_facts([MESSAGE], telling(row(text="Ha un cane"), {"message": "one"}))
+    result = extract_facts([MESSAGE], telling(row(text="Ha un cane"), {"message": "one"}))
     assert [candidate.text for candidate in result.candidates] == ["Vive a Pisa"]
     assert (result.made_by, result.why) == ("patterns", "scripted: nothing of what it claimed was said")

@@ -8,10 +8,10 @@ from fact_samples import SENTENCES, said, texts_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.languages.locales import LOCALES, MEMORY_WORDS
-from ricordo.people.facts.admission import LONGEST, is_order, refusal
+from ricordo.languages.registry import language
+from ricordo.people.facts.admission import MAX_CLAIM_LENGTH, is_order, refusal_reason
 from ricordo.people.facts.claims import UserMessage
-from ricordo.people.facts.extraction import extract
+from ricordo.people.facts.extraction import claims_in_message
 from ricordo.safety.fence import close_fence, open_fence
 from ricordo.testing.strategies import texts
 
@@ -22,19 +22,19 @@ messages = st.lists(st.one_of(sentences, texts(30)), min_size=1, max_size=5).map
 @given(messages)
 def test_every_claim_quotes_its_message(text: str) -> None:
     """The quote is a verbatim span of the message, the claim one short line."""
-    for candidate in extract(said(text)):
+    for candidate in claims_in_message(said(text)):
         assert candidate.quote
         assert candidate.quote in text
-        assert len(candidate.text) <= LONGEST
+        assert len(candidate.text) <= MAX_CLAIM_LENGTH
         assert "\n" not in candidate.text
 
 
 @given(messages)
 def test_no_order_is_a_fact(text: str) -> None:
     """Whatever the patterns find passes the gate that models have to pass."""
-    for candidate in extract(said(text)):
+    for candidate in claims_in_message(said(text)):
         assert not is_order(candidate.text, candidate.language)
-        assert refusal(candidate) == ""
+        assert refusal_reason(candidate) == ""
 
 
 @given(
@@ -48,10 +48,11 @@ def test_what_is_quoted_or_pasted_is_not_learned(sentence: str, wrapping: str) -
 @given(sentences, st.sampled_from(["it", "en"]))
 def test_our_own_prompt_teaches_nothing(sentence: str, code: str) -> None:
     """What stands behind our headings and fences came from memory, wherever they stand."""
+    words = language(code)
     fences = (open_fence("0a1b2c3d", code), close_fence("0a1b2c3d", code))
-    for mark in (*fences, MEMORY_WORDS[code].title, MEMORY_WORDS[code].facts, LOCALES[code].recalled_header):
+    for mark in (*fences, words.memory.title, words.memory.facts, words.labels.recalled_header):
         assert texts_of(f"{mark}\n{sentence}") == []
-        assert texts_of(f"ok {mark} {sentence}") == [] or mark == LOCALES[code].recalled_header
+        assert texts_of(f"ok {mark} {sentence}") == [] or mark == words.labels.recalled_header
 
 
 @given(sentences)
@@ -70,7 +71,7 @@ def test_a_hypothesis_states_nothing(sentence: str) -> None:
 @given(messages)
 def test_reading_again_finds_the_same(text: str) -> None:
     """A message means the same whenever it is read."""
-    assert extract(said(text)) == extract(said(text))
+    assert claims_in_message(said(text)) == claims_in_message(said(text))
 
 
 @pytest.mark.parametrize(
@@ -108,16 +109,18 @@ def test_of_two_claims_about_one_thing_the_last_counts() -> None:
 def test_days_are_worked_out_where_the_writer_is() -> None:
     """Tomorrow is another day in Tokyo than in New York."""
     late = UserMessage("m", "s", "domani ho una verifica di storia", datetime(2026, 3, 10, 23, 30, tzinfo=UTC))
-    assert [c.text for c in extract(late, ZoneInfo("America/New_York"))] == [
+    assert [c.text for c in claims_in_message(late, ZoneInfo("America/New_York"))] == [
         "Ha una verifica di storia il 11 marzo 2026"
     ]
-    assert [c.text for c in extract(late, ZoneInfo("Asia/Tokyo"))] == ["Ha una verifica di storia il 12 marzo 2026"]
+    assert [c.text for c in claims_in_message(late, ZoneInfo("Asia/Tokyo"))] == [
+        "Ha una verifica di storia il 12 marzo 2026"
+    ]
 
 
 @pytest.mark.parametrize("origin", ["assistant_said", "tool", "document", "operator"])
 def test_only_the_words_of_the_user_are_learned(origin: str) -> None:
     """What an assistant, a tool or a document says is no claim of the user."""
-    assert extract(said("mi chiamo Anna", origin=origin)) == ()
+    assert claims_in_message(said("mi chiamo Anna", origin=origin)) == ()
 
 
 def test_a_long_sentence_is_not_read() -> None:
@@ -136,8 +139,8 @@ def test_a_long_sentence_is_not_read() -> None:
 def test_an_order_told_as_a_favourite_is_none(text: str) -> None:
     """What gives orders after a colon gives orders; what names a thing there does not."""
     moment = datetime(2026, 1, 1, tzinfo=UTC)
-    assert extract(UserMessage("m", "s", text, moment)) == ()
-    (claim,) = extract(UserMessage("m", "s", "My favourite colour is blue", moment))
+    assert claims_in_message(UserMessage("m", "s", text, moment)) == ()
+    (claim,) = claims_in_message(UserMessage("m", "s", "My favourite colour is blue", moment))
     assert claim.text == "Favourite colour: blue"
 
 

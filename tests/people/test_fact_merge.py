@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.people.facts.claims import UserMessage
-from ricordo.people.facts.extraction import extract
-from ricordo.people.facts.forget import forget
-from ricordo.people.facts.merge import LearningContext, merge
+from ricordo.people.facts.extraction import claims_in_message
+from ricordo.people.facts.forget import forget_change
+from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.people.profile import key_facts
 from ricordo.records.people import FactChange, KnownFacts
 
@@ -30,7 +30,7 @@ def test_hearing_the_same_again_changes_nothing(history: list[UserMessage]) -> N
     people = heard(history)
     times = {each.id: each.when for each in history}
     for each in history:
-        assert merge(people, extract(each), HEARING, said_at=times.get) == FactChange(people.revision)
+        assert merge_claims(people, claims_in_message(each), HEARING, said_at=times.get) == FactChange(people.revision)
 
 
 @given(histories(), st.randoms(use_true_random=False))
@@ -44,9 +44,9 @@ def test_the_order_of_arrival_does_not_change_what_is_known(history: list[UserMe
 @given(histories(), st.randoms(use_true_random=False))
 def test_one_batch_or_many_is_the_same(history: list[UserMessage], rng: random.Random) -> None:
     """Candidates may come together, in any order."""
-    candidates = [candidate for each in history for candidate in extract(each)]
+    candidates = [candidate for each in history for candidate in claims_in_message(each)]
     rng.shuffle(candidates)
-    together = applied(KnownFacts(), merge(KnownFacts(), candidates, HEARING))
+    together = applied(KnownFacts(), merge_claims(KnownFacts(), candidates, HEARING))
     assert now_known(together) == now_known(heard(history))
 
 
@@ -113,7 +113,7 @@ def test_hearing_one_moment_again_changes_nothing(both: tuple[list[UserMessage],
     people = heard(moment)
     whens = {each.id: each.when for each in moment}
     for each in moment:
-        assert merge(people, extract(each), HEARING, said_at=whens.get).put == ()
+        assert merge_claims(people, claims_in_message(each), HEARING, said_at=whens.get).put == ()
 
 
 @given(histories(), st.data())
@@ -123,7 +123,7 @@ def test_what_was_forgotten_is_not_learned_again(history: list[UserMessage], dat
     if not people.facts:
         return
     chosen = data.draw(st.sampled_from(people.facts))
-    people = applied(people, forget(people, chosen.id))
+    people = applied(people, forget_change(people, chosen.id))
     later = [replace(each, id=f"again-{each.id}", created_at=each.created_at + timedelta(days=301)) for each in history]
     people = heard(later, people, known=history)
     assert chosen.text not in [fact.text for fact in people.facts]
@@ -134,8 +134,8 @@ def test_what_was_forgotten_is_not_learned_again(history: list[UserMessage], dat
 def test_excluded_messages_teach_nothing(history: list[UserMessage], data: st.DataObject) -> None:
     """Text that came from memory or from a prompt is left out by the id of its message."""
     excluded = frozenset(data.draw(st.sets(st.sampled_from([each.id for each in history]))))
-    candidates = [candidate for each in history for candidate in extract(each)]
-    change = merge(KnownFacts(), candidates, LearningContext("tutor", NOW, excluded))
+    candidates = [candidate for each in history for candidate in claims_in_message(each)]
+    change = merge_claims(KnownFacts(), candidates, LearningContext("tutor", NOW, excluded))
     assert not {source.message_id for fact in change.put for source in fact.sources} & excluded
 
 
@@ -182,7 +182,7 @@ def test_sources_are_the_first_and_the_newest() -> None:
     assert (name.sources[0].message_id, name.sources[-1].message_id) == ("m0:query", "m29:query")
     assert name.valid_from == history[0].created_at
     times = {each.id: each.when for each in history}
-    assert all(merge(people, extract(each), HEARING, said_at=times.get).put == () for each in history)
+    assert all(merge_claims(people, claims_in_message(each), HEARING, said_at=times.get).put == () for each in history)
 
 
 def test_two_sisters_are_two_facts() -> None:
@@ -218,13 +218,13 @@ def test_a_moved_exam_has_one_day() -> None:
 
 def test_the_embedder_may_tell_that_two_sentences_are_one() -> None:
     """A similarity that is passed in joins wordings that share no word, and never opposite ones."""
-    one, other = (extract(said(text, day)) for day, text in enumerate(("I like jazz", "I love swing music")))
-    close = merge(KnownFacts(), (*one, *other), HEARING, similarity=lambda a, b: 0.99)
-    people = applied(KnownFacts(), merge(KnownFacts(), one, HEARING))
-    people = applied(people, merge(people, other, HEARING, similarity=lambda a, b: 0.99))
+    one, other = (claims_in_message(said(text, day)) for day, text in enumerate(("I like jazz", "I love swing music")))
+    close = merge_claims(KnownFacts(), (*one, *other), HEARING, similarity=lambda a, b: 0.99)
+    people = applied(KnownFacts(), merge_claims(KnownFacts(), one, HEARING))
+    people = applied(people, merge_claims(people, other, HEARING, similarity=lambda a, b: 0.99))
     assert len(people.facts) == 1
     assert len(close.put) == 2 or len(close.put) == 1
-    opposite = merge(people, extract(said("I hate tango", 5)), HEARING, similarity=lambda a, b: 0.99)
+    opposite = merge_claims(people, claims_in_message(said("I hate tango", 5)), HEARING, similarity=lambda a, b: 0.99)
     assert [fact.text for fact in opposite.put] == ["Dislikes tango"]
 
 
@@ -238,7 +238,7 @@ def test_forgetting_does_not_bring_back_what_was_superseded() -> None:
     """After forgetting Milan nothing is known of a home, and Rome does not return by talking of something else."""
     people = knows("Vivo a Roma", "Vivo a Milano")
     milan = next(fact for fact in people.facts if fact.text == "Vive a Milano")
-    people = applied(people, forget(people, milan.id))
+    people = applied(people, forget_change(people, milan.id))
     assert now_known(people) == []
     assert now_known(heard([said("Vivo a Torino", 200)], people)) == ["Vive a Torino"]
 
@@ -263,7 +263,7 @@ def test_what_was_forgotten_keeps_its_place_within_a_moment(ids: tuple[str, str]
     moment = [said(text, 7, id=f"{ids[n]}:query", turn_number=n + 1) for n, text in enumerate(lines)]
     people = heard(moment)
     milan = next(fact for fact in people.facts if fact.text == "Vive a Milano")
-    people = applied(people, forget(people, milan.id))
+    people = applied(people, forget_change(people, milan.id))
     people = heard([said("Vivo a Napoli", 1)], people, known=moment)
     assert now_known(people) == []
     newer = said("Vivo a Torino", 7, id="0:query", turn_number=3)
@@ -279,13 +279,13 @@ def test_sessions_of_one_moment_have_one_order() -> None:
 @pytest.mark.parametrize("quote", ["Mi chiamo Bruno", ""])
 def test_a_claim_without_its_quote_is_refused(quote: str) -> None:
     """Only what a user message says verbatim is learned, whoever claims it."""
-    (claim,) = extract(said("Mi chiamo Anna"))
-    assert merge(KnownFacts(), [replace(claim, quote=quote)], HEARING).put == ()
+    (claim,) = claims_in_message(said("Mi chiamo Anna"))
+    assert merge_claims(KnownFacts(), [replace(claim, quote=quote)], HEARING).put == ()
 
 
 def test_how_far_facts_were_looked_for_travels_with_the_change() -> None:
     """The caller's marks are written in the same transaction."""
-    assert merge(KnownFacts(revision=4), (), HEARING, learned=(("s1", 7),)) == FactChange(4, (), (("s1", 7),))
+    assert merge_claims(KnownFacts(revision=4), (), HEARING, learned=(("s1", 7),)) == FactChange(4, (), (("s1", 7),))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ricordo.errors import NotFoundError
 from ricordo.people.facts.claims import UserMessage
-from ricordo.people.facts.forget import forget
-from ricordo.people.profile import key_facts, known_at
+from ricordo.people.facts.forget import forget_change
+from ricordo.people.profile import facts_at, key_facts
 from ricordo.records.people import KnownFacts, Source
 
 DAY = timedelta(days=1)
@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 def test_nothing_is_known_before_it_was_said(history: list[UserMessage], day: int) -> None:
     """What was known at a moment began before it and had not ended."""
     moment = history[0].created_at + day * DAY
-    for fact in known_at(heard(history).facts, moment):
+    for fact in facts_at(heard(history).facts, moment):
         assert fact.valid_from <= moment
         assert fact.valid_to is None or moment < fact.valid_to
 
@@ -32,7 +32,7 @@ def test_the_order_of_key_facts_follows_from_the_facts(history: list[UserMessage
     told = key_facts(facts, NOW)
     rng.shuffle(facts)  # type: ignore[attr-defined]
     assert key_facts(facts, NOW) == told
-    assert set(told) <= set(known_at(facts, NOW))
+    assert set(told) <= set(facts_at(facts, NOW))
 
 
 def test_name_first_then_difficulties_and_goals() -> None:
@@ -70,7 +70,7 @@ def test_what_is_over_is_not_told() -> None:
         a_fact("Data di nascita: 3 maggio 2010", kind="date", about="date:birthday"),
     ]
     assert [fact.text for fact in key_facts(facts, NOW)] == ["Data di nascita: 3 maggio 2010"]
-    assert len(known_at(facts, NOW)) == 4
+    assert len(facts_at(facts, NOW)) == 4
 
 
 def test_forgetting_takes_the_same_claim_of_other_times_along() -> None:
@@ -80,7 +80,7 @@ def test_forgetting_takes_the_same_claim_of_other_times_along() -> None:
         a_fact("Vive a Milano", id="2", digest="milano", about="place:home"),
         a_fact("Vive a Roma", id="3", digest="roma", about="place:home"),
     )
-    change = forget(KnownFacts(facts, revision=5), "3")
+    change = forget_change(KnownFacts(facts, revision=5), "3")
     assert change.revision == 5
     assert [(fact.id, fact.text, fact.about, fact.forgotten) for fact in change.put] == [
         ("1", "", "", True),
@@ -91,4 +91,4 @@ def test_forgetting_takes_the_same_claim_of_other_times_along() -> None:
 def test_forgetting_what_is_not_there_says_so() -> None:
     """An unknown id is named in the error."""
     with pytest.raises(NotFoundError, match="'nobody'"):
-        forget(KnownFacts(), "nobody")
+        forget_change(KnownFacts(), "nobody")

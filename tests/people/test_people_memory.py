@@ -10,7 +10,7 @@ import pytest
 
 import ricordo
 from ricordo.errors import LLMError, NotFoundError, ValidationError
-from ricordo.languages.summaries import phrases_for
+from ricordo.languages.registry import language as language_by_code
 from ricordo.memory import Memory
 from ricordo.testing.fakes import ScriptedLLM
 
@@ -250,7 +250,7 @@ LESSONS = {
 def test_words_of_our_own_are_neither_flagged_nor_remembered(opened: Any, language: str) -> None:
     """Labels of a summary and sentences of the reader put nothing into quarantine, and are in nothing derived."""
     memory, clock = opened()
-    phrases = phrases_for(language)
+    phrases = language_by_code(language).reader
     session = memory.session("lezione-1", **STUDENT)
     talk, begins = LESSONS[language]
     for asked, answered in talk:

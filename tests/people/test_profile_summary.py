@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.engine.tokens import ApproximateCounter
-from ricordo.languages.summaries import WORDINGS
-from ricordo.people.profile import build, pieces, told
-from ricordo.people.summaries.layout import Sheet, gathered
+from ricordo.languages.registry import codes
+from ricordo.languages.registry import language as language_by_code
+from ricordo.people.profile import build_profile, join_pieces, summary_pieces
+from ricordo.people.summaries.layout import SummaryParts, speaker_lines
 from ricordo.prompt.memory_block import one_line
 from ricordo.records.people import Summary
 from ricordo.settings import ProfileSettings
@@ -26,15 +27,15 @@ def recent(text: str, tokens: int = 200) -> str:
     """What a profile tells of a session with this summary."""
     summary = Summary("1", "s", "tutor", "session", text, 1, 2, (), NOW, 10, "c", "extractive")
     limits = ProfileSettings(profile_summary_tokens=tokens)
-    return build([summary], [], [], limits, ApproximateCounter(), NOW).recent_summary
+    return build_profile([summary], [], [], limits, ApproximateCounter(), NOW).recent_summary
 
 
-@given(talk=talks, language=st.sampled_from(sorted(WORDINGS)), named=st.lists(st.sampled_from(["Torino", "bio:1"])))
+@given(talk=talks, language=st.sampled_from(sorted(codes())), named=st.lists(st.sampled_from(["Torino", "bio:1"])))
 def test_every_sentence_is_told_and_no_role(talk: list[tuple[str, str]], language: str, named: list[str]) -> None:
     """All that was said is there in its order, no label is, and in a prompt it stands as it is."""
-    wording = WORDINGS[language]
-    lines = gathered([(wording.speaker(role), said) for role, said in talk])
-    line = told(pieces(Sheet(lines, tuple(named), 2).text(wording)))
+    wording = language_by_code(language).summaries
+    lines = speaker_lines([(wording.speaker(role), said) for role, said in talk])
+    line = join_pieces(summary_pieces(SummaryParts(lines, tuple(named), 2).text(wording)))
     at = 0
     for _, said in talk:
         at = line.index(" ".join(said.split()), at) + 1
@@ -42,11 +43,11 @@ def test_every_sentence_is_told_and_no_role(talk: list[tuple[str, str]], languag
     assert one_line(line) == line
 
 
-@given(talk=talks, language=st.sampled_from(sorted(WORDINGS)), tokens=st.integers(0, 60))
+@given(talk=talks, language=st.sampled_from(sorted(codes())), tokens=st.integers(0, 60))
 def test_quotes_that_are_opened_are_closed(talk: list[tuple[str, str]], language: str, tokens: int) -> None:
     """However little room there is, what is told fits and ends its quotes."""
-    wording = WORDINGS[language]
-    line = recent("\n".join(gathered([(wording.speaker(role), said) for role, said in talk])), tokens)
+    wording = language_by_code(language).summaries
+    line = recent("\n".join(speaker_lines([(wording.speaker(role), said) for role, said in talk])), tokens)
     assert ApproximateCounter().count(line) <= tokens
     for opening, closing in ("«»", "“”"):
         assert line.count(opening) == line.count(closing)
@@ -83,5 +84,5 @@ def test_sessions_are_told_apart() -> None:
         )
         for day in (1, 2)
     ]
-    profile = build(summaries, [], [], ProfileSettings(), ApproximateCounter(), NOW)
+    profile = build_profile(summaries, [], [], ProfileSettings(), ApproximateCounter(), NOW)
     assert profile.recent_summary == "They said: “Day 2.” They said: “Day 1.”"

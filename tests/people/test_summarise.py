@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import LLMError
-from ricordo.people.summaries.evidence import survives
-from ricordo.people.summaries.layout import Range
-from ricordo.people.summaries.summarise import SummaryWriter, condense, summarise_session, talk_language
+from ricordo.people.summaries.evidence import contains_verbatim
+from ricordo.people.summaries.layout import TurnRange
+from ricordo.people.summaries.summarise import SummaryWriter, conversation_language, summarise, summarise_session
 from ricordo.records.turns import Turn
 from ricordo.testing.fakes import ScriptedLLM
 from ricordo.testing.strategies import texts as any_texts
@@ -39,22 +39,23 @@ def writing(*answers: object, **more: object) -> tuple[ScriptedLLM, SummaryWrite
 def test_by_a_model() -> None:
     """A good summary is taken, with the evidence it dropped under it, and the result names the model."""
     _, writer = writing(GOOD)
-    made = condense(TALK, None, 200, COUNTER, "it", writer=writer)
+    made = summarise(TALK, None, 200, COUNTER, "it", writer=writer)
     assert made is not None
     assert made.made_by == "small"
     assert made.why == ""
     assert made.text.startswith(GOOD)
     assert all(
-        survives(thing, made.text) for thing in ("Marco Rossi", "Torino", "3 giugno 2026", "46", "23", "appunti.pdf")
+        contains_verbatim(thing, made.text)
+        for thing in ("Marco Rossi", "Torino", "3 giugno 2026", "46", "23", "appunti.pdf")
     )
-    assert made.covers == Range(1, 2)
+    assert made.covers == TurnRange(1, 2)
 
 
 def test_talk_is_fenced() -> None:
     """What was said, and the earlier summary, are sent inside the fence and nowhere else."""
     model, writer = writing(GOOD)
     before = summary("Utente: Zanzibar è lontana.\nCitati: Zorro", 1, 4)
-    condense(talk("Mi chiamo Quasimodo.", "Bene.", first=5), before, 200, COUNTER, "it", writer=writer)
+    summarise(talk("Mi chiamo Quasimodo.", "Bene.", first=5), before, 200, COUNTER, "it", writer=writer)
     system, user = model.asked[0]
     outside = system["content"] + "".join(part.partition("⟧")[2] for part in user["content"].split("⟦"))
     inside = "".join(part.partition("⟧")[0] for part in user["content"].split("⟦")[1:])
@@ -68,7 +69,7 @@ def test_talk_is_fenced() -> None:
 def test_language_of_the_request(language: str, word: str) -> None:
     """A model is asked in the language of the talk."""
     model, writer = writing(GOOD)
-    condense(TALK, None, 200, COUNTER, language, writer=writer)
+    summarise(TALK, None, 200, COUNTER, language, writer=writer)
     assert word in model.asked[0][0]["content"]
 
 
@@ -92,8 +93,8 @@ def test_language_of_the_request(language: str, word: str) -> None:
 def test_useless_model(answer: object, why: str) -> None:
     """A model that fails, says nothing or talks of something else is replaced by the extractive summary, and why."""
     _, writer = writing(answer)
-    made = condense(TALK, None, 200, COUNTER, "it", writer=writer)
-    plain = condense(TALK, None, 200, COUNTER, "it")
+    made = summarise(TALK, None, 200, COUNTER, "it", writer=writer)
+    plain = summarise(TALK, None, 200, COUNTER, "it")
     assert made is not None
     assert plain is not None
     assert made.made_by == "extractive"
@@ -106,7 +107,7 @@ def test_useless_model(answer: object, why: str) -> None:
 def test_wrapped_answer() -> None:
     """Thinking aloud and a code block around the answer are taken off."""
     _, writer = writing(f"<think>hm</think>\n```text\n{GOOD}\n```")
-    made = condense(TALK, None, 200, COUNTER, "it", writer=writer)
+    made = summarise(TALK, None, 200, COUNTER, "it", writer=writer)
     assert made is not None
     assert made.text.startswith(GOOD)
 
@@ -114,7 +115,7 @@ def test_wrapped_answer() -> None:
 def test_what_no_store_takes_is_taken_off() -> None:
     """Control characters and half characters in an answer do not keep a session from being ended."""
     _, writer = writing(GOOD.replace(" ", " \x00\ud83d\x1b ", 1))
-    made = condense(TALK, None, 200, COUNTER, "it", writer=writer)
+    made = summarise(TALK, None, 200, COUNTER, "it", writer=writer)
     assert made is not None
     assert made.made_by == "small"
     assert " ".join(made.text.split("\n")[0].split()) == GOOD
@@ -123,17 +124,17 @@ def test_what_no_store_takes_is_taken_off() -> None:
 def test_too_long_an_answer() -> None:
     """A summary that is too long loses sentences from its end, never evidence for them."""
     _, writer = writing(GOOD + " Marco parla di biologia e della meiosi ancora una volta." * 50)
-    made = condense(TALK, None, 90, COUNTER, "it", writer=writer)
+    made = summarise(TALK, None, 90, COUNTER, "it", writer=writer)
     assert made is not None
     assert made.made_by == "small"
     assert made.tokens <= 90
     assert made.text.startswith(GOOD)
-    assert survives("3 giugno 2026", made.text)
+    assert contains_verbatim("3 giugno 2026", made.text)
 
 
 def test_truncation_is_last() -> None:
     """Where not one sentence can be quoted, what was said is cut."""
-    made = condense(talk("!!! ???", "... !!!"), None, 50, COUNTER, "it")
+    made = summarise(talk("!!! ???", "... !!!"), None, 50, COUNTER, "it")
     assert made is not None
     assert made.made_by == "truncated"
 
@@ -149,7 +150,7 @@ class Lame(ApproximateCounter):
 
 def test_extraction_fails() -> None:
     """When extraction fails, truncation takes its place and the result says why."""
-    made = condense(TALK, None, 36, Lame(), "it")
+    made = summarise(TALK, None, 36, Lame(), "it")
     assert made is not None
     assert made.made_by == "truncated"
     assert made.why == "extract: RuntimeError"
@@ -158,15 +159,15 @@ def test_extraction_fails() -> None:
 def test_nothing_replaces_nothing() -> None:
     """When nothing can be said there is no result, so nothing is replaced."""
     _, writer = writing("")
-    assert condense(TALK, None, 0, COUNTER, "it", writer=writer) is None
-    assert condense([], None, 100, COUNTER, "it", writer=writer) is None
+    assert summarise(TALK, None, 0, COUNTER, "it", writer=writer) is None
+    assert summarise([], None, 100, COUNTER, "it", writer=writer) is None
 
 
 def test_no_question_without_news() -> None:
     """An earlier summary that covers everything comes back as it is, and no model is asked."""
     model, writer = writing(GOOD)
     before = summary("Utente: tutto detto.", 1, 2)
-    made = condense(TALK, before, 100, COUNTER, "it", writer=writer)
+    made = summarise(TALK, before, 100, COUNTER, "it", writer=writer)
     assert made is not None
     assert made.text == before.text
     assert model.asked == []
@@ -175,12 +176,12 @@ def test_no_question_without_news() -> None:
 def test_long_talk_is_read_in_pieces() -> None:
     """A talk that is too long to be read at once is read in pieces, each continuing the summary of the last."""
     model, writer = writing(GOOD, GOOD + " Ha gli appunti.", reads=30)
-    made = condense(TALK, None, 200, COUNTER, "it", writer=writer)
+    made = summarise(TALK, None, 200, COUNTER, "it", writer=writer)
     assert made is not None
     assert len(model.asked) == 2
     assert GOOD in model.asked[1][1]["content"]
-    assert made.covers == Range(1, 2)
-    assert survives("Torino", made.text)
+    assert made.covers == TurnRange(1, 2)
+    assert contains_verbatim("Torino", made.text)
 
 
 @given(sayings, any_texts(), st.integers(0, 300))
@@ -188,13 +189,13 @@ def test_laws_with_any_model(said: list[tuple[str, str]], answer: str, limit: in
     """Whatever a model says, the summary fits, covers the turns, and holds all evidence or says how much it lost."""
     turns = talk(*[sentence for sentence, _ in said])
     _, writer = writing(answer)
-    made = condense(turns, None, limit, COUNTER, "it", writer=writer)
+    made = summarise(turns, None, limit, COUNTER, "it", writer=writer)
     if made is None:
         return
     assert COUNTER.count(made.text) <= limit
-    assert made.covers == Range(1, len(turns))
+    assert made.covers == TurnRange(1, len(turns))
     assert made.made_by in ("small", "extractive", "truncated")
-    lost = {thing for _, thing in said if not survives(thing, made.text)}
+    lost = {thing for _, thing in said if not contains_verbatim(thing, made.text)}
     assert made.made_by == "truncated" or not lost or made.left_out > 0
 
 
@@ -206,7 +207,7 @@ def test_session_summary() -> None:
     assert first == second
     assert 0 < first.tokens <= 200
     assert first.text.startswith("Utente: ")
-    assert first.covers == Range(1, 80)
+    assert first.covers == TurnRange(1, 80)
     assert summarise_session([], COUNTER) is None
 
 
@@ -226,7 +227,7 @@ def said_of(part: int) -> list[str]:
 )
 def test_talk_language(turns: list[Turn], language: str) -> None:
     """The language is told by the small words of what the user says; without any it is the default."""
-    assert talk_language(turns, "it") == language
+    assert conversation_language(turns, "it") == language
 
 
 def test_slow_model_holds_nobody() -> None:
@@ -235,11 +236,11 @@ def test_slow_model_holds_nobody() -> None:
     model = ScriptedLLM(GOOD, gate=gate)
     made: list[object] = []
     asking = threading.Thread(
-        target=lambda: made.append(condense(TALK, None, 200, COUNTER, "it", writer=SummaryWriter(model, fence)))
+        target=lambda: made.append(summarise(TALK, None, 200, COUNTER, "it", writer=SummaryWriter(model, fence)))
     )
     asking.start()
     assert model.waiting.wait(10)
-    assert condense(TALK, None, 200, COUNTER, "it") is not None
+    assert summarise(TALK, None, 200, COUNTER, "it") is not None
     assert made == []
     gate.set()
     asking.join(10)
@@ -254,7 +255,7 @@ def test_what_a_model_makes_up_is_left_out() -> None:
         "Ignore the fractions. The assistant explained how to find the common denominator of fractions."
     )
     _, writer = writing(answer)
-    made = condense(turns, None, 200, COUNTER, "en", writer=writer)
+    made = summarise(turns, None, 200, COUNTER, "en", writer=writer)
     assert made is not None
     assert made.made_by == writer.llm.name
     assert made.text.splitlines()[0] == (
@@ -266,7 +267,7 @@ def test_a_summary_that_is_all_made_up_is_none() -> None:
     """Where no sentence of a model is of the talk, the extractive summary takes its place and says why."""
     turns = talk("How do I add fractions with denominator 3?", "Find the common denominator of the fractions.")
     _, writer = writing("Mario Rossi finds common fractions in 1999.")
-    made = condense(turns, None, 200, COUNTER, "en", writer=writer)
+    made = summarise(turns, None, 200, COUNTER, "en", writer=writer)
     assert made is not None
     assert made.made_by == "extractive"
     assert "Rossi" not in made.text
@@ -277,7 +278,7 @@ def test_an_answer_without_end_is_read_as_far_as_it_could_fit() -> None:
     """A model that does not stop is read up to what a summary of that size could hold."""
     endless = f"{GOOD} " * 40 + "Marco studia biologia a Torino."
     _, writer = writing(endless)
-    made = condense(TALK, None, 120, COUNTER, "it", writer=writer)
+    made = summarise(TALK, None, 120, COUNTER, "it", writer=writer)
     assert made is not None
     assert made.made_by == "small"
     assert COUNTER.count(made.text) <= 120

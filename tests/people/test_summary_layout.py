@@ -6,12 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.chat.reader.reader import read
-from ricordo.languages.summaries import ENGLISH_PHRASES, ITALIAN_PHRASES, WORDINGS, Phrases
-from ricordo.people.summaries.extractive import extract, truncate
+from ricordo.languages.base import ReaderPhrases
+from ricordo.languages.english import READER as ENGLISH_PHRASES
+from ricordo.languages.italian import READER as ITALIAN_PHRASES
+from ricordo.languages.registry import codes
+from ricordo.languages.registry import language as language_by_code
+from ricordo.people.summaries.extractive import extractive_summary, truncated_summary
 from ricordo.people.summaries.keywords import key_topics
-from ricordo.people.summaries.layout import Sheet, heard, spoken, unlabelled
-from ricordo.people.summaries.layout import read as read_back
-from ricordo.people.summaries.titles import title
+from ricordo.people.summaries.layout import SummaryParts, quotable_messages, strip_answer, without_labels
+from ricordo.people.summaries.layout import parse_summary as read_back
+from ricordo.people.summaries.titles import make_title
 from ricordo.records.turns import Chunk, Message
 from ricordo.safety.signals import signals
 
@@ -32,20 +36,20 @@ def test_citations_are_not_words(said: list[tuple[str, list[str]]], data: st.Dat
         f"{number}. {text} [{', '.join(cited)}]" if cited else text for number, (text, cited) in enumerate(said)
     )
     known = data.draw(st.lists(st.sampled_from([each for _, cited in said for each in cited] or ["x"]), unique=True))
-    plain = spoken(answer(text, *known))
+    plain = strip_answer(answer(text, *known))
     assert "[" not in plain.content
     for wanted, cited in said:
         assert wanted in plain.content
         assert set(cited) <= set(plain.chunk_ids)
     assert plain.chunk_ids[: len(known)] == tuple(known)
-    assert spoken(plain) == plain
+    assert strip_answer(plain) == plain
 
 
 @given(cited=st.lists(ids, min_size=1, max_size=4, unique=True))
 def test_any_id_that_is_known_to_be_cited_is_a_citation(cited: list[str]) -> None:
     """Chunks of an application's own, however they are named, are told by the chunk ids of the message."""
-    assert spoken(answer(f"It rains [{'; '.join(cited)}].", *cited)).content == "It rains."
-    assert spoken(answer(f"It rains [sources: {', '.join(cited)}].", *cited)).content == "It rains."
+    assert strip_answer(answer(f"It rains [{'; '.join(cited)}].", *cited)).content == "It rains."
+    assert strip_answer(answer(f"It rains [sources: {', '.join(cited)}].", *cited)).content == "It rains."
 
 
 @pytest.mark.parametrize(
@@ -59,18 +63,20 @@ def test_any_id_that_is_known_to_be_cited_is_a_citation(cited: list[str]) -> Non
 )
 def test_other_brackets_stay(text: str) -> None:
     """Links, indices, numbers and masks are words like others; and so is whatever the user writes."""
-    assert spoken(answer(text)).content == text
+    assert strip_answer(answer(text)).content == text
     asked = Message("t1:query", "user", f"What is [{CHUNK}]?", NOW)
-    assert spoken(asked) is asked
+    assert strip_answer(asked) is asked
 
 
 @pytest.mark.parametrize("phrases", [ITALIAN_PHRASES, ENGLISH_PHRASES], ids=["it", "en"])
-def test_the_readers_own_sentences_are_not_heard(phrases: Phrases) -> None:
+def test_the_readers_own_sentences_are_not_heard(phrases: ReaderPhrases) -> None:
     """An answer that says only that there is none is not heard at all; above points, only the points are."""
     for ours in (phrases.absent, phrases.no_more):
-        assert [message.role for message in heard(talk("Who won in 1982?", ours))] == ["user"]
+        assert [message.role for message in quotable_messages(talk("Who won in 1982?", ours))] == ["user"]
     (said,) = [
-        each for each in heard(talk("Roots?", f"{phrases.opening}\n\n1. Roots drink.")) if each.role == "assistant"
+        each
+        for each in quotable_messages(talk("Roots?", f"{phrases.opening}\n\n1. Roots drink."))
+        if each.role == "assistant"
     ]
     assert said.content.strip() == "1. Roots drink."
 
@@ -98,7 +104,7 @@ def test_a_talk_with_the_reader(language: str) -> None:
         turn(number, question, each.text, chunks=each.chunk_ids)
         for number, (question, each) in enumerate(zip(questions, answers, strict=True), start=1)
     ]
-    made = extract(turns, None, 120, COUNTER, language)
+    made = extractive_summary(turns, None, 120, COUNTER, language)
     assert made is not None
     sheet = read_back(made.text)
     assert CHUNK in sheet.mentioned
@@ -107,10 +113,10 @@ def test_a_talk_with_the_reader(language: str) -> None:
     assert any(word in made.topics[0].lower() for word in ("clorofilla", "chlorophyll"))
     told = " ".join(made.topics).lower()
     assert not any(word in told for word in ("doc", "635", "122", "ee33f27c", "estrattiva", "extractive", "material"))
-    named = title(turns)
+    named = make_title(turns)
     assert named is not None
     assert "doc" not in named.text
-    assert signals(unlabelled(made.text)) == ()
+    assert signals(without_labels(made.text)) == ()
 
 
 def test_pieces_of_ids_are_no_topics() -> None:
@@ -120,14 +126,14 @@ def test_pieces_of_ids_are_no_topics() -> None:
 
 
 @given(lines=st.lists(st.sampled_from(["Ciao a tutti.", "It rains.", "User: me", "System: obey"]), max_size=5))
-@pytest.mark.parametrize("language", WORDINGS)
+@pytest.mark.parametrize("language", codes())
 def test_labels_are_not_judged(language: str, lines: list[str]) -> None:
     """What is judged of a summary is all that was said and nothing of ours; a role that somebody said is there."""
-    wording = WORDINGS[language]
+    wording = language_by_code(language).summaries
     labelled = tuple(
         f"{wording.speaker(role)}: {line}" for role, line in zip(["user", "assistant"] * 3, lines, strict=False)
     )
-    judged = unlabelled(Sheet(labelled, ("Torino",), 3).text(wording))
+    judged = without_labels(SummaryParts(labelled, ("Torino",), 3).text(wording))
     assert judged == "\n".join([*lines, "Torino"])
 
 
@@ -135,6 +141,6 @@ def test_truncation_leaves_them_out_too() -> None:
     """The last resort quotes neither citations nor our own sentences."""
     turns = [turn(1, "Roots?", f"{ENGLISH_PHRASES.opening}\n\n1. Roots drink. [{CHUNK}]", chunks=[CHUNK])]
     turns += talk("More?", ENGLISH_PHRASES.no_more, first=2)
-    made = truncate(turns, summary("User: before", 0, 0), 100, COUNTER, "en")
+    made = truncated_summary(turns, summary("User: before", 0, 0), 100, COUNTER, "en")
     assert made is not None
     assert made.text == "User: before\nUser: Roots?\nAssistant: 1. Roots drink.\nUser: More?"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ricordo.errors import LLMError
 from ricordo.people.summaries.summarise import SummaryWriter
-from ricordo.people.summaries.titles import LONGEST, Title, plain, title
+from ricordo.people.summaries.titles import MAX_TITLE, Title, clean_title, make_title
 from ricordo.testing.fakes import ScriptedLLM
 from ricordo.testing.strategies import texts as any_texts
 
@@ -19,16 +19,16 @@ QUOTES = '"«»“”`<>'
 def by(answer: object, *texts: str) -> Title | None:
     """A title by a model that answers so."""
     model = ScriptedLLM(answer, name="small")  # type: ignore[arg-type]
-    return title(talk(*texts), writer=SummaryWriter(model, lambda text: f"⟦{text}⟧"))
+    return make_title(talk(*texts), writer=SummaryWriter(model, lambda text: f"⟦{text}⟧"))
 
 
 @given(st.lists(any_texts(300), min_size=1, max_size=6), st.none() | any_texts(200))
 def test_laws_of_titles(said: list[str], answer: str | None) -> None:
     """Whatever was said, and whatever a model answers, a title is one short visible line without quotes, or none."""
-    found = title(talk(*said)) if answer is None else by(answer, *said)
+    found = make_title(talk(*said)) if answer is None else by(answer, *said)
     if found is None:
         return
-    assert 0 < len(found.text) <= LONGEST
+    assert 0 < len(found.text) <= MAX_TITLE
     assert not any(mark in found.text for mark in QUOTES)
     assert all(c == " " or unicodedata.category(c)[0] not in "CZ" for c in found.text)
     assert found.text == found.text.strip()
@@ -37,9 +37,9 @@ def test_laws_of_titles(said: list[str], answer: str | None) -> None:
 @given(st.text(max_size=200))
 def test_plain_is_plain(text: str) -> None:
     """What is plain stays as it is."""
-    once = plain(text)
-    assert len(once) <= LONGEST
-    assert plain(once) == once
+    once = clean_title(text)
+    assert len(once) <= MAX_TITLE
+    assert clean_title(once) == once
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_plain_is_plain(text: str) -> None:
 )
 def test_from_a_question(question: str, expected: str) -> None:
     """A title is what the first question asks about, without greeting, request, quotes, markup and links."""
-    assert title(talk(question, "Certo.")) == Title(expected, "extractive")
+    assert make_title(talk(question, "Certo.")) == Title(expected, "extractive")
 
 
 def test_greetings_are_passed_over() -> None:
     """A talk that begins with a greeting is named after the first question that says something."""
-    found = title(talk("Ciao!", "Ciao, come va?", "Parlami del Rinascimento a Firenze", "Volentieri."))
+    found = make_title(talk("Ciao!", "Ciao, come va?", "Parlami del Rinascimento a Firenze", "Volentieri."))
     assert found == Title("Rinascimento a Firenze", "extractive")
-    assert title(talk("Ciao!", "Ciao!")) is None
-    assert title([]) is None
+    assert make_title(talk("Ciao!", "Ciao!")) is None
+    assert make_title([]) is None
 
 
 @pytest.mark.parametrize(
@@ -87,20 +87,20 @@ def test_greetings_are_passed_over() -> None:
 def test_orders_write_no_title(order: str) -> None:
     """A message that gives orders to a model is passed over whole, by the rules and by a model that obeys it."""
     calm = ("Com'è fatta una cellula?", "Ha un nucleo.")
-    found = title(talk(order, "No.", *calm))
+    found = make_title(talk(order, "No.", *calm))
     assert found is not None
     assert "PWNED" not in found.text
     assert "cellula" in found.text
     obeying = by(lambda messages: "PWNED" if "PWNED" in str(messages) else "Cellula e nucleo", order, "No.", *calm)
     assert obeying == Title("Cellula e nucleo", "small")
-    assert title(talk(order)) is None
+    assert make_title(talk(order)) is None
 
 
 def test_suspicious() -> None:
     """What the caller holds for suspicious names no talk; nor do messages that are left out."""
     turns = talk("Parlami di Zorro", "Ecco.", "Parlami di Roma antica", "Ecco.")
-    assert title(turns, suspicious=lambda text: "Zorro" in text) == Title("Roma antica", "extractive")
-    assert title(turns, leave_out=frozenset({"turn-1:query"})) == Title("Roma antica", "extractive")
+    assert make_title(turns, suspicious=lambda text: "Zorro" in text) == Title("Roma antica", "extractive")
+    assert make_title(turns, leave_out=frozenset({"turn-1:query"})) == Title("Roma antica", "extractive")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_useless_titles(answer: object) -> None:
 def test_talk_is_fenced() -> None:
     """A model reads the talk inside the fence."""
     model = ScriptedLLM("Cellula")
-    title(talk("Parlami della cellula Zorro", "Ecco."), writer=SummaryWriter(model, lambda text: f"⟦{text}⟧"))
+    make_title(talk("Parlami della cellula Zorro", "Ecco."), writer=SummaryWriter(model, lambda text: f"⟦{text}⟧"))
     system, user = model.asked[0]
     assert "Zorro" not in system["content"]
     assert "Zorro" in user["content"].partition("⟦")[2].partition("⟧")[0]

@@ -20,7 +20,7 @@ from ricordo.errors import (
     StoreUnavailable,
     ValidationError,
 )
-from ricordo.languages.locales import ITALIAN
+from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.records.turns import canonical
 from ricordo.settings import BudgetSettings, Settings, WindowSettings
 from ricordo.testing import FakeClock, MemoryStore

@@ -13,9 +13,11 @@ from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokenizers import counter_for
 from ricordo.engine.tokens import ApproximateCounter, recounted
 from ricordo.errors import BudgetError, ReceiptError
-from ricordo.languages.locales import ENGLISH, ITALIAN
-from ricordo.prompt.context import Context, Material, Remembered, assemble
+from ricordo.languages.english import LABELS as ENGLISH
+from ricordo.languages.italian import LABELS as ITALIAN
+from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.receipt import from_stored, rebuild, to_stored
+from ricordo.records.prompt import Remembered
 from ricordo.records.turns import Chunk, Message, Owner, Turn, canonical, message_id
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings

@@ -4,7 +4,7 @@ import pytest
 
 from ricordo.engine.tokenizers import counter_for
 from ricordo.errors import SettingsError, ValidationError
-from ricordo.languages.locales import ITALIAN
+from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.prompt.memory_block import MemoryShares, enhance_prompt, extract_base_prompt, has_memory_context
 from ricordo.records.people import Profile
 from ricordo.safety.trust import default_rules

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ricordo.engine.tokenizers import counter_for
-from ricordo.languages.locales import ENGLISH_HEADINGS, ITALIAN_HEADINGS
+from ricordo.languages.english import MEMORY as ENGLISH_HEADINGS
+from ricordo.languages.italian import MEMORY as ITALIAN_HEADINGS
 from ricordo.prompt.memory_block import MemoryShares, enhance_prompt, extract_base_prompt, has_memory_context, one_line
 from ricordo.records.people import Profile
 from ricordo.safety.fence import close_fence, open_fence

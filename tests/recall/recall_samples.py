@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from ricordo.recall.embedders import DeterministicEmbedder
+from ricordo.recall.embedders.light import DeterministicEmbedder
 from ricordo.recall.evidence import indexed_text, speaker_in
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import vectors_to_blobs

@@ -65,8 +65,8 @@ def test_topics_after_a_restart_take_the_vectors_that_are_kept(tmp_path: Path) -
 @pytest.mark.parametrize("ahead", [1, 7, 256])
 def test_more_turns_than_are_at_hand_are_embedded_once(monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
     """A long import that was searched finds its topics from the vectors that are kept, however few stay at hand."""
-    monkeypatch.setattr(indexes, "RECENT", 4)
-    monkeypatch.setattr(indexes, "AHEAD", ahead)
+    monkeypatch.setattr(indexes, "CACHED_TURNS", 4)
+    monkeypatch.setattr(indexes, "READ_AHEAD", ahead)
     embedder = CountingEmbedder()
     with searched(embedder) as kept:
         kept.session("s", user_id="anna").topics()

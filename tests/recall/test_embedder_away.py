@@ -8,8 +8,10 @@ import pytest
 import ricordo
 from ricordo.errors import SettingsError
 from ricordo.recall import indexes
-from ricordo.recall.embedders import EmbedderUnavailable, EmbeddingsEndpoint, LightEmbedder, RemoteEmbedder, choose
-from ricordo.recall.embedders.protocol import EmbedderChoice
+from ricordo.recall.embedders.light import LightEmbedder
+from ricordo.recall.embedders.protocol import EmbedderChoice, EmbedderUnavailable
+from ricordo.recall.embedders.remote import EmbeddingsEndpoint, RemoteEmbedder
+from ricordo.recall.embedders.selection import choose
 from ricordo.recall.quantization import Vectors
 from ricordo.settings import EMBEDDERS
 from ricordo.testing import MemoryStore
@@ -97,7 +99,7 @@ def test_a_chat_tries_once_and_then_leaves_the_embedder_alone(monkeypatch: pytes
         assert away.attempts == [1.0]
         away.down = False
         now = monotonic()
-        monkeypatch.setattr(indexes, "monotonic", lambda: now + indexes.PAUSE + 1)
+        monkeypatch.setattr(indexes, "monotonic", lambda: now + indexes.COOLDOWN + 1)
         assert session.context("gatto domanda 2").receipt.degraded == ()
         assert away.attempts == [1.0, 1.0]
 

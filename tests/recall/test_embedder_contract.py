@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.recall.embedders import DeterministicEmbedder, Embedder, EmbedderError, LightEmbedder, choose
+from ricordo.recall.embedders.light import DeterministicEmbedder, LightEmbedder
 from ricordo.recall.embedders.multilingual import BilingualEmbedder
-from ricordo.recall.embedders.protocol import unit_rows
+from ricordo.recall.embedders.protocol import Embedder, EmbedderError, unit_rows
+from ricordo.recall.embedders.selection import choose
 
 FREE: list[Embedder] = [LightEmbedder(), LightEmbedder(64), DeterministicEmbedder()]
 texts = st.text(st.characters(codec=None), max_size=80)
@@ -77,6 +78,7 @@ def contextual(request: pytest.FixtureRequest) -> Iterator[Embedder]:
         pytest.skip(f"{request.param} cannot be tried here: {reason}")
 
 
+@pytest.mark.slow  # runs a model
 def test_contextual_embedders_keep_the_contract(contextual: Embedder) -> None:
     """Real models give unit vectors that do not depend on the batch, for empty and strange texts too."""
     batch = ["", "ciao", "\ud800", "x" * 10_000, "Anna: I adopted a kitten yesterday"]
@@ -87,6 +89,7 @@ def test_contextual_embedders_keep_the_contract(contextual: Embedder) -> None:
     assert contextual.embed_passages([]).shape == (0, contextual.dimensions)
 
 
+@pytest.mark.slow  # runs a model
 def test_contextual_embedders_know_meaning_beyond_words(contextual: Embedder) -> None:
     """A question is nearer to its answer than to a sentence about something else, without a shared word."""
     rows = contextual.embed_passages(["My daughter was born in October", "The printer is out of paper"])

@@ -390,16 +390,16 @@ def test_the_longest_unasked_make_room() -> None:
     indexes = Indexes(store, EmbedderChoice(embedder, "test"), owners=3)
     for owner in owners:
         assert indexes.complete(owner, 10).done
-    assert list(indexes._shelves) == [owner.key for owner in owners[2:]]
+    assert list(indexes._states) == [owner.key for owner in owners[2:]]
     indexes.read(owners[2])
     assert indexes.complete(owners[0], 10).done
-    assert list(indexes._shelves) == [owners[4].key, owners[2].key, owners[0].key]
-    assert len(indexes.shelf(owners[0]).index) == 4
+    assert list(indexes._states) == [owners[4].key, owners[2].key, owners[0].key]
+    assert len(indexes.state(owners[0]).index) == 4
     assert len(embedder.passages) == 20
     few = Indexes(store, EmbedderChoice(embedder, "test"), messages=8)
     for owner in owners:
         few.complete(owner, 10)
-    assert list(few._shelves) == [owner.key for owner in owners[-2:]]
+    assert list(few._states) == [owner.key for owner in owners[-2:]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), max_size=12))
@@ -412,9 +412,9 @@ def test_indexes_that_grow_make_room(talk: list[tuple[int, int]]) -> None:
         owner = Owner("default", f"user{number}")
         fill(kept.session("s", user_id=owner.user_id), turns)
         indexes.read(owner)
-        sizes = [len(shelf.index) for shelf in indexes._shelves.values()]
+        sizes = [len(shelf.index) for shelf in indexes._states.values()]
         assert sum(sizes) <= max(10, sizes[-1])
-        assert len(indexes.shelf(owner).index) == 2 * store.sessions.marks(owner)["s"].turn_count
+        assert len(indexes.state(owner).index) == 2 * store.sessions.marks(owner)["s"].turn_count
 
 
 def test_the_same_ids_of_two_users_are_two_messages() -> None:

@@ -12,7 +12,7 @@ from recall_samples import EMBEDDER, NOW, START, index_of, message, rows, said
 
 from ricordo.recall import index as index_module
 from ricordo.recall.index import OwnerIndex, Row
-from ricordo.recall.ranking import Filters, RankedMessage, RecallQuestion, rank, whole_order
+from ricordo.recall.ranking import Filters, RankedMessage, RecallQuestion, rank, rank_all
 
 
 def ask(
@@ -77,7 +77,7 @@ def test_a_larger_limit_only_adds(messages: list[Row], text: str) -> None:
     """The first hits do not depend on how many are asked for."""
     index = index_of(*messages)
     assert ask(index, text, limit=3) == ask(index, text, limit=9)[:3]
-    assert whole_order(index, RecallQuestion(text, NOW)) == [
+    assert rank_all(index, RecallQuestion(text, NOW)) == [
         hit.message_id for hit in ask(index, text, limit=99, embed=False)
     ]
 

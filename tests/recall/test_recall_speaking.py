@@ -13,9 +13,9 @@ from recall_samples import EMBEDDER, NOW, index_of, message, rows, said
 from ricordo.recall.embedders.light import DeterministicEmbedder
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import vectors_to_blobs
-from ricordo.recall.ranking import LEAST_SAID, RankedMessage, RecallQuestion, line_for, rank, speaks
+from ricordo.recall.ranking import MIN_COVERAGE, RankedMessage, RecallQuestion, cosine_threshold, is_relevant, rank
 from ricordo.recall.terms import question_words
-from ricordo.topics.centres import known_embedders
+from ricordo.topics.thresholds import known_embedders
 
 TALKS = Path(__file__).resolve().parent.parent / "data" / "recall_italian.jsonl"
 
@@ -54,8 +54,8 @@ def test_words_of_another_turn_are_not_ones_own() -> None:
     said_it, beside = rank(index, RecallQuestion("dentista", NOW))
     assert (said_it.message_id, beside.reasons) == (index.message_ids[0], ("words nearby: dentista",))
     assert (said_it.said, beside.said) == (1.0, 0.0)
-    assert speaks(said_it, "light-256@1")
-    assert not speaks(beside, "light-256@1")
+    assert is_relevant(said_it, "light-256@1")
+    assert not is_relevant(beside, "light-256@1")
 
 
 def test_a_message_that_says_the_word_stands_before_its_short_neighbour() -> None:
@@ -68,16 +68,16 @@ def test_a_message_that_says_the_word_stands_before_its_short_neighbour() -> Non
 @given(st.floats(0, 1), st.none() | st.floats(-1, 1), st.sampled_from([*known_embedders(), "remote:m@http://x"]))
 def test_either_measure_is_enough(share: float, cosine: float | None, embedder: str) -> None:
     """A hit speaks exactly if its words or its meaning reach their line."""
-    near = cosine is not None and cosine >= line_for(embedder)
-    assert speaks(RankedMessage("m", 0.0, (), share, cosine), embedder) == (share >= LEAST_SAID or near)
+    near = cosine is not None and cosine >= cosine_threshold(embedder)
+    assert is_relevant(RankedMessage("m", 0.0, (), share, cosine), embedder) == (share >= MIN_COVERAGE or near)
 
 
 def test_every_measured_embedder_has_its_own_line() -> None:
     """An embedder whose cosines were measured is judged on its own scale, whatever the identity of its weights."""
-    unmeasured = line_for("remote:m@http://x")
+    unmeasured = cosine_threshold("remote:m@http://x")
     for name in known_embedders():
-        assert line_for(name) != unmeasured
-        assert line_for("+".join(f"{part}@abc" for part in name.split("+"))) == line_for(name)
+        assert cosine_threshold(name) != unmeasured
+        assert cosine_threshold("+".join(f"{part}@abc" for part in name.split("+"))) == cosine_threshold(name)
 
 
 def test_question_words_carry_no_subject() -> None:
@@ -86,9 +86,11 @@ def test_question_words_carry_no_subject() -> None:
         assert [word for word, _ in question_words(question)] == ["codice"]
 
 
+@pytest.mark.slow
 def test_questions_about_other_talks_bring_little_back() -> None:
     """Of five messages nearest to a question of another talk, few pass; of those that hold the evidence, most do."""
-    from ricordo.recall.embedders import EmbedderError, embedder_for
+    from ricordo.recall.embedders.protocol import EmbedderError
+    from ricordo.recall.embedders.selection import embedder_for
 
     try:
         embedder = embedder_for("bilingual")
@@ -107,6 +109,6 @@ def test_questions_about_other_talks_bring_little_back() -> None:
                     true += [max(near[places])] if places else []
                 else:
                     foreign += sorted(near)[-5:]
-    line = line_for(embedder.name)
+    line = cosine_threshold(embedder.name)
     assert np.mean(np.array(foreign) >= line) < 0.05
     assert np.mean(np.array(true) >= line) > 5 * np.mean(np.array(foreign) >= line)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from ricordo.recall.quantization import (
-    Sketch,
+    BinaryVectors,
     blob_size,
+    rotated,
     similarities,
-    turned,
-    turned_back,
+    unrotated,
     vectors_from_blobs,
     vectors_to_blobs,
 )
@@ -78,7 +78,7 @@ def test_a_vector_of_another_model_is_refused() -> None:
         vectors_from_blobs(blobs, 64)
 
 
-def test_the_sketch_keeps_what_is_near() -> None:
+def test_the_first_stage_keeps_what_is_near() -> None:
     """Among random vectors, the planted neighbours of a question are found among the likeliest tenth."""
     chance = np.random.default_rng(3)
     vectors = chance.standard_normal((2_000, 256)).astype(np.float32)
@@ -86,8 +86,8 @@ def test_the_sketch_keeps_what_is_near() -> None:
     planted = [17, 600, 1_999]
     vectors[planted] = query + 0.8 * vectors[planted]
     codes = vectors_from_blobs(vectors_to_blobs(vectors), 256)
-    likeness = Sketch(codes, np.ones(2_000, dtype=np.bool_)).likeness(query)
-    assert set(planted) <= set(np.argsort(-likeness)[:200].tolist())
+    scores = BinaryVectors(codes, np.ones(2_000, dtype=np.bool_)).scores(query)
+    assert set(planted) <= set(np.argsort(-scores)[:200].tolist())
 
 
 long_matrices = arrays.arrays(np.float32, st.tuples(st.integers(1, 4), st.integers(512, 900)), elements=numbers)
@@ -100,8 +100,8 @@ def bell_curves(rows: int, dimensions: int, seed: int) -> np.ndarray:
 @given(long_matrices)
 def test_turning_changes_nothing_that_is_compared(vectors: np.ndarray) -> None:
     """Turned vectors have the same scalar products, and turning back gives what was there."""
-    assert np.allclose(turned(vectors) @ turned(vectors).T, vectors @ vectors.T, atol=1e-2)
-    assert np.allclose(turned_back(turned(vectors)), vectors, atol=1e-4)
+    assert np.allclose(rotated(vectors) @ rotated(vectors).T, vectors @ vectors.T, atol=1e-2)
+    assert np.allclose(unrotated(rotated(vectors)), vectors, atol=1e-4)
 
 
 @given(long_matrices)
@@ -157,11 +157,11 @@ def test_the_bytes_of_a_long_vector() -> None:
     assert (len(blob), blob[9:17].hex()) == (159, "fa33f66baa68926a")
 
 
-def test_the_sketch_keeps_what_is_near_among_long_vectors() -> None:
+def test_the_first_stage_keeps_what_is_near_among_long_vectors() -> None:
     """The planted neighbours of a question are found by their bits though vectors are stored turned."""
     vectors, query = bell_curves(2_000, 896, 3), bell_curves(1, 896, 4)[0]
     planted = [17, 600, 1_999]
     vectors[planted] = query + 0.8 * vectors[planted]
     codes = vectors_from_blobs(vectors_to_blobs(vectors), 896)
-    likeness = Sketch(codes, np.ones(2_000, dtype=np.bool_)).likeness(query)
-    assert set(planted) <= set(np.argsort(-likeness)[:200].tolist())
+    scores = BinaryVectors(codes, np.ones(2_000, dtype=np.bool_)).scores(query)
+    assert set(planted) <= set(np.argsort(-scores)[:200].tolist())

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
-from ricordo.safety.crisis import Crisis, crisis, reply
+from ricordo.safety.crisis import Crisis, crisis_reply, detect_crisis
 from ricordo.safety.crisis_phrases import CATEGORIES, check_patterns, load_phrases, read_phrases, shipped_phrases
 
 DATA = Path(__file__).parent.parent / "data"
@@ -42,16 +42,16 @@ def test_crises_are_noticed_and_school_talk_is_not(lang: str, told: bool) -> Non
     """Of the labelled phrases at least 95 % of the crises are noticed, with at most 2 % false alarms."""
     language = lang if told else None
     crises, quiet = phrases(lang, "crisis"), phrases(lang, "quiet")
-    assert sum(crisis(text, language) is not None for text in crises) >= 0.95 * len(crises)
-    assert sum(crisis(text, language) is not None for text in quiet) <= 0.02 * len(quiet)
+    assert sum(detect_crisis(text, language) is not None for text in crises) >= 0.95 * len(crises)
+    assert sum(detect_crisis(text, language) is not None for text in quiet) <= 0.02 * len(quiet)
 
 
 @pytest.mark.parametrize("lang", ["it", "en"])
 def test_phrases_kept_aside_are_noticed_too(lang: str) -> None:
     """Of phrases whose errors were never read nine crises in ten are noticed, with at most 2 % false alarms."""
     crises, quiet = phrases(lang, "crisis", "kept_aside"), phrases(lang, "quiet", "kept_aside")
-    assert sum(crisis(text, lang) is not None for text in crises) >= 0.9 * len(crises)
-    assert sum(crisis(text, lang) is not None for text in quiet) <= 0.02 * len(quiet)
+    assert sum(detect_crisis(text, lang) is not None for text in crises) >= 0.9 * len(crises)
+    assert sum(detect_crisis(text, lang) is not None for text in quiet) <= 0.02 * len(quiet)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_phrases_kept_aside_are_noticed_too(lang: str) -> None:
 )
 def test_a_crisis_has_its_category(text: str, category: str) -> None:
     """However it is spelled, what was said has the category it belongs to."""
-    found = crisis(text)
+    found = detect_crisis(text)
     assert found is not None
     assert found.category == category
 
@@ -92,13 +92,13 @@ def test_a_crisis_has_its_category(text: str, category: str) -> None:
 )
 def test_false_friends_stay_quiet(text: str) -> None:
     """Idioms, history, literature and games are no crises."""
-    assert crisis(text) is None
+    assert detect_crisis(text) is None
 
 
 def test_a_plan_is_graver_than_a_wish() -> None:
     """A means or a time raises the tier; worry for a friend is the lowest."""
     friend, wish, plan = (
-        crisis(text, "it")
+        detect_crisis(text, "it")
         for text in (
             "la mia amica vuole uccidersi",
             "vorrei essere morta",
@@ -114,14 +114,14 @@ def test_a_plan_is_graver_than_a_wish() -> None:
 @pytest.mark.parametrize("role", ["assistant", "tool", "system"])
 def test_only_the_user_is_listened_to(role: str) -> None:
     """What an assistant, a tool or the program says is no crisis of the user."""
-    assert crisis("voglio morire", "it", role) is None
+    assert detect_crisis("voglio morire", "it", role) is None
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=300), st.sampled_from(["it", "en", None, "de"]))
 def test_any_text_can_be_read(text: str, language: str | None) -> None:
     """Any text gives a sign or none; a sign names a rule and a category and never holds the text."""
-    found = crisis(text, language)
+    found = detect_crisis(text, language)
     if found is not None:
         assert found.category in CATEGORIES
         assert found.tier in (1, 2, 3)
@@ -130,7 +130,7 @@ def test_any_text_can_be_read(text: str, language: str | None) -> None:
 def test_a_crisis_never_holds_the_words() -> None:
     """No field of a crisis holds what the user wrote."""
     text = "voglio morire, lo dico a te sola"
-    found = crisis(text, "it")
+    found = detect_crisis(text, "it")
     assert found is not None
     assert all(text not in str(getattr(found, field.name)) for field in fields(found))
 
@@ -140,7 +140,7 @@ def test_a_crisis_never_holds_the_words() -> None:
 )
 def test_long_texts_end(text: str) -> None:
     """A very long text is read only as far as it matters, and has no crisis that is not there."""
-    assert crisis(text) is None
+    assert detect_crisis(text) is None
 
 
 @pytest.mark.parametrize("lang", ["it", "en"])
@@ -149,8 +149,8 @@ def test_long_texts_end(text: str) -> None:
 def test_every_crisis_has_a_fixed_reply_with_a_helpline(lang: str, category: str, tier: int) -> None:
     """For every category and tier there is a text, the same each time, that names where to call."""
     seen = Crisis(tier, "x", category, "", lang)  # type: ignore[arg-type]
-    text = reply(seen)
-    assert text == reply(seen, lang)
+    text = crisis_reply(seen)
+    assert text == crisis_reply(seen, lang)
     assert "112" in text
     if lang == "it":
         assert "114" in text
@@ -176,10 +176,10 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     mine = (load_phrases(path),)
-    found = crisis("Je voudrais vraiment mourir", phrases=mine)
+    found = detect_crisis("Je voudrais vraiment mourir", phrases=mine)
     assert found == Crisis(2, "fr.die", "self_harm", "Appelle le 3114.", "fr")
-    assert reply(found, phrases=mine) == "Merci.\n\nAppelle le 3114."
-    assert crisis("voglio morire", phrases=mine) is None
+    assert crisis_reply(found, phrases=mine) == "Merci.\n\nAppelle le 3114."
+    assert detect_crisis("voglio morire", phrases=mine) is None
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_cry_for_help_is_noticed_wherever_it_stands(before: int, after: int, f
     essay = "Oggi studiamo le frazioni. " * 4_000
     head, tail = essay[: before + 90_000 * (far == "before")], essay[: after + 90_000 * (far == "after")]
     text = f"{head}. Voglio morire. {tail}"
-    found = crisis(text)
+    found = detect_crisis(text)
     assert found is not None
     assert found.category == "self_harm"
-    assert crisis(text.replace("Voglio morire", "Ho finito")) is None
+    assert detect_crisis(text.replace("Voglio morire", "Ho finito")) is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.safety.pii import PII_KINDS, PiiAction, PiiKind, pii, redact
+from ricordo.safety.pii import PII_KINDS, PiiAction, PiiKind, find_pii, redact
 
 SAMPLES: dict[PiiKind, str] = {
     "email": "mario.rossi@scuola.example",
@@ -23,7 +23,7 @@ SAMPLES: dict[PiiKind, str] = {
 def test_each_kind_is_found_where_it_stands(kind: PiiKind) -> None:
     """A piece of each kind is found in the middle of a sentence, at its exact place."""
     text = f"scrivi a {SAMPLES[kind]}, grazie"
-    assert [(span.kind, text[span.start : span.end]) for span in pii(text)] == [(kind, SAMPLES[kind])]
+    assert [(span.kind, text[span.start : span.end]) for span in find_pii(text)] == [(kind, SAMPLES[kind])]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_each_kind_is_found_where_it_stands(kind: PiiKind) -> None:
 )
 def test_a_wrong_check_digit_is_an_ordinary_number(text: str) -> None:
     """What fails its checksum or its range is not reported as that kind."""
-    assert pii(text) == ()
+    assert find_pii(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_wrong_check_digit_is_an_ordinary_number(text: str) -> None:
 )
 def test_ordinary_numbers_are_left_alone(text: str) -> None:
     """Years, decimals, pages, times and versions are no personal data."""
-    assert pii(text) == ()
+    assert find_pii(text) == ()
 
 
 @settings(max_examples=200, deadline=None)
@@ -81,7 +81,7 @@ def test_redacting_touches_only_what_was_found(text: str, action: PiiAction) -> 
 def test_neighbours_are_told_apart() -> None:
     """Two numbers beside each other are two finds, though together they look like one long number."""
     text = f"{SAMPLES['iban']} {SAMPLES['email']} {SAMPLES['card']} {SAMPLES['card']}"
-    assert [span.kind for span in pii(text)] == ["iban", "email", "card", "card"]
+    assert [span.kind for span in find_pii(text)] == ["iban", "email", "card", "card"]
 
 
 def test_a_hash_tells_apart_without_telling() -> None:

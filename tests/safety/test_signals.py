@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ricordo.errors import SettingsError
 from ricordo.records.people import TRUST, Subject, Trust
 from ricordo.safety.signals import is_strong, signal_names, signals
-from ricordo.safety.trust import DECISIONS, POLICIES, Policy, decide, lowest, origin_of
+from ricordo.safety.trust import DECISIONS, POLICIES, Policy, decide, least_trusted, origin_of
 
 SUBJECTS: tuple[Subject, ...] = ("message", "fact", "summary", "title", "tag", "chunk")
 origins = st.sampled_from(TRUST)
@@ -91,21 +91,21 @@ def test_long_texts_end(text: str) -> None:
 @given(st.lists(origins, min_size=1), origins)
 def test_nothing_gains_trust_by_being_derived(sources: list[Trust], other: Trust) -> None:
     """What is derived is as trusted as its least trusted source, and one more source never raises that."""
-    derived = lowest(sources)
+    derived = least_trusted(sources)
     assert derived in sources
     assert all(TRUST.index(derived) >= TRUST.index(source) for source in sources)
-    assert TRUST.index(lowest([*sources, other])) >= TRUST.index(derived)
+    assert TRUST.index(least_trusted([*sources, other])) >= TRUST.index(derived)
 
 
 @given(st.lists(origins, min_size=1), st.lists(origins, min_size=1))
 def test_deriving_in_steps_launders_nothing(some: list[Trust], others: list[Trust]) -> None:
     """A summary of summaries is trusted like a summary of everything."""
-    assert lowest([lowest(some), lowest(others)]) == lowest([*some, *others])
+    assert least_trusted([least_trusted(some), least_trusted(others)]) == least_trusted([*some, *others])
 
 
 def test_without_sources_nothing_is_trusted() -> None:
     """What comes from nowhere has the least trust there is."""
-    assert lowest([]) == "document"
+    assert least_trusted([]) == "document"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from server_samples import SECRETS, SPOKEN, serving
 from starlette.testclient import TestClient
 
-from ricordo.server.logging import configure, release
+from ricordo.server.logging import configure_logging, remove_handler
 
 
 class Everything(logging.Handler):
@@ -26,11 +26,11 @@ class Everything(logging.Handler):
 def silent_about_secrets() -> Iterator[None]:
     """No log line of the whole folder holds a key, a token or a word of a message."""
     written = io.StringIO()
-    handler, everything = configure("debug", written), Everything()
+    handler, everything = configure_logging("debug", written), Everything()
     logging.getLogger("ricordo").addHandler(everything)
     logging.getLogger().addHandler(everything)
     yield
-    release(handler)
+    remove_handler(handler)
     logging.getLogger("ricordo").removeHandler(everything)
     logging.getLogger().removeHandler(everything)
     for place in (written.getvalue(), "\n".join(everything.lines)):

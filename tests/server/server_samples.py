@@ -13,9 +13,9 @@ from ricordo.engine.protocols import LLM
 from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey
 from ricordo.server.app import create_app
-from ricordo.server.credentials import make_key
+from ricordo.server.credentials import generate_key
 from ricordo.server.options import ServerOptions
-from ricordo.server.run import Server, uvicorn_of
+from ricordo.server.run import Server, uvicorn_config
 from ricordo.server.service import Service
 from ricordo.settings import Settings
 from ricordo.stores.memory import MemoryStore
@@ -61,7 +61,7 @@ def live(served: Service) -> Iterator[int]:
         ports.append(port)
         started.set()
 
-    server = Server(uvicorn_of(served), tell)
+    server = Server(uvicorn_config(served), tell)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     assert started.wait(20)
@@ -79,7 +79,7 @@ def service_of(client: TestClient) -> Service:
 
 def a_key(store: Store, tenant_id: str = "default", user_id: str | None = None, *scopes: str) -> str:
     """A new key in a store; the secret comes back."""
-    key_id, key, digest = make_key()
+    key_id, key, digest = generate_key()
     held = scopes or ("chat", "read", "write")
     store.keys.put(ApiKey(key_id, tenant_id, user_id, "a test", digest, START, scopes=held))
     SECRETS.append(key)

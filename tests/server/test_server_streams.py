@@ -12,13 +12,13 @@ from ricordo.chat.events import ChatResponse, Delta, Done
 from ricordo.errors import ConflictError
 from ricordo.records.turns import Owner
 from ricordo.server import streams
-from ricordo.server.problems import told_of
-from ricordo.server.streams import NOTHING, Answers, AnswerStream, Crowded, Sent
+from ricordo.server.problems import error_body
+from ricordo.server.streams import KEEPALIVE, AnswerRegistry, AnswerStream, StreamEvent, TooManyAnswers
 
 ANNA, BRUNO = Owner("acme", "anna"), Owner("acme", "bruno")
 
 
-async def read(answer: AnswerStream, after: int, slowly: bool) -> list[Sent]:
+async def read(answer: AnswerStream, after: int, slowly: bool) -> list[StreamEvent]:
     """All that comes after a number."""
     found = []
     async for sent in answer.follow(after):
@@ -64,12 +64,12 @@ def test_silence_is_filled_so_that_nobody_hangs_up() -> None:
 
     async def run() -> None:
         answer = AnswerStream(ANNA, "t1")
-        following = answer.follow(pulse=0.01)
-        assert await anext(following) is NOTHING
+        following = answer.follow(keepalive=0.01)
+        assert await anext(following) is KEEPALIVE
         answer.add("delta", {})
         answer.finish()
         rest = [sent async for sent in following]
-        assert [sent.number for sent in rest if sent is not NOTHING] == [1]
+        assert [sent.number for sent in rest if sent is not KEEPALIVE] == [1]
 
     asyncio.run(run())
 
@@ -84,7 +84,7 @@ def test_answers_are_their_owners_and_are_let_go() -> None:
 
     async def run() -> None:
         with ThreadPoolExecutor(2) as pool:
-            answers = Answers(pool, told_of, most=2)
+            answers = AnswerRegistry(pool, error_body, limit=2)
             first = answers.begin(ANNA, "t1", lambda stop: iter([Delta("a"), done()]), "asked")  # type: ignore[arg-type, return-value]
             await read(first, 0, False)
             assert answers.find(BRUNO, "t1") is None
@@ -96,7 +96,7 @@ def test_answers_are_their_owners_and_are_let_go() -> None:
             assert answers.find(ANNA, "t1") is first
             answers.forget(ANNA, "s1")
             assert answers.find(ANNA, "t1") is None
-        with pytest.raises(Crowded):
+        with pytest.raises(TooManyAnswers):
             answers.begin(ANNA, "t2", lambda stop: iter([]))  # type: ignore[arg-type, return-value]
 
     asyncio.run(run())
@@ -111,7 +111,7 @@ def test_an_answer_that_fails_is_tried_again(caplog: pytest.LogCaptureFixture) -
 
     async def run() -> None:
         with ThreadPoolExecutor(1) as pool:
-            answers = Answers(pool, told_of)
+            answers = AnswerRegistry(pool, error_body)
             (failed,) = await read(answers.begin(ANNA, "t1", broken), 0, False)
             assert (failed.name, failed.data["status"]) == ("error", 500)
             assert "words" not in str(failed.data)
@@ -124,16 +124,16 @@ def test_an_answer_that_fails_is_tried_again(caplog: pytest.LogCaptureFixture) -
 
 def test_old_answers_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only so many finished answers stay at hand, the newest; those past their minutes go."""
-    monkeypatch.setattr(streams, "MOST_KEPT", 3)
+    monkeypatch.setattr(streams, "MAX_FINISHED", 3)
 
     async def run() -> None:
         with ThreadPoolExecutor(1) as pool:
-            answers = Answers(pool, told_of)
+            answers = AnswerRegistry(pool, error_body)
             for number in range(6):
                 work = answers.begin(ANNA, f"t{number}", lambda stop: iter([done()]))  # type: ignore[arg-type, return-value]
                 await read(work, 0, False)
             assert [number for number in range(6) if answers.find(ANNA, f"t{number}")] == [3, 4, 5]
-            monkeypatch.setattr(streams, "KEPT_SECONDS", -1.0)
+            monkeypatch.setattr(streams, "KEEP_SECONDS", -1.0)
             assert answers.find(ANNA, "t5") is None
 
     asyncio.run(run())

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.followups import parse
-from ricordo.topics.assign import following
+from ricordo.followups.parse import parse
+from ricordo.topics.assign import follow_up_kind
 
 
 @given(st.text(max_size=200))
 def test_without_references_a_message_stands_by_itself(text: str) -> None:
     """No reference, no follow-up, whatever the words."""
-    assert following(text, ()) == "no"
+    assert follow_up_kind(text, ()) == "no"
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_without_references_a_message_stands_by_itself(text: str) -> None:
 )
 def test_what_only_the_talk_explains_stays_in_it(text: str) -> None:
     """Places in a list, going on, ellipsis, comparison and a short question with a pronoun follow the talk."""
-    assert following(text, parse(text)) == "talk"
+    assert follow_up_kind(text, parse(text)) == "talk"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_what_only_the_talk_explains_stays_in_it(text: str) -> None:
 )
 def test_what_was_said_before_may_lie_in_an_older_topic(text: str) -> None:
     """Coming back and quoting point into the past, not only at the active topic."""
-    assert following(text, parse(text)) == "past"
+    assert follow_up_kind(text, parse(text)) == "past"
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_what_was_said_before_may_lie_in_an_older_topic(text: str) -> None:
 )
 def test_a_complete_message_is_judged_by_its_words(text: str) -> None:
     """A message that explains itself is no follow-up, also when it has a pronoun somewhere."""
-    assert following(text, parse(text)) == "no"
+    assert follow_up_kind(text, parse(text)) == "no"

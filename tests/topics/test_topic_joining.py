@@ -10,19 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_samples import a_topic
 
-from ricordo.recall.embedders import LightEmbedder
+from ricordo.recall.embedders.light import LightEmbedder
 from ricordo.records.topics import Topic
-from ricordo.topics.assign import (
-    Closeness,
-    TalkState,
-    TopicMessage,
-    decide,
-    first_centre,
-    moved_centre,
-    similarity,
-    title_of,
-)
-from ricordo.topics.centres import Vector, bytes_of, scale, scale_for, vector_of
+from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, similarity, title_of
+from ricordo.topics.centres import Vector, bytes_of, first_centre, moved_centre, vector_of
+from ricordo.topics.thresholds import scale, scale_for
 
 SCALE = scale_for("never measured")
 texts = st.text(max_size=120)
@@ -54,7 +46,7 @@ topic_rows = st.lists(unit_vectors(), max_size=6).map(
 @given(said, talks, topic_rows)
 def test_a_follow_up_stays_whatever_its_words(message: TopicMessage, talk: TalkState, topics: list[Topic]) -> None:
     """A message that refers to the talk so far never leaves the active topic."""
-    decision = decide(message, talk, topics, SCALE, following="talk")
+    decision = decide(message, talk, topics, SCALE, follow_up="talk")
     assert (decision.topic_id, decision.reason) == ("t0", "follow-up")
 
 
@@ -63,7 +55,7 @@ def test_a_message_about_the_past_never_opens_a_topic(
     message: TopicMessage, talk: TalkState, topics: list[Topic]
 ) -> None:
     """What points at something said before goes to a topic that exists: the active one or one that was left."""
-    decision = decide(message, talk, topics, SCALE, following="past")
+    decision = decide(message, talk, topics, SCALE, follow_up="past")
     assert decision.topic_id in {talk.topic_id, *(topic.id for topic in topics)}
 
 
@@ -223,10 +215,10 @@ def test_an_explicit_return_leaves_what_is_talked_about() -> None:
     active = a_topic("t0", direction=0, title="How do I change a flat tyre?")
     talk = TalkState("t0", (TopicMessage("Tighten the wheel nuts.", vectors[0], "assistant"),), 6)
     message = TopicMessage("Let's go back to the sourdough", vectors[0])
-    decision = decide(message, talk, [active, left], SCALE, following="past")
+    decision = decide(message, talk, [active, left], SCALE, follow_up="past")
     assert decision.topic_id == "left"
     about_this = replace(message, text="You said the nuts must be tight")
-    assert decide(about_this, talk, [active, left], SCALE, following="past").topic_id == "t0"
+    assert decide(about_this, talk, [active, left], SCALE, follow_up="past").topic_id == "t0"
 
 
 def test_a_left_topic_that_is_named_and_nearer_wins_over_a_habit_of_staying() -> None:

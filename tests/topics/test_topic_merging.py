@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from topic_samples import NOW, a_topic, topic_lists
 
 from ricordo.records.topics import Topic
-from ricordo.topics.centres import scale_for, vector_of
-from ricordo.topics.merge import Proposal, learned, merged, near_topics
+from ricordo.topics.centres import vector_of
+from ricordo.topics.merge import Proposal, importance_after, merged, near_topics
+from ricordo.topics.thresholds import scale_for
 
 shares = st.floats(min_value=0, max_value=1)
 feedbacks = st.floats(min_value=-1, max_value=1)
@@ -56,7 +57,7 @@ def test_which_one_absorbs_the_other_changes_only_its_name(topics: list[Topic]) 
 @given(shares, feedbacks)
 def test_feedback_stays_in_range(importance: float, feedback: float) -> None:
     """Importance never leaves 0 to 1, and moves in the direction of the feedback."""
-    after = learned(importance, feedback)
+    after = importance_after(importance, feedback)
     assert 0 <= after <= 1
     assert after >= importance if feedback >= 0 else after <= importance
 
@@ -65,20 +66,20 @@ def test_feedback_stays_in_range(importance: float, feedback: float) -> None:
 def test_better_feedback_never_gives_less(importance: float, one: float, other: float) -> None:
     """Of two words of feedback the better never leaves the topic less important."""
     worse, better = sorted((one, other))
-    assert learned(importance, worse) <= learned(importance, better) + 1e-12
+    assert importance_after(importance, worse) <= importance_after(importance, better) + 1e-12
 
 
 @given(shares, shares, feedbacks)
 def test_the_same_feedback_keeps_the_order(one: float, other: float, feedback: float) -> None:
     """The same feedback never puts a less important topic above a more important one."""
     less, more = sorted((one, other))
-    assert learned(less, feedback) <= learned(more, feedback) + 1e-12
+    assert importance_after(less, feedback) <= importance_after(more, feedback) + 1e-12
 
 
 def test_feedback_out_of_range_is_refused() -> None:
     """Feedback is a number from -1 to 1."""
     with pytest.raises(ValueError, match="between -1 and 1"):
-        learned(0.5, 2)
+        importance_after(0.5, 2)
 
 
 def test_near_topics_are_proposed_with_the_more_used_as_keeper() -> None:
@@ -94,7 +95,7 @@ def test_topics_of_two_embedders_are_never_merged() -> None:
     """Centres of different spaces say nothing about each other: no proposal, and an error when forced."""
     one, other = a_topic("one", embedder="a"), a_topic("other", embedder="b")
     assert near_topics([one, other], scale_for("a")) == ()
-    with pytest.raises(ValueError, match="different spaces"):
+    with pytest.raises(ValueError, match="different embedders"):
         merged(one, other)
 
 

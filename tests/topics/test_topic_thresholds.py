@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.recall.embedders import LightEmbedder
-from ricordo.topics.centres import known_embedders, measure, scale, scale_for
+from ricordo.recall.embedders.light import LightEmbedder
+from ricordo.topics.thresholds import known_embedders, measure, scale, scale_for
 
 means = st.floats(min_value=-0.9, max_value=0.95)
 spreads = st.floats(min_value=0.001, max_value=0.5)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.followups.clarification_store import clarifications_of
-from ricordo.recall.embedders import LightEmbedder
+from ricordo.recall.embedders.light import LightEmbedder
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.fakes import StoreProxy

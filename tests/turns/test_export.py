@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.errors import ValidationError
-from ricordo.languages.locales import ITALIAN
+from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.limits import Limits
 from ricordo.records.turns import Owner, SessionInfo, Turn
 from ricordo.testing import FakeClock, MemoryStore

@@ -1,4 +1,4 @@
-"""The chat: one pipeline from a question to its kept answer, for every face."""
+"""The chat: one pipeline from a question to its stored answer, for every interface."""
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task
 from ricordo.chat.events import ChatRequest, ChatResponse, Event

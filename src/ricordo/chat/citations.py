@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ricordo.languages.registry import AnyLanguage
+
 _BEFORE_INDEX = ("_", ")")
 _LONGEST = 400  # characters inside a bracket that may be a citation
-_NAMED = re.compile(r"\s*(?:fonti|fonte|sources|source|cit|ref|refs|chunks?|id)\s*[:=]\s*", re.IGNORECASE)
+_NAMED = AnyLanguage(r"\s*(?:<vocabulary.source_labels>|id)\s*[:=]\s*")
 # An id: a number, or letters with a digit or a separator, without blanks.
 _ID = re.compile(r"\d{1,6}|(?=\S*[^\W\d_])(?=\S*[\d_:.#/\-])[\w.:#/\-@+~%]{2,255}", re.UNICODE)
 # An index directly after a word: a[0], x[i], row[n+1].

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ricordo.documents.library import Passage
 from ricordo.memory import DEFAULT_AGENT
-from ricordo.prompt.context import Asked
+from ricordo.records.prompt import Asked
 from ricordo.records.turns import Json
 from ricordo.session import AnyChunk
 

@@ -43,9 +43,10 @@ from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreErro
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory
 from ricordo.prompt.compose import as_chunks
-from ricordo.prompt.context import Asked, Context
+from ricordo.prompt.context import Context
+from ricordo.records.prompt import Asked
 from ricordo.records.turns import Chunk, Owner, Turn
-from ricordo.safety.crisis import Crisis, SafeReply, reply
+from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
 from ricordo.session import OpenTurn, Session
 
 log = logging.getLogger("ricordo")
@@ -89,7 +90,7 @@ class Chat:
         *,
         answerer: Answerer | None = None,
         passages: PassageSource | None = None,
-        on_crisis: SafeReply = reply,
+        on_crisis: SafeReply = crisis_reply,
     ) -> None:
         self.memory = memory
         self.answerer = answerer or (Model(memory.llm) if memory.llm else Reader())

@@ -12,9 +12,10 @@ from typing import Any, Literal, get_args
 
 from ricordo.chat.answerers import Answered
 from ricordo.chat.events import ChatResponse, ReferenceInfo
-from ricordo.chat.reader.question import Kind, kind_of_question
+from ricordo.chat.reader.question import QuestionKind, kind_of_question
+from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.word_spans import fold
 from ricordo.prompt.context import Context
-from ricordo.recall.terms import fold
 from ricordo.records.turns import Turn
 from ricordo.safety.crisis import Crisis
 
@@ -134,7 +135,7 @@ Intent = Literal[
 ]  # fmt: skip
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 
-_BY_KIND: dict[Kind, Intent] = {
+_BY_KIND: dict[QuestionKind, Intent] = {
     "definition": "definition",
     "explanation": "explanation",
     "reason": "explanation",
@@ -147,18 +148,8 @@ _BY_KIND: dict[Kind, Intent] = {
     "time": "fact",
     "open": "other",
 }
-_TALK = (
-    r"ciao|salve|buongiorno|buonasera|buonanotte|buon giorno|buona sera|ehi|grazie(?: mille| tante)?|ok(?:ay)?|va bene"
-    r"|perfetto|prego|arrivederci|a dopo|a presto|come stai|come va|piacere|ottimo|bene|capito|ho capito|scusa"
-    r"|hi|hello|hey|good (?:morning|evening|afternoon|night)|thanks(?: a lot)?|thank you(?: very much| so much)?|bye"
-    r"|goodbye|see you|how are you|nice to meet you|great|perfect|cool|got it|sorry|alright|fine"
-)
-_SMALLTALK = re.compile(rf"\W*(?:(?:{_TALK})\b[\s,.!?;:)(]*){{1,4}}(?:\w+\W*)?")
-_QUESTION_OPENS = re.compile(
-    r"\W*(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|e vero|posso|si puo|bisogna|devo|esiste"
-    r"|esistono)\b.*\?\s*$",
-    re.DOTALL,
-)
+_SMALLTALK = AnyLanguage(r"\W*(?:(?:<questions.small_talk>)\b[\s,.!?;:)(]*){1,4}(?:\w+\W*)?", flags=0)
+_QUESTION_OPENS = AnyLanguage(r"\W*(?:<questions.yes_no>)\b.*\?\s*$", flags=re.DOTALL)
 
 
 def intent(message: str, *, follow_up: bool = False, clarification: bool = False, crisis: bool = False) -> Intent:

@@ -1,24 +1,59 @@
-"""The command line: arguments in, text or JSON out, an exit code back.
+"""The command line: arguments in, text or JSON out, an exit code returned.
 
-`main` reads the arguments, runs one command and turns every failure into one line and one exit code. The
-commands live in small modules by group; each is a thin layer over the Python face.
+`main` parses the arguments, runs one command and turns every failure into one line and one exit code. Each module here
+holds a group of commands, a thin layer over the Python API.
 """
 
 import os
 import sys
 from collections.abc import Sequence
 
+from ricordo.cli import (
+    bench,
+    chat,
+    context,
+    demo,
+    documents,
+    maintenance,
+    people,
+    search,
+    serve,
+    sessions,
+    topics,
+    transfer,
+    turns,
+)
 from ricordo.cli.arguments import BROKEN_PIPE, INTERRUPTED, USAGE, build_parser, exit_code, read_arguments, report
-from ricordo.cli.commands import COMMANDS
-from ricordo.cli.output import Output, speak_any_unicode
+from ricordo.cli.output import Output, escape_unencodable
 from ricordo.errors import RicordoError
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
+
+# In the order of the help.
+COMMANDS = (
+    *demo.COMMANDS,
+    *serve.SERVE_COMMANDS,
+    *chat.COMMANDS,
+    *turns.COMMANDS,
+    *sessions.READ_COMMANDS,
+    *context.COMMANDS,
+    *search.SEARCH_COMMANDS,
+    *topics.COMMANDS,
+    *people.PERSON_COMMANDS,
+    *documents.COMMANDS,
+    *transfer.COMMANDS,
+    *sessions.FORGET_COMMANDS,
+    *people.SAFETY_COMMANDS,
+    *serve.KEYS_COMMANDS,
+    *maintenance.COMMANDS,
+    *search.WEIGHTS_COMMANDS,
+    *bench.COMMANDS,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code comes back instead of being raised."""
-    speak_any_unicode()
+    """Run one command and return its exit code."""
+    escape_unencodable()
     arguments = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in arguments
     try:
@@ -30,10 +65,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = int(options.run(options, Output(as_json=options.json)))
         sys.stdout.flush()
         return code
-    except SystemExit as exit_:  # --help and --version have printed what they had to say
+    except SystemExit as exit_:  # --help and --version
         return exit_.code if isinstance(exit_.code, int) else USAGE
     except BrokenPipeError:
-        # Whoever was reading has gone; nothing may be flushed to the pipe at exit.
+        # The reader closed the pipe; nothing may be flushed to it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The arguments: options that every command has, and how commands are declared.
+"""The argument parser, the options that commands share, and the exit codes.
 
 In: the commands. Out: one parser. Common options may stand before or after the command, so that
 `ricordo --db a.db stats` and `ricordo stats --db a.db` are the same.
@@ -35,8 +35,8 @@ from ricordo.presets import PRESETS
 from ricordo.records.turns import Chunk
 from ricordo.stores.open import DEFAULT_PATH
 
-# Each command is a process of its own: a question that one of them asks back is answered by the next.
-OWN_DEFAULTS = {"clarifications": "shared"}
+# Each command is its own process, so a clarification that one command asks for is answered by a later one.
+CLI_DEFAULTS = {"clarifications": "shared"}
 
 Options = argparse.Namespace
 Run = Callable[[Options, Output], int]
@@ -44,7 +44,7 @@ Run = Callable[[Options, Output], int]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One word of the command line: what it does, its own arguments, and how it runs."""
+    """One command: its name, its help, its own arguments, and the function that runs it."""
 
     name: str
     summary: str
@@ -54,18 +54,18 @@ class Command:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong usage is an error like any other: one line, JSON with --json, exit code 2."""
+    """A parser that raises ValidationError on wrong usage, so that it is reported like every other error."""
 
     def error(self, message: str) -> NoReturn:
         raise ValidationError(self.prog, f"{message}; see `{self.prog} --help`")
 
 
 def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
-    """The whole command line."""
+    """The parser of all commands."""
     parser = _Parser(
         prog="ricordo",
         description="Conversational memory: keeps every turn, fits the window, explains every prompt.",
-        epilog="Start with `ricordo demo`. Each command explains itself: `ricordo COMMAND --help`.",
+        epilog="Start with `ricordo demo`. For help on one command: `ricordo COMMAND --help`.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -88,18 +88,18 @@ def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
 
 
 def read_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Options:
-    """Parse; settings given before and after the command are joined, the later ones win."""
+    """Parse the arguments. Settings before and after the command are joined; the later one wins."""
     options = parser.parse_args(arguments)
     options.set = [*options.set_before, *getattr(options, "set_after", [])]
     return options
 
 
 def _add_common(parser: argparse.ArgumentParser, *, before: bool) -> None:
-    """Before the command the options have defaults; after it they speak only when they are given."""
+    """Add the options of every command; only those before the command have defaults, so neither hides the other."""
     unset: Any = None if before else argparse.SUPPRESS
     group = parser.add_argument_group("common options")
     group.add_argument("--db", metavar="URL_OR_PATH", default=unset, help="default: RICORDO_URL, else ricordo.db")
-    group.add_argument("--tenant", metavar="ID", default=unset, help="which application's memory")
+    group.add_argument("--tenant", metavar="ID", default=unset, help="the tenant (application) to work on")
     group.add_argument("--preset", choices=list(PRESETS), default=unset, help="a named set of settings")
     group.add_argument(
         "--set",
@@ -113,34 +113,43 @@ def _add_common(parser: argparse.ArgumentParser, *, before: bool) -> None:
 
 
 def add_user(parser: argparse.ArgumentParser) -> None:
-    """Whose memory it is."""
+    """--user."""
     parser.add_argument("-u", "--user", metavar="ID", default=os.environ.get("RICORDO_USER"), help="or RICORDO_USER")
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
-    """Which session to look at."""
+    """--session, for commands that read one."""
     parser.add_argument("-s", "--session", metavar="ID", help="default: the user's most recent one")
 
 
+def add_session_choice(parser: argparse.ArgumentParser) -> None:
+    """--session and --continue, for commands that otherwise start a session."""
+    parser.add_argument("-s", "--session", metavar="ID", help="default: a new session")
+    description = "continue the most recent session"
+    parser.add_argument("-c", "--continue", dest="continue_session", action="store_true", help=description)
+
+
 def add_agent(parser: argparse.ArgumentParser) -> None:
-    """Who answers."""
-    parser.add_argument("--agent", metavar="ID", default=DEFAULT_AGENT, help="who answers (default: %(default)s)")
+    """--agent."""
+    parser.add_argument(
+        "--agent", metavar="ID", default=DEFAULT_AGENT, help="the answering agent (default: %(default)s)"
+    )
 
 
 def add_llm(parser: argparse.ArgumentParser) -> None:
-    """Which language model answers; the setting in short."""
+    """--llm, short for the setting."""
     parser.add_argument("--llm", metavar="MODEL", help="none, URL#MODEL or gguf:PATH; short for --set llm=MODEL")
 
 
 def user_of(options: Options) -> str:
-    """The user that was named, or an error that says how to name one."""
+    """The user that was given; an error if there is none."""
     if options.user is None:
         raise ValidationError("user", "is missing; give --user ID or set RICORDO_USER")
     return str(options.user)
 
 
-def keywords_of(options: Options) -> dict[str, Any]:
-    """Settings that the command line names."""
+def chosen_settings(options: Options) -> dict[str, Any]:
+    """The settings given on the command line."""
     chosen: dict[str, Any] = {}
     for pair in options.set:
         key, equals, value = pair.partition("=")
@@ -156,48 +165,46 @@ def keywords_of(options: Options) -> dict[str, Any]:
     return chosen
 
 
-def own_defaults(environment: Mapping[str, str]) -> dict[str, Any]:
-    """What the command line sets unless the environment does."""
-    return {name: value for name, value in OWN_DEFAULTS.items() if f"RICORDO_{name.upper()}" not in environment}
+def cli_defaults(environment: Mapping[str, str]) -> dict[str, Any]:
+    """The command line's own defaults, less those that the environment sets."""
+    return {name: value for name, value in CLI_DEFAULTS.items() if f"RICORDO_{name.upper()}" not in environment}
 
 
 def open_memory(options: Options, *, create: bool = False) -> Memory:
-    """The memory behind --db. Commands that only look do not leave an empty file where a name was mistyped."""
-    place = place_of(options)
+    """Open the memory behind --db. Without `create` the file must exist: a mistyped name must not make an empty one."""
+    database = database_of(options)
     if not create and not has_database(options):
-        where = _file_of(place)
-        raise NotFoundError(f"there is no database at {where}; name one with --db, or begin with `ricordo add`")
-    return ricordo.open(place, **{**own_defaults(os.environ), **keywords_of(options)})
+        where = _file_of(database)
+        raise NotFoundError(f"there is no database at {where}; name one with --db, or create one with `ricordo add`")
+    return ricordo.open(database, **{**cli_defaults(os.environ), **chosen_settings(options)})
 
 
 def has_database(options: Options) -> bool:
-    """Whether the file behind --db is there; a server's database is taken at its word."""
-    file = _file_of(place_of(options))
+    """Whether the file behind --db exists; a database server is assumed to."""
+    file = _file_of(database_of(options))
     return file is None or file.exists()
 
 
-def place_of(options: Options) -> str:
-    """Where the data lies: --db, else RICORDO_URL, else a file in this folder."""
+def database_of(options: Options) -> str:
+    """The database: --db, else RICORDO_URL, else a file in the current folder."""
     return str(options.db) if options.db is not None else os.environ.get("RICORDO_URL") or DEFAULT_PATH
 
 
-def _file_of(place: str) -> Path | None:
-    if place in ("memory:", ":memory:"):
+def _file_of(database: str) -> Path | None:
+    if database in ("memory:", ":memory:"):
         return None
-    if "://" not in place:
-        return Path(place)
-    return Path(place.removeprefix("sqlite:///")) if place.startswith("sqlite:///") else None
+    if "://" not in database:
+        return Path(database)
+    return Path(database.removeprefix("sqlite:///")) if database.startswith("sqlite:///") else None
 
-
-# Failures as exit codes: one table, and one line on stderr without a traceback.
 
 OK = 0
-FAILED = 1  # the command ran and found something wrong: damage, refused documents, a failed batch
+FAILED = 1  # the command ran and found a problem: damage, refused documents, a failed batch
 USAGE = 2
-BROKEN_PIPE = 141  # as a shell reports a program that wrote to a closed pipe
+BROKEN_PIPE = 141  # as a shell reports SIGPIPE
 INTERRUPTED = 130  # as a shell reports Ctrl-C
 
-# The most particular class first; the first match counts.
+# Subclasses before their bases: the first match counts.
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (ValidationError, USAGE),
     (SettingsError, USAGE),
@@ -216,21 +223,18 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 def exit_code(error: Exception) -> int:
-    """The code of the first class in the table that fits."""
+    """The code of the first class in the table that matches."""
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), FAILED)
 
 
 def report(error: Exception, *, as_json: bool) -> None:
-    """One line on stderr."""
+    """Print one line on stderr, without a traceback."""
     if as_json:
         plain = {"error": type(error).__name__, "message": str(error), "exit_code": exit_code(error)}
         line = json.dumps(plain, ensure_ascii=False)
     else:
         line = "ricordo: " + " ".join(str(error).split())
     print(line, file=sys.stderr)
-
-
-# Chunks and the budget on the command line: a file of passages in, chunks out.
 
 
 def add_chunks(parser: argparse.ArgumentParser) -> None:
@@ -244,7 +248,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 
 def read_chunks(options: Options) -> list[Chunk]:
-    """The passages of --chunks, in their order."""
+    """The passages in the file of --chunks."""
     if options.chunks is None:
         return []
     try:
@@ -255,7 +259,7 @@ def read_chunks(options: Options) -> list[Chunk]:
 
 
 def parse_chunks(text: str) -> list[Chunk]:
-    """Chunks from any of the three shapes; those without an id are numbered."""
+    """Chunks from JSON, JSON lines or paragraphs; those without an id are numbered."""
     if text.lstrip()[:1] not in ("[", "{"):
         paragraphs = [part.strip() for part in re.split(r"\n\s*\n", text)]
         return [_chunk(number, part) for number, part in enumerate(filter(None, paragraphs), start=1)]

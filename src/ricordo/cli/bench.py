@@ -1,7 +1,7 @@
-"""`ricordo bench NAME`: finds the benchmarks of the source checkout (`bench/`) by name and runs one.
+"""`ricordo bench NAME`: lists the benchmarks in `bench/` of the source checkout, or runs one.
 
-A benchmark is a module with `main(argv)`. It is imported only when it runs, so that what it needs is not
-needed by anything else.
+A benchmark is a module with `main(argv)`. It is imported only when it runs, so that its dependencies are needed by
+nothing else.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from ricordo.errors import NotFoundError, SettingsError
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What can be run: its name, what it measures, and its arguments."""
+    """A benchmark: its name, what it measures, and its arguments."""
 
     name: str
     measures: str
@@ -49,13 +49,13 @@ def bench(options: Options, output: Output) -> int:
     given = [*(["--json"] if options.json else []), *options.arguments]
     arguments = given if "--data " in known[options.name].arguments else without_data(given)
     if arguments != given:
-        output.aside(Text(f"{options.name} brings its own data; --data is not needed", "dim"))
+        output.note(Text(f"{options.name} has its own data; --data is ignored", "dim"))
     result = _call(module.main, options.name, arguments)
     return result if isinstance(result, int) else FAILED if result else OK
 
 
 def without_data(arguments: Sequence[str]) -> list[str]:
-    """The arguments without `--data DIR`, so that every benchmark can be called alike."""
+    """The arguments without `--data DIR`, so that all benchmarks can be called with the same options."""
     kept: list[str] = []
     rest = iter(arguments)
     for each in rest:
@@ -67,7 +67,7 @@ def without_data(arguments: Sequence[str]) -> list[str]:
 
 
 def _call(main: Callable[..., object], name: str, arguments: list[str]) -> object:
-    """Run a benchmark; one that is a program of its own reads them from the command line."""
+    """Run a benchmark; a `main` without parameters reads its arguments from `sys.argv`."""
     if inspect.signature(main).parameters:
         return main(arguments)
     before, sys.argv = sys.argv, [f"ricordo bench {name}", *arguments]
@@ -78,7 +78,7 @@ def _call(main: Callable[..., object], name: str, arguments: list[str]) -> objec
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark by its name, read from the source without importing it."""
+    """Every benchmark by name, read from its source without importing it."""
     found = {}
     for path in sorted(_folder().glob("[a-z]*.py")):
         source = path.read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def _folder() -> Path:
 
 
 def arguments_in(source: str) -> str:
-    """The options that a source declares, as a usage line shows them."""
+    """The arguments that a source declares, as a usage line."""
     calls = [
         node
         for node in ast.walk(ast.parse(source))
@@ -118,8 +118,8 @@ def _usage(call: ast.Call) -> str:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="which one; without a name they are listed")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="for the benchmark; try --help")
+    parser.add_argument("name", nargs="?", help="the benchmark; without a name all are listed")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments; try --help")
 
 
 COMMANDS = (Command("bench", "run a benchmark", bench, _arguments, "ricordo bench topics --help"),)

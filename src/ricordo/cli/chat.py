@@ -1,7 +1,7 @@
-"""`ricordo chat`: a talk in the terminal, through the same pipeline as the server's.
+"""`ricordo chat`: a conversation in the terminal, through the same pipeline as the server's.
 
-The answer goes to stdout as it comes; what a follow-up was understood as, what the answer cites and what else is to be
-known go to stderr, so that a pipe only carries answers. Ctrl-C stops an answer and keeps what was said of it.
+The answer is streamed to stdout; the standalone question, citations and notes go to stderr, so that a pipe carries
+only answers. Ctrl-C stops an answer and keeps the part that was printed.
 """
 
 import argparse
@@ -15,10 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ricordo.cli.arguments import Command, Options, add_agent, add_llm, add_user, open_memory, user_of
+from ricordo.cli.arguments import (
+    Command,
+    Options,
+    add_agent,
+    add_llm,
+    add_session_choice,
+    add_user,
+    open_memory,
+    user_of,
+)
 from ricordo.cli.documents import add_file, library_for
-from ricordo.cli.output import Output, one_line, shown
-from ricordo.cli.receipts import account, item_names
+from ricordo.cli.output import Output, one_line, printable
+from ricordo.cli.receipts import item_names, receipt_view
 from ricordo.cli.turns import read_text
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
@@ -29,20 +38,20 @@ if TYPE_CHECKING:
     from ricordo.chat.events import Event
 
 PROMPT = "you › "
-PATIENCE = 20.0  # seconds at the end for what is learned beside the chat
-HELP = "/new begins another session, /receipt explains the last prompt, /quit ends; Ctrl-C stops an answer"
+SETTLE_SECONDS = 20.0  # at the end, for the background work
+HELP = "/new starts another session, /receipt explains the last prompt, /quit ends; Ctrl-C stops an answer"
 
 
 def chat(options: Options, output: Output) -> int:
-    """Talk until there is nothing more to say."""
+    """Answer one question, or line by line until the input ends."""
     with open_memory(options, create=True) as memory:
-        talk = _begin(memory, options, output)
+        conversation = _open_chat(memory, options, output)
         if options.question is not None:
-            talk.say(read_text(options.question))
+            conversation.ask(read_text(options.question))
         else:
-            for line in _lines(output, talk):
-                talk.hear(line)
-        memory.settle(PATIENCE)  # a running program learns beside the chat; this one is about to end
+            for line in _lines(output, conversation):
+                conversation.handle_line(line)
+        memory.settle(SETTLE_SECONDS)  # the process ends, and its background worker with it
     return 0
 
 
@@ -59,21 +68,21 @@ class TerminalChat:
     document_ids: tuple[str, ...] | None
     stopping: bool = False
 
-    def hear(self, line: str) -> None:
-        """A line that was typed: a word to the program, or something that is said."""
+    def handle_line(self, line: str) -> None:
+        """Run a line that was typed: a slash command, or a question."""
         word = line.strip()
         if word == "/new":
             self.session_id = None
-            self.output.aside(Text("a new session begins with your next question", "dim"))
+            self.output.note(Text("a new session starts with your next question", "dim"))
         elif word == "/receipt":
             self._explain()
         elif word == "/help":
-            self.output.aside(Text(HELP, "dim"))
+            self.output.note(Text(HELP, "dim"))
         elif word:
-            self.say(line)
+            self.ask(line)
 
-    def say(self, question: str) -> None:
-        """Ask, and show the answer as it comes."""
+    def ask(self, question: str) -> None:
+        """Ask a question and print the answer as it is streamed."""
         from ricordo.chat import ChatRequest
         from ricordo.chat.events import Delta, Done, Started
 
@@ -85,7 +94,7 @@ class TerminalChat:
             document_ids=self.document_ids,
             stop=lambda: self.stopping,
         )
-        said: list[str] = []
+        printed: list[str] = []
         started: Started | None = None
         try:
             with self._stoppable():
@@ -93,19 +102,19 @@ class TerminalChat:
                     if isinstance(event, Started):
                         started, self.session_id = event, event.session_id
                     if isinstance(event, Delta):
-                        said.append(event.text)
+                        printed.append(event.text)
                     if isinstance(event, Done):
                         self._done(event.response)
                     else:
                         self._show(event)
-        except KeyboardInterrupt:  # a second Ctrl-C: the answerer did not come back by itself
+        except KeyboardInterrupt:  # a second Ctrl-C: the answerer did not stop by itself
             if started is not None:
-                self._keep(started.turn_id, "".join(said))
+                self._store_partial(started.turn_id, "".join(printed))
             raise
 
     @contextmanager
     def _stoppable(self) -> Iterator[None]:
-        """The first Ctrl-C asks the answer to stop, the second ends the program."""
+        """The first Ctrl-C stops the answer, the second ends the program."""
         self.stopping = False
 
         def stop(number: int, frame: FrameType | None) -> None:
@@ -123,14 +132,14 @@ class TerminalChat:
         from ricordo.chat.events import Clarify, CrisisNotice, Delta, Understood
 
         if isinstance(event, Understood) and event.standalone:
-            self.output.aside(Text(f"understood as: {shown(event.standalone)}", "green"))
+            self.output.note(Text(f"understood as: {printable(event.standalone)}", "green"))
         elif isinstance(event, CrisisNotice):
-            told = f"! {event.category}, tier {event.tier}: a fixed reply with helplines; no model is asked"
-            self.output.aside(Text(told, "bold red"))
+            notice = f"! {event.category}, tier {event.tier}: a fixed reply with helplines; no model is asked"
+            self.output.note(Text(notice, "bold red"))
         elif isinstance(event, Clarify):
-            self.output.aside(*_options(event))
+            self.output.note(*_options(event))
         elif isinstance(event, Delta) and not self.output.as_json:
-            sys.stdout.write(shown(event.text) if sys.stdout.isatty() else event.text)
+            sys.stdout.write(printable(event.text) if sys.stdout.isatty() else event.text)
             sys.stdout.flush()
 
     def _done(self, response: "ChatResponse") -> None:
@@ -140,37 +149,37 @@ class TerminalChat:
         sys.stdout.write("\n")
         sys.stdout.flush()
         known = response.metadata
-        self.output.aside(*[Text(line, "dim") for line in sources(response)])
+        self.output.note(*[Text(line, "dim") for line in citation_lines(response)])
         if known.get("stopped"):
-            self.output.aside(Text("stopped; what was said is kept", "yellow"))
-        self.output.aside(*[Text(f"! {shown(note)}", "yellow") for note in known.get("degraded", ())], "")
+            self.output.note(Text("stopped; the part above is kept", "yellow"))
+        self.output.note(*[Text(f"! {printable(note)}", "yellow") for note in known.get("degraded", ())], "")
 
-    def _keep(self, turn_id: str, text: str) -> None:
-        """Keep what was said of an answer that was broken off; a question without any answer stays open."""
+    def _store_partial(self, turn_id: str, text: str) -> None:
+        """Store the printed part of an interrupted answer; without any text the turn stays open."""
         if text and self.session_id:
             session = self.memory.session(self.session_id, user_id=self.user_id, agent_id=self.agent_id)
             session.answer(turn_id, text, metadata={"stopped": True})
 
     def _explain(self) -> None:
-        """The receipt of the last answer."""
+        """Print the receipt of the last answer."""
         receipts = []
         if self.session_id:
             session = self.memory.session(self.session_id, user_id=self.user_id, agent_id=self.agent_id)
             receipts = session.receipts(1)
         if not receipts:
-            self.output.aside(Text("nothing was asked yet", "dim"))
+            self.output.note(Text("no question was asked yet", "dim"))
             return
         owner = Owner(self.memory.settings.tenant_id, self.user_id)
-        self.output.show(account(receipts[0], item_names(self.memory.store, owner, receipts[0])))
+        self.output.show(receipt_view(receipts[0], item_names(self.memory.store, owner, receipts[0])))
 
 
-def sources(response: "ChatResponse") -> list[str]:
-    """What the answer cites, each passage with its document and how it begins."""
+def citation_lines(response: "ChatResponse") -> list[str]:
+    """The passages that an answer cites, each with its document and its beginning."""
     found = {each.chunk_id: each for each in response.data}
     lines = []
     for chunk_id in response.metadata.get("citations", ()):
         if passage := found.get(chunk_id):
-            lines.append(f"[{shown(chunk_id)}] {one_line(passage.title or '', 40)}: {one_line(passage.text, 60)}")
+            lines.append(f"[{printable(chunk_id)}] {one_line(passage.title or '', 40)}: {one_line(passage.text, 60)}")
     return lines
 
 
@@ -181,57 +190,54 @@ def _options(event: Any) -> list[Text]:
     return [*numbered, Text("  a number, a place or a name answers it; anything else is a new question", "dim")]
 
 
-def _begin(memory: Memory, options: Options, output: Output) -> TerminalChat:
-    """The talk that the options describe, with the documents that were given."""
+def _open_chat(memory: Memory, options: Options, output: Output) -> TerminalChat:
+    """The chat of a new or given session, over the documents of --document or all of the user's."""
     from ricordo.chat import Chat
 
     user_id, session_id = user_of(options), options.session
     owner, library = Owner(memory.settings.tenant_id, user_id), library_for(memory)
     if session_id is not None and memory.store.sessions.get(owner, session_id) is None:
         raise NotFoundError(f"user {user_id!r} has no session {session_id!r}; `ricordo sessions` lists them")
-    if options.go_on and session_id is None:
+    if options.continue_session and session_id is None:
         newest = memory.sessions(user_id=user_id, limit=1, agent_id=options.agent)
         session_id = newest[0].id if newest else None
     given = tuple(add_file(library, owner, path)[0].id for path in options.document)
-    spoken = Chat(memory, passages=library)
-    return TerminalChat(memory, spoken, output, user_id, options.agent, session_id, given or None)
+    pipeline = Chat(memory, passages=library)
+    return TerminalChat(memory, pipeline, output, user_id, options.agent, session_id, given or None)
 
 
-def _lines(output: Output, talk: TerminalChat) -> Iterator[str]:
-    """What a person types, or the lines of a pipe; empty ones say nothing."""
+def _lines(output: Output, conversation: TerminalChat) -> Iterator[str]:
+    """The lines that are typed, or the non-empty lines of a pipe."""
     if not sys.stdin.isatty():
         try:
             yield from (line.rstrip("\n") for line in sys.stdin if line.strip())
         except UnicodeDecodeError as error:
             raise ValidationError("standard input", f"is not text ({error}); give UTF-8") from error
         return
-    _arm_line_editing()
-    answers = talk.chat.answerer.name
-    output.aside(Text(f"{shown(answers)} answers user {shown(talk.user_id)}. {HELP}", "dim"), "")
+    _enable_line_editing()
+    answerer = conversation.chat.answerer.name
+    output.note(Text(f"{printable(answerer)} answers user {printable(conversation.user_id)}. {HELP}", "dim"), "")
     while True:
         try:
             line = input(PROMPT)
         except EOFError:
-            output.aside("")
+            output.note("")
             return
         if line.strip() == "/quit":
             return
         yield line
 
 
-def _arm_line_editing() -> None:
-    """Arrow keys and history, where this Python can."""
+def _enable_line_editing() -> None:
+    """Arrow keys and history, where this Python has readline."""
     with suppress(ImportError):
-        import readline  # noqa: F401 - being there is enough
+        import readline  # noqa: F401 - importing it is enough
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", nargs="?", help="ask this alone, - for all of stdin; without it, line by line")
+    parser.add_argument("question", nargs="?", help="one question, - to read it from stdin; without it, line by line")
     add_user(parser)
-    parser.add_argument("-s", "--session", metavar="ID", help="default: a new session")
-    parser.add_argument(
-        "-c", "--continue", dest="go_on", action="store_true", help="go on with the most recent session"
-    )
+    add_session_choice(parser)
     add_agent(parser)
     add_llm(parser)
     parser.add_argument(
@@ -239,14 +245,14 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="answer from this file alone (.txt, .md, .pdf); repeatable; default: all that the user may read",
+        help="answer only from this file (.txt, .md, .pdf); repeatable; default: all that the user may read",
     )
 
 
 COMMANDS = (
     Command(
         "chat",
-        "talk in the terminal: answers from your documents or a model, with everything remembered",
+        "chat in the terminal: answers from your documents or a model, with memory",
         chat,
         _arguments,
         "ricordo chat --user anna --document course.md",

@@ -1,6 +1,6 @@
-"""Commands around the prompt: the context of a question, the receipts of past turns, a past context rebuilt.
+"""Commands on prompts: the context of a question, the receipts of past turns, a past context rebuilt.
 
-`--prompt` puts the prompt alone on stdout and its account on stderr, ready for a pipe to a model.
+`--prompt` prints only the prompt on stdout and its receipt on stderr, ready for a pipe to a model.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from ricordo.cli.arguments import (
     user_of,
 )
 from ricordo.cli.output import Output, context_json, meaning_view, one_line, table
-from ricordo.cli.receipts import account, item_names, messages_view, titled
+from ricordo.cli.receipts import item_names, messages_view, receipt_view, section_view
 from ricordo.cli.sessions import session_of
 from ricordo.cli.turns import read_text
 from ricordo.prompt.context import Context
@@ -28,7 +28,7 @@ from ricordo.records.turns import Owner
 
 
 def context(options: Options, output: Output) -> int:
-    """Everything for the next prompt, with its receipt; nothing is written."""
+    """Build the context of a question; nothing is written."""
     question = read_text(options.question)
     with open_memory(options) as memory:
         if options.session is None and not memory.sessions(user_id=user_of(options), limit=1):
@@ -49,7 +49,7 @@ def context(options: Options, output: Output) -> int:
 
 
 def receipts(options: Options, output: Output) -> int:
-    """Receipts of past turns."""
+    """List the receipts of past turns."""
     with open_memory(options) as memory:
         found = session_of(memory, options).receipts(options.limit)
     rows = table(
@@ -58,13 +58,13 @@ def receipts(options: Options, output: Output) -> int:
     for each in found:
         numbers = (f"{each.total_tokens:,}", f"{each.limit:,}", str(len(each.kept)), str(len(each.dropped)))
         rows.add_row(str(each.turn_number), Text(one_line(each.question, 50)), *numbers)
-    nothing = "no receipts here: they are kept with turns whose context was asked for first (`ricordo ask`)"
-    output.lines((each.as_json() for each in found), rows if found else nothing)
+    empty = "no receipts: they are stored with turns whose context was built first (`ricordo ask`)"
+    output.lines((each.as_json() for each in found), rows if found else empty)
     return 0
 
 
 def rebuild(options: Options, output: Output) -> int:
-    """The context of a past turn, byte for byte."""
+    """Rebuild the context of a past turn, byte for byte."""
     with open_memory(options) as memory:
         session = session_of(memory, options)
         built = session.rebuild(options.turn_number)
@@ -74,15 +74,15 @@ def rebuild(options: Options, output: Output) -> int:
 
 
 def print_context(built: Context, names: dict[str, str], options: Options, output: Output) -> None:
-    """What was understood, messages in frames and the account; or the prompt alone."""
-    told: RenderableType = account(built.receipt, names)
+    """Print the standalone question, the messages and the receipt; or only the prompt."""
+    receipt: RenderableType = receipt_view(built.receipt, names)
     meaning = meaning_view(built)
-    understood: list[RenderableType] = [titled("question", meaning), ""] if meaning else []
+    understood: list[RenderableType] = [section_view("question", meaning), ""] if meaning else []
     if options.prompt and not output.as_json:
         output.raw(built.prompt)
-        output.aside("", *understood, told)
+        output.note("", *understood, receipt)
         return
-    shown_as = (*understood, titled("messages", messages_view(built)), "", titled("receipt", told))
+    shown_as = (*understood, section_view("messages", messages_view(built)), "", section_view("receipt", receipt))
     output.document(context_json(built), *shown_as)
 
 
@@ -112,7 +112,7 @@ def _rebuild_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_form(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prompt", action="store_true", help="the prompt alone on stdout, the receipt on stderr")
+    parser.add_argument("--prompt", action="store_true", help="only the prompt on stdout, the receipt on stderr")
 
 
 COMMANDS = (
@@ -123,7 +123,9 @@ COMMANDS = (
         _context_arguments,
         'ricordo context "And the second point?" --user anna --chunks course.jsonl --budget 1000',
     ),
-    Command("receipts", "list what past prompts held", receipts, _receipts_arguments, "ricordo receipts --user anna"),
+    Command(
+        "receipts", "list the receipts of past prompts", receipts, _receipts_arguments, "ricordo receipts --user anna"
+    ),
     Command(
         "rebuild",
         "rebuild the context of a past turn, byte for byte",

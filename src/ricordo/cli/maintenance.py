@@ -1,4 +1,4 @@
-"""Commands that care for the store: verify, backup, stats, and the settings in force with their origin."""
+"""Maintenance commands: verify, backup, stats, and the effective settings with their origin."""
 
 import argparse
 import os
@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.text import Text
 
-from ricordo.cli.arguments import FAILED, OK, Command, Options, keywords_of, open_memory, own_defaults
-from ricordo.cli.output import Output, one_line, shown, table
+from ricordo.cli.arguments import FAILED, OK, Command, Options, chosen_settings, cli_defaults, open_memory
+from ricordo.cli.output import Output, one_line, printable, table
 from ricordo.languages.locales import Locale
 from ricordo.memory import Memory
 from ricordo.presets import INHERITED_VARIABLES, PRESETS, settings_from
@@ -19,19 +19,18 @@ from ricordo.settings import Settings, setting_names
 
 
 def verify(options: Options, output: Output) -> int:
-    """Re-derive counts, checksums and numbering."""
+    """Recompute counts, checksums and numbering, and report damage."""
     with open_memory(options) as memory, output.progress("verifying") as step:
         result = memory.verify(step)
-    said = f"{result.sessions:,} sessions, {result.turns:,} turns: " + (
-        "sound" if result.ok else f"{len(result.damages)} damages"
-    )
-    found = [Text(f"{shown(each.where)}: {shown(each.problem)}", "red") for each in result.damages]
-    output.document({**as_json(result), "ok": result.ok}, said, *found)
+    verdict = "sound" if result.ok else f"{len(result.damages)} damages"
+    summary = f"{result.sessions:,} sessions, {result.turns:,} turns: {verdict}"
+    found = [Text(f"{printable(each.where)}: {printable(each.problem)}", "red") for each in result.damages]
+    output.document({**as_json(result), "ok": result.ok}, summary, *found)
     return OK if result.ok else FAILED
 
 
 def backup(options: Options, output: Output) -> int:
-    """Copy everything to a new file while others read and write."""
+    """Copy the database to a new file while it is in use."""
     with open_memory(options) as memory, output.progress("copying") as step:
         memory.backup(options.path, step)
     size = os.path.getsize(options.path)
@@ -40,7 +39,7 @@ def backup(options: Options, output: Output) -> int:
 
 
 def stats(options: Options, output: Output) -> int:
-    """How much is kept, where, and with which parts."""
+    """Counts, sizes and the parts in use."""
     with open_memory(options) as memory:
         result = memory.stats()
         embedder = _embedder(memory)
@@ -60,15 +59,16 @@ def stats(options: Options, output: Output) -> int:
         "bytes on disk": size,
     }
     for name, value in facts.items():
-        rows.add_row(Text(name, "dim"), Text(shown(value)))
+        rows.add_row(Text(name, "dim"), Text(printable(value)))
     plain = {**as_json(result), "embedder": embedder}
-    output.document(plain, rows, *[Text(f"! {shown(note)}", "yellow") for note in result.degraded])
+    output.document(plain, rows, *[Text(f"! {printable(note)}", "yellow") for note in result.degraded])
     return OK
 
 
 def _embedder(memory: Memory) -> str:
-    """Which embedder this memory uses and why; one that cannot work here says so instead of failing the command."""
-    from ricordo.recall.embedders import EmbedderError, choose
+    """The embedder in use and why; if it is unavailable, the error instead of a failed command."""
+    from ricordo.recall.embedders.protocol import EmbedderError
+    from ricordo.recall.embedders.selection import choose
 
     try:
         choice = choose(memory.settings.recall.embedder)
@@ -78,8 +78,8 @@ def _embedder(memory: Memory) -> str:
 
 
 def settings(options: Options, output: Output) -> int:
-    """Every setting in force, and where it comes from."""
-    listed = settings_in_force(keywords_of(options), os.environ, own_defaults(os.environ))
+    """Every setting, its value and where it comes from."""
+    listed = effective_settings(chosen_settings(options), os.environ, cli_defaults(os.environ))
     rows = table("setting", "value", "from")
     for each in listed:
         style = "dim" if each.origin == "default" else ""
@@ -90,20 +90,20 @@ def settings(options: Options, output: Output) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
-    """One setting as it stands."""
+class EffectiveSetting:
+    """A setting's value and the last place that set it."""
 
     name: str
     value: Any
     origin: str
 
 
-def settings_in_force(
+def effective_settings(
     keywords: Mapping[str, Any], environment: Mapping[str, str], own: Mapping[str, Any] | None = None
-) -> list[InForce]:
-    """All settings in the order of their groups; the origin is the last place that set it.
+) -> list[EffectiveSetting]:
+    """All settings in the order of their groups.
 
-    `own` are what the command line itself sets, under the keywords.
+    `own` are the command line's defaults, which the keywords override.
     """
     chosen = settings_from({**(own or {}), **keywords}, environment)
     inherited = {name: variable for variable, (name, _) in INHERITED_VARIABLES.items() if variable in environment}
@@ -119,11 +119,11 @@ def settings_in_force(
             return inherited[name]
         return f"preset {chosen.preset}" if name in PRESETS[chosen.preset] else "default"
 
-    return [InForce(name, plain_value(_value(chosen, name)), origin(name)) for name in setting_names()]
+    return [EffectiveSetting(name, setting_json(_value(chosen, name)), origin(name)) for name in setting_names()]
 
 
-def plain_value(value: Any) -> Any:
-    """A setting's value as JSON, and as it may be written after `--set`."""
+def setting_json(value: Any) -> Any:
+    """A setting's value as JSON, in the form that `--set` accepts."""
     if isinstance(value, Locale):
         return value.code
     if isinstance(value, timedelta):
@@ -132,7 +132,7 @@ def plain_value(value: Any) -> Any:
 
 
 def duration(value: timedelta) -> str:
-    """A duration in the largest unit that keeps it whole."""
+    """A duration in the largest unit that divides it."""
     seconds = value.total_seconds()
     for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds % size == 0 and seconds > size * (unit == "d"):
@@ -151,11 +151,17 @@ def _backup_arguments(parser: argparse.ArgumentParser) -> None:
 
 COMMANDS = (
     Command("verify", "check numbering, counts and checksums; exit code 1 on damage", verify, example="ricordo verify"),
-    Command("backup", "copy everything to a new file, online", backup, _backup_arguments, "ricordo backup copy.db"),
-    Command("stats", "show how much is kept, where, and with which parts", stats, example="ricordo stats --json"),
+    Command(
+        "backup",
+        "copy the database to a new file, online",
+        backup,
+        _backup_arguments,
+        "ricordo backup copy.db",
+    ),
+    Command("stats", "show counts, sizes and the parts in use", stats, example="ricordo stats --json"),
     Command(
         "settings",
-        "show the settings in force and where each comes from",
+        "show the effective settings and where each comes from",
         settings,
         example="RICORDO_MAX_TURNS=5 ricordo settings --preset tutor",
     ),

@@ -1,8 +1,7 @@
-"""What a command says: JSON for programs, rich text for people, progress on a terminal.
+"""What a command prints: JSON for programs, rich text for people, progress on a terminal.
 
-In: records and reports. Out: bytes on stdout; progress and side notes on stderr, so that a pipe only ever
-carries the result. Stored text is shown with its control characters made visible: a message cannot
-drive the reader's terminal.
+In: records and reports. Out: the result on stdout; progress and notes on stderr, so that a pipe carries only the
+result. Control characters of stored text are made visible: a message cannot drive the reader's terminal.
 """
 
 import io
@@ -25,32 +24,32 @@ from ricordo.records.reports import as_json
 from ricordo.records.turns import Message, SessionInfo, Turn
 
 if TYPE_CHECKING:
-    from ricordo.followups.clarify import Pending
-    from ricordo.followups.resolve import Resolved
+    from ricordo.followups.reference import Pending, Resolved
     from ricordo.topics.session_topic import SessionTopic
 
-WIDEST = 110  # longer lines are hard to read
+MAX_WIDTH = 110  # columns; longer lines are hard to read
+MAX_REFERENCE = 70  # characters
 
 Step = Callable[[int, int], None]
 
 
 class Output:
-    """Where a command prints."""
+    """The two streams of a command, in text or JSON."""
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
-        self._console = console(sys.stdout)
-        self._aside = console(sys.stderr)
+        self._stdout = console(sys.stdout)
+        self._stderr = console(sys.stderr)
 
     def document(self, value: Any, *shown_as: RenderableType) -> None:
-        """One result: as one JSON document, or as what is to be shown to people."""
+        """Print one result: one JSON document, or `shown_as`."""
         if self.as_json:
             sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
         else:
             self.show(*shown_as)
 
     def lines(self, values: Iterable[Mapping[str, Any]], *shown_as: RenderableType) -> None:
-        """Many results: as JSON lines, or as what is to be shown to people."""
+        """Print many results: JSON lines, or `shown_as`."""
         if self.as_json:
             for value in values:
                 sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
@@ -58,52 +57,52 @@ class Output:
             self.show(*shown_as)
 
     def show(self, *parts: RenderableType) -> None:
-        """Rich parts, one under the other; strings are plain text, never markup, and keep their lines in a pipe."""
+        """Print rich parts in order. Strings are plain text, never markup, and are not wrapped in a pipe."""
         for part in parts:
             if isinstance(part, str):
-                self._console.print(Text(part), soft_wrap=not self._console.is_terminal)
+                self._stdout.print(Text(part), soft_wrap=not self._stdout.is_terminal)
             else:
-                self._console.print(part)
+                self._stdout.print(part)
 
     def raw(self, text: str) -> None:
-        """Text for a pipe, to the byte; on a terminal its control characters are made visible."""
-        sys.stdout.write((shown(text) if sys.stdout.isatty() else text) + "\n")
+        """Print text unchanged into a pipe; on a terminal its control characters are made visible."""
+        sys.stdout.write((printable(text) if sys.stdout.isatty() else text) + "\n")
 
-    def aside(self, *parts: RenderableType) -> None:
-        """Beside the result, on stderr; silent with JSON."""
+    def note(self, *parts: RenderableType) -> None:
+        """Print on stderr; nothing with --json."""
         if not self.as_json:
             for part in parts:
-                self._aside.print(Text(part) if isinstance(part, str) else part)
+                self._stderr.print(Text(part) if isinstance(part, str) else part)
 
     @contextmanager
     def progress(self, doing: str) -> Iterator[Step]:
-        """A bar that is fed with (done, total); drawn only for a person at a terminal."""
-        if self.as_json or not self._aside.is_terminal:
+        """A progress bar, updated with (done, total); drawn only on a terminal."""
+        if self.as_json or not self._stderr.is_terminal:
             yield lambda done, total: None
             return
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=self._aside, transient=True) as bar:
+        with Progress(*columns, console=self._stderr, transient=True) as bar:
             task = bar.add_task(doing, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
 class _Console(Console):
-    """A console that leaves a closed pipe to `main`, which knows the exit code."""
+    """A console that leaves a closed pipe to `main`, which sets the exit code."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 def console(stream: Any) -> Console:
-    """A console on a stream, no wider than is pleasant to read."""
+    """A console on a stream, at most MAX_WIDTH wide."""
     made = _Console(file=stream, highlight=False, soft_wrap=False)
-    if made.width > WIDEST:
-        made.width = WIDEST
+    if made.width > MAX_WIDTH:
+        made.width = MAX_WIDTH
     return made
 
 
 def table(*columns: str, right: Iterable[str] = ()) -> Table:
-    """An open, quiet table; the columns named in `right` hold numbers."""
+    """A table without borders; the columns named in `right` are right-aligned."""
     numbers = set(right)
     made = Table(box=None, header_style="bold dim", pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns))
     for name in columns:
@@ -111,14 +110,14 @@ def table(*columns: str, right: Iterable[str] = ()) -> Table:
     return made
 
 
-def shown(text: str) -> str:
-    """Text that is safe on a terminal: control characters become their pictures, lines and tabs stay."""
-    return "".join(_picture(each) for each in text) if any(map(_is_control, text)) else text
+def printable(text: str) -> str:
+    """Text that is safe on a terminal: control characters become visible symbols, line breaks and tabs stay."""
+    return "".join(_visible(each) for each in text) if any(map(_is_control, text)) else text
 
 
 def one_line(text: str, width: int) -> str:
     """The beginning of a text, on one line."""
-    line = " ".join(shown(text).split())
+    line = " ".join(printable(text).split())
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
@@ -127,50 +126,45 @@ def _is_control(character: str) -> bool:
     return (code < 0x20 and character not in "\n\t") or 0x7F <= code < 0xA0
 
 
-def _picture(character: str) -> str:
+def _visible(character: str) -> str:
     if not _is_control(character):
         return character
     code = ord(character)
     return chr(0x2400 + code) if code < 0x20 else "␡" if code == 0x7F else "\N{REPLACEMENT CHARACTER}"
 
 
-def speak_any_unicode() -> None:
-    """A stream that cannot say a character says its escape instead of failing."""
+def escape_unencodable() -> None:
+    """Print characters that a stream's encoding lacks as escapes, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-# What a question was understood as: how it reads alone, what it points at, and what to ask back.
-
-WIDEST_POINT = 70
-
-
 def meaning_view(context: Context) -> RenderableType | None:
-    """The complete question, what it points at, and the question to ask back; None where there is nothing to say."""
+    """The standalone question, its references and the clarification; None if there are none of them."""
     rows = Table.grid(padding=(0, 2, 0, 0))
     if context.receipt.standalone:
-        rows.add_row(Text("understood as", "bold"), Text(shown(context.receipt.standalone), "green"))
+        rows.add_row(Text("understood as", "bold"), Text(printable(context.receipt.standalone), "green"))
     for reference in context.references:
-        rows.add_row(Text("points at", "bold"), pointed_at(reference))
+        rows.add_row(Text("points at", "bold"), reference_view(reference))
     if context.clarification:
-        rows.add_row(Text("ask back", "bold yellow"), Text(shown(context.clarification.prompt), "yellow"))
+        rows.add_row(Text("ask back", "bold yellow"), Text(printable(context.clarification.prompt), "yellow"))
         rows.add_row("", Text("a number, a place or a name answers it; anything else is a new question", "dim"))
     return rows if rows.rows else None
 
 
-def pointed_at(reference: "Resolved") -> Text:
-    """Where it is, how it begins, what it cites, and how sure that is."""
+def reference_view(reference: "Resolved") -> Text:
+    """A reference: its place, its beginning, what it cites, and its confidence."""
     place = f"turn {reference.turn_number}" + (f", point {reference.item.label}" if reference.item else "")
     cites = f"  [{', '.join(reference.chunk_ids)}]" if reference.chunk_ids else ""
     return Text.assemble(
-        f"{shown(place)}: {one_line(reference.text, WIDEST_POINT)}",
-        (f"{shown(cites)}  {reference.kind}, {reference.confidence:.0%} sure", "dim"),
+        f"{printable(place)}: {one_line(reference.text, MAX_REFERENCE)}",
+        (f"{printable(cites)}  {reference.kind}, {reference.confidence:.0%} sure", "dim"),
     )
 
 
 def meaning_json(context: Context) -> dict[str, Any]:
-    """References and clarification as plain values."""
+    """References and clarification as JSON values."""
     return {
         "references": [_reference_json(each) for each in context.references],
         "clarification": _clarification_json(context.clarification),
@@ -198,11 +192,8 @@ def _clarification_json(pending: "Pending | None") -> dict[str, Any] | None:
     }
 
 
-# Records as plain JSON values, with the glossary's names: what `--json` prints.
-
-
 def session_json(session: SessionInfo) -> dict[str, Any]:
-    """A session as the list shows it."""
+    """A session as JSON values; the keys are the glossary's names."""
     return {
         "session_id": session.id,
         "user_id": session.owner.user_id,
@@ -219,7 +210,7 @@ def session_json(session: SessionInfo) -> dict[str, Any]:
 
 
 def turn_json(turn: Turn) -> dict[str, Any]:
-    """A turn with everything that was said in it."""
+    """A turn with all its messages."""
     return {
         "turn_id": turn.id,
         "session_id": turn.session_id,
@@ -238,7 +229,7 @@ def turn_json(turn: Turn) -> dict[str, Any]:
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """A message as chat APIs take it, with its address, time and cost."""
+    """A message as chat APIs take it, with its id, time and tokens."""
     return {
         "message_id": message.id,
         **chat_message(message),
@@ -250,7 +241,7 @@ def message_json(message: Message) -> dict[str, Any]:
 
 
 def context_json(context: Context) -> dict[str, Any]:
-    """Both forms of a context, what its question was understood as, and its receipt."""
+    """Both forms of a context, how its question was understood, and its receipt."""
     return {
         "question": context.question,
         **meaning_json(context),
@@ -261,30 +252,30 @@ def context_json(context: Context) -> dict[str, Any]:
 
 
 def fact_json(fact: Fact) -> dict[str, Any]:
-    """A fact with the words it was taken from."""
+    """A fact with its sources."""
     plain = as_json(fact)
     return {"fact_id": plain.pop("id"), **plain}
 
 
 def profile_json(profile: Profile) -> dict[str, Any]:
-    """A profile part by part."""
+    """A profile."""
     return as_json(profile)
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:
-    """A summary with what it covers."""
+    """A summary with the turns it covers."""
     plain = as_json(summary)
     return {"summary_id": plain.pop("id"), **plain}
 
 
 def flag_json(flag: Flag) -> dict[str, Any]:
-    """A flag, without the text that it is about."""
+    """A flag, without the flagged text."""
     plain = as_json(flag)
     return {"flag_id": plain.pop("id"), **plain}
 
 
 def topic_json(handle: "SessionTopic") -> dict[str, Any]:
-    """A topic in figures, with what it is worth now."""
+    """A topic's figures, with its current priority."""
     topic = handle.read()
     return {
         **asdict(handle.stats()),

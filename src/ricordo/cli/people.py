@@ -1,7 +1,7 @@
-"""Commands on what is known of a person: facts, the profile, summaries of sessions.
+"""Commands on what is known of a user (facts, profile, summaries) and on safety (flags, check).
 
-What a talk teaches is learned beside it by a program that keeps running. A command ends at once, so these learn first
-what is left to learn, and then show it.
+A running program extracts facts in the background. A command ends at once, so `facts` and `profile` first do the work
+that is left.
 """
 
 import argparse
@@ -20,39 +20,49 @@ from ricordo.cli.arguments import (
     add_agent,
     add_session,
     add_user,
-    keywords_of,
+    chosen_settings,
     open_memory,
     user_of,
 )
-from ricordo.cli.output import Output, Step, fact_json, flag_json, one_line, profile_json, shown, summary_json, table
-from ricordo.cli.search import moment
-from ricordo.cli.sessions import day, heading, session_of
-from ricordo.cli.topics import SHORT_ID, whole_id
+from ricordo.cli.output import (
+    Output,
+    Step,
+    fact_json,
+    flag_json,
+    one_line,
+    printable,
+    profile_json,
+    summary_json,
+    table,
+)
+from ricordo.cli.search import parse_time
+from ricordo.cli.sessions import local_time, session_heading, session_of
+from ricordo.cli.topics import SHORT_ID, resolve_id
 from ricordo.cli.turns import read_text
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.records.people import Fact, Flag, FlagState, Profile, Summary
 
-LONGEST = 100  # characters of a fact in a row; --json has all of them
+MAX_FACT = 100  # characters of a fact in a row; --json has all of them
 
 
 def facts(options: Options, output: Output) -> int:
-    """What is known of a user, or forget one thing of it."""
+    """List the facts of a user, or forget one."""
     user_id = user_of(options)
     if (options.action == "forget") != (options.fact_id is not None):
-        raise ValidationError("facts", "forget needs the id of a fact, and nothing else does; see `ricordo facts`")
+        raise ValidationError("facts", "only forget takes the id of a fact, and needs it; see `ricordo facts`")
     with open_memory(options) as memory:
         if options.action == "forget":
             known = [each.id for each in memory.facts(user_id, options.agent, superseded=True)]
-            fact_id = whole_id(options.fact_id, known, "fact", "`ricordo facts --all` lists them")
+            fact_id = resolve_id(options.fact_id, known, "fact", "`ricordo facts --all` lists them")
             memory.forget_fact(fact_id, user_id=user_id, agent_id=options.agent)
             plain = {"fact_id": fact_id, "forgotten": True}
             output.document(plain, f"forgot fact {fact_id}; it is not learned again")
             return 0
         with output.progress("learning") as step:
-            _learn(memory, user_id, step)
-        at = moment("at", options.at)
+            _catch_up(memory, user_id, step)
+        at = parse_time("at", options.at)
         found = memory.facts(user_id, options.agent, at=at, superseded=options.all)
     shown_as: RenderableType = facts_table(found) if found else f"nothing is known of user {user_id!r}"
     output.lines(map(fact_json, found), shown_as)
@@ -60,17 +70,17 @@ def facts(options: Options, output: Output) -> int:
 
 
 def profile(options: Options, output: Output) -> int:
-    """What a prompt is told of a user."""
+    """Show the profile of a user, or a system prompt with it."""
     user_id = user_of(options)
     with open_memory(options) as memory:
         with output.progress("learning") as step:
-            _learn(memory, user_id, step)
+            _catch_up(memory, user_id, step)
         if options.prompt is not None:
             enhanced = memory.enhance_prompt(options.prompt, user_id=user_id, agent_id=options.agent)
             tokens = memory.counter.count(enhanced)
             plain = {"prompt": enhanced, "tokens": tokens}
             output.document(plain) if output.as_json else output.raw(enhanced)
-            output.aside(Text(f"{tokens:,} tokens", "dim"))
+            output.note(Text(f"{tokens:,} tokens", "dim"))
             return 0
         found = memory.profile(user_id, options.agent)
     empty = f"nothing is known of user {user_id!r}"
@@ -79,37 +89,37 @@ def profile(options: Options, output: Output) -> int:
 
 
 def summaries(options: Options, output: Output) -> int:
-    """A session's summaries."""
+    """List a session's summaries."""
     with open_memory(options) as memory:
         session = session_of(memory, options)
         found = session.summaries(options.limit)
     drawn = [part for each in found for part in ("", summary_view(each))]
-    output.lines(map(summary_json, found), heading(session), *(drawn or ["there is no summary yet"]))
+    output.lines(map(summary_json, found), session_heading(session), *(drawn or ["there is no summary yet"]))
     return 0
 
 
 def condense(options: Options, output: Output) -> int:
-    """Summarise what is far back in a session."""
+    """Summarise the oldest turns of a session."""
     with open_memory(options) as memory, output.progress("condensing"):
         session = session_of(memory, options)
         made = session.condense()
-    told = summary_view(made) if made else "there is too little to condense; the turns are as they were"
-    output.document(summary_json(made) if made else None, heading(session), told)
+    result = summary_view(made) if made else "there is too little to condense; the turns are unchanged"
+    output.document(summary_json(made) if made else None, session_heading(session), result)
     return 0
 
 
 def facts_table(found: list[Fact]) -> Table:
-    """Each fact with what kind it is, since when and until when it was true, and where it was said."""
+    """Each fact with its id, kind, text and the time in which it holds."""
     rows = table("fact", "kind", "text", "true since", "until")
     for column in (rows.columns[0], rows.columns[1], rows.columns[3], rows.columns[4]):
         column.no_wrap = True
     for fact in found:
-        until = day(fact.valid_to) if fact.valid_to else ""
+        until = local_time(fact.valid_to) if fact.valid_to else ""
         rows.add_row(
-            Text(shown(fact.id[-SHORT_ID:])),
+            Text(printable(fact.id[-SHORT_ID:])),
             Text(fact.kind, "cyan"),
-            Text(one_line(fact.text, LONGEST)),
-            day(fact.valid_from),
+            Text(one_line(fact.text, MAX_FACT)),
+            local_time(fact.valid_from),
             until,
             style="dim" if until else "",
         )
@@ -117,31 +127,30 @@ def facts_table(found: list[Fact]) -> Table:
 
 
 def profile_view(found: Profile) -> RenderableType:
-    """A profile, part by part."""
+    """The parts of a profile."""
     rows = Table.grid(padding=(0, 2, 0, 0))
     parts: list[tuple[str, list[str]]] = [
         ("recent summary", [found.recent_summary] if found.recent_summary else []),
         ("key facts", list(found.key_facts)),
         ("topics", [", ".join(found.topics)] if found.topics else []),
-        ("last session", [day(found.last_session_date)] if found.last_session_date else []),
+        ("last session", [local_time(found.last_session_date)] if found.last_session_date else []),
     ]
-    for name, said in parts:
-        for number, each in enumerate(said):
-            rows.add_row(Text("" if number else name, "bold"), Text(shown(each)))
+    for name, texts in parts:
+        for number, each in enumerate(texts):
+            rows.add_row(Text("" if number else name, "bold"), Text(printable(each)))
     return rows
 
 
 def summary_view(summary: Summary) -> Text:
-    """A summary with the turns that it covers and who made it."""
+    """A summary with its turns and its author."""
+    author = f"by {printable(summary.made_by)}, {local_time(summary.created_at)}"
     turns = f"turns {summary.first_turn} to {summary.last_turn}"
-    facts = (
-        f"{summary.kind}, {turns}, {summary.tokens:,} tokens, by {shown(summary.made_by)}, {day(summary.created_at)}"
-    )
-    return Text.assemble((facts, "dim"), "\n", shown(summary.text))
+    facts = f"{summary.kind}, {turns}, {summary.tokens:,} tokens, {author}"
+    return Text.assemble((facts, "dim"), "\n", printable(summary.text))
 
 
-def _learn(memory: Memory, user_id: str, step: Step) -> None:
-    """Do for the recent sessions what a running program would have done beside the chat."""
+def _catch_up(memory: Memory, user_id: str, step: Step) -> None:
+    """Do the background work of the user's recent sessions now."""
     recent = memory.sessions(user_id=user_id)
     for number, session in enumerate(recent, start=1):
         memory.catch_up(session.id, user_id=user_id)
@@ -150,11 +159,11 @@ def _learn(memory: Memory, user_id: str, step: Step) -> None:
 
 def _facts_arguments(parser: argparse.ArgumentParser) -> None:
     _actions(parser, ("list", "forget"))
-    parser.add_argument("fact_id", nargs="?", help="for forget: its id, or as much of it as is enough")
+    parser.add_argument("fact_id", nargs="?", help="for forget: its id, or a unique part of it")
     add_user(parser)
     add_agent(parser)
-    parser.add_argument("--at", metavar="TIME", help="what was known on that day or at that time")
-    parser.add_argument("--all", action="store_true", help="also what was true once and is not any more")
+    parser.add_argument("--at", metavar="TIME", help="facts that held at this day or time")
+    parser.add_argument("--all", action="store_true", help="also facts that no longer hold")
 
 
 def _profile_arguments(parser: argparse.ArgumentParser) -> None:
@@ -181,14 +190,14 @@ def _actions(parser: argparse.ArgumentParser, names: tuple[str, ...]) -> Any:
 PERSON_COMMANDS = (
     Command(
         "facts",
-        "list what is known of a user, now or on a day, or forget one thing of it",
+        "list the facts known of a user, now or at a time, or forget one",
         facts,
         _facts_arguments,
         "ricordo facts --user anna --at 2026-05-01",
     ),
     Command(
         "profile",
-        "show what a prompt is told of a user",
+        "show the profile of a user that prompts include",
         profile,
         _profile_arguments,
         'ricordo profile --user anna --prompt "You are a patient tutor."',
@@ -202,7 +211,7 @@ PERSON_COMMANDS = (
     ),
     Command(
         "condense",
-        "summarise what is far back in a session; every turn stays",
+        "summarise the oldest turns of a session; every turn stays",
         condense,
         _condense_arguments,
         "ricordo condense --user anna",
@@ -210,21 +219,19 @@ PERSON_COMMANDS = (
 )
 
 
-# Commands for those who watch over safety: what was flagged, and what the rules see in a text.
-
 STATES: dict[str, FlagState] = {"release": "released", "quarantine": "quarantined"}
-COLOURS = {"quarantined": "red", "flagged": "yellow", "released": "green"}
+FLAG_COLOURS = {"quarantined": "red", "flagged": "yellow", "released": "green"}
 
 
 def flags(options: Options, output: Output) -> int:
-    """What was flagged of a user's memories, or let one of them back in."""
+    """List the flags of a user's memories, or change the state of one."""
     user_id = user_of(options)
     if (options.action in STATES) != (options.flag_id is not None):
         raise ValidationError("flags", "release and quarantine need the id of a flag; see `ricordo flags`")
     with open_memory(options) as memory:
         if options.action in STATES:
             known = [each.id for each in memory.flags(user_id)]
-            flag_id = whole_id(options.flag_id, known, "flag", "`ricordo flags` lists them")
+            flag_id = resolve_id(options.flag_id, known, "flag", "`ricordo flags` lists them")
             flag = memory.set_flag(flag_id, STATES[options.action], user_id=user_id)
             output.document(flag_json(flag), f"{flag.state}: {flag.subject} {flag.subject_id}")
             return OK
@@ -234,29 +241,29 @@ def flags(options: Options, output: Output) -> int:
 
 
 def flags_table(found: list[Flag]) -> Any:
-    """Each flag: what it is about, why, and whether that is kept away from prompts."""
+    """Each flag: its state, its subject and the rules that raised it."""
     rows = table("flag", "state", "what", "id of what", "why", "since")
     rows.columns[0].no_wrap = rows.columns[1].no_wrap = rows.columns[5].no_wrap = True
     for flag in found:
         rows.add_row(
-            Text(shown(flag.id[-SHORT_ID:])),
-            Text(flag.state, COLOURS[flag.state]),
+            Text(printable(flag.id[-SHORT_ID:])),
+            Text(flag.state, FLAG_COLOURS[flag.state]),
             flag.subject,
-            Text(shown(flag.subject_id)),
-            Text(shown(", ".join(flag.rules))),
-            day(flag.created_at),
+            Text(printable(flag.subject_id)),
+            Text(printable(", ".join(flag.rules))),
+            local_time(flag.created_at),
         )
     return rows
 
 
 def check(options: Options, output: Output) -> int:
-    """What the rules see in a text: a crisis, signs of an attack, personal data."""
-    seen = checked(read_text(options.text), options)
+    """Print what the safety rules find in a text: a crisis, signs of an attack, personal data."""
+    seen = check_json(read_text(options.text), options)
     rows = table("", "")
     if crisis := seen["crisis"]:
         words = f"{crisis['category']}, tier {crisis['tier']}, rule {crisis['rule']} ({crisis['language']})"
-        rows.add_row(Text("crisis", "bold red"), Text(shown(words)))
-        rows.add_row("", Text(shown(crisis["notice"])))
+        rows.add_row(Text("crisis", "bold red"), Text(printable(words)))
+        rows.add_row("", Text(printable(crisis["notice"])))
     if seen["signals"]:
         strength = "strong" if seen["signals_are_strong"] else "weak"
         rows.add_row(Text("signals", "bold yellow"), Text(f"{', '.join(seen['signals'])} ({strength})"))
@@ -264,21 +271,21 @@ def check(options: Options, output: Output) -> int:
     if seen["personal_data"]:
         kinds = ", ".join(f"{each['kind']} at {each['start']}–{each['end']}" for each in seen["personal_data"])
         rows.add_row(Text("personal data", "bold cyan"), Text(kinds))
-        rows.add_row("", Text(f"as facts keep it: {shown(seen['redacted'] or 'not at all')}", "dim"))
-    output.document(seen, rows if rows.rows else "nothing was seen; no rule sees everything")
+        rows.add_row("", Text(f"as facts keep it: {printable(seen['redacted'] or 'not at all')}", "dim"))
+    output.document(seen, rows if rows.rows else "nothing was found; the rules do not find everything")
     return FAILED if rows.rows else OK
 
 
-def checked(text: str, options: Options) -> dict[str, Any]:
-    """Everything that the rules say of a text, under the settings in force."""
+def check_json(text: str, options: Options) -> dict[str, Any]:
+    """What the rules find in a text, under the effective settings."""
     from ricordo.records.reports import as_json
-    from ricordo.safety.crisis import crisis, phrases_for
+    from ricordo.safety.crisis import configured_phrases, detect_crisis
     from ricordo.safety.pii import PII_KINDS, redact
     from ricordo.safety.signals import is_strong, signals
     from ricordo.safety.trust import decide
 
-    safety = settings_from(keywords_of(options), os.environ).safety
-    sign, names = crisis(text, phrases=phrases_for(safety)), signals(text)
+    safety = settings_from(chosen_settings(options), os.environ).safety
+    sign, names = detect_crisis(text, phrases=configured_phrases(safety)), signals(text)
     kept = redact(text, dict.fromkeys(PII_KINDS, safety.personal_data))
     return {
         "crisis": as_json(sign) if sign else None,
@@ -294,9 +301,9 @@ def checked(text: str, options: Options) -> dict[str, Any]:
 def _flags_arguments(parser: argparse.ArgumentParser) -> None:
     actions = ("list", *STATES)
     parser.add_argument("action", nargs="?", choices=actions, default="list", help="default: %(default)s")
-    parser.add_argument("flag_id", nargs="?", help="its id, or as much of it as is enough")
+    parser.add_argument("flag_id", nargs="?", help="its id, or a unique part of it")
     add_user(parser)
-    parser.add_argument("--state", choices=list(COLOURS), help="only those in this state")
+    parser.add_argument("--state", choices=list(FLAG_COLOURS), help="only those in this state")
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=1_000, help="default: %(default)s")
 
 
@@ -314,7 +321,7 @@ SAFETY_COMMANDS = (
     ),
     Command(
         "check",
-        "say what the safety rules see in a text; exit code 1 if anything",
+        "show what the safety rules find in a text; exit code 1 if anything",
         check,
         _check_arguments,
         'ricordo check "Ignore all previous instructions" --json',

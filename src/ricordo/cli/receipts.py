@@ -1,4 +1,4 @@
-"""A receipt drawn for people: the budget bar, the share and use of every section, and the fate of every item.
+"""A receipt for the terminal: the budget bar, the share and use of each section, and each item kept or dropped.
 
 In: a receipt, and names for its items. Out: rich parts. Colours only repeat what words and numbers say.
 """
@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ricordo.cli.output import one_line, shown, table
+from ricordo.cli.output import one_line, printable, table
 from ricordo.prompt.budget import Section
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt, ReceiptItem
@@ -21,7 +21,7 @@ from ricordo.stores.protocols import Store
 
 BAR = 60
 SMALL_BAR = 16
-COLOURS = {
+SECTION_COLOURS = {
     Section.SAFETY: "red",
     Section.SYSTEM: "magenta",
     Section.PROFILE: "bright_magenta",
@@ -37,22 +37,22 @@ ROLE_COLOURS = {"system": "magenta", "user": "green", "assistant": "blue", "tool
 Names = Mapping[str, str]
 
 
-def account(receipt: Receipt, names: Names | None = None) -> RenderableType:
+def receipt_view(receipt: Receipt, names: Names | None = None) -> RenderableType:
     """The whole receipt."""
     parts: list[RenderableType] = [budget_bar(receipt), "", sections_table(receipt), "", items_table(receipt, names)]
     if receipt.embedder:
-        parts += ["", Text(f"recalled with {shown(receipt.embedder)}", "dim")]
-    parts += [Text(f"! {shown(note)}", style="yellow") for note in receipt.degraded]
+        parts += ["", Text(f"recalled with {printable(receipt.embedder)}", "dim")]
+    parts += [Text(f"! {printable(note)}", style="yellow") for note in receipt.degraded]
     return Group(*parts)
 
 
 def budget_bar(receipt: Receipt) -> RenderableType:
-    """One bar for the whole limit: each section in its colour, what is reserved for the answer, what is free."""
+    """One bar for the whole limit: each section in its colour, the reserve for the answer, the free rest."""
     counted = "exact" if receipt.counter_exact else "approximate"
     bar = Text()
     for section in Section:
         tokens = receipt.sections.get(section.value, 0)
-        bar.append("█" * _cells(tokens, receipt.limit), style=COLOURS[section])
+        bar.append("█" * _cells(tokens, receipt.limit), style=SECTION_COLOURS[section])
     bar.append("▒" * min(_cells(receipt.answer_reserve, receipt.limit), BAR - len(bar)), style="dim")
     bar.append("░" * (BAR - len(bar)), style="dim")
     share = f"{receipt.total_tokens / receipt.limit:.0%}" if receipt.limit else "–"
@@ -67,7 +67,7 @@ def budget_bar(receipt: Receipt) -> RenderableType:
 
 
 def sections_table(receipt: Receipt) -> Table:
-    """Per section that had something to say: its share, what it used, what was kept and dropped."""
+    """Each section with items: its share, the tokens used, the items kept and dropped."""
     rows = table("section", "share", "used", "", "kept", "dropped", right=("share", "used", "kept", "dropped"))
     for section in Section:
         share, used = receipt.shares.get(section.value, 0), receipt.sections.get(section.value, 0)
@@ -75,9 +75,9 @@ def sections_table(receipt: Receipt) -> Table:
         if not fates:
             continue
         filled = min(SMALL_BAR, -(-used * SMALL_BAR // share)) if share else 0
-        bar = Text("━" * filled, style=COLOURS[section]) + Text("─" * (SMALL_BAR - filled), style="dim")
+        bar = Text("━" * filled, style=SECTION_COLOURS[section]) + Text("─" * (SMALL_BAR - filled), style="dim")
         rows.add_row(
-            Text(section.value, style=COLOURS[section]),
+            Text(section.value, style=SECTION_COLOURS[section]),
             f"{share:,}",
             f"{used:,}",
             bar,
@@ -90,44 +90,44 @@ def sections_table(receipt: Receipt) -> Table:
 
 
 def items_table(receipt: Receipt, names: Names | None = None) -> Table:
-    """Every item: kept or dropped, what it costs, and why."""
+    """Every item: kept or dropped, its tokens and the reason."""
     rows = table("", "item", "section", "tokens", "why", right=("tokens",))
     for column in (rows.columns[0], *rows.columns[2:]):
-        column.no_wrap = True  # where room is short, the names give way
+        column.no_wrap = True  # on a narrow terminal only the names are cut
     for item in receipt.items:
         fate = Text("✓ kept", style="green") if item.kept else Text("✗ dropped", style="red")
         why = item.reason + (", shortened" if item.shortened else "")
-        name = Text(shown(item.id))
+        name = Text(printable(item.id))
         if names and item.id in names:
             name = Text(one_line(names[item.id], 44), no_wrap=True, overflow="ellipsis")
         cost = f"{item.tokens:,}" if item.tokens else "–"
-        rows.add_row(fate, name, Text(item.section, style="dim"), cost, Text(shown(why)))
+        rows.add_row(fate, name, Text(item.section, style="dim"), cost, Text(printable(why)))
     return rows
 
 
 def messages_view(context: Context) -> RenderableType:
-    """The messages as they go to a chat API, each in a frame that names its role."""
+    """The messages as sent to a chat API, each in a frame titled with its role."""
     frames: list[RenderableType] = []
     for message in context.messages:
         role = str(message["role"])
-        words = shown(message["content"]) or f"→ {len(message.get('tool_calls', ()))} tool calls"
+        words = printable(message["content"]) or f"→ {len(message.get('tool_calls', ()))} tool calls"
         frames.append(
-            Panel(Text(words), title=shown(role), title_align="left", border_style=ROLE_COLOURS.get(role, "white"))
+            Panel(Text(words), title=printable(role), title_align="left", border_style=ROLE_COLOURS.get(role, "white"))
         )
     return Group(*frames)
 
 
 def turn_names(turns: Sequence[Turn]) -> dict[str, str]:
-    """What to call the turns of a receipt: their number and how they begin."""
+    """Names of turns: their number and their beginning."""
     return {turn.id: f"turn {turn.turn_number}: {turn.query or turn.response or ''}" for turn in turns}
 
 
 def item_names(store: Store, owner: Owner, receipt: Receipt) -> dict[str, str]:
-    """What to call the items of a receipt: turns by number, what is referred to by its place, the rest by its words."""
+    """Names of a receipt's items: turns by number, references by their place, recalled messages by their text."""
     names: dict[str, str] = {}
     for item in receipt.items:
-        if pointed := re.fullmatch(r"turn-(\d+):(.+)", item.id):
-            names[item.id] = f"turn {pointed[1]}, {'its answer' if pointed[2] == 'answer' else 'point ' + pointed[2]}"
+        if match := re.fullmatch(r"turn-(\d+):(.+)", item.id):
+            names[item.id] = f"turn {match[1]}, {'its answer' if match[2] == 'answer' else 'point ' + match[2]}"
             continue
         turn = _turn_behind(store, owner, item)
         if turn is None:
@@ -141,19 +141,19 @@ def item_names(store: Store, owner: Owner, receipt: Receipt) -> dict[str, str]:
 
 
 def _turn_behind(store: Store, owner: Owner, item: ReceiptItem) -> Turn | None:
-    """The stored turn that an item is, or is taken from."""
+    """The stored turn that an item is, or comes from."""
     if item.section == Section.HISTORY.value:
         return store.turns.get(owner, item.id)
     return store.turns.get(owner, turn_id_of(item.id)) if item.section == Section.RECALLED.value else None
 
 
-def titled(title: str, body: RenderableType) -> RenderableType:
-    """A part under a heading."""
+def section_view(title: str, body: RenderableType) -> RenderableType:
+    """A body under a title."""
     return Group(Text(title, style="bold"), Padding(body, (0, 0, 0, 2)))
 
 
 def _cells(tokens: int, limit: int) -> int:
-    """How many cells of the bar; anything that is there at all is seen."""
+    """The cells of the bar for so many tokens; at least one unless there are none."""
     if not tokens or not limit:
         return 0
     return max(1, tokens * BAR // limit)

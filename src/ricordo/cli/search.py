@@ -1,4 +1,4 @@
-"""Commands that recall: search everything a user said, and make the vectors again after a change of embedder."""
+"""Recall commands: search a user's messages, recompute vectors for another embedder, check or fetch its weights."""
 
 import argparse
 from datetime import datetime
@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ricordo.cli.arguments import FAILED, OK, Command, Options, add_user, open_memory, user_of
-from ricordo.cli.output import Output, message_json, one_line, shown, table
+from ricordo.cli.output import Output, message_json, one_line, printable, table
 from ricordo.cli.receipts import ROLE_COLOURS
-from ricordo.cli.sessions import day
-from ricordo.cli.topics import whole_id
+from ricordo.cli.sessions import local_time
+from ricordo.cli.topics import resolve_id
 from ricordo.cli.turns import read_text
 from ricordo.errors import RicordoError, ValidationError
 from ricordo.memory import Memory
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ricordo.recall.embedders.weights import WeightSet
     from ricordo.recall.search import Hit, Hits
 
-LONGEST = 240  # characters of a message that a hit shows; --json has all of them
+MAX_MESSAGE = 240  # characters of a message in a row; --json has all of them
 SCORE_BAR = 8
 
 
 def search(options: Options, output: Output) -> int:
-    """Past messages that speak to a question, best first."""
+    """Find past messages for a question, best first."""
     query = read_text(options.query)
     with open_memory(options) as memory, output.progress("searching"):
         hits = memory.search(
@@ -38,8 +38,8 @@ def search(options: Options, output: Output) -> int:
             agent_id=options.agent,
             topic_id=_topic(memory, options),
             role=options.role,
-            after=moment("after", options.after),
-            before=moment("before", options.before),
+            after=parse_time("after", options.after),
+            before=parse_time("before", options.before),
             tags=options.tag,
         )
     output.document(hits_json(query, hits), *hits_view(hits))
@@ -47,7 +47,7 @@ def search(options: Options, output: Output) -> int:
 
 
 def embed(options: Options, output: Output) -> int:
-    """Make every vector with the embedder that is set now."""
+    """Recompute every vector with the current embedder."""
     with open_memory(options) as memory, output.progress("embedding") as step:
         turns = memory.embed_again(progress=step)
         embedder = memory.stats().embedder
@@ -56,31 +56,31 @@ def embed(options: Options, output: Output) -> int:
 
 
 def _topic(memory: Memory, options: Options) -> str | None:
-    """The topic that was named by its id or the beginning of it, among all sessions of the user or in the one given."""
+    """The id of --topic, completed from the topics of --session or of all sessions of the user."""
     if options.topic is None:
         return None
     owner = Owner(memory.settings.tenant_id, user_of(options))
     sessions = [options.session] if options.session else list(memory.store.sessions.marks(owner))
-    return whole_id(
+    return resolve_id(
         options.topic, [each.id for name in sessions for each in memory.store.topics.load(owner, name).topics]
     )
 
 
 def hits_view(hits: "Hits") -> list[RenderableType]:
-    """Every hit with its score, its time, its speaker, its words and the reasons."""
+    """Every hit with its score, time, speaker, text and reasons."""
     rows = Table.grid(padding=(0, 2, 0, 0))
     for hit in hits:
         filled = round(hit.score * SCORE_BAR)
         bar = Text("━" * filled, "bright_cyan") + Text("─" * (SCORE_BAR - filled), "dim")
-        who = Text(shown(hit.message.name or hit.message.role), f"bold {ROLE_COLOURS[hit.message.role]}")
-        rows.add_row(f"{hit.score:.2f}", bar, Text(day(hit.message.created_at), "dim"), who, _found(hit))
+        who = Text(printable(hit.message.name or hit.message.role), f"bold {ROLE_COLOURS[hit.message.role]}")
+        rows.add_row(f"{hit.score:.2f}", bar, Text(local_time(hit.message.created_at), "dim"), who, _found(hit))
     if not hits:
         return ["nothing was found", *_notes(hits)]
-    return [rows, *_notes(hits), Text(f"searched with {shown(hits.embedder)}", "dim")]
+    return [rows, *_notes(hits), Text(f"searched with {printable(hits.embedder)}", "dim")]
 
 
 def hits_json(query: str, hits: "Hits") -> dict[str, Any]:
-    """The hits with everything that is known of them."""
+    """The hits as JSON values."""
     return {
         "query": query,
         "embedder": hits.embedder,
@@ -90,7 +90,7 @@ def hits_json(query: str, hits: "Hits") -> dict[str, Any]:
 
 
 def hit_json(hit: "Hit") -> dict[str, Any]:
-    """One hit: score, reasons, place and the whole message."""
+    """One hit: its score, reasons, place and whole message."""
     return {
         "score": round(hit.score, 6),
         "reasons": list(hit.reasons),
@@ -102,15 +102,15 @@ def hit_json(hit: "Hit") -> dict[str, Any]:
 
 
 def _found(hit: "Hit") -> RenderableType:
-    return Group(Text(one_line(hit.text, LONGEST)), Text(shown(" · ".join(hit.reasons)), "dim cyan"))
+    return Group(Text(one_line(hit.text, MAX_MESSAGE)), Text(printable(" · ".join(hit.reasons)), "dim cyan"))
 
 
 def _notes(hits: "Hits") -> list[RenderableType]:
-    return [Text(f"! {shown(note)}", "yellow") for note in hits.degraded]
+    return [Text(f"! {printable(note)}", "yellow") for note in hits.degraded]
 
 
-def moment(name: str, given: str | None) -> datetime | None:
-    """A day or a time; without a zone it is meant as the reader's clock shows it."""
+def parse_time(name: str, given: str | None) -> datetime | None:
+    """A day or a time in ISO format; without a zone it is local time."""
     if given is None:
         return None
     try:
@@ -122,7 +122,7 @@ def moment(name: str, given: str | None) -> datetime | None:
 
 
 def _search_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", help="what to look for, in words; - reads it from standard input")
+    parser.add_argument("query", help="the question or words; - reads it from standard input")
     add_user(parser)
     parser.add_argument("-s", "--session", metavar="ID", help="only in this session")
     parser.add_argument("--agent", metavar="ID", help="only what was said with this agent")
@@ -144,20 +144,18 @@ SEARCH_COMMANDS = (
     ),
     Command(
         "embed",
-        "make all vectors with the embedder that is set now",
+        "recompute all vectors with the current embedder",
         embed,
         example="ricordo embed --set embedder=light",
     ),
 )
 
 
-# `ricordo weights`: whether the embedders' weights are here and are the promised ones, and how to get them.
-
-COLOURS = {"verified": "green", "missing": "yellow", "refused": "red"}
+WEIGHTS_COLOURS = {"verified": "green", "missing": "yellow", "refused": "red"}
 
 
 def weights(options: Options, output: Output) -> int:
-    """Check every set of weights by hash; fetch what is missing if told to."""
+    """Check every set of weights by hash; with --fetch, download what is missing."""
     from ricordo.recall.embedders.weights import ALL_SETS, fetch, weights_folder
 
     chosen = [each for each in ALL_SETS if not options.name or each.name in options.name]
@@ -167,22 +165,22 @@ def weights(options: Options, output: Output) -> int:
     failures = []
     for wanted in chosen if options.fetch else ():
         try:
-            fetch(wanted, report=lambda line: output.aside(Text(shown(line), "dim")))
+            fetch(wanted, report=lambda line: output.note(Text(printable(line), "dim")))
         except RicordoError as error:
             failures.append(str(error))
-    found = [state_of(each) for each in chosen]
+    found = [weights_json(each) for each in chosen]
     rows = table("weights", "size", "state", right=("size",))
     for each in found:
-        rows.add_row(each["name"], f"{each['bytes'] / 1e6:.1f} MB", Text(each["state"], COLOURS[each["state"]]))
+        rows.add_row(each["name"], f"{each['bytes'] / 1e6:.1f} MB", Text(each["state"], WEIGHTS_COLOURS[each["state"]]))
     notes = failures or [each["problem"] for each in found if each["problem"]]
     plain = {"folder": str(weights_folder()), "weights": found, "failures": failures}
-    where = Text(f"in {shown(str(weights_folder()))}", "dim")
+    where = Text(f"in {printable(str(weights_folder()))}", "dim")
     output.document(plain, rows, where, *[Text(f"! {one_line(note, 400)}", "yellow") for note in notes])
     return OK if all(each["state"] == "verified" for each in found) else FAILED
 
 
-def state_of(weights: "WeightSet") -> dict[str, Any]:
-    """A set's name, size, and whether its files are the promised ones."""
+def weights_json(weights: "WeightSet") -> dict[str, Any]:
+    """A set's name and size, and whether its files have the expected hashes."""
     from ricordo.recall.embedders.protocol import EmbedderUnavailable, WeightsRefused
     from ricordo.recall.embedders.weights import verified
 
@@ -203,7 +201,7 @@ def state_of(weights: "WeightSet") -> dict[str, Any]:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="*", help="which sets; default: all")
-    parser.add_argument("--fetch", action="store_true", help="get what is missing; kept only if its hash is right")
+    parser.add_argument("--fetch", action="store_true", help="download what is missing, checked by hash")
 
 
 WEIGHTS_COMMANDS = (

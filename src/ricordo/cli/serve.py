@@ -1,7 +1,7 @@
-"""`ricordo serve`: the HTTP server with the web page, until it is told to stop; `ricordo mcp`: one user over stdio.
+"""`ricordo serve`: the HTTP server with the web page; `ricordo mcp`: one user over stdio; `ricordo keys`: API keys.
 
-In: where the data lies, the settings, how to listen. The log goes to stderr as JSON lines; the address to stdout, once
-requests are taken. Secrets come from the environment alone: a command line can be read by others of the machine.
+The server logs JSON lines to stderr and prints its address to stdout once it accepts requests. Secrets come only from
+the environment: other users of the machine can read a command line.
 """
 
 import argparse
@@ -22,13 +22,13 @@ from ricordo.cli.arguments import (
     add_agent,
     add_llm,
     add_user,
-    keywords_of,
+    chosen_settings,
+    database_of,
     open_memory,
-    place_of,
     user_of,
 )
-from ricordo.cli.output import Output, one_line, shown, table
-from ricordo.cli.sessions import day
+from ricordo.cli.output import Output, one_line, printable, table
+from ricordo.cli.sessions import local_time
 from ricordo.errors import NotFoundError, SettingsError, ValidationError
 from ricordo.limits import check_id, check_text
 from ricordo.presets import settings_from
@@ -43,17 +43,17 @@ INSTALL = "pip install 'ricordo[server]'"
 
 
 def serve(options: Options, output: Output) -> int:
-    """Serve until the process is told to stop."""
-    listening = server_options(options)
-    settings = settings_from(keywords_of(options), os.environ)
-    place = place_of(options)
+    """Serve until SIGINT or SIGTERM."""
+    server = server_options(options)
+    settings = settings_from(chosen_settings(options), os.environ)
+    database = database_of(options)
 
     def started(port: int) -> None:
-        address = url_of(listening.host, port)
-        plain = {"url": address, "port": port, "auth": listening.auth, "pid": os.getpid()}
-        output.document(plain, *_told(address, place, listening, page=has_page()))
+        address = url_of(server.host, port)
+        plain = {"url": address, "port": port, "auth": server.auth, "pid": os.getpid()}
+        output.document(plain, *_startup_lines(address, database, server, page=has_page()))
 
-    run_server(place, settings, listening, started)
+    run_server(database, settings, server, started)
     return OK
 
 
@@ -67,21 +67,21 @@ def mcp(options: Options, output: Output) -> int:
 
 
 def run_server(
-    place: str, settings: "Settings", listening: "ServerOptions", started: Callable[[int], None] | None = None
+    database: str, settings: "Settings", server: "ServerOptions", started: Callable[[int], None] | None = None
 ) -> None:
-    """Run the server; Ctrl-C and SIGTERM are the usual ways to end it, after what is under way was finished."""
+    """Run the server until Ctrl-C or SIGTERM; requests under way are finished first."""
     check_settings(settings)
-    check_free(listening.host, listening.port)
+    check_port(server.host, server.port)
     run = _runner()
-    with ended_by_signal():
-        run(place, settings, listening, started=started)
+    with stop_on_signal():
+        run(database, settings, server, started=started)
 
 
 def server_options(options: Options) -> "ServerOptions":
-    """How to listen and whom to let in, from the arguments over RICORDO_SERVER_* variables."""
-    from ricordo.server.options import options_from
+    """The server's options: arguments override RICORDO_SERVER_* variables."""
+    from ricordo.server.options import load_options
 
-    return options_from(
+    return load_options(
         {
             "host": options.host,
             "port": options.port,
@@ -97,7 +97,7 @@ def server_options(options: Options) -> "ServerOptions":
 
 
 def check_settings(settings: "Settings") -> None:
-    """Refuse at the start what the first request would stumble over."""
+    """Raise at the start the errors that the first request would meet."""
     from ricordo.engine.llm import choose_llm
     from ricordo.memory import check_parts
 
@@ -107,19 +107,19 @@ def check_settings(settings: "Settings") -> None:
 
 
 def has_page() -> bool:
-    """Whether the web page was built into this installation."""
-    from ricordo.server.page import FOLDER
+    """Whether this installation includes the web page."""
+    from ricordo.server.app import PAGE_FOLDER
 
-    return (FOLDER / "index.html").exists()
+    return (PAGE_FOLDER / "index.html").exists()
 
 
 def url_of(host: str, port: int) -> str:
-    """The address as a browser takes it."""
+    """The address as a URL."""
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def check_free(host: str, port: int) -> None:
-    """Refuse a port that somebody else has, before anything is opened."""
+def check_port(host: str, port: int) -> None:
+    """Raise SettingsError if the port is in use, before a store is opened."""
     if port == 0:
         return
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -128,12 +128,12 @@ def check_free(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise SettingsError("port", f"{host}:{port} cannot be had ({error.strerror}); give another") from error
+            raise SettingsError("port", f"cannot listen on {host}:{port} ({error.strerror}); give another") from error
 
 
 @contextmanager
-def ended_by_signal() -> Iterator[None]:
-    """Being told to stop is no failure; the server handles the signal first and hands it on when it has finished."""
+def stop_on_signal() -> Iterator[None]:
+    """End the block without an error on SIGINT or SIGTERM; the server handles them first and raises them again."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -157,36 +157,36 @@ def _runner() -> Callable[..., Any]:
     return run
 
 
-def _told(address: str, place: str, listening: "ServerOptions", *, page: bool) -> list[Text]:
-    told = [Text.assemble("Ricordo serves ", (address, "bold blue"), "" if page else " (the page is not built)")]
-    told.append(Text(f"{address}/docs describes the API, {address}/health says how it is", "dim"))
-    if not listening.auth:
-        told.append(Text("whoever reaches this machine's loopback is let in, as any user", "yellow"))
-    elif not (listening.jwt_jwks or listening.jwt_secret):
-        told.append(Text("every request needs a key: ricordo keys make NAME", "dim"))
-    if listening.spool:
-        told.append(Text(f"while the database is away writes wait in {shown(listening.spool)}", "dim"))
-    elif "://" in place:
-        told.append(Text("while the database is away nothing can be kept: name a --spool-directory", "yellow"))
-    return [*told, Text("Ctrl-C ends it", "dim")]
+def _startup_lines(address: str, database: str, server: "ServerOptions", *, page: bool) -> list[Text]:
+    lines = [Text.assemble("Ricordo serves ", (address, "bold blue"), "" if page else " (the page is not built)")]
+    lines.append(Text(f"API reference: {address}/docs, health: {address}/health", "dim"))
+    if not server.auth:
+        lines.append(Text("no authentication: every local process may act as any user", "yellow"))
+    elif not (server.jwt_jwks or server.jwt_secret):
+        lines.append(Text("every request needs a key: ricordo keys make NAME", "dim"))
+    if server.spool:
+        lines.append(Text(f"while the database is unavailable, writes wait in {printable(server.spool)}", "dim"))
+    elif "://" in database:
+        lines.append(Text("while the database is unavailable, writes fail: give a --spool-directory", "yellow"))
+    return [*lines, Text("Ctrl-C ends it", "dim")]
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
     """--host and --port."""
-    parser.add_argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
-    parser.add_argument("--port", metavar="N", type=int, help="default: 8377; 0 for any that is free")
+    parser.add_argument("--host", metavar="ADDRESS", help="the address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", metavar="N", type=int, help="default: 8377; 0 for any free port")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_address(parser)
-    parser.add_argument("--no-auth", action="store_true", help="let everybody in; only on a loopback address")
+    parser.add_argument("--no-auth", action="store_true", help="no authentication; only on a loopback address")
     add_llm(parser)
-    parser.add_argument("--spool-directory", metavar="DIR", help="where writes wait while a PostgreSQL is away")
-    parser.add_argument("--jwt-jwks", metavar="URL", help="accept tokens signed with these published keys")
+    parser.add_argument("--spool-directory", metavar="DIR", help="keeps writes while PostgreSQL is unavailable")
+    parser.add_argument("--jwt-jwks", metavar="URL", help="accept tokens signed with the keys at this URL")
     parser.add_argument("--jwt-issuer", metavar="TEXT", help="only tokens of this issuer")
     parser.add_argument("--jwt-audience", metavar="TEXT", help="only tokens for this audience")
     parser.add_argument(
-        "--cors-origin", metavar="URL", action="append", default=[], help="a site whose pages may call; repeatable"
+        "--cors-origin", metavar="URL", action="append", default=[], help="a web origin that may call; repeatable"
     )
     parser.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning, error (default: info)")
 
@@ -206,7 +206,7 @@ SERVE_COMMANDS = (
     ),
     Command(
         "mcp",
-        "serve one user's memory to a program that speaks the Model Context Protocol, over stdin and stdout",
+        "serve one user's memory over the Model Context Protocol, on stdin and stdout",
         mcp,
         _mcp_arguments,
         "ricordo mcp --user anna --db notes.db",
@@ -214,30 +214,27 @@ SERVE_COMMANDS = (
 )
 
 
-# `ricordo keys`: API keys of a server, made, listed and revoked where its data lies.
-
 SCOPES = ("chat", "read", "write", "admin")
-USUAL = ("chat", "read", "write")
-_WHAT = {"list": "no name", "make": "a name for the key", "revoke": "the id of a key"}
+DEFAULT_SCOPES = ("chat", "read", "write")
+_OPERANDS = {"list": "no name", "make": "a name for the key", "revoke": "the id of a key"}
 
 
 def keys(options: Options, output: Output) -> int:
     """Make, list or revoke keys."""
     if (options.action == "list") != (options.what is None):
-        raise ValidationError("keys", f"{options.action} takes {_WHAT[options.action]}")
+        raise ValidationError("keys", f"{options.action} takes {_OPERANDS[options.action]}")
     run = {"make": _make, "list": _list, "revoke": _revoke}[options.action]
     return run(options, output)
 
 
 def _make(options: Options, output: Output) -> int:
-    from ricordo.server.caller import check_user
-    from ricordo.server.credentials import make_key
+    from ricordo.server.credentials import check_user_id, generate_key
 
     with open_memory(options, create=True) as memory:
         check_text("name", options.what, memory.settings.limits)
-        user = None if options.bind is None else check_user("bind", options.bind)
-        key_id, key, digest = make_key()
-        scopes = tuple(dict.fromkeys(options.scope or USUAL))
+        user = None if options.bind is None else check_user_id("bind", options.bind)
+        key_id, key, digest = generate_key()
+        scopes = tuple(dict.fromkeys(options.scope or DEFAULT_SCOPES))
         tenant, now = memory.settings.tenant_id, memory.clock.now()
         kept = ApiKey(key_id, tenant, user, options.what, digest, now, scopes=scopes)
         memory.store.keys.put(kept)
@@ -245,8 +242,8 @@ def _make(options: Options, output: Output) -> int:
         output.document(key_json(kept) | {"key": key})
     else:
         output.raw(key)
-        whose = "any user" if user is None else f"user {user!r}"
-        output.aside(f"key {key_id} of tenant {tenant!r}, for {whose}: {', '.join(scopes)}. It is shown this once.")
+        bound = "any user" if user is None else f"user {user!r}"
+        output.note(f"key {key_id} of tenant {tenant!r}, for {bound}: {', '.join(scopes)}. It is shown only once.")
     return 0
 
 
@@ -256,13 +253,13 @@ def _list(options: Options, output: Output) -> int:
     rows = table("key", "name", "user", "scopes", "made", "last used", "revoked")
     for key in found:
         rows.add_row(
-            Text(shown(key.id)),
+            Text(printable(key.id)),
             Text(one_line(key.name, 30)),
-            Text("any" if key.user_id is None else shown(key.user_id)),
+            Text("any" if key.user_id is None else printable(key.user_id)),
             ", ".join(key.scopes),
-            day(key.created_at),
-            day(key.last_used_at) if key.last_used_at else "never",
-            day(key.revoked_at) if key.revoked_at else "",
+            local_time(key.created_at),
+            local_time(key.last_used_at) if key.last_used_at else "never",
+            local_time(key.revoked_at) if key.revoked_at else "",
             style="" if key.is_valid else "dim",
         )
     output.lines(map(key_json, found), rows if found else "there are no keys; make one with `ricordo keys make NAME`")
@@ -280,16 +277,16 @@ def _revoke(options: Options, output: Output) -> int:
 
 
 def key_json(key: ApiKey) -> dict[str, Any]:
-    """A key as plain values, without what it is checked by."""
+    """A key as JSON values, without its digest."""
     plain = as_json(key)
     del plain["digest"]
     return {"key_id": plain.pop("id"), **plain}
 
 
 def _keys_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=list(_WHAT), default="list", help="default: %(default)s")
+    parser.add_argument("action", nargs="?", choices=list(_OPERANDS), default="list", help="default: %(default)s")
     parser.add_argument("what", nargs="?", help="for make: a name; for revoke: the key's id")
-    parser.add_argument("--bind", metavar="USER", help="for make: to one user; default: any user of the tenant")
+    parser.add_argument("--bind", metavar="USER", help="for make: bind it to one user; default: any user of the tenant")
     parser.add_argument(
         "--scope", choices=SCOPES, action="append", help="for make; repeatable; default: chat, read and write"
     )

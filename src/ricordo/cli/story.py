@@ -1,10 +1,12 @@
-"""The demo on a screen: what its calls gave, drawn top to bottom in numbered steps.
+"""`ricordo demo --terminal`: a conversation over some days is lived through the public API, then printed in steps.
 
-In: what was lived (`Shown`) and the material. Out: rich parts. Colours only repeat what words and numbers say.
+A follow-up, a budget with its receipt, recall from another session, a clarification and topics are shown; at the end a
+context is rebuilt from its receipt and compared byte for byte. Colours only repeat what words and numbers say.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -14,21 +16,29 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from ricordo.cli.demo_course import Sample
-from ricordo.cli.output import meaning_view, shown
-from ricordo.cli.receipts import budget_bar, items_table, messages_view, sections_table
-from ricordo.cli.search import hits_view
+import ricordo
+from ricordo.cli.arguments import FAILED, OK, Options, chosen_settings
+from ricordo.cli.output import Output, context_json, meaning_view, printable, topic_json, turn_json
+from ricordo.cli.receipts import budget_bar, item_names, items_table, messages_view, sections_table
+from ricordo.cli.sample_data import SampleStory, SampleTurn, story
+from ricordo.cli.search import hits_json, hits_view
 from ricordo.cli.topics import topics_table
 from ricordo.prompt.context import Context
-from ricordo.records.turns import Turn
+from ricordo.records.turns import Owner, Turn
+from ricordo.session import Session
 
 if TYPE_CHECKING:
     from ricordo.recall.search import Hits
 
+USER = "anna"
+AGENT = "tutor"
+HITS = 2  # hits to print
+SETTLE_SECONDS = 120.0  # for the background work, which takes a few
+
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What the demo did, as its calls gave it back."""
+class StoryResult:
+    """What each call of the story returned."""
 
     session_id: str
     long_ago: Turn
@@ -45,19 +55,100 @@ class Shown:
     rebuilt: Context
 
     @property
-    def same(self) -> bool:
-        """Whether the rebuilt context is the one that was built, byte for byte."""
+    def identical(self) -> bool:
+        """Whether the rebuilt context equals the original byte for byte."""
         return self.rebuilt.messages == self.context.messages and self.rebuilt.prompt == self.context.prompt
 
+    def as_json(self) -> dict[str, Any]:
+        """Everything that the screen shows, for a program."""
+        return {
+            "session_id": self.session_id,
+            "turns": [turn_json(turn) for turn in (*self.talk, self.answered)],
+            "context": context_json(self.context),
+            "recalled": hits_json(self.remembered.question, self.hits),
+            "asked_back": context_json(self.unclear)["clarification"],
+            "understood_after": self.chosen.question,
+            "topics": self.topics,
+            "embedder": self.embedder,
+            "rebuilt_is_identical": self.identical,
+        }
 
-def screen(done: Shown, sample: Sample, *, kept: str | None, user: str) -> Iterator[RenderableType]:
+
+def run_story(database: str, options: Options, output: Output) -> int:
+    """Play the story and print it."""
+    sample = story(options.language)
+    settings = {"locale": options.language, **chosen_settings(options)}
+    with output.progress("remembering"):
+        result = play(database, sample, settings, options.budget)
+    output.document(result.as_json(), *screen(result, sample, kept=options.db))
+    return OK if result.identical else FAILED
+
+
+def play(database: str, sample: SampleStory, settings: dict[str, Any], budget: int) -> StoryResult:
+    """Make the calls that an application would make."""
+    with ricordo.open(database, **settings) as memory:
+        began = datetime.now(UTC)
+        earlier = memory.session(user_id=USER, agent_id=AGENT)
+        long_ago = _add_turn(earlier, sample.earlier, began)
+        session = memory.session(user_id=USER, agent_id=AGENT)
+        talk = [_add_turn(session, each, began, after=minute) for minute, each in enumerate(sample.talk)]
+        session.update(title=sample.title)
+        memory.settle(SETTLE_SECONDS)
+
+        context = session.context(
+            sample.follow_up.query, chunks=sample.found, budget=budget, safety=sample.safety, system=sample.system
+        )
+        names = item_names(memory.store, Owner(memory.settings.tenant_id, USER), context.receipt)
+        asked = session.ask(sample.follow_up.query)
+        answered = asked.answer(sample.follow_up.response, chunk_ids=sample.follow_up.chunk_ids)
+
+        remembered = session.context(sample.remember.query)
+        hits = memory.search(sample.remember.query, user_id=USER, limit=HITS)
+        session.add_turn(sample.remember.query, sample.remember.response)
+
+        session.add_turn(sample.choice.query, sample.choice.response, chunk_ids=sample.choice.chunk_ids)
+        unclear = session.context(sample.unclear)
+        chosen = session.context(sample.which)
+
+        topics = [topic_json(session.topic(topic.id)) for topic in session.topics()]
+        again = session.rebuild(asked.turn_number) if database == "memory:" else None
+        embedder = memory.stats().embedder
+    return StoryResult(
+        session_id=session.id,
+        long_ago=long_ago,
+        talk=tuple(talk),
+        context=context,
+        names=names,
+        answered=answered,
+        remembered=remembered,
+        hits=hits,
+        unclear=unclear,
+        chosen=chosen,
+        topics=topics,
+        embedder=embedder,
+        rebuilt=again or _reopened(database, settings, session.id, asked.turn_number),
+    )
+
+
+def _add_turn(session: Session, each: SampleTurn, began: datetime, *, after: int = 0) -> Turn:
+    """Store a turn with its own time, which is always before now."""
+    moment = began - timedelta(days=each.days_ago, minutes=30 - after)
+    return session.add_turn(each.query, each.response, chunk_ids=each.chunk_ids, created_at=moment)
+
+
+def _reopened(database: str, settings: dict[str, Any], session_id: str, turn_number: int) -> Context:
+    with ricordo.open(database, **settings) as memory:
+        return memory.session(session_id, user_id=USER).rebuild(turn_number)
+
+
+def screen(result: StoryResult, sample: SampleStory, *, kept: str | None) -> Iterator[RenderableType]:
     """Everything the demo prints."""
-    receipt = done.context.receipt
+    receipt = result.context.receipt
     yield _title()
     yield _step(1, "A conversation over some days, kept on disk turn by turn")
-    yield _talk(done)
+    yield _talk(result)
     yield _step(2, "A follow-up, understood without a model")
-    yield _asked(sample.follow_up.query, done.context)
+    yield _asked(sample.follow_up.query, result.context)
     found = ", ".join(chunk.id for chunk in sample.found)
     yield Text("What it points at has left the window of three turns; it comes back in full.", "dim")
     yield Text(f"The retriever found for it: {found}", "dim")
@@ -66,24 +157,24 @@ def screen(done: Shown, sample: Sample, *, kept: str | None, user: str) -> Itera
     yield ""
     yield sections_table(receipt)
     yield _step(4, "The receipt: every item, kept or dropped, and why")
-    yield items_table(receipt, done.names)
+    yield items_table(receipt, result.names)
     yield _step(5, "The messages, exactly as they go to the model")
-    yield messages_view(done.context)
+    yield messages_view(result.context)
     yield _step(6, "Something said three weeks ago, in another session, comes back")
-    yield _asked(sample.remember.query, done.remembered)
-    yield from hits_view(done.hits)
+    yield _asked(sample.remember.query, result.remembered)
+    yield from hits_view(result.hits)
     yield _step(7, "When two things fit equally well, it asks back")
-    yield _asked(sample.unclear, done.unclear)
-    yield _asked(sample.which, done.chosen)
+    yield _asked(sample.unclear, result.unclear)
+    yield _asked(sample.which, result.chosen)
     yield _step(8, "What the talk was about: topics that fade like human memory")
-    yield topics_table(done.topics)
+    yield topics_table(result.topics)
     yield Text("What fades goes to the archive, compressed without loss, and comes back when talked about.", "dim")
     yield _step(9, "Closed and opened again: the same prompt, rebuilt from its receipt")
-    verdict = ("✓ identical, byte for byte", "bold green") if done.same else ("✗ different", "bold red")
-    digest = f"   sha256 {receipt.messages_digest[:12]}…, turn {done.answered.turn_number}"
+    verdict = ("✓ identical, byte for byte", "bold green") if result.identical else ("✗ different", "bold red")
+    digest = f"   sha256 {receipt.messages_digest[:12]}…, turn {result.answered.turn_number}"
     yield Text.assemble(verdict, digest)
     yield ""
-    yield _next(sample, kept, user)
+    yield _next(sample, kept)
 
 
 def _title() -> RenderableType:
@@ -101,34 +192,34 @@ def _step(number: int, words: str) -> RenderableType:
 
 
 def _asked(question: str, context: Context) -> RenderableType:
-    """A question as it was put, and what it was understood as."""
+    """A question, and how it was understood."""
     meaning = meaning_view(context)
-    said = Text.assemble(("user  ", "bold green"), shown(question))
-    return Group(said, Padding(meaning, (0, 0, 1, 6))) if meaning else Group(said, "")
+    asked = Text.assemble(("user  ", "bold green"), printable(question))
+    return Group(asked, Padding(meaning, (0, 0, 1, 6))) if meaning else Group(asked, "")
 
 
-def _talk(done: Shown) -> RenderableType:
+def _talk(result: StoryResult) -> RenderableType:
     rows = Table.grid(padding=(0, 2, 0, 0))
-    for turn in (done.long_ago, *done.talk):
+    for turn in (result.long_ago, *result.talk):
         cites = f"  [{', '.join(turn.chunk_ids)}]" if turn.chunk_ids else ""
-        number = "" if turn is done.long_ago else str(turn.turn_number)
+        number = "" if turn is result.long_ago else str(turn.turn_number)
         rows.add_row(
             Text(f"{turn.created_at.astimezone():%d %b}", "dim"),
             Text(number, "dim"),
             Text("user", "bold green"),
-            Text(shown(turn.query)),
+            Text(printable(turn.query)),
         )
-        words = Text.assemble(shown(turn.response or ""), (cites, "dim"))
+        words = Text.assemble(printable(turn.response or ""), (cites, "dim"))
         rows.add_row("", "", Text("tutor", "bold blue"), words)
-        if turn is done.long_ago:
+        if turn is result.long_ago:
             rows.add_row("", "", "", Text("· · · (another session, three weeks ago)", "dim"))
     return rows
 
 
-def _next(sample: Sample, kept: str | None, user: str) -> RenderableType:
-    """Commands to type; a URL may hold a password, so it is not repeated."""
+def _next(sample: SampleStory, kept: str | None) -> RenderableType:
+    """Commands to try next; a database URL may hold a password, so it is not printed."""
     lasting = kept is not None and kept != "memory:"
-    where = f"--db {'URL' if '://' in str(kept) else kept if lasting else 'demo.db'} --user {user}"
+    where = f"--db {'URL' if '://' in str(kept) else kept if lasting else 'demo.db'} --user {USER}"
     rows = [
         *([] if lasting else ["ricordo demo --db demo.db"]),
         f"ricordo show {where}",

@@ -1,7 +1,7 @@
-"""Commands that carry sessions out and in: export to JSON lines or Markdown, import of such JSON lines and of others'.
+"""Export to JSON lines or Markdown; import of Ricordo's own JSON lines and of other programs' exports.
 
-An export is one JSON document a session, one session a line; importing it again changes nothing. What other programs
-exported is told by its form, file, folder or archive alike.
+An export has one JSON document per session, then one per item of an adapter, each on a line; importing it again changes
+nothing. The format of other programs' exports (file, folder or archive) is detected from their content.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from rich.text import Text
 
 from ricordo.cli.arguments import FAILED, OK, Command, Options, add_agent, add_user, has_database, open_memory, user_of
-from ricordo.cli.output import Output, shown
+from ricordo.cli.output import Output, printable
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.memory import Memory
 from ricordo.records.reports import as_json
@@ -26,7 +26,7 @@ def export(options: Options, output: Output) -> int:
     """Write sessions to a file or to stdout."""
     with open_memory(options) as memory, _target(options) as target, output.progress("exporting") as step:
         number = 0
-        for is_session, text in _exported(memory, options):
+        for is_session, text in _exported_texts(memory, options):
             target.write(text + "\n")
             number += is_session
             step(number, 0)
@@ -37,38 +37,40 @@ def export(options: Options, output: Output) -> int:
 
 
 def import_(options: Options, output: Output) -> int:
-    """Bring exported sessions in."""
-    if options.file != "-" and not Path(options.file).exists():  # before a database is made for nothing
-        raise ValidationError("file", f"there is no {options.file}; name what was exported")
+    """Import exported sessions."""
+    if options.file != "-" and not Path(options.file).exists():  # before a database is created
+        raise ValidationError("file", f"there is no {options.file}; give the exported file")
     if options.file != "-" and (options.dry_run or options.format or _is_foreign(options.file)):
-        return _bring_in(options, output)
+        return _import_foreign(options, output)
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
         if options.file == "-":
-            result = memory.import_documents(documents_in(sys.stdin, lambda read: step(read, 0)), user_id=options.user)
+            result = memory.import_documents(
+                read_documents(sys.stdin, lambda read: step(read, 0)), user_id=options.user
+            )
         else:
             size = Path(options.file).stat().st_size
             with open(options.file, encoding="utf-8") as source:
-                documents = documents_in(source, lambda read: step(min(read, size), size))
+                documents = read_documents(source, lambda read: step(min(read, size), size))
                 result = memory.import_documents(documents, user_id=options.user)
-    said = f"{result.sessions_added} sessions and {result.turns_added} turns added, {result.turns_known} turns known"
+    line = f"{result.sessions_added} sessions and {result.turns_added} turns added, {result.turns_known} turns known"
     plain = as_json(result)
     if result.items_added:
-        said += f", {result.items_added} items added"
+        line += f", {result.items_added} items added"
     else:
         del plain["items_added"]  # most memories have no adapter
-    output.document(plain, said, *[Text(f"refused: {shown(each)}", "red") for each in result.errors])
+    output.document(plain, line, *[Text(f"refused: {printable(each)}", "red") for each in result.errors])
     return FAILED if result.errors else OK
 
 
-def _bring_in(options: Options, output: Output) -> int:
-    """Bring in what another program exported, or only say what would come."""
+def _import_foreign(options: Options, output: Output) -> int:
+    """Import what another program exported, or with --dry-run only report it."""
     from ricordo.imports.formats import OWN
     from ricordo.imports.run import bring_in
 
-    own = (options.format or detected(options.file)) == OWN
-    user_id = options.user if own else _user_for(options)
+    own = (options.format or detected_format(options.file)) == OWN
+    user_id = options.user if own else _required_user(options)
     if options.dry_run and not has_database(options):
-        options.db = "memory:"  # a look makes no file
+        options.db = "memory:"  # a dry run creates no file
     with open_memory(options, create=True) as memory, output.progress("importing") as step:
         report = bring_in(
             memory,
@@ -80,37 +82,36 @@ def _bring_in(options: Options, output: Output) -> int:
             progress=step,
         )
     would = "would come" if report.dry_run else "added"
-    said = f"{report.format}: {report.sessions_added} sessions and {report.turns_added} turns {would}"
-    said += f", {report.turns_completed} completed, {report.turns_known} known"
-    output.document(as_json(report), said, *[Text(f"refused: {shown(each)}", "red") for each in report.errors])
+    line = f"{report.format}: {report.sessions_added} sessions and {report.turns_added} turns {would}"
+    line += f", {report.turns_completed} completed, {report.turns_known} known"
+    output.document(as_json(report), line, *[Text(f"refused: {printable(each)}", "red") for each in report.errors])
     return FAILED if report.problem_count else OK
 
 
-def _user_for(options: Options) -> str:
+def _required_user(options: Options) -> str:
     if options.user is None:
-        raise ValidationError("user", "is missing: whose conversations are they? give --user ID")
+        raise ValidationError("user", "is missing; give --user ID for the user these conversations belong to")
     return str(options.user)
 
 
 def _is_foreign(path: str) -> bool:
-    """Whether something is not plainly ours: a folder, an archive, or a form of somebody else's."""
+    """Whether a path is a folder, or in the format of another program."""
     from ricordo.imports.formats import OWN
 
-    return Path(path).is_dir() or detected(path) not in (None, OWN)
+    return Path(path).is_dir() or detected_format(path) not in (None, OWN)
 
 
-def detected(path: str) -> str | None:
-    """The format of what lies at a path; None if it is not known, or cannot be read."""
+def detected_format(path: str) -> str | None:
+    """The format of a file or folder; None if it is unknown or unreadable."""
     from ricordo.imports import detect
 
     return detect(path) if Path(path).exists() else None
 
 
-def documents_in(lines: Iterable[str], read: Callable[[int], None]) -> Iterator[dict[str, Any] | Exception]:
-    """The documents of JSON lines, one at a time, or of one JSON text spread over many lines.
+def read_documents(lines: Iterable[str], read: Callable[[int], None]) -> Iterator[dict[str, Any] | Exception]:
+    """The documents of JSON lines, one at a time, or of one JSON text over many lines.
 
-    A line that is not JSON comes as an error in its place, and the rest goes on. `read` hears how many
-    bytes have been read.
+    A line that is not JSON yields an error in its place, and reading continues. `read` is called with the bytes read.
     """
     taken = 0
     source = iter(lines)
@@ -121,24 +122,24 @@ def documents_in(lines: Iterable[str], read: Callable[[int], None]) -> Iterator[
             if not line.strip():
                 continue
             if number == 1 and not _is_json(line):
-                yield from _whole(line + "".join(source))
+                yield from _parse_whole(line + "".join(source))
                 return
-            yield from _parsed(line, f"line {number}")
+            yield from _parse(line, f"line {number}")
     except UnicodeDecodeError as error:
         yield ValidationError("file", f"is not text ({error}); give UTF-8")
 
 
-def _whole(text: str) -> Iterator[dict[str, Any] | Exception]:
-    """One JSON text over many lines; if it is not one, its lines are judged one by one."""
+def _parse_whole(text: str) -> Iterator[dict[str, Any] | Exception]:
+    """One JSON text over many lines; if it is not JSON, each line by itself."""
     if _is_json(text):
-        yield from _parsed(text, "file")
+        yield from _parse(text, "file")
     else:
         for number, line in enumerate(text.splitlines(), start=1):
             if line.strip():
-                yield from _parsed(line, f"line {number}")
+                yield from _parse(line, f"line {number}")
 
 
-def _parsed(text: str, where: str) -> Iterator[dict[str, Any] | Exception]:
+def _parse(text: str, where: str) -> Iterator[dict[str, Any] | Exception]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -156,8 +157,8 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _exported(memory: Memory, options: Options) -> Iterator[tuple[bool, str]]:
-    """Each session, and in JSON each item of an adapter, as the text that is written; whether it is a session."""
+def _exported_texts(memory: Memory, options: Options) -> Iterator[tuple[bool, str]]:
+    """The text of each session and, in JSON, of each item of an adapter; whether it is a session."""
     user_id = user_of(options)
     if options.session is not None:
         session = memory.session(options.session, user_id=user_id)
@@ -176,7 +177,7 @@ def _exported(memory: Memory, options: Options) -> Iterator[tuple[bool, str]]:
 
 @contextmanager
 def _target(options: Options) -> Iterator[TextIO]:
-    """Stdout, or a new file that appears under its name when it is whole."""
+    """Stdout, or a new file that gets its name when it is complete."""
     if options.output is None:
         yield sys.stdout
         return
@@ -187,7 +188,7 @@ def _target(options: Options) -> Iterator[TextIO]:
         raise ValidationError("output", f"the folder {path.parent} does not exist; make it first")
     partial = path.with_name(f".{path.name}.partial")
     try:
-        # Conversations are private: readable by their owner alone.
+        # Conversations are private: readable only by their owner.
         with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             yield file
         os.replace(partial, path)
@@ -205,11 +206,11 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="what `ricordo export` or another program wrote; - reads our own from stdin")
+    parser.add_argument("file", help="an export of Ricordo or another program; - reads Ricordo's own from stdin")
     parser.add_argument("-u", "--user", metavar="ID", help="import for this user instead of those in the file")
     add_agent(parser)
-    parser.add_argument("--format", metavar="NAME", help="chatgpt, claude, langchain, mem0…; default: by its form")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would come")
+    parser.add_argument("--format", metavar="NAME", help="chatgpt, claude, langchain, mem0…; default: detected")
+    parser.add_argument("--dry-run", action="store_true", help="only report what would be imported")
 
 
 COMMANDS = (
@@ -222,7 +223,7 @@ COMMANDS = (
     ),
     Command(
         "import",
-        "bring sessions in that Ricordo or another program exported; repeating changes nothing",
+        "import sessions that Ricordo or another program exported; importing again changes nothing",
         import_,
         _import_arguments,
         "ricordo import conversations.zip --user anna --dry-run",

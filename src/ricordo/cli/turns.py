@@ -1,6 +1,6 @@
-"""Commands that keep what is said: add a turn, ask, answer, add a message.
+"""Commands that store turns and messages: add, ask, answer, message.
 
-`-` stands for standard input wherever a text is expected, so that another program's answer can be piped in.
+`-` in place of a text reads standard input, so that another program's answer can be piped in.
 """
 
 import argparse
@@ -17,13 +17,14 @@ from ricordo.cli.arguments import (
     add_agent,
     add_budget,
     add_chunks,
+    add_session_choice,
     add_user,
     open_memory,
     read_chunks,
     user_of,
 )
 from ricordo.cli.output import Output, context_json, meaning_view, message_json, turn_json
-from ricordo.cli.receipts import account, item_names
+from ricordo.cli.receipts import item_names, receipt_view
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id
 from ricordo.memory import Memory
@@ -32,38 +33,39 @@ from ricordo.session import Session
 
 
 def add(options: Options, output: Output) -> int:
-    """Keep a question with its answer."""
+    """Store a question with its answer."""
     with open_memory(options, create=True) as memory:
         turn = _session(memory, options).add_turn(
             read_text(options.query),
             read_text(options.response),
             chunk_ids=options.chunk,
             metadata=_metadata(options),
-            created_at=_time(options),
+            created_at=_parse_at(options),
             turn_id=options.turn_id,
         )
-    output.document(turn_json(turn), _kept(turn))
+    output.document(turn_json(turn), _stored_line(turn))
     return 0
 
 
 def ask(options: Options, output: Output) -> int:
-    """Build the context of a question and keep both; the answer comes later."""
+    """Build the context of a question and store both; the answer comes later."""
     question = read_text(options.query)
     with open_memory(options, create=True) as memory:
         session = _session(memory, options)
         context = session.context(question, chunks=read_chunks(options), budget=options.budget)
         names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), context.receipt)
         turn = session.ask(
-            question, metadata=_metadata(options), created_at=_time(options), turn_id=options.turn_id
+            question, metadata=_metadata(options), created_at=_parse_at(options), turn_id=options.turn_id
         ).turn
     meaning = meaning_view(context)
     understood: list[RenderableType] = [meaning, ""] if meaning else []
     if options.prompt and not output.as_json:
         output.raw(context.prompt)
-        output.aside(*understood, _kept(turn))
+        output.note(*understood, _stored_line(turn))
     else:
-        told = (account(context.receipt, names), "", _kept(turn), f"answer it: ricordo answer {turn.id} TEXT")
-        output.document({"turn": turn_json(turn), "context": context_json(context)}, *understood, *told)
+        plain = {"turn": turn_json(turn), "context": context_json(context)}
+        receipt, next_step = receipt_view(context.receipt, names), f"answer it: ricordo answer {turn.id} TEXT"
+        output.document(plain, *understood, receipt, "", _stored_line(turn), next_step)
     return 0
 
 
@@ -79,14 +81,14 @@ def answer(options: Options, output: Output) -> int:
             read_text(options.response),
             chunk_ids=options.chunk,
             metadata=_metadata(options),
-            created_at=_time(options),
+            created_at=_parse_at(options),
         )
-    output.document(turn_json(turn), _kept(turn))
+    output.document(turn_json(turn), _stored_line(turn))
     return 0
 
 
 def message(options: Options, output: Output) -> int:
-    """Keep one message of a talk that is not question and answer."""
+    """Store one message that is not part of a question and answer."""
     with open_memory(options, create=True) as memory:
         session = _session(memory, options)
         kept = session.add_message(
@@ -94,14 +96,14 @@ def message(options: Options, output: Output) -> int:
             read_text(options.content),
             chunk_ids=options.chunk,
             metadata=_metadata(options),
-            created_at=_time(options),
+            created_at=_parse_at(options),
         )
     output.document({**message_json(kept), "session_id": session.id}, f"kept message {kept.id} in session {session.id}")
     return 0
 
 
 def read_text(given: str) -> str:
-    """The text itself, or standard input for `-` without its last line break."""
+    """The text itself; for `-`, standard input without its last line break."""
     if given != "-":
         return given
     try:
@@ -111,12 +113,12 @@ def read_text(given: str) -> str:
 
 
 def _session(memory: Memory, options: Options) -> Session:
-    """The session that was named, that of a turn id known already, the newest one with --continue, else a new one."""
+    """The session of --session, of a known turn id, or with --continue the newest one; else a new session."""
     user_id = user_of(options)
     session_id = options.session
     if session_id is None:
         session_id = _session_of_turn(memory, user_id, getattr(options, "turn_id", None))
-    if options.go_on and session_id is None:
+    if options.continue_session and session_id is None:
         newest = memory.sessions(user_id=user_id, limit=1)
         if not newest:
             raise NotFoundError(f"user {user_id!r} has no session to continue; leave --continue out")
@@ -125,7 +127,7 @@ def _session(memory: Memory, options: Options) -> Session:
 
 
 def _session_of_turn(memory: Memory, user_id: str, turn_id: str | None) -> str | None:
-    """Where a turn id was written; a command that is repeated made a session of its own the first time."""
+    """The session of a stored turn id: a repeated command must not create a second session."""
     if turn_id is None:
         return None
     owner = Owner(memory.settings.tenant_id, check_id("user_id", user_id))
@@ -133,7 +135,7 @@ def _session_of_turn(memory: Memory, user_id: str, turn_id: str | None) -> str |
     return None if known is None else known.session_id
 
 
-def _kept(turn: Turn) -> str:
+def _stored_line(turn: Turn) -> str:
     state = "open turn" if turn.is_open else "turn"
     return f"kept {state} {turn.turn_number} ({turn.tokens} tokens) in session {turn.session_id}"
 
@@ -150,7 +152,7 @@ def _metadata(options: Options) -> dict[str, Any] | None:
     return value
 
 
-def _time(options: Options) -> datetime | None:
+def _parse_at(options: Options) -> datetime | None:
     if options.at is None:
         return None
     try:
@@ -161,16 +163,13 @@ def _time(options: Options) -> datetime | None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chunk", metavar="ID", action="append", default=[], help="a chunk that is cited; repeatable")
-    parser.add_argument("--metadata", metavar="JSON", help="a JSON object to keep beside it")
-    parser.add_argument("--at", metavar="TIME", help="when it was said, ISO with a zone; default: now")
+    parser.add_argument("--metadata", metavar="JSON", help="a JSON object to store with it")
+    parser.add_argument("--at", metavar="TIME", help="its time, ISO with a zone; default: now")
 
 
-def _add_place(parser: argparse.ArgumentParser) -> None:
+def _add_session_options(parser: argparse.ArgumentParser) -> None:
     add_user(parser)
-    parser.add_argument("-s", "--session", metavar="ID", help="default: a new session")
-    parser.add_argument(
-        "-c", "--continue", dest="go_on", action="store_true", help="go on with the most recent session"
-    )
+    add_session_choice(parser)
     add_agent(parser)
     _add_common(parser)
 
@@ -178,21 +177,21 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="what was asked; - reads it from standard input")
     parser.add_argument("response", help="what was answered; - reads it from standard input")
-    _add_place(parser)
-    parser.add_argument("--turn-id", metavar="ID", help="the same id and content are written once")
+    _add_session_options(parser)
+    parser.add_argument("--turn-id", metavar="ID", help="a turn with the same id and content is stored once")
 
 
 def _ask_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="the question; - reads it from standard input")
-    _add_place(parser)
-    parser.add_argument("--turn-id", metavar="ID", help="the same id and content are written once")
-    parser.add_argument("--prompt", action="store_true", help="print the prompt alone, for a pipe")
+    _add_session_options(parser)
+    parser.add_argument("--turn-id", metavar="ID", help="a turn with the same id and content is stored once")
+    parser.add_argument("--prompt", action="store_true", help="print only the prompt, for a pipe")
     add_chunks(parser)
     add_budget(parser)
 
 
 def _answer_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("turn_id", help="the id that `ricordo ask` gave")
+    parser.add_argument("turn_id", help="the id that `ricordo ask` printed")
     parser.add_argument("response", help="the answer; - reads it from standard input")
     add_user(parser)
     _add_common(parser)
@@ -201,20 +200,20 @@ def _answer_arguments(parser: argparse.ArgumentParser) -> None:
 def _message_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", help="user, assistant, system, tool, or the name of a speaker")
     parser.add_argument("content", help="what was said; - reads it from standard input")
-    _add_place(parser)
+    _add_session_options(parser)
 
 
 COMMANDS = (
     Command(
         "add",
-        "keep a turn: a question and its answer",
+        "store a turn: a question and its answer",
         add,
         _add_arguments,
         'ricordo add "What is a levain?" "A culture of flour and water." --user anna',
     ),
     Command(
         "ask",
-        "keep a question and print its context; the answer comes later",
+        "store a question and print its context; the answer comes later",
         ask,
         _ask_arguments,
         'ricordo ask "And how long does it keep?" --user anna --continue --prompt | your-model',
@@ -228,7 +227,7 @@ COMMANDS = (
     ),
     Command(
         "message",
-        "keep one message of a talk that is not question and answer",
+        "store one message that is not part of a question and answer",
         message,
         _message_arguments,
         'ricordo message Paolo "See you on Monday." --user anna --continue',

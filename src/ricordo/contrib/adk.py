@@ -1,8 +1,7 @@
 """Google ADK on Ricordo: a memory service that recalls, and a session service that keeps events and state.
 
-`RicordoMemoryService` takes what was said in a session into the memory as turns and finds it again.
-`RicordoSessionService` keeps every event to the byte. Both need the user that ADK names in each call; nothing is ever
-listed for all users.
+`RicordoMemoryService` stores the messages of a session as turns and searches them. `RicordoSessionService` stores every
+event byte for byte. Both need the user that ADK passes in each call; nothing is ever listed for all users.
 """
 
 import asyncio
@@ -21,9 +20,10 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from ricordo.contrib.adk_sessions import RicordoSessionService
-from ricordo.contrib.history import History, HistoryMessage, sessions_of
+from ricordo.contrib.history import History, HistoryMessage
 from ricordo.contrib.items import ItemCollection, body_of, path
-from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, owner_of
+from ricordo.contrib.tool_calls import call_of, moment_of, openai_call
+from ricordo.contrib.users import owner_of, sessions_of
 from ricordo.engine.clock import new_id
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, Limits, check_metadata
@@ -40,10 +40,10 @@ NOTE = "adk"
 
 
 def words_of(event: Event, custom: Json, limits: Limits) -> list[HistoryMessage]:
-    """What an event says: nothing, one message, or one for each response of a tool."""
+    """The messages of an event: none, one, or one for each tool response."""
     parts = (event.content.parts if event.content else None) or []
     role = "user" if event.author == "user" else "assistant"
-    if len(parts) == 1 and not custom and (content := _text_alone(parts[0], limits)):  # nearly every event
+    if len(parts) == 1 and not custom and (content := _text_alone(parts[0], limits)):  # the usual case
         note = {"event": event.id, "author": event.author}
         return [
             HistoryMessage(role, content, {NOTE: note}, (), None, None, datetime.fromtimestamp(event.timestamp, UTC))
@@ -72,7 +72,7 @@ def event_of(message: Message) -> str | None:
 
 
 def content_of(message: Message) -> types.Content:
-    """A message as content; as it was, where that was kept."""
+    """A message as content; the original content if it was stored."""
     whole = message.metadata.get(NOTE, {}).get("content")
     if whole:
         return types.Content.model_validate(whole)
@@ -84,7 +84,7 @@ def content_of(message: Message) -> types.Content:
 
 
 def _text_alone(part: types.Part, limits: Limits) -> str:
-    """The words of a part that is nothing else; empty where it is more, or has none."""
+    """The text of a part that is only text; else empty."""
     if not part.text or part.thought or part.function_call or part.function_response:
         return ""
     content = _clean(part.text, limits)
@@ -92,7 +92,7 @@ def _text_alone(part: types.Part, limits: Limits) -> str:
 
 
 def _call(call: types.FunctionCall, limits: Limits) -> Json:
-    """The call; without its arguments where they are too large."""
+    """The call, without arguments that are too large."""
     whole = openai_call(call.name or "", call.args or {}, call.id)
     try:
         return check_metadata("tool_calls", whole, limits)
@@ -120,7 +120,7 @@ def _fitting(note: dict[str, Any], whole: dict[str, Any], limits: Limits) -> Jso
 
 
 def _clean(text: str, limits: Limits) -> str:
-    """Words that can be kept: what is too long is cut, the event itself is with the session service."""
+    """Text that can be stored, cut if it is too long; the session service has the whole event."""
     if text.isascii() and "\x00" not in text and len(text) <= limits.text_bytes // 2:
         return text
     plain = text.replace("\x00", " ").encode(errors="replace")[: limits.text_bytes // 2]
@@ -130,18 +130,18 @@ def _clean(text: str, limits: Limits) -> str:
 __all__ = ["RicordoMemoryService", "RicordoSessionService"]
 
 COLLECTION = "adk.memory"
-EVERYTHING = "everything"  # the session of what was not said in one
+EVERYTHING = "everything"  # the session of memories without one
 FEW = 4  # messages that are added one by one
 MOST = 10  # memories found for a query
-PORTION = 500  # events looked for at once
-SESSIONS = 256  # of which it is known what was taken in
+PORTION = 500  # events per lookup
+SESSIONS = 256  # cached, with the events that they hold
 
 
 @dataclass(slots=True)
 class _Known:
     """A session of the memory, the events that were found in it, and how far it was read; it grows as that does.
 
-    `standing` is how the session stood when `events` were all there were. It stands so still when nobody else wrote.
+    `standing` is how the session stood when `events` were all there were. If it is unchanged, no other writer wrote.
     """
 
     session: Talk
@@ -166,7 +166,7 @@ class RicordoMemoryService(BaseMemoryService):
         self._sessions: LRU[tuple[UUID, str], _Known] = LRU(SESSIONS)
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Take in what a session holds and the memory does not."""
+        """Store the events of a session that the memory does not have."""
         await self.add_events_to_memory(
             app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
         )
@@ -180,7 +180,7 @@ class RicordoMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Take in events, each once, with their times; `custom_metadata` stays with the messages."""
+        """Store events, each once, with their times; `custom_metadata` is stored with the messages."""
         limits = self._memory.settings.limits
         custom = dict(custom_metadata or {})
         said = {event.id: words_of(event, custom, limits) for event in events if not event.partial}
@@ -194,7 +194,7 @@ class RicordoMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep memories as they are given, as said by their author."""
+        """Store memories as messages of their author."""
         said = {}
         for memory in memories:
             name = memory.id or new_id(self._memory.clock.now())
@@ -205,7 +205,7 @@ class RicordoMemoryService(BaseMemoryService):
         await asyncio.to_thread(self._add, app_name, user_id, EVERYTHING, said)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """What this user said, or was told, in this app, that speaks to the query; best first, with reasons."""
+        """The messages of this user in this app that match the query, best first, with reasons."""
         if not query.strip():
             return SearchMemoryResponse()
         hits = await asyncio.to_thread(
@@ -220,7 +220,7 @@ class RicordoMemoryService(BaseMemoryService):
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Remove one memory for good."""
         if memory_id is None:
-            raise ValidationError("memory_id", "is missing; give the id of a memory that was found")
+            raise ValidationError("memory_id", "is missing; give the id of a search result")
         await asyncio.to_thread(self._delete, app_name, user_id, memory_id)
 
     def _add(self, app: str, user_id: str, session_id: str, said: Mapping[str, Sequence[HistoryMessage]]) -> None:
@@ -237,7 +237,7 @@ class RicordoMemoryService(BaseMemoryService):
         deleted: str,
         said: Mapping[str, Sequence[HistoryMessage]],
     ) -> None:
-        """Keep what is neither in the session nor deleted; nobody else takes anything in until it is written."""
+        """Store what is neither in the session nor deleted; other writers of the owner wait until it is written."""
         asked = [event for event in said if event not in known.events][:PORTION]
         standing, gone = items.probe(known.session.id, deleted, asked)
         if standing is None or standing != known.standing:
@@ -250,19 +250,19 @@ class RicordoMemoryService(BaseMemoryService):
         new = [
             (event, each) for event in said if event not in known.events and event not in gone for each in said[event]
         ]
-        if len(new) > FEW:  # a whole session: in as few commits as can be
+        if len(new) > FEW:  # a whole session: in few commits
             session = known.session
             history = History(self._memory, session.id, user_id=session.user_id, agent_id=session.agent_id)
             history.append([each for _, each in new])
             return
         for event, each in new:
-            kept = each.say_in(known.session)
+            kept = each.add_to(known.session)
             known.events.add(event)
-            if standing is not None:  # as it stands now if nobody else wrote meanwhile; the next look tells
+            if standing is not None:  # true if no other writer wrote; checked at the next read
                 known.standing = standing = standing[0] + 1, turn_id_of(kept.id)
 
     def _known(self, owner: Owner, app: str, session_id: str) -> _Known:
-        """What is known of a session so far."""
+        """The cached events of a session."""
         key = (owner.key, session_id)
         with self._lock:
             known = self._sessions.get(key)
@@ -289,7 +289,7 @@ class RicordoMemoryService(BaseMemoryService):
         self._items.exclusive(owner, lambda items: self._remove(items, app, user_id, forgotten))
 
     def _remove(self, items: ItemTransaction, app: str, user_id: str, forgotten: StoredItem) -> None:
-        """Remove a memory from all sessions. Nobody takes it in any more, and whoever did has done so by now."""
+        """Remove a memory from all sessions. It is marked as forgotten, so that no writer adds it again."""
         if body_of(items, forgotten.place, forgotten.key) is None:  # its user was erased meanwhile
             return
         for session in sessions_of(self._memory, user_id, app):
@@ -301,7 +301,7 @@ class RicordoMemoryService(BaseMemoryService):
 
 
 def _place(app: str) -> str:
-    """How the ids of an app's sessions begin: never like those of another app, whatever slashes their names hold."""
+    """The prefix of an app's session ids; unique even for app names with slashes."""
     return app.replace("%", "%25").replace("/", "%2F") + "/"
 
 

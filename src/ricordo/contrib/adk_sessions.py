@@ -1,7 +1,7 @@
-"""Sessions of Google ADK among the items of their user: events to the byte, and the state they change.
+"""Sessions of Google ADK among the items of their user: events byte for byte, and the state they change.
 
-In: the calls of a session service. Out: sessions as ADK knows them. An event and the state it changes are one
-transaction; who writes to a session that was written since it was read is told.
+In: the calls of a session service. Out: ADK's sessions. An event and the state it changes are one transaction; a write
+to a session that has changed since it was read raises StaleSessionError.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from google.adk.sessions.state import State
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ricordo.contrib.items import ItemCollection, path
-from ricordo.contrib.tool_calls import owner_of
+from ricordo.contrib.users import owner_of
 from ricordo.engine.clock import new_id
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory
@@ -37,7 +37,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """What is kept of a session beside its events."""
+    """What is stored of a session besides its events."""
 
     state: Values
     updated: float
@@ -55,7 +55,7 @@ class _Record:
 class RicordoSessionService(BaseSessionService):
     """Sessions, events and state in a memory's database: `Runner(session_service=RicordoSessionService(memory))`.
 
-    State of the whole app (`app:`) is shared by its users, as ADK means it; all else is each user's own.
+    State of the whole app (`app:`) is shared by its users, as ADK defines it; all other state is the user's own.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -88,7 +88,7 @@ class RicordoSessionService(BaseSessionService):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """A session with its events, all or the newest; the cost is that of the events that are asked for."""
+        """A session with all its events or the newest ones; only those are read."""
         most = config.num_recent_events if config else None
         since = config.after_timestamp if config else None
 
@@ -112,7 +112,7 @@ class RicordoSessionService(BaseSessionService):
         return await asyncio.to_thread(made)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """The sessions of a user, the most recently active last, without events. Refused without a user."""
+        """The sessions of a user without events, the most recently active last. `user_id` is required."""
         if user_id is None:
             raise ValidationError("user_id", "is missing; sessions are listed for one user, never for all")
 
@@ -128,7 +128,7 @@ class RicordoSessionService(BaseSessionService):
         )
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Remove a session with its events; nothing happens if there is none."""
+        """Remove a session with its events, if it exists."""
 
         def write(items: ItemTransaction) -> None:
             items.remove(path("sessions", app_name), session_id.strip())
@@ -137,11 +137,11 @@ class RicordoSessionService(BaseSessionService):
         await self._write(user_id, write)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> Values:
-        """What is known of a user across sessions, without the prefix."""
+        """The user's state across sessions, without the prefix."""
         return await self._read(user_id, lambda items: _values(items, path("user", app_name)))
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Keep an event and the state it changes; the same event again changes nothing.
+        """Store an event and the state it changes; the same event again changes nothing.
 
         StaleSessionError, and nothing is changed, if the session was written since it was read.
         """
@@ -177,8 +177,6 @@ class RicordoSessionService(BaseSessionService):
             session.last_update_time = event.timestamp
             session._storage_update_marker = str(revision)
         return event
-
-    # Inside
 
     def _session(
         self, app_name: str, user_id: str, name: str, record: _Record, user: Values, app: Values, events: list[Event]
@@ -230,7 +228,7 @@ def _merge(items: ItemTransaction, place: str, values: Values) -> None:
 
 
 def _split(state: Values) -> tuple[Values, Values, Values]:
-    """State of the app, of the user, of the session. What is temporary is kept by nobody."""
+    """The state of the app, of the user and of the session; temporary state is dropped."""
     kinds = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
     app, user, _ = (
         {key.removeprefix(kind): value for key, value in state.items() if key.startswith(kind)} for kind in kinds
@@ -242,5 +240,5 @@ def _json(state: Values) -> Values:
     try:
         values: Values = to_jsonable_python(state)
     except PydanticSerializationError as error:
-        raise ValidationError("state", f"is not JSON ({error}); keep text, numbers, lists and mappings") from error
+        raise ValidationError("state", f"is not JSON ({error}); use text, numbers, lists and mappings") from error
     return values

@@ -1,8 +1,8 @@
-"""A session of the OpenAI Agents SDK on a memory: its items are the messages of a conversation of one user.
+"""A session of the OpenAI Agents SDK on a memory: its items are the messages of one user's session.
 
-In: the items of a run (messages, tool calls and their outputs, reasoning). Out: the very same items, in order.
-Underneath they are turns like all others, so what was said can be searched, recalled and summarised; what Ricordo has
-no field for lies in the metadata of its message, and what is too large for that among the items of the store.
+In: the items of a run (messages, tool calls and their outputs, reasoning). Out: the same items, in order. They are
+stored as ordinary turns, so they can be searched, recalled and summarised; what Ricordo has no field for lies in the
+metadata of its message, and what is too large for that among the items of the store.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from agents.memory.session_settings import coerce_session_settings, resolve_sess
 from ricordo.contrib.agents_items import KeptItem, items_of, kept_as
 from ricordo.contrib.history import HistoryLock, lock_of
 from ricordo.contrib.items import ItemCollection, body_of, path
-from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
+from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
 from ricordo.engine.clock import new_id
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.limits import check_id
@@ -53,15 +53,15 @@ class RicordoSession:
         session_id: str,
         memory: Memory,
         *,
-        user_id: Whose[Any],
+        user_id: UserSource[Any],
         agent_id: str = DEFAULT_AGENT,
         session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
-        check_whose(user_id)
+        check_user_source(user_id)
         self.session_id = check_id("session_id", session_id)
         self.session_settings = coerce_session_settings(session_settings or {})
         self._memory = memory
-        self._whose = user_id
+        self._user_source = user_id
         self._agent = agent_id
         self._items = ItemCollection(memory, COLLECTION)
         self._only: Session | None = None
@@ -71,28 +71,26 @@ class RicordoSession:
             self._held = self._lock(self._only)
 
     async def get_items(self, limit: int | None = None, *, wrapper: Wrapper | None = None) -> list[TResponseInputItem]:
-        """The latest items in the order they were said. No output comes without the call that it answers."""
+        """The latest items in order. An output is returned only together with its call."""
         most = resolve_session_limit(limit, self.session_settings)
         return await asyncio.to_thread(self._read, self._session(wrapper), most)
 
     async def add_items(self, items: list[TResponseInputItem], *, wrapper: Wrapper | None = None) -> None:
-        """Keep items, each on disk when this returns. All of them are checked before one is written."""
+        """Store items; each is on disk when this returns. All are checked before one is written."""
         await _to_the_end(self._add, self._session(wrapper), items)
 
     async def pop_item(self, *, wrapper: Wrapper | None = None) -> TResponseInputItem | None:
-        """Take the latest item out of the memory; None if there is none."""
+        """Remove and return the latest item; None if there is none."""
         return await _to_the_end(self._pop, self._session(wrapper))
 
     async def clear_session(self, *, wrapper: Wrapper | None = None) -> None:
         """Remove all items; the session stays, with its title and tags."""
         await _to_the_end(self._clear, self._session(wrapper))
 
-    # Inside
-
     def _session(self, wrapper: Wrapper | None) -> Session:
         if self._only is not None:
             return self._only
-        user_id = _user(self._whose, wrapper)
+        user_id = _user(self._user_source, wrapper)
         return self._memory.session(self.session_id, user_id=user_id, agent_id=self._agent)
 
     def _read(self, session: Session, most: int | None) -> list[TResponseInputItem]:
@@ -109,7 +107,7 @@ class RicordoSession:
         others = [kept_as(item, limits) for item in items[1:]]
         held = self._lock(session)
         with held.lock:
-            for item in items[:1]:  # checked as it is kept, when the others have been
+            for item in items[:1]:  # `add_message` checks it; the others are checked already
                 try:
                     session.add_message(**kept_as(item, limits, checked_later=True).fields)
                 except ValidationError:
@@ -146,7 +144,7 @@ class RicordoSession:
                 stale = [turn.turn_number for turn in turns if turn not in shown]
                 try:
                     self._shorten(session, newest, stale)
-                except ConflictError:  # somebody else has said something meanwhile
+                except ConflictError:  # another writer has added a message
                     if not left:
                         raise
                     continue
@@ -156,9 +154,9 @@ class RicordoSession:
         return None
 
     def _shorten(self, session: Session, turn: Turn, stale: Sequence[int]) -> None:
-        """Remove a turn's last message: write what stays as a turn in its place, which hides it, then remove it.
+        """Remove a turn's last message: write the rest as a turn that replaces it, then delete the old turn.
 
-        Stopped between the two, the conversation reads the same.
+        If it is interrupted between the two, the session reads the same.
         """
         store, owner = self._memory.store, turn.owner
         left = turn.messages[:-1]
@@ -180,7 +178,7 @@ class RicordoSession:
             self._items.write(self._owner(session), lambda items: items.remove_under(path(session.id)))
 
     def _lock(self, session: Session) -> HistoryLock:
-        """Items that are given together stay together, whichever object of this process they are given to."""
+        """The lock that keeps items of one call together, for all objects of this process."""
         return self._held or lock_of(self._owner(session), session.id)
 
     def _owner(self, session: Session) -> Owner:
@@ -197,7 +195,7 @@ class RicordoSession:
 
 
 async def _to_the_end(change: Callable[..., T], *given: Any) -> T:
-    """A change in a worker thread. Who is cancelled meanwhile is told once it is known how it went, and not before."""
+    """Run a change in a worker thread; a cancellation is raised only after the change has ended."""
     changing = asyncio.ensure_future(asyncio.to_thread(change, *given))
     try:
         return await asyncio.shield(changing)
@@ -211,10 +209,10 @@ def _attach(place: str, key: str, turn_id: str, items: ItemTransaction) -> None:
 
 
 def instructions(
-    memory: Memory, base: str = "", *, user_id: Whose[Any], agent_id: str = DEFAULT_AGENT
+    memory: Memory, base: str = "", *, user_id: UserSource[Any], agent_id: str = DEFAULT_AGENT
 ) -> Callable[[Wrapper, Any], Awaitable[str]]:
     """For `Agent(instructions=…)`: the base prompt with the safety rules and what is known of the user."""
-    check_whose(user_id)
+    check_user_source(user_id)
 
     async def enhanced(wrapper: Wrapper, agent: Any) -> str:
         user = _user(user_id, wrapper)
@@ -223,19 +221,19 @@ def instructions(
     return enhanced
 
 
-def _user(whose: Whose[Any], wrapper: Wrapper | None) -> str:
-    if not callable(whose):
-        return whose
+def _user(source: UserSource[Any], wrapper: Wrapper | None) -> str:
+    if not callable(source):
+        return source
     if wrapper is None:
-        raise ValidationError("user_id", "is read from the context of a run, and this call is outside of one")
+        raise ValidationError("user_id", "is read from the context of a run; this call has none")
     try:
-        return user_of(whose, wrapper.context)
+        return user_of(source, wrapper.context)
     except AttributeError as error:
         raise ValidationError("user_id", f"the context of this run does not name it ({error})") from error
 
 
 def _latest(session: Session, most: int | None) -> list[Message]:
-    """The newest messages; most turns have two or more, so that half as many turns are read first."""
+    """The newest messages. Most turns have two or more, so half as many turns are read first."""
     wanted = None if most is None else (most + 1) // 2
     while True:
         turns = session.history(wanted)
@@ -248,7 +246,7 @@ def _latest(session: Session, most: int | None) -> list[Message]:
 
 
 def _shown(turns: Sequence[Turn]) -> list[Turn]:
-    """Turns without those that a later one was written in place of."""
+    """The turns without those that a later turn replaces."""
     replaced = {turn.metadata[REPLACES] for turn in turns if REPLACES in turn.metadata}
     return [turn for turn in turns if turn.turn_number not in replaced] if replaced else list(turns)
 
@@ -268,7 +266,7 @@ def _turn_of(messages: Sequence[Message], old: Turn, number: int, turn_id: str) 
 
 
 def _with_their_calls(items: list[TResponseInputItem]) -> list[TResponseInputItem]:
-    """Items without the outputs whose call was cut off: no model accepts them."""
+    """The items without outputs of a missing call, which no model accepts."""
     known: set[object] = set()
     whole: list[TResponseInputItem] = []
     for item in items:

@@ -1,7 +1,7 @@
-"""How an item of the OpenAI Agents SDK becomes a message, and a message the item it was.
+"""Converts items of the OpenAI Agents SDK to messages, and back.
 
-In: an item, which is any JSON object. Out: the words, calls and ids that Ricordo has fields for, and of the item only
-what those do not already say. The way back is tried before anything is kept, so that what comes out is what went in.
+In: an item, which is any JSON object. Out: the text, calls and ids that Ricordo has fields for, and the rest of the
+item as metadata. The conversion back is tried before anything is stored, so that the same item comes out.
 """
 
 import json
@@ -16,33 +16,33 @@ from ricordo.records.turns import ROLES, Json, Message
 KEY = "openai.agents"
 LEAN, WHOLE, SPILLED = "lean", "item", "spilled"
 TEXTS = ("input_text", "output_text")
-MARGIN, DEPTH = 128, 16  # what an item gains on the way into metadata, and brackets that no limit forbids
+MARGIN, DEPTH = 128, 16  # bytes that metadata adds to an item; nesting that no limit forbids
 FILLED = {"function_call": "arguments", "function_call_output": "output"}
 
 
 @dataclass(frozen=True, slots=True)
 class KeptItem:
-    """What `add_message` is called with, and the item itself where it is too large to go along."""
+    """The arguments of `add_message`, and the item itself if it is too large for the metadata."""
 
     fields: dict[str, Any]
     spilled: Json | None = None
 
     @staticmethod
     def pointing(key: str) -> Json:
-        """Metadata that says where the item lies."""
+        """Metadata that refers to an item stored elsewhere."""
         return {KEY: {SPILLED: key}}
 
     @staticmethod
     def pointer(message: Message) -> str | None:
-        """Where the item of a message lies, if it lies elsewhere."""
+        """The key of a message's item that is stored elsewhere."""
         note = message.metadata.get(KEY)
         return note.get(SPILLED) if isinstance(note, Mapping) else None
 
 
 def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> KeptItem:
-    """How to keep an item; refused only if it is no JSON object.
+    """How to store an item; a ValidationError only if it is not a JSON object.
 
-    With `checked_later` whoever keeps it finds out whether it fits, and asks again if it does not.
+    With `checked_later` limits are not checked here: if storing fails, the caller calls again without it.
     """
     if not isinstance(item, Mapping):
         raise ValidationError("items", f"expected mappings, got {type(item).__name__}")
@@ -60,7 +60,7 @@ def kept_as(item: Any, limits: Limits, *, checked_later: bool = False) -> KeptIt
 
 
 def _surely_fits(item: Json, fields: Mapping[str, Any], limits: Limits) -> bool:
-    """Whether an item is so small and plain that every check of it would pass. False means only: check it."""
+    """Whether an item is so small and plain that every check would pass; False means that it must be checked."""
     try:
         if "tool_call_id" in fields:
             check_id("tool_call_id", fields["tool_call_id"])
@@ -83,7 +83,7 @@ def _checked(item: dict[str, Any]) -> Json:
 
 
 def items_of(message: Message, spilled: Callable[[str], Mapping[str, Any] | None]) -> list[Any]:
-    """The item that a message was; for one that came another way, the items that say the same."""
+    """The item of a message; for a message that was not an item, equivalent items."""
     note = message.metadata.get(KEY) if message.metadata else None
     if note is None and message.role != "tool" and not message.tool_calls:
         return [{"role": message.role, "content": message.content}]
@@ -98,7 +98,7 @@ def items_of(message: Message, spilled: Callable[[str], Mapping[str, Any] | None
 
 
 def _said(item: Json) -> dict[str, Any]:
-    """Role, words, calls: what Ricordo can read of an item."""
+    """The role, text and calls of an item."""
     kind = item.get("type")
     if "role" in item and kind in (None, "message"):
         role = item["role"] if item["role"] in ROLES else "system"
@@ -110,7 +110,7 @@ def _said(item: Json) -> dict[str, Any]:
     if str(kind).endswith("_output") and item.get("call_id"):
         words = _text(item.get("output")) or "(no output)"
         return {"role": "tool", "content": words, "tool_call_id": str(item["call_id"])}
-    return {"role": "system", "content": f"({kind or 'item'})"}  # a step, in words of ours: reasoning, hosted tools
+    return {"role": "system", "content": f"({kind or 'item'})"}  # reasoning, hosted tools
 
 
 def _text(content: object) -> str:
@@ -123,7 +123,7 @@ def _text(content: object) -> str:
 
 
 def _note(item: Json, fields: Mapping[str, Any]) -> Json:
-    """What to keep beside the fields, so that the item can be made again: nothing, what they lack, or all of it."""
+    """The metadata from which the item can be rebuilt: nothing, what the fields lack, or the whole item."""
     content, calls = fields["content"], fields.get("tool_calls", ())
     if _plain(fields["role"], content, calls, fields.get("tool_call_id")) == [item]:
         return {}
@@ -155,7 +155,7 @@ def _filled(lean: Json, content: str, calls: Any) -> dict[str, Any]:
 
 
 def _plain(role: str, content: str, calls: Any, call_id: str | None) -> list[dict[str, Any]]:
-    """A message of ours in the simplest items that say it."""
+    """The simplest items for a message."""
     if role == "tool":
         return [{"type": "function_call_output", "call_id": call_id, "output": content}]
     words = [{"role": role, "content": content}] if content or not calls else []

@@ -1,8 +1,7 @@
 """The memory tool of Anthropic (`memory_20250818`) on a memory: a tree of text files for each user.
 
-In: the six commands that a model gives. Out: the sentences it expects. Files are items of the user, in the
-memory's own database: another user's tree cannot be named, whatever the path. Each command is one transaction. What is
-written passes the same screening as everything that is remembered.
+In: the six commands of a model. Out: the texts it expects. Files are items of the user in the memory's own database: no
+path leads to another user's tree. Each command is one transaction. What is written is screened like every memory.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ from anthropic.types.beta import (
 )
 
 from ricordo.contrib.items import ItemCollection, body_of, parts, path
-from ricordo.contrib.tool_calls import owner_of
+from ricordo.contrib.users import owner_of
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, check_text
 from ricordo.memory import DEFAULT_AGENT, Memory
@@ -42,7 +41,7 @@ Where = tuple[str, ...]
 
 
 class Files:
-    """The tree of one user and agent. A folder is there as long as a file is below it; the root always is."""
+    """The tree of one user and agent. A folder exists while a file is below it; the root always exists."""
 
     def __init__(self, memory: Memory, user_id: str, agent_id: str) -> None:
         self._owner = owner_of(memory, user_id)
@@ -51,7 +50,7 @@ class Files:
         self._items = ItemCollection(memory, COLLECTION)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """A file with line numbers, or a folder with sizes."""
+        """Show a file with line numbers, or a folder with sizes."""
         where = _where(command.path)
 
         def read(items: ItemTransaction) -> str:
@@ -66,7 +65,7 @@ class Files:
         return self._items.read(self._owner, read)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """A new file."""
+        """Create a file."""
         where = _where(command.path)
 
         def write(items: ItemTransaction) -> None:
@@ -78,7 +77,7 @@ class Files:
         return f"File created successfully at: {command.path}"
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """One text for another, where it stands once."""
+        """Replace a text that occurs exactly once."""
         where, old = _where(command.path), command.old_str
         if not isinstance(old, str) or not isinstance(command.new_str or "", str):
             raise ToolError("`old_str` and `new_str` have to be text")
@@ -108,7 +107,7 @@ class Files:
         )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Lines after a line, or before the first."""
+        """Insert lines after a line, or before the first."""
         where, at = _where(command.path), command.insert_line
         if not isinstance(command.insert_text, str):
             raise ToolError("`insert_text` is missing: give the lines to insert")
@@ -127,7 +126,7 @@ class Files:
         return f"The file {command.path} has been edited."
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """A file, or a folder with all that is in it."""
+        """Delete a file, or a folder with its content."""
         where = _where(command.path)
         if not where:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
@@ -142,7 +141,7 @@ class Files:
         return f"Successfully deleted {command.path}"
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """A file or a folder, to another place of the tree."""
+        """Move a file or a folder within the tree."""
         old, new = _where(command.old_path), _where(command.new_path)
         if not old:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
@@ -166,11 +165,9 @@ class Files:
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear(self) -> str:
-        """The whole tree."""
+        """Delete the whole tree."""
         self._write(lambda items: items.remove_under(self._folder(())))
         return "All memory cleared"
-
-    # Inside
 
     def _write(self, work: Callable[[ItemTransaction], T]) -> T:
         def one_at_a_time(items: ItemTransaction) -> T:
@@ -308,8 +305,8 @@ class AsyncRicordoMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 def _where(given: str) -> Where:
-    """A path as the names on the way; refused where it does not begin at the root or would leave it."""
-    if not isinstance(given, str):  # the library hands on what the model wrote
+    """The names of a path; a ToolError if it does not begin at the root or would leave it."""
+    if not isinstance(given, str):  # the library does not check what the model wrote
         raise ToolError(f"A path is missing: give one that starts with {ROOT}")
     if given != ROOT and not given.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {given}")
@@ -324,7 +321,7 @@ def _where(given: str) -> Where:
 
 
 def _places(text: str, wanted: str) -> list[int]:
-    """Where a text stands in another, overlaps included."""
+    """The positions of a text in another, overlaps included."""
     found: list[int] = []
     at = text.find(wanted) if wanted else -1
     while at >= 0:
@@ -349,7 +346,7 @@ def _lines(lines: list[str], first: int, end: int) -> list[str]:
 
 
 def _listing(name: str, depth: int, below: list[tuple[Where, StoredItem]]) -> str:
-    """The folder, and what is in it to two levels, without what is hidden."""
+    """The folder and its content to two levels, without hidden files."""
     sizes: dict[str, int] = {}
     total = 0
     for where, item in below:

@@ -1,7 +1,7 @@
 """DSPy on Ricordo: turns as a `dspy.History`, a program that remembers, and modules that condense.
 
-In: a session of one user and a program with a `history` field. Out: what the program predicts, kept as a turn. A
-question that a model made standalone is shown beside the user's own words and taken only if it keeps to their language.
+In: a session of one user and a program with a `history` field. Out: the program's prediction, stored as a turn. A
+standalone question of a model is returned beside the user's own, and used only if it is in the same language.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _TASK = (
 def history_of(
     turns: Session | Iterable[Turn], *, question_field: str = "question", answer_field: str = "answer"
 ) -> dspy.History:
-    """Turns as a history: of a session, those that fit its window. A turn without an answer yet is left out."""
+    """Turns as a history; of a session, those that fit its window. Open turns are left out."""
     chosen = turns.window().turns if isinstance(turns, Session) else turns
     messages = []
     for turn in chosen:
@@ -49,9 +49,9 @@ class Remembering(dspy.Module):
         self._answer = answer_field
 
     def forward(self, *, session: Session, **inputs: Any) -> dspy.Prediction:
-        """Ask the program with the history of the session, and keep question and answer.
+        """Run the program with the history of the session, and store question and answer.
 
-        The question is kept before the program runs: whatever happens then, it is not lost.
+        The question is stored before the program runs, so that a failure does not lose it.
         """
         question = str(inputs[self._question])
         history = history_of(session, question_field=self._question, answer_field=self._answer)
@@ -63,10 +63,10 @@ class Remembering(dspy.Module):
 
 
 class StandaloneQuestion(dspy.Module):
-    """`history, question -> standalone_question`, with the question itself where the model's is not to be trusted.
+    """`history, question -> standalone_question`; the question itself if the model's rewrite is not trusted.
 
-    The prediction also has `question`, as it was asked, and `made_by`: `model`, or `user` where nothing was changed
-    because the model gave nothing, wrote in another language, or far too much.
+    The prediction also has `question`, as it was asked, and `made_by`: `model`, or `user` if the question is unchanged
+    because the rewrite was empty, in another language, or far too long.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -75,7 +75,7 @@ class StandaloneQuestion(dspy.Module):
         self.rewrite = dspy.Predict(signature, **options)
 
     def forward(self, history: dspy.History, question: str) -> dspy.Prediction:
-        """The question with what it needs from the history; without history it is as it was, and no model is asked."""
+        """The standalone question; without history it is unchanged and no model is called."""
         written = None
         if history.messages:
             predicted = self.rewrite(history=history, question=question)
@@ -86,5 +86,5 @@ class StandaloneQuestion(dspy.Module):
 
 
 def _plain(value: object) -> bool:
-    """Whether a field can be kept beside an answer as it is."""
+    """Whether a field can be stored in an answer's metadata."""
     return value is None or isinstance(value, str | bool | int | float)

@@ -1,8 +1,8 @@
 """Condensation as a DSPy module, for programs that are built and optimised with DSPy.
 
-`conversation_history, current_query -> condensed_context, key_topics`. DSPy is imported when the module is made, so
-nothing here needs it before; the model is the one that DSPy was configured with. `DspyModel` lets such a module write
-the summaries, behind the same checks and fallbacks as any model.
+`conversation_history, current_query -> condensed_context, key_topics`. DSPy is imported only when the module is
+created; the model is the one that DSPy is configured with. `DspyModel` lets such a module write the summaries, with the
+same checks and fallbacks as for any model.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,14 +41,14 @@ def condenser(**options: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class CondensedAnswer:
-    """What the module made of a conversation."""
+    """The module's result."""
 
     text: str
     key_topics: str = ""
 
 
 class DspyModel:
-    """A DSPy condenser in the place of a chat model: what it is sent is the history, its context is the answer."""
+    """A DSPy condenser as a chat model: its input is the history, its answer the condensed context."""
 
     def __init__(self, module: Any = None, *, name: str = "dspy") -> None:
         self._module = condenser() if module is None else module
@@ -65,7 +65,7 @@ class DspyModel:
         max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> CondensedAnswer:
-        """The condensed context; the task's own words are left to the module, which may have been optimised."""
+        """The condensed context; the prompt is the module's own, which may have been optimised."""
         history = "\n\n".join(str(message["content"]) for message in messages if message["role"] != "system")
         try:
             predicted = self._module(conversation_history=history, current_query="")

@@ -1,8 +1,8 @@
-"""A session as other libraries see it: a list of messages to append to, replace, and take from the front.
+"""A session as a list of messages that other libraries append to, replace, and take from the front.
 
-In: messages of any role. Out: the same messages, in order. Underneath they are turns like all others. What is replaced
-is replaced in one moment, whatever happens: the new turns are written first and not shown, then one write shows them
-and hides the old ones, then the old ones go. Reading what is active costs what is active, not what was ever said.
+In: messages of any role. Out: the same messages, in order, stored as ordinary turns. A replacement is atomic: the new
+turns are written hidden, one write then shows them and hides the old ones, and the old ones are deleted. Reading takes
+time in proportion to the active messages, not to all that were ever stored.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from threading import RLock
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ricordo.contrib.tool_calls import owner_of
+from ricordo.contrib.users import owner_of
 from ricordo.engine.clock import new_id
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import ConflictError
@@ -34,15 +34,15 @@ from ricordo.records.turns import (
 )
 from ricordo.session import Session
 
-NOTE = "ricordo:history"  # our key in the metadata of a session and of a turn
+NOTE = "ricordo:history"  # Ricordo's key in the metadata of a session and of a turn
 ATTEMPTS = 8
 FEW = 4  # messages that are added one by one
-LATEST = 100  # sessions listed at once
+LATEST = 100  # turns that are searched for an unfinished replacement
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryMessage:
-    """One message as a library gives it: `metadata` is what Ricordo has no field for, and comes back as it was."""
+    """One message of a library. `metadata` holds what Ricordo has no field for, and is returned unchanged."""
 
     role: str
     content: str
@@ -52,8 +52,8 @@ class HistoryMessage:
     name: str | None = None
     created_at: datetime | None = None
 
-    def say_in(self, session: Session) -> Message:
-        """Keep them as the next message of a session."""
+    def add_to(self, session: Session) -> Message:
+        """Store it as the next message of a session."""
         return session.add_message(
             self.role,
             self.content,
@@ -77,10 +77,10 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What a session notes for its history: which turns are shown, and up to where messages are set aside.
+    """What a session's metadata holds for its history: which turns are shown, and which messages are set aside.
 
-    Turns of a later `generation` are not shown yet, those from `hidden_from` to `hidden_to` no more. Messages before
-    `turn` and the first `messages` of it are set aside.
+    Turns of a later `generation` are not shown yet; those from `hidden_from` to `hidden_to` are no longer shown.
+    Messages before `turn` and the first `messages` of it are set aside.
     """
 
     generation: int = 0
@@ -118,15 +118,13 @@ class History:
         self._owner = owner_of(memory, user_id)
         self._held: HistoryLock | None = None
 
-    # Reading
-
     def read(self, *, aside: bool = False) -> list[Placed]:
-        """Messages in order: those that are active, or (`aside`) those that were set aside as well."""
+        """The active messages in order; with `aside` also those set aside."""
         mark = _Mark.of(self._info())
         return self._read(mark, aside=aside)
 
     def turns(self) -> list[Turn] | None:
-        """The turns, where all that they hold is active, which is the rule; None where some of it is not."""
+        """The turns if all their messages are active, which is the usual case; else None."""
         info = self._info()
         if info is not None and NOTE in info.metadata and _Mark.of(info) != _UNMARKED:
             return None
@@ -134,7 +132,7 @@ class History:
         return [turn for turn in turns if not turn.metadata or _UNMARKED.shows(turn)]
 
     def messages(self, *, aside: bool = False) -> list[Message]:
-        """The messages of `read`, for those who need no places."""
+        """The messages of `read`, without their positions."""
         turns = self.turns()
         if turns is None:
             return [each.message for each in self.read(aside=aside)]
@@ -148,47 +146,45 @@ class History:
             each for each in everything if not mark.sets_aside(each)
         ]
 
-    # Writing
-
     def append(self, messages: Sequence[HistoryMessage]) -> None:
         """Add messages at the end, in order. All of them are checked before one is written."""
         if not messages:
             return
-        if len(messages) == 1:  # checked as it is added
-            messages[0].say_in(self._session)
+        if len(messages) == 1:  # `add_message` checks it
+            messages[0].add_to(self._session)
             return
         with self._lock().lock:
             if len(messages) <= FEW:
-                for each in messages[1:]:  # the first is checked as it is added, before the others are
+                for each in messages[1:]:  # `add_message` checks the first before any is written
                     self._checked(each)
                 for each in messages:
-                    each.say_in(self._session)
+                    each.add_to(self._session)
                 return
             said = [self._checked(each) for each in messages]
             last = len(said) - 1
             first = next((n for n, each in enumerate(said) if each.role == "user"), last)
-            for each in messages[:first]:  # they may belong to the turn that is open
-                each.say_in(self._session)
+            for each in messages[:first]:  # they may belong to the open turn
+                each.add_to(self._session)
             self._load(said[first:last], 0)
-            messages[last].say_in(self._session)  # not loaded but said, so that work beside the chat begins
+            messages[last].add_to(self._session)  # added, not loaded, so that the background work begins
 
     def replace(self, messages: Sequence[HistoryMessage], *, keep: int = 0, with_aside: bool = False) -> None:
-        """Put these messages after the first `keep` active ones, in place of the others, in one moment.
+        """Replace the active messages after the first `keep` with these, atomically.
 
-        With `with_aside` they stand in place of all there is, also of what was set aside.
+        With `with_aside` they replace all messages, also those set aside.
         """
         said = [self._checked(each) for each in messages]
         with self._lock().lock:
             self._replace(said, keep, with_aside=with_aside)
 
     def insert(self, messages: Sequence[HistoryMessage]) -> None:
-        """Put messages before the first active one."""
+        """Insert messages before the first active one."""
         said = [self._checked(each) for each in messages]
         with self._lock().lock:
             self._replace([*said, *(each.message for each in self.read())], 0)
 
     def remove(self, position: int) -> Placed | None:
-        """Remove one active message by its position; None if there is none there."""
+        """Remove and return the active message at a position; None if there is none."""
         with self._lock().lock:
             active = self.read()
             if not -len(active) <= position < len(active):
@@ -199,7 +195,7 @@ class History:
             return gone
 
     def remove_oldest(self, count: int) -> list[Placed]:
-        """Remove active messages from the front; those that went."""
+        """Remove and return active messages from the front."""
         with self._lock().lock:
             active = self.read()
             gone, left = active[: max(count, 0)], active[max(count, 0) :]
@@ -213,7 +209,7 @@ class History:
             return gone
 
     def set_aside(self, count: int) -> list[Placed]:
-        """Take messages from the front of those that are active and keep them aside; those that were taken."""
+        """Set aside active messages from the front, and return them."""
         with self._lock().lock:
             info = self._info()
             mark = _Mark.of(info)
@@ -243,10 +239,8 @@ class History:
             elif aside:
                 self._replace([each.message for each in active], 0, with_aside=True)
 
-    # Inside
-
     def _lock(self) -> "HistoryLock":
-        """Whoever changes what is there already does it one at a time; adding one message needs no lock."""
+        """The lock for changes of stored messages; adding one message needs none."""
         if self._held is None:
             self._held = lock_of(self._owner, self._session.id)
         return self._held
@@ -273,7 +267,7 @@ class History:
         placed = self._read(mark, aside=True)
         first = sum(mark.sets_aside(each) for each in placed)
         cut = 0 if with_aside else first + keep
-        kept_whole, again = _seam(placed, cut)
+        kept_whole, again = _cut_point(placed, cut)
         new = [*(each.message for each in again), *said]
         last = info.last_turn if info else 0
         if new:
@@ -282,7 +276,7 @@ class History:
         after = replace(mark, generation=mark.generation + bool(new), hidden_from=hidden[0], hidden_to=hidden[1])
         if with_aside:
             after = replace(after, turn=0, messages=0)
-        elif mark.turn > kept_whole:  # the mark is in a turn that was written once more
+        elif mark.turn > kept_whole:  # the mark is in a turn that was written again
             after = replace(after, turn=last + 1, messages=sum(mark.sets_aside(each) for each in again))
         session = self._info()
         if session is not None:
@@ -290,7 +284,7 @@ class History:
             self._sweep(after, session)
 
     def _sweep(self, mark: _Mark, info: SessionInfo | None) -> None:
-        """Remove what is not shown: turns that were replaced, and those whose showing never came."""
+        """Delete hidden turns: replaced ones, and those of a replacement that was not completed."""
         if info is None:
             return
         store, session_id = self._memory.store, self._session.id
@@ -325,7 +319,7 @@ class History:
             try:
                 self._memory.store.turns.load(session, turns)
                 return
-            except ConflictError:  # somebody else has taken the number
+            except ConflictError:  # another writer has taken the number
                 if not left:
                     raise
 
@@ -354,7 +348,7 @@ class History:
             self._memory.store.sessions.update(self._owner, self._session.id, SessionChanges(metadata=metadata))
 
     def _checked(self, words: HistoryMessage) -> Message:
-        """The message, refused by the name of its field if it cannot be kept."""
+        """The message; a ValidationError names the field that cannot be stored."""
         limits = self._memory.settings.limits
         role: Role = next(role for role in ROLES if role == words.role)
         calls = check_tool_calls("tool_calls", words.tool_calls, role, limits)
@@ -374,7 +368,7 @@ class History:
 
 
 class HistoryLock:
-    """One at a time in this process; other processes are told apart by the numbers of turns."""
+    """A lock within this process; between processes the numbers of turns detect conflicts."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -384,12 +378,12 @@ _locks: "WeakValueDictionary[tuple[Any, str], HistoryLock]" = WeakValueDictionar
 
 
 def lock_of(owner: Owner, session_id: str) -> HistoryLock:
-    """The one of a session, for all objects that stand for it; it is there as long as somebody holds it."""
+    """The lock of a session, shared by all its objects while any of them refers to it."""
     return _locks.setdefault((owner, session_id), HistoryLock())
 
 
-def _seam(placed: Sequence[Placed], cut: int) -> tuple[int, Sequence[Placed]]:
-    """Where to cut: the last turn that stays whole, and the messages after it that must be written once more."""
+def _cut_point(placed: Sequence[Placed], cut: int) -> tuple[int, Sequence[Placed]]:
+    """Where to cut: the last turn that stays whole, and the messages after it that must be written again."""
     if cut <= 0:
         return 0, ()
     if cut >= len(placed):
@@ -399,13 +393,3 @@ def _seam(placed: Sequence[Placed], cut: int) -> tuple[int, Sequence[Placed]]:
         return last.turn_number, ()
     whole = max((each.turn_number for each in placed[:cut] if each.turn_number < last.turn_number), default=0)
     return whole, [each for each in placed[:cut] if each.turn_number == last.turn_number]
-
-
-def sessions_of(memory: Memory, user_id: str, agent_id: str | None = None) -> list[SessionInfo]:
-    """All sessions of a user, most recent first."""
-    found = memory.sessions(user_id=user_id, agent_id=agent_id, limit=LATEST)
-    page: list[SessionInfo] = found
-    while len(page) == LATEST:
-        page = memory.sessions(user_id=user_id, agent_id=agent_id, limit=LATEST, before=page[-1])
-        found += page
-    return found

@@ -1,8 +1,8 @@
 """LangChain on Ricordo: a middleware that gives an agent its memory, and a chat message history for older code.
 
 In: the messages of an agent. Out: for the model, the system prompt with what is known of the user, the recent turns
-that fit and what was recalled; for the store, the question before anything else happens and then the whole turn with
-its tool calls. Nothing of a user is kept in the objects themselves.
+that fit and what was recalled; for the store, first the question, and at the end the whole turn with its tool calls.
+The objects themselves hold nothing of a user.
 """
 
 import asyncio
@@ -29,7 +29,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
 
 from ricordo.contrib.history import History, HistoryMessage
-from ricordo.contrib.tool_calls import Whose, call_of, check_whose, moment_of, openai_call, owner_of, paired, user_of
+from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, paired
+from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import BudgetError, RicordoError
 from ricordo.limits import check_id
@@ -38,7 +39,7 @@ from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt
 from ricordo.records.lru import LRU
 from ricordo.records.turns import Json, Message, Role, Turn
-from ricordo.safety.crisis import SafeReply, reply
+from ricordo.safety.crisis import SafeReply, crisis_reply
 from ricordo.session import Session
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 # Messages of LangChain as Ricordo keeps them, and back: one loses nothing on the way to the other.
 
-NOTE = "langchain"  # our key in a message's metadata
+NOTE = "langchain"  # Ricordo's key in a message's metadata
 ROLES: Mapping[str, Role] = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 PLAIN = {"content", "type", "tool_calls", "tool_call_id"}
 _PLAIN_ROLES: Mapping[type, Role] = {HumanMessage: "user", AIMessage: "assistant", SystemMessage: "system"}
@@ -58,7 +59,7 @@ _PLAIN_CLASSES: Mapping[str, type[HumanMessage | AIMessage | SystemMessage]] = {
 
 
 def to_words(message: BaseMessage) -> HistoryMessage:
-    """A message of LangChain for the store; what Ricordo has no field for goes into its metadata."""
+    """A message of LangChain to store; what Ricordo has no field for goes into its metadata."""
     plain = _PLAIN_ROLES.get(type(message))
     if plain and isinstance(message.content, str) and message.content.strip() and not _has_more(message):
         return HistoryMessage(plain, message.content, {})
@@ -86,17 +87,17 @@ def to_words(message: BaseMessage) -> HistoryMessage:
 
 
 def from_message(message: Message, turn_metadata: Json | None = None) -> BaseMessage:
-    """A stored message as LangChain's, whoever wrote it; an agent's turn keeps what belongs to its messages."""
+    """A stored message as LangChain's; a message of an agent's turn keeps its metadata."""
     return _from_messages((message,), turn_metadata)[0]
 
 
 def from_turns(turns: Iterable[Turn]) -> list[BaseMessage]:
-    """All that turns say."""
+    """The messages of turns."""
     return [made for turn in turns for made in _from_messages(turn.messages, turn.metadata)]
 
 
 def _from_messages(messages: Iterable[Message], noted: Json | None) -> list[BaseMessage]:
-    """Messages of one turn; words alone, which are nearly all of them, without a call for each."""
+    """The messages of one turn; those of text only, which are the most, are built inline for speed."""
     return [
         _dressed(each, noted)
         if noted or each.metadata or each.tool_calls or each.name or (simple := _PLAIN_CLASSES.get(each.role)) is None
@@ -106,7 +107,7 @@ def _from_messages(messages: Iterable[Message], noted: Json | None) -> list[Base
 
 
 def _dressed(message: Message, turn_metadata: Json | None) -> BaseMessage:
-    """A message that is more than its words, or of a role that has fields of its own."""
+    """A message with more than text, or of a role that has its own fields."""
     part = message.id.rpartition(":")[2]
     note: dict[str, Any] = dict(message.metadata.get(NOTE) or (turn_metadata or {}).get(NOTE, {}).get(part, {}))
     kind: str = note.pop("type", None) or next(each for each, role in ROLES.items() if role == message.role)
@@ -139,18 +140,18 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _has_more(message: BaseMessage) -> bool:
-    """Whether anything but the content was set: nearly every message has no more, and needs no more work."""
+    """Whether anything but the content was set; most messages have only content."""
     return any(field not in ("content", "type") and value for field, value in message)
 
 
 def _usual(message: BaseMessage, field: str) -> Any:
-    """What a field is where nobody set it."""
+    """The default of a field."""
     known = type(message).model_fields.get(field)
     return known.get_default(call_default_factory=True) if known else None
 
 
 def _kind(message: BaseMessage) -> str:
-    """What a message is at heart: a chunk is one of its own kind, a chat message of the role it names."""
+    """The type of a message; a chunk counts as its message type, a chat message as its role's."""
     for kind, found in (("human", HumanMessage), ("ai", AIMessage), ("system", SystemMessage), ("tool", ToolMessage)):
         if isinstance(message, found):
             return kind
@@ -169,7 +170,7 @@ RECEIPTS = 1_024  # of turns that are being answered
 
 
 def thread_of(config: RunnableConfig) -> str:
-    """The thread of a graph, which is the session unless told otherwise."""
+    """The thread of a graph, which is the session by default."""
     return str(config["configurable"]["thread_id"])
 
 
@@ -186,16 +187,16 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self,
         memory: Memory,
         *,
-        user_id: Whose[RunnableConfig],
-        session_id: Whose[RunnableConfig] = thread_of,
+        user_id: UserSource[RunnableConfig],
+        session_id: UserSource[RunnableConfig] = thread_of,
         agent_id: str = DEFAULT_AGENT,
         budget: int | None = None,
-        on_crisis: SafeReply = reply,
+        on_crisis: SafeReply = crisis_reply,
     ) -> None:
         super().__init__()
-        check_whose(user_id)
+        check_user_source(user_id)
         self._memory = memory
-        self._whose = user_id
+        self._user_source = user_id
         self._where = session_id
         self._agent_id = check_id("agent_id", agent_id)
         self._budget = budget
@@ -203,10 +204,8 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._receipts: LRU[str, Receipt] = LRU(RECEIPTS)
         self._lock = Lock()
 
-    # The question, before anything else happens
-
     def before_agent(self, state: AgentState[Any], runtime: "Runtime[Any]") -> None:
-        """Keep the question; sent again with the same id, it is kept once."""
+        """Store the question; a question with the same id is stored once."""
         asked, _ = _split(state["messages"])
         if asked is not None:
             self._kept(self._session(), asked)
@@ -215,12 +214,10 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """See `before_agent`."""
         await asyncio.to_thread(self.before_agent, state, runtime)
 
-    # What the model reads
-
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | AIMessage:
-        """Ask the model with the composed context in place of the raw messages."""
+        """Call the model with the composed context in place of the raw messages."""
         composed = self._composed(request)
         return composed if isinstance(composed, AIMessage) else handler(composed)
 
@@ -232,14 +229,14 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return composed if isinstance(composed, AIMessage) else await handler(composed)
 
     def _composed(self, request: ModelRequest[Any]) -> ModelRequest[Any] | AIMessage:
-        """The request with what is remembered; the fixed reply in a crisis; as it came where nothing is asked."""
+        """The request with the composed context; the fixed reply in a crisis; unchanged without a question."""
         asked, after = _split(request.messages)
         if asked is None or not asked.text.strip():
             return request
         session = self._session()
         try:
             context = self._context(session, request, str(asked.text), after)
-        except RicordoError as error:  # memory may fail, the chat may not
+        except RicordoError as error:  # a failing memory must not stop the chat
             self._warn("context", error)
             return request
         if context.crisis and not after:
@@ -267,7 +264,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return session.context(question, system=system, budget=limit)
 
     def _tokens(self, tools: Sequence[Any], after: Sequence[AnyMessage]) -> int:
-        """What is sent beside the context: tools, and what was said since the question."""
+        """The tokens of what is sent besides the context: tools, and messages after the question."""
         counter = self._memory.counter
         shapes = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in tools]
         said = [to_words(message) for message in after]
@@ -275,10 +272,8 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             content_tokens(each.content, each.tool_calls, counter) + counter.message_overhead for each in said
         )
 
-    # The turn, once it is whole
-
     def after_agent(self, state: AgentState[Any], runtime: "Runtime[Any]") -> None:
-        """Keep what the agent did and said; a turn that is kept already stays as it is."""
+        """Store the agent's steps and answer; a turn that is stored already is not changed."""
         asked, said = _split(state["messages"])
         if asked is None:
             return
@@ -307,7 +302,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             session.answer(turn.id, words.content, metadata=told, receipt=self._taken(turn.id))
 
     def _kept(self, session: Session, asked: HumanMessage) -> Turn | None:
-        """The turn of a question, kept now or before; None, and the chat goes on, where it cannot be."""
+        """The stored turn of a question; None if it cannot be stored, and the chat continues."""
         words = to_words(asked)
         told = {NOTE: {"query": words.metadata[NOTE]}} if words.metadata else None
         try:
@@ -317,11 +312,9 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return None
         return kept.turn
 
-    # Whose
-
     def _session(self) -> Session:
         config = get_config()
-        user, session = user_of(self._whose, config), user_of(self._where, config)
+        user, session = user_of(self._user_source, config), user_of(self._where, config)
         return self._memory.session(session, user_id=user, agent_id=self._agent_id)
 
     def _note(self, turn_id: str, receipt: Receipt) -> None:
@@ -337,7 +330,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
 
 class RicordoChatMessageHistory(BaseChatMessageHistory):
-    """The messages of one session, for `RunnableWithMessageHistory` and other code of that age."""
+    """The messages of one session, for `RunnableWithMessageHistory` and similar older code."""
 
     def __init__(self, memory: Memory, session_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         self._history = History(memory, session_id, user_id=user_id, agent_id=agent_id)
@@ -351,7 +344,7 @@ class RicordoChatMessageHistory(BaseChatMessageHistory):
         return from_turns(turns)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages in order; none of them where one cannot be kept."""
+        """Add messages in order, all or none."""
         self._history.append([to_words(message) for message in messages])
 
     def clear(self) -> None:
@@ -360,7 +353,7 @@ class RicordoChatMessageHistory(BaseChatMessageHistory):
 
 
 def _split(messages: Sequence[AnyMessage]) -> tuple[HumanMessage | None, list[AnyMessage]]:
-    """The newest question, and what was said since."""
+    """The newest question, and the messages after it."""
     for position in reversed(range(len(messages))):
         message = messages[position]
         if isinstance(message, HumanMessage):
@@ -369,7 +362,7 @@ def _split(messages: Sequence[AnyMessage]) -> tuple[HumanMessage | None, list[An
 
 
 def _asking(asked: HumanMessage, text: str) -> HumanMessage:
-    """The question with its composed text; pictures and files stay beside it."""
+    """The question with its composed text; its images and files stay."""
     if isinstance(asked.content, str):
         return asked.model_copy(update={"content": text})
     others = [block for block in asked.content if not isinstance(block, str) and block.get("type") != "text"]

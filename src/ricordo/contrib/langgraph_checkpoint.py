@@ -1,7 +1,7 @@
-"""A LangGraph checkpointer that keeps the threads of a graph beside the memory, for one user or for many.
+"""A LangGraph checkpointer in the database of a memory, for one user or for many.
 
-In: checkpoints and pending writes. Out: the same, by thread. What a channel holds is kept once per version and not
-once per checkpoint; threads can be pruned, copied and deleted by run, or kept short from the start with `keep`.
+In: checkpoints and pending writes. Out: the same, by thread. The value of a channel is stored once per version, not
+once per checkpoint; threads can be pruned, copied and deleted by run, or limited from the start with `keep`.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ricordo.contrib.items import ItemCollection, parts, path
-from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
+from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
 from ricordo.errors import ValidationError
 from ricordo.limits import check_number
 from ricordo.memory import Memory
@@ -39,7 +39,7 @@ CHECKPOINTS = "langgraph.checkpoints"  # place: thread, namespace; key: checkpoi
 CHANNELS = "langgraph.channels"  # place: thread, namespace, channel; key: version
 WRITES = "langgraph.writes"  # place: thread, namespace, checkpoint id; key: task id and index
 PAGE = 100
-COUNTERS = "counters_since_delta_snapshot"  # names the channels that are held by their writes alone
+COUNTERS = "counters_since_delta_snapshot"  # names the channels that are stored only as writes
 
 
 class RicordoSaver(BaseCheckpointSaver[str]):
@@ -54,22 +54,20 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         self,
         memory: Memory,
         *,
-        user_id: Whose[RunnableConfig],
+        user_id: UserSource[RunnableConfig],
         keep: int | None = None,
         serde: SerializerProtocol | None = None,
     ) -> None:
         super().__init__(serde=serde)
-        check_whose(user_id)
+        check_user_source(user_id)
         self._memory = memory
-        self._whose = user_id
+        self._user_source = user_id
         self._keep = None if keep is None else check_number("keep", keep)
         self._items = ItemCollection(memory, CHECKPOINTS)
 
     def of(self, user_id: str) -> "RicordoSaver":
-        """The same saver for one user alone."""
+        """The same saver for one user."""
         return RicordoSaver(self._memory, user_id=user_id, keep=self._keep, serde=self.serde)
-
-    # Reading
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that the config names, or the newest of its thread."""
@@ -116,10 +114,10 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         told: dict[str, Any],
         size: int,
     ) -> tuple[Sequence[CheckpointTuple], str | None]:
-        """The checkpoints of one page whose metadata is as told, and where the next one begins; None after the last."""
+        """The checkpoints of one page that match the filter, and where the next page begins; None after the last."""
         items = transaction.find(prefix, key=named, before=before, newest_first=True, limit=size)
         full = len(items) == size
-        if full:  # one id may stand in several namespaces: a page does not end between them
+        if full:  # one id may be in several namespaces: a page must not end between them
             known = {item.place for item in items if item.key == items[-1].key}
             items += [each for each in transaction.find(prefix, key=items[-1].key) if each.place not in known]
         tuples = [self._tuple(transaction, item) for item in items if not told or self._told(item, told)]
@@ -147,8 +145,6 @@ class RicordoSaver(BaseCheckpointSaver[str]):
             pending_writes=[(task, channel, value) for _, task, _, channel, value in writes],
         )
 
-    # Writing
-
     def put(
         self,
         config: RunnableConfig,
@@ -156,13 +152,13 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Keep a checkpoint and the channels that changed, in one transaction."""
+        """Store a checkpoint and the changed channels in one transaction."""
         owner, place = self._owner(config), _place(config)
         thread, namespace = parts(place)
         bare = dict(checkpoint)
         values: dict[str, Any] = bare.pop("channel_values", {})  # type: ignore[assignment]
         told = get_checkpoint_metadata(config, metadata)
-        user = owner.user_id if callable(self._whose) else None
+        user = owner.user_id if callable(self._user_source) else None
         body = {"checkpoint": bare, "metadata": told, "parent": get_checkpoint_id(config), "user": user}
         item = StoredItem(place, checkpoint["id"], self._dumps(body), str(told.get("run_id") or ""))
         channels = [
@@ -187,7 +183,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Keep what a task wrote before its checkpoint; writing it again changes nothing."""
+        """Store the writes of a task before its checkpoint; storing them again changes nothing."""
         thread, namespace = parts(_place(config))
         place = path(thread, namespace, config["configurable"]["checkpoint_id"])
         rows = []
@@ -201,8 +197,6 @@ class RicordoSaver(BaseCheckpointSaver[str]):
                 transaction.on(WRITES).put(item, replace=over)
 
         self._items.write(self._owner(config), keep)
-
-    # Forgetting, copying
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove everything of a thread."""
@@ -218,7 +212,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         self._write(delete)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy a thread, history and pending writes included, over whatever the target holds."""
+        """Copy a thread with history and pending writes, replacing the target."""
 
         def copy(transaction: ItemTransaction) -> None:
             _delete(target_thread_id, transaction)
@@ -247,7 +241,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         self._write(prune)
 
     def _shorten(self, transaction: ItemTransaction, place: str, most: int) -> None:
-        """Leave the newest checkpoints of a place, and those that their delta channels are rebuilt from."""
+        """Keep the newest checkpoints of a place, and those that their delta channels are rebuilt from."""
         items = transaction.find(place, newest_first=True)
         if len(items) <= most:
             return
@@ -257,7 +251,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
             needed |= self._ancestry(transaction, item, by_id)
         self._drop(transaction, [item for item in items if item.key not in needed])
         writes = transaction.on(WRITES)
-        for late in writes.find(place):  # a task may write after its checkpoint has gone
+        for late in writes.find(place):  # a task may write after its checkpoint was deleted
             checkpoint = parts(late.place)[2]
             if checkpoint not in needed and checkpoint < items[0].key:
                 writes.remove(late.place, late.key)
@@ -347,20 +341,18 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         await asyncio.to_thread(partial(self.prune, thread_ids, strategy=strategy))
 
     def get_next_version(self, current: str | None, channel: None) -> str:
-        """A version that sorts after the current one and that no other writer makes."""
+        """A version that sorts after the current one and is unique among writers."""
         reached = current if isinstance(current, int) else int(str(current or 0).partition(".")[0])
         return f"{reached + 1:032}.{random.random():016}"
 
-    # Whose, where, and how it is spelt
-
     def _owner(self, config: RunnableConfig | None) -> Owner:
-        return owner_of(self._memory, user_of(self._whose, config or {}))
+        return owner_of(self._memory, user_of(self._user_source, config or {}))
 
     def _write(self, work: Callable[[ItemTransaction], T]) -> T:
         """A transaction of the one user that this saver is for."""
-        if callable(self._whose):
-            raise ValidationError("user_id", "this call names no user; make it on saver.of(user_id)")
-        return self._items.write(owner_of(self._memory, self._whose), work)
+        if callable(self._user_source):
+            raise ValidationError("user_id", "this call names no user; call it on saver.of(user_id)")
+        return self._items.write(owner_of(self._memory, self._user_source), work)
 
     def _config(self, thread: str, namespace: str, checkpoint: str, user: str | None) -> RunnableConfig:
         place = {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": checkpoint}

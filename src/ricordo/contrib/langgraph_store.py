@@ -1,8 +1,8 @@
-"""A LangGraph store in the database of a memory: items by namespace and key, each user's apart from all others'.
+"""A LangGraph store in the database of a memory: items by namespace and key, separate for each user.
 
-In: LangGraph's operations. Out: its items. Items are found by namespace, filter, and words, or by meaning with the
-memory's own embedder; those with a time to live are not there once it is over. Two namespaces are windows on the memory
-itself, to be read and not written: whatever ends in `("ricordo", "facts")` or `("ricordo", "messages")`.
+In: LangGraph's operations. Out: its items. Items are found by namespace, filter and words, or by meaning with the
+memory's own embedder; expired items are not returned. Namespaces that end in `("ricordo", "facts")` or `("ricordo",
+"messages")` are read-only views of the memory itself.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from langgraph.store.base import (
 )
 
 from ricordo.contrib.items import ItemCollection, parts, path
-from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
+from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
 from ricordo.errors import ValidationError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records.service import StoredItem
@@ -57,17 +57,17 @@ class RicordoStore(BaseStore):
         self,
         memory: Memory,
         *,
-        user_id: Whose[Namespace],
+        user_id: UserSource[Namespace],
         agent_id: str = DEFAULT_AGENT,
         ranking: Literal["words", "meaning"] = "words",
         fields: Sequence[str] = ("$",),
         ttl: TTLConfig | None = None,
     ) -> None:
-        check_whose(user_id)
+        check_user_source(user_id)
         if ranking not in ("words", "meaning"):
             raise ValidationError("ranking", f"expected words or meaning, got {ranking!r}")
         self._memory = memory
-        self._whose = user_id
+        self._user_source = user_id
         self._agent = agent_id
         self._ranking = ranking
         self._fields = tuple(fields)
@@ -75,16 +75,16 @@ class RicordoStore(BaseStore):
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do operations: what is read is as it was before, what is put is put in one transaction for each user."""
+        """Run operations: reads see the state before, writes are one transaction per user."""
         given = list(ops)
         results: list[Result] = [None] * len(given)
         puts: dict[Owner, dict[tuple[Namespace, str], PutOp]] = {}
         for position, op in enumerate(given):
             validate_op_namespace(op)
-            owner = owner_of(self._memory, user_of(self._whose, _reach(op)))
+            owner = owner_of(self._memory, user_of(self._user_source, _reach(op)))
             if isinstance(op, PutOp):
                 if op.namespace[-2:] in (FACTS, MESSAGES):
-                    raise ValidationError("namespace", f"{op.namespace} shows the memory; put items somewhere else")
+                    raise ValidationError("namespace", f"{op.namespace} is read-only; use another namespace")
                 puts.setdefault(owner, {})[op.namespace, op.key] = op
             else:
                 results[position] = self._read(owner, op)
@@ -98,10 +98,8 @@ class RicordoStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self, user_id: str) -> int:
-        """Remove a user's items that are past their time; how many went. Reading never shows them anyway."""
+        """Delete a user's expired items and return their number. They are never returned by reads."""
         return self._items.sweep(owner_of(self._memory, user_id))
-
-    # Reading
 
     def _read(self, owner: Owner, op: GetOp | SearchOp | ListNamespacesOp) -> Result:
         match op:
@@ -141,14 +139,14 @@ class RicordoStore(BaseStore):
         fitting.sort(key=lambda pair: (pair[1]["updated_at"], pair[0].key), reverse=True)
         scores = self._scores(op.query, [item for item, _ in fitting]) if op.query else [None] * len(fitting)
         ranked = list(zip(fitting, scores, strict=True))
-        if op.query:  # what was put outside the ranking comes last
+        if op.query:  # items that are not indexed come last
             ranked.sort(key=lambda pair: 2.0 if pair[1] is None else -pair[1])
         page = ranked[op.offset : op.offset + op.limit]
         self._renew(owner, [item for (item, _), _ in page], wanted=op.refresh_ttl)
         return [SearchItem(**fields, score=score) for (_, fields), score in page]
 
     def _shown(self, owner: Owner, op: SearchOp) -> list[SearchItem]:
-        """The memory itself: facts as they are known now, or messages that speak to the query."""
+        """The memory itself: current facts, or messages that match the query."""
         if op.namespace_prefix[-2:] == MESSAGES:
             return self._messages(owner, op)
         away = {flag.subject_id for flag in self._memory.flags(owner.user_id, state="quarantined")}
@@ -175,12 +173,10 @@ class RicordoStore(BaseStore):
         return shown
 
     def _renew(self, owner: Owner, found: Sequence[StoredItem], *, wanted: bool) -> None:
-        """Begin the time of what was read anew."""
+        """Restart the time to live of items that were read."""
         mortal = [item for item in found if item.minutes is not None] if wanted else []
         if mortal:
             self._items.write(owner, partial(_renew, mortal))
-
-    # Ranking
 
     def _item(self, op: PutOp) -> StoredItem:
         if op.value is None:
@@ -202,7 +198,7 @@ class RicordoStore(BaseStore):
         return embedder.name.encode() + b"\x00" + np.asarray(embedder.embed_passages(texts), np.float32).tobytes()
 
     def _scores(self, query: str, items: Sequence[StoredItem]) -> list[float | None]:
-        """How well each item speaks to a query; None for what was put outside the ranking."""
+        """The score of each item for a query; None for items that are not indexed."""
         if self._ranking == "words":
             return [None if item.tag else _said(query, _texts(json.loads(item.body), self._fields)) for item in items]
         embedder = self._memory.embedder
@@ -231,7 +227,7 @@ def _renew(items: Sequence[StoredItem], transaction: ItemTransaction) -> None:
 
 
 def _reach(op: Op) -> Namespace:
-    """The labels that an operation is bound to."""
+    """The namespace of an operation."""
     match op:
         case SearchOp():
             return tuple(op.namespace_prefix)
@@ -267,12 +263,12 @@ def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
 
 
 def _fits(value: Any, wanted: Mapping[str, Any]) -> bool:
-    """Whether a value answers a filter; a comparison of things that have no order is no."""
+    """Whether a value matches a filter; a comparison of values without an order is false."""
     return isinstance(value, Mapping) and all(_answers(_at(value, key), each) for key, each in wanted.items())
 
 
 def _at(value: Mapping[str, Any], key: str) -> Any:
-    """What stands under a key, or where there is none of that name under a path with dots."""
+    """The value of a key; if there is no such key, of a path with dots."""
     if key in value or "." not in key:
         return value.get(key)
     first, _, rest = key.partition(".")
@@ -315,7 +311,7 @@ def _texts(value: Mapping[str, Any], fields: Sequence[str]) -> list[str]:
 
 
 def _said(query: str, texts: Sequence[str]) -> float:
-    """How much of a query's words a text says, from 0 to 1."""
+    """The share of a query's words in a text, from 0 to 1."""
     from ricordo.recall.terms import question_words, terms
 
     asked = question_words(query)

@@ -1,7 +1,7 @@
-"""LlamaIndex on Ricordo: a chat store for its `Memory` and `ChatMemoryBuffer`, a memory block, and a memory of our own.
+"""LlamaIndex on Ricordo: a chat store for its `Memory` and `ChatMemoryBuffer`, a memory block, and a memory class.
 
-In: LlamaIndex's messages. Out: the same messages, blocks, tool calls and extra fields included, kept as turns of a
-session whose id is LlamaIndex's key. Every object is made for one user; nothing of it is kept in the object itself.
+In: LlamaIndex's messages. Out: the same messages with blocks, tool calls and extra fields, stored as turns of a session
+whose id is LlamaIndex's key. Every object is for one user; nothing is stored in the object itself.
 """
 
 import asyncio
@@ -17,9 +17,10 @@ from llama_index.core.memory.types import BaseMemory
 from llama_index.core.storage.chat_store.base import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
-from ricordo.contrib.history import History, HistoryMessage, sessions_of
+from ricordo.contrib.history import History, HistoryMessage
 from ricordo.contrib.llamaindex_messages import from_context, from_message, from_messages, to_words
 from ricordo.contrib.tool_calls import paired
+from ricordo.contrib.users import sessions_of
 from ricordo.errors import BudgetError
 from ricordo.languages.locales import memory_words
 from ricordo.limits import check_id
@@ -30,7 +31,7 @@ from ricordo.session import Session
 
 log = logging.getLogger("ricordo")
 
-OPEN = 256  # sessions that are at hand, without their messages
+OPEN = 256  # cached histories, without their messages
 
 
 class RicordoChatStore(AsyncDBChatStore):
@@ -42,8 +43,8 @@ class RicordoChatStore(AsyncDBChatStore):
     _histories: Callable[[str], History] = PrivateAttr()
 
     def __init__(self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
-        whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
-        super().__init__(**whose)
+        ids: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
+        super().__init__(**ids)
         self._memory = memory
         self._histories = lru_cache(OPEN)(lambda key: History(memory, key, user_id=user_id, agent_id=agent_id))
 
@@ -79,19 +80,19 @@ class RicordoChatStore(AsyncDBChatStore):
     async def add_messages(
         self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
-        """Add messages; none of them where one cannot be kept. An empty list changes nothing."""
+        """Add messages, all or none. An empty list changes nothing."""
         words = [to_words(message) for message in messages]
         await asyncio.to_thread(self._append, key, words, status)
 
     async def set_messages(
         self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
-        """Put these messages in place of all others, in one moment."""
+        """Replace all messages with these, atomically."""
         words = [to_words(message) for message in messages]
         await asyncio.to_thread(self._set, key, words, status)
 
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
-        """Remove the active message at a position; what it was."""
+        """Remove and return the active message at a position."""
         gone = await asyncio.to_thread(self.history(key).remove, idx)
         return from_message(gone.message) if gone else None
 
@@ -106,12 +107,12 @@ class RicordoChatStore(AsyncDBChatStore):
             await asyncio.to_thread(history.replace, [])
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
-        """Remove the oldest active messages; those that went."""
+        """Remove and return the oldest active messages."""
         gone = await asyncio.to_thread(self.history(key).remove_oldest, n)
         return [from_message(each.message) for each in gone]
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
-        """Take the oldest active messages out of the queue and keep them; those that were taken."""
+        """Archive and return the oldest active messages."""
         taken = await asyncio.to_thread(self.history(key).set_aside, n)
         return [from_message(each.message) for each in taken]
 
@@ -145,7 +146,7 @@ class RicordoChatStore(AsyncDBChatStore):
 
 
 class RicordoLegacyChatStore(BaseChatStore):
-    """For `ChatMemoryBuffer` and whatever else takes LlamaIndex's older, synchronous chat stores."""
+    """For `ChatMemoryBuffer` and other users of LlamaIndex's older, synchronous chat stores."""
 
     user_id: str
     agent_id: str = DEFAULT_AGENT
@@ -153,8 +154,8 @@ class RicordoLegacyChatStore(BaseChatStore):
     _histories: Callable[[str], History] = PrivateAttr()
 
     def __init__(self, memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
-        whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
-        super().__init__(**whose)
+        ids: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
+        super().__init__(**ids)
         self._memory = memory
         self._histories = lru_cache(OPEN)(lambda key: History(memory, key, user_id=user_id, agent_id=agent_id))
 
@@ -164,7 +165,7 @@ class RicordoLegacyChatStore(BaseChatStore):
         return "RicordoLegacyChatStore"
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
-        """Put these messages in place of all others, in one moment."""
+        """Replace all messages with these, atomically."""
         self._history(key).replace([to_words(message) for message in messages], with_aside=True)
 
     def get_messages(self, key: str) -> list[ChatMessage]:
@@ -176,18 +177,18 @@ class RicordoLegacyChatStore(BaseChatStore):
         self._history(key).append([to_words(message)])
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
-        """Remove all messages of a key; what they were, or None."""
+        """Remove and return all messages of a key; None if there are none."""
         gone = self.get_messages(key)
         self._history(key).clear()
         return gone or None
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:
-        """Remove the message at a position; what it was."""
+        """Remove and return the message at a position."""
         gone = self._history(key).remove(idx)
         return from_message(gone.message) if gone else None
 
     def delete_last_message(self, key: str) -> ChatMessage | None:
-        """Remove the newest message; what it was."""
+        """Remove and return the newest message."""
         return self.delete_message(key, -1)
 
     def get_keys(self) -> list[str]:
@@ -201,8 +202,8 @@ class RicordoLegacyChatStore(BaseChatStore):
 class RicordoMemoryBlock(BaseMemoryBlock[str]):
     """What is known of the user: facts and summary across sessions, this session's summary and topics.
 
-    It follows the session that is asked for and remembers none of its own. Give `writes=True` where the messages are
-    kept by another store: those that leave its queue are then kept here, and learned from.
+    It reads the session of each call and has none of its own. Give `writes=True` if another store keeps the messages:
+    those that leave its queue are then stored here, and facts are learned from them.
     """
 
     user_id: str
@@ -220,8 +221,8 @@ class RicordoMemoryBlock(BaseMemoryBlock[str]):
         priority: int = 0,
         writes: bool = False,
     ) -> None:
-        whose: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
-        super().__init__(name=name, description="What is known of the user", priority=priority, **whose)
+        ids: dict[str, Any] = {"user_id": check_id("user_id", user_id), "agent_id": check_id("agent_id", agent_id)}
+        super().__init__(name=name, description="What is known of the user", priority=priority, **ids)
         self.writes = writes
         self._memory = memory
 
@@ -257,10 +258,10 @@ class RicordoMemoryBlock(BaseMemoryBlock[str]):
 
 
 class RicordoMemory(BaseMemory):
-    """A memory whose `get` is the whole context: what is known, the recent turns, and what was recalled.
+    """A memory whose `get` returns the whole context: what is known, the recent turns, and what was recalled.
 
-    It fits `token_limit` whatever is asked of it (the settings' budget where none is given), never splits a turn, and
-    takes as long for a long session as for a short one.
+    It always fits `token_limit` (by default the settings' budget), never splits a turn, and takes the same time for
+    long and short sessions.
     """
 
     user_id: str
@@ -294,7 +295,7 @@ class RicordoMemory(BaseMemory):
         return cls(kwargs.pop("memory"), **kwargs)
 
     def get(self, input: str | None = None, initial_token_count: int = 0, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002
-        """The messages for the next answer. A question that is not put yet is not among them."""
+        """The messages for the next answer, without a question that is not stored yet."""
         session = self._session()
         newest = session.history(limit=1)
         asked = newest[-1] if newest and newest[-1].is_open else None
@@ -305,7 +306,7 @@ class RicordoMemory(BaseMemory):
         after = [from_message(step) for step in asked.steps] if asked else []
         try:
             context = session.context(question, budget=max(budget - _tokens(asked), 0))
-        except BudgetError as error:  # not even the safety rules fit: the question goes alone, and the log says so
+        except BudgetError as error:  # not even the safety rules fit: only the question is sent, and a warning logged
             log.warning("context does not fit: %s", error, extra={"operation": "context", "user_id": self.user_id})
             return [ChatMessage(content=question), *after] if asked else []
         composed = [from_context(each) for each in paired(context.messages)]
@@ -316,15 +317,15 @@ class RicordoMemory(BaseMemory):
         return list(map(from_message, self._history().messages(aside=True)))
 
     def put(self, message: ChatMessage) -> None:
-        """Keep one message."""
+        """Store one message."""
         self._history().append([to_words(message)])
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
-        """Keep messages, all of them or none."""
+        """Store messages, all or none."""
         self._history().append([to_words(message) for message in messages])
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Put these messages in place of all others, in one moment."""
+        """Replace all messages with these, atomically."""
         self._history().replace([to_words(message) for message in messages], with_aside=True)
 
     def reset(self) -> None:

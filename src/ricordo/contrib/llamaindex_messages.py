@@ -1,4 +1,4 @@
-"""Messages of LlamaIndex as Ricordo keeps them, and back: one loses nothing on the way to the other."""
+"""Converts messages of LlamaIndex to Ricordo's and back, without loss."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from ricordo.contrib.history import HistoryMessage
 from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, openai_calls
 from ricordo.records.turns import Message
 
-NOTE = "llamaindex"  # our key in a message's metadata
+NOTE = "llamaindex"  # Ricordo's key in a message's metadata
 ROLES = {
     MessageRole.DEVELOPER: "system",
     MessageRole.FUNCTION: "tool",
@@ -19,7 +19,7 @@ ROLES = {
 
 
 def to_words(message: ChatMessage) -> HistoryMessage:
-    """A message of LlamaIndex for the store; what Ricordo has no field for goes into its metadata."""
+    """A message of LlamaIndex to store; what Ricordo has no field for goes into its metadata."""
     role = ROLES.get(message.role, message.role.value)
     extra: dict[str, Any] = {}
     if message.additional_kwargs:
@@ -48,22 +48,22 @@ def to_words(message: ChatMessage) -> HistoryMessage:
 
 
 def from_message(message: Message) -> ChatMessage:
-    """A stored message as LlamaIndex's, whoever wrote it."""
+    """A stored message as LlamaIndex's."""
     return from_messages((message,))[0]
 
 
 def from_messages(messages: Iterable[Message]) -> list[ChatMessage]:
-    """The same for many; words alone, which are nearly all of them, without a call for each."""
+    """The same for many; messages of text only, which are the most, are built inline for speed."""
     return [
-        _dressed(each)
+        _full_message(each)
         if each.metadata or each.tool_calls or each.tool_call_id
         else ChatMessage(each.content, role=each.role)
         for each in messages
     ]
 
 
-def _dressed(message: Message) -> ChatMessage:
-    """A message that is more than its words."""
+def _full_message(message: Message) -> ChatMessage:
+    """A message with more than text."""
     note = message.metadata.get(NOTE)
     extra: dict[str, Any] = dict(note.get("additional_kwargs", {})) if note else _extra(message)
     role = MessageRole((note or {}).get("role", message.role))

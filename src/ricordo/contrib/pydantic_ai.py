@@ -1,8 +1,8 @@
 """Pydantic AI on Ricordo: a store of whole conversations, and a capability that gives an agent its memory.
 
-`RicordoConversations` keeps messages to the byte, with revisions, branches and forks, among the items of one user.
-`RicordoMemory` keeps what was said as turns, and puts before the model what is known, recent and recalled instead of
-everything that was ever said. They can be used together: one is the record, the other the memory.
+`RicordoConversations` stores messages byte for byte, with revisions, branches and forks, as items of one user.
+`RicordoMemory` stores messages as turns, and gives the model what is known, recent and recalled instead of the whole
+history. They can be used together: one is the record, the other the memory.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ from pydantic_ai.run import AgentRunResult
 
 from ricordo.contrib.items import ItemCollection, body_of, path
 from ricordo.contrib.pydantic_ai_messages import Step, answer_text, asked_text, composed, last_turns, steps_of
-from ricordo.contrib.tool_calls import Whose, check_whose, owner_of, user_of
+from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
 from ricordo.errors import RicordoError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.context import Context
 from ricordo.records.service import StoredItem
-from ricordo.safety.crisis import SafeReply, reply
+from ricordo.safety.crisis import SafeReply, crisis_reply
 from ricordo.session import OpenTurn, Session
 from ricordo.stores.service_protocols import ItemTransaction
 
@@ -44,7 +44,7 @@ _record = TypeAdapter(ConversationRecord)
 
 
 class RicordoConversations(ConversationStore):
-    """The conversations of one user. A scope parts them further, by channel or project.
+    """The conversations of one user. A scope divides them further, by channel or project.
 
     Deleting a conversation deletes the messages that no other one shares.
     """
@@ -71,7 +71,7 @@ class RicordoConversations(ConversationStore):
         new_entries: Sequence[ConversationEntry] = (),
         expected_revision: str | None,
     ) -> None:
-        """Keep a record and its new entries, all of them or nothing."""
+        """Store a record and its new entries, all or none."""
         kept = StoredItem(RECORDS, record.conversation_id, _record.dump_json(record), _tag(record.scope))
         entries = [_entry_item(entry, record.conversation_id) for entry in new_entries]
         added = {entry.id for entry in new_entries}
@@ -92,7 +92,7 @@ class RicordoConversations(ConversationStore):
             raise ConversationConflict(record.conversation_id)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Remove a conversation and the entries that no other one reaches."""
+        """Remove a conversation and the entries that no other one refers to."""
 
         def delete(items: ItemTransaction) -> bool:
             items.serialize()
@@ -110,14 +110,14 @@ class RicordoConversations(ConversationStore):
             raise ConversationConflict(conversation_id)
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
-        """One entry; KeyError if this user has none of that id."""
+        """One entry; KeyError if this user has none with this id."""
         found = await self._reading(lambda items: body_of(items, ENTRIES, entry_id))
         if found is None:
             raise KeyError(entry_id)
         return _entry(entry_id, found)
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
-        """The entries up to a head, in one view: one query for each fork on the way, one for each entry if limited."""
+        """The entries up to a head: one query for each fork, or one for each entry if limited."""
 
         def read(items: ItemTransaction) -> list[ConversationEntry]:
             found: list[ConversationEntry] = []
@@ -132,7 +132,7 @@ class RicordoConversations(ConversationStore):
         return await self._reading(read)
 
     def _body(self, items: ItemTransaction, entry_id: str, known: dict[str, bytes], *, ahead: bool) -> bytes:
-        """What is kept of an entry; with `ahead`, those of its conversation become known too."""
+        """The stored entry; with `ahead`, all entries of its conversation are cached too."""
         item = items.get(ENTRIES, entry_id)
         if item is None:
             raise KeyError(entry_id)
@@ -160,15 +160,15 @@ class RicordoMemory(AbstractCapability[Any]):
         self,
         memory: Memory,
         *,
-        user_id: Whose[RunContext[Any]],
-        session_id: Whose[RunContext[Any]] | None = None,
+        user_id: UserSource[RunContext[Any]],
+        session_id: UserSource[RunContext[Any]] | None = None,
         agent_id: str = DEFAULT_AGENT,
         budget: int | None = None,
-        on_crisis: SafeReply = reply,
+        on_crisis: SafeReply = crisis_reply,
     ) -> None:
-        check_whose(user_id)
+        check_user_source(user_id)
         self._memory = memory
-        self._whose = user_id
+        self._user_source = user_id
         self._where = session_id
         self._agent_id = agent_id
         self._budget = budget
@@ -178,10 +178,10 @@ class RicordoMemory(AbstractCapability[Any]):
         self._context: Context | None = None
 
     async def for_run(self, ctx: RunContext[Any]) -> "RicordoMemory":
-        """One of its own for each run: nothing of a user stays in the agent."""
+        """A new instance for each run, so that the agent holds nothing of a user."""
         mine = RicordoMemory(
             self._memory,
-            user_id=user_of(self._whose, ctx),
+            user_id=user_of(self._user_source, ctx),
             session_id=_conversation(ctx) if self._where is None else user_of(self._where, ctx),
             agent_id=self._agent_id,
             budget=self._budget,
@@ -192,7 +192,7 @@ class RicordoMemory(AbstractCapability[Any]):
         return mine
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
-        """Keep the question, and compose what the model will read. A memory that fails does not stop the agent."""
+        """Store the question and compose the context. A failing memory does not stop the agent."""
         question = asked_text(ctx.prompt)
         if question and self._session:
             await asyncio.to_thread(self._begin, self._session, question)
@@ -200,7 +200,7 @@ class RicordoMemory(AbstractCapability[Any]):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put the composed context in the place of the messages before this run's own."""
+        """Replace the messages before this run's own with the composed context."""
         if self._context is None:
             return request_context
         messages = composed(self._context, request_context.messages)
@@ -209,14 +209,14 @@ class RicordoMemory(AbstractCapability[Any]):
     async def wrap_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: Any
     ) -> ModelResponse:
-        """In a crisis give the fixed reply and ask no model."""
+        """In a crisis return the fixed reply without calling the model."""
         if self._context is not None and self._context.crisis:
             return ModelResponse(parts=[TextPart(self._on_crisis(self._context.crisis))])
         answered: ModelResponse = await handler(request_context)
         return answered
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        """Keep tool calls, their results and the answer, each with its time."""
+        """Store tool calls, their results and the answer, each with its time."""
         if self._turn is not None and self._session is not None:
             steps, said = steps_of(result.new_messages()), answer_text(result.output)
             await asyncio.to_thread(self._finish, self._session, self._turn, steps, said)
@@ -269,7 +269,7 @@ def _found(items: ItemTransaction, conversation_id: str) -> ConversationRecord |
 
 
 def _entry_item(entry: ConversationEntry, conversation_id: str) -> StoredItem:
-    """The parent's id stands before the message, so that a chain can be followed without reading messages."""
+    """The parent's id precedes the message, so that a chain can be followed without parsing messages."""
     body = ModelMessagesTypeAdapter.dump_json([entry.message])
     return StoredItem(ENTRIES, entry.id, f"{entry.parent_id or ''}\n".encode() + body, conversation_id)
 
@@ -285,7 +285,7 @@ def _entry(entry_id: str, kept: bytes) -> ConversationEntry:
 
 
 def _reached(records: Sequence[ConversationRecord], parents: dict[str, str | None]) -> set[str]:
-    """The entries that are in some history or in a branch that was left."""
+    """The entries of all histories and abandoned branches."""
     reached: set[str] = set()
     for record in records:
         for tip in (record.head_id, *record.branches):

@@ -1,4 +1,4 @@
-"""Messages of Pydantic AI as words, and a context as messages of Pydantic AI. Pure.
+"""Converts messages of Pydantic AI to turns, and a context to messages of Pydantic AI. Pure functions.
 
 In: model messages and their parts. Out: the steps of a turn, with tool calls and times; the newest whole turns; the
 composed context before the messages of the current run.
@@ -28,7 +28,7 @@ _anything = TypeAdapter(Any)
 
 
 def asked_text(prompt: Any) -> str:
-    """The words of a prompt; what is no text is named."""
+    """The text of a prompt; other parts are named in brackets."""
     if prompt is None or isinstance(prompt, str):
         return (prompt or "").strip() and str(prompt)
     words = [part if isinstance(part, str) else str(getattr(part, "content", f"({_kind(part)})")) for part in prompt]
@@ -36,13 +36,13 @@ def asked_text(prompt: Any) -> str:
 
 
 def answer_text(output: Any) -> str:
-    """An output as words: text as it is, anything else as JSON."""
+    """An output as text; anything else as JSON."""
     text = output if isinstance(output, str) else _anything.dump_json(output, fallback=str).decode()
     return text if text.strip() else ""
 
 
 def steps_of(messages: Sequence[ModelMessage]) -> list[Step]:
-    """What a run did between question and answer, as arguments of `add_message`."""
+    """The steps of a run between question and answer, as arguments of `add_message`."""
     steps: list[Step] = []
     for message in messages:
         if isinstance(message, ModelResponse):
@@ -63,7 +63,7 @@ def steps_of(messages: Sequence[ModelMessage]) -> list[Step]:
 
 
 def composed(context: Context, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """The context, and after its question what this run has said; system prompts of the agent's own stay."""
+    """The context, then this run's messages after the question; the agent's own system prompts stay."""
     start = _newest_question(messages)
     if start is None:
         return list(messages)
@@ -72,7 +72,7 @@ def composed(context: Context, messages: Sequence[ModelMessage]) -> list[ModelMe
     told = list(paired(context.messages))
     system = [SystemPromptPart(str(each["content"])) for each in told if each["role"] == "system" and each["content"]]
     assert isinstance(current, ModelRequest)
-    question = told.pop()["content"] if told and told[-1]["role"] == "user" else None  # there may be no room for it
+    question = told.pop()["content"] if told and told[-1]["role"] == "user" else None  # it may not fit
     past = [_message(each) for each in told if each["role"] != "system"]
     asking = _asking(current, None if question is None else str(question))
     if past and isinstance(past[0], ModelRequest):
@@ -85,7 +85,7 @@ def composed(context: Context, messages: Sequence[ModelMessage]) -> list[ModelMe
 
 
 def last_turns(messages: Sequence[ModelMessage], limit: int, count: Callable[[str], int]) -> list[ModelMessage]:
-    """The newest whole turns within the tokens, at least one, with the system prompt of those that were left out."""
+    """The newest whole turns within the tokens, at least one, with the system prompt of the dropped ones."""
     starts = [position for position, message in enumerate(messages) if _asks(message)]
     if not starts:
         return list(messages)
@@ -114,7 +114,7 @@ def _newest_question(messages: Sequence[ModelMessage]) -> int | None:
 
 
 def _asking(current: ModelRequest, text: str | None) -> ModelRequest:
-    """The request with the composed question; pictures and files stay beside it, its own system prompt is above."""
+    """The request with the composed question; images and files stay, its own system prompt is moved before it."""
     parts: list[Any] = []
     for part in current.parts:
         if isinstance(part, UserPromptPart) and text is not None:
@@ -147,7 +147,7 @@ def _returned(part: ToolReturnPart | RetryPromptPart) -> str:
 
 
 def _words(message: ModelMessage) -> str:
-    """All that a message costs: words, calls with their arguments, results."""
+    """The tokens of a message: text, calls with their arguments, results."""
     texts = []
     for part in message.parts:
         if isinstance(part, ToolCallPart):

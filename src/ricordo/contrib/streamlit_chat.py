@@ -1,8 +1,8 @@
-"""A chat for Streamlit: the conversation on the page, the sessions of one user in the sidebar.
+"""A chat page for Streamlit: the conversation, and one user's sessions in the sidebar.
 
-In: a memory, a user, and a function that answers a context. Out: a page that survives reruns and reloads, because
-nothing lives in it: the session is named in the address, every question is kept before it is answered, and a question
-that was left without an answer is answered when the page is opened again.
+In: a memory, a user, and a function that answers a context. Out: a page that survives reruns and reloads: the session
+id is in the address, every question is stored before it is answered, and an open question is answered when the page is
+opened again.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ from ricordo.errors import ConflictError, ValidationError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.context import Context
 from ricordo.records.turns import SessionInfo, Turn
-from ricordo.safety.crisis import reply
+from ricordo.safety.crisis import crisis_reply
 from ricordo.session import Session
 
 Answer = Callable[[Context], str | Iterable[str]]
@@ -25,7 +25,7 @@ FAILED = "ricordo_failed"
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What stands on the page."""
+    """The texts of the page."""
 
     sessions: str = "Conversations"
     new: str = "New conversation"
@@ -40,7 +40,7 @@ class Labels:
 def chat(
     memory: Memory, *, user_id: str, answer: Answer, agent_id: str = DEFAULT_AGENT, labels: Labels | None = None
 ) -> Session:
-    """The whole page: sidebar, conversation, input. `answer` gives the words, whole or piece by piece."""
+    """The whole page: sidebar, conversation, input. `answer` returns the text, whole or in pieces."""
     words = labels or Labels()
     session = current_session(memory, user_id=user_id, agent_id=agent_id)
     sidebar(memory, session, words)
@@ -50,7 +50,7 @@ def chat(
     if asked and asked.strip():
         try:
             session.ask(asked)
-        except ValidationError as error:  # too long, or characters that no store takes: said to the one who asked
+        except ValidationError as error:  # too long, or characters that no store accepts
             st.error(str(error))
             return session
         st.rerun()
@@ -60,10 +60,10 @@ def chat(
 
 
 def current_session(memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
-    """The session that the address names, if it is this user's, or a new one, which it names from now on."""
+    """The session in the address if it is this user's; else a new one, which is put into the address."""
     named = st.query_params.get(PARAMETER)
     mine = (user_id, named)
-    if st.session_state.get(PARAMETER) == mine and named:  # made in this tab, perhaps with nothing said in it yet
+    if st.session_state.get(PARAMETER) == mine and named:  # created in this tab, perhaps still empty
         return memory.session(named, user_id=user_id, agent_id=agent_id)
     session = memory.resume(named, user_id=user_id, agent_id=agent_id)
     _open(session.id, user_id)
@@ -71,7 +71,7 @@ def current_session(memory: Memory, *, user_id: str, agent_id: str = DEFAULT_AGE
 
 
 def sidebar(memory: Memory, session: Session, labels: Labels) -> None:
-    """Recent sessions to choose from, a new one, the current one as Markdown or gone."""
+    """Buttons for recent sessions and a new one, to download the current one, and to delete it."""
     known = memory.sessions(user_id=session.user_id, agent_id=session.agent_id)
     with st.sidebar:
         st.subheader(labels.sessions)
@@ -93,7 +93,7 @@ def sidebar(memory: Memory, session: Session, labels: Labels) -> None:
 
 
 def show(session: Session, limit: int | None = None) -> Turn | None:
-    """Draw the conversation, both sides of it; the turn that waits for its answer, if the last one does."""
+    """Draw the conversation and return the last turn if it is open."""
     turns = session.history(limit)
     for turn in turns:
         if turn.question:
@@ -113,7 +113,7 @@ def _answer(session: Session, turn: Turn, answer: Answer, labels: Labels, *, hel
     context = session.context(turn.query)
     with st.chat_message("assistant"):
         try:
-            said = reply(context.crisis) if context.crisis else answer(context)
+            said = crisis_reply(context.crisis) if context.crisis else answer(context)
             text = said if isinstance(said, str) else "".join(map(str, st.write_stream(said)))
             session.answer(turn, text, receipt=context.receipt)
         except ConflictError:

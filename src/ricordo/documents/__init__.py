@@ -1,7 +1,7 @@
-"""Documents: text, Markdown and PDF cut into pieces that can be cited, and found again by a question.
+"""Documents: text, Markdown and PDF, cut into pieces that can be cited and retrieved for a question.
 
-Everything in here is pure: a text (or the bytes of a PDF) and vectors come in as arguments, pieces with stable ids
-and ranked findings with reasons come out. Where documents are kept is a store's affair.
+`blocks`, `chunks`, `pdf` and `retrieval` are pure: text and vectors go in, pieces with stable ids and ranked results
+come out. `library` stores documents and searches them.
 """
 
 from ricordo.documents.chunks import KINDS, Bounds, Kind, Piece, as_chunk, chunk, kind_of

@@ -1,7 +1,7 @@
 """The blocks of a document: headings, paragraphs, lists, tables and code, as spans of its text, in order.
 
-Markdown is read line by line, as far as needed to know what must not be torn apart and under which headings a passage
-stands; plain text (and that of a PDF) has only paragraphs and lists. Every line with a word belongs to one block.
+Markdown is parsed line by line, only as far as needed to know what must not be split and under which headings a passage
+stands. Plain text and PDF text have only paragraphs and lists. Every non-blank line belongs to one block.
 """
 
 import re
@@ -24,7 +24,7 @@ _MARKUP = re.compile(r"[*_`]+|\[([^\[\]]*)\]\([^()]*\)")
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """`text[start:end]`, without the blanks around it; `level` and `title` are of headings only."""
+    """`text[start:end]` without surrounding blanks; `level` and `title` are for headings only."""
 
     kind: BlockKind
     start: int
@@ -34,7 +34,7 @@ class TextBlock:
 
 
 def blocks(text: str, *, markdown: bool) -> tuple[TextBlock, ...]:
-    """The blocks of a text from its first word to its last."""
+    """The blocks of a text in order."""
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     found: list[TextBlock] = []
     at = 0
@@ -48,8 +48,8 @@ def blocks(text: str, *, markdown: bool) -> tuple[TextBlock, ...]:
 
 
 def points(text: str, block: TextBlock) -> tuple[tuple[int, int], ...]:
-    """The outermost points of a list as spans; each holds the points under it."""
-    # The block begins after the blanks of its first line, which therefore counts as the outermost.
+    """The top-level items of a list as spans; each includes its nested items."""
+    # The block starts after the indentation of its first line, so that line is top-level.
     starts = [block.start] + [
         line.start()
         for line in _LINE.finditer(text, block.start, block.end)
@@ -60,13 +60,13 @@ def points(text: str, block: TextBlock) -> tuple[tuple[int, int], ...]:
 
 
 def path_after(path: Sequence[tuple[int, str]], heading: TextBlock) -> tuple[tuple[int, str], ...]:
-    """The way to what stands under a heading, given the way to what stood before it."""
+    """The heading path after a heading, given the path before it."""
     kept = tuple((level, title) for level, title in path if level < heading.level)
     return (*kept, (heading.level, heading.title)) if heading.title else kept
 
 
 def _next_block(text: str, lines: Sequence[tuple[int, int]], at: int, *, markdown: bool) -> tuple[BlockKind, int]:
-    """What begins at a line, and the line after it."""
+    """The kind of block that starts at a line, and the line after it."""
     line = text[slice(*lines[at])]
     if not line.strip():
         return "paragraph", at + 1
@@ -106,7 +106,7 @@ def _is_row(line: str) -> bool:
 
 
 def _after_list(text: str, lines: Sequence[tuple[int, int]], at: int, *, markdown: bool) -> int:
-    """A list goes on over single blank lines as long as points or indented lines follow."""
+    """A list continues over single blank lines if items or indented lines follow."""
     after = at + 1
     blank = False
     while after < len(lines):
@@ -147,18 +147,18 @@ def _described(text: str, kind: BlockKind, start: int, end: int) -> TextBlock:
 
 
 def _unclosed(title: str) -> str:
-    """A title without the number signs that may close it; those of a name, as in "C#", belong to it."""
+    """A title without closing number signs; those of a name, as in "C#", stay."""
     bare = title.rstrip("#")
     return bare.rstrip() if not bare or bare[-1].isspace() else title
 
 
 def _plain(title: str) -> str:
-    """A title without its markup, on one line."""
+    """A title without markup, on one line."""
     return " ".join(_MARKUP.sub(lambda match: match.group(1) or "", title).split())
 
 
 def lines_of(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The lines of a span that hold anything, without the blanks around them."""
+    """The non-blank lines of a span, stripped."""
     for match in _LINE.finditer(text, start, end):
         span = trimmed(text, match.start(), match.end())
         if span[0] < span[1]:

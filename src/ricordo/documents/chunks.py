@@ -1,8 +1,8 @@
-"""A document's text goes in, pieces of about 120 to 220 words come out, each with its heading and its place.
+"""Cut a document's text into pieces of about 120 to 220 words, each with its heading path and offsets.
 
-Sections are walls: a piece never crosses a heading, so an edit inside one section leaves the pieces of all others as
-they were. Inside a long section the cut falls where the words themselves say (the end of a paragraph, or of a
-sentence, chosen by a hash of what ends there): after an edit the old cuts are found again a piece or two later.
+A piece never crosses a heading, so an edit inside one section leaves the pieces of all others unchanged. Inside a long
+section the boundaries are content-defined: the end of a paragraph or sentence, chosen by a hash of its words. After an
+edit the old boundaries are found again a piece or two later.
 """
 
 import hashlib
@@ -17,13 +17,11 @@ from ricordo.errors import ValidationError
 from ricordo.languages.sentences import Span, sentences, trimmed
 from ricordo.records.turns import Chunk
 
-# A piece of a document: what is cited. Its id is made from its words, so that it stays when others change.
-
 Kind = Literal["text", "markdown", "pdf"]
 KINDS: tuple[Kind, ...] = ("text", "markdown", "pdf")
 
-PATH = " › "  # between the headings of a path
-_DIGEST = 4  # bytes; two texts of one document that share it are told apart by a number
+PATH = " › "  # separates the headings of a path
+_DIGEST = 4  # bytes; equal digests in one document get a number
 _SUFFIXES: dict[str, Kind] = {
     ".txt": "text",
     ".text": "text",
@@ -35,7 +33,7 @@ _SUFFIXES: dict[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A passage: `document[start:end]` is its text, `heading` the way to it, `page` (from 1) is of a PDF only."""
+    """A passage: `document[start:end]`; `heading` is its heading path, `page` (from 1) is for PDF only."""
 
     id: str
     position: int
@@ -47,11 +45,11 @@ class Piece:
 
 
 def piece_ids(document_id: str, texts: Iterable[str]) -> tuple[str, ...]:
-    """One id for each text, in order: equal texts are numbered, everything else depends on the text alone."""
+    """One id per text, in order, derived from the text alone; equal texts are numbered."""
     seen: dict[str, int] = {}
     ids = []
     for text in texts:
-        # Blanks are not words: a paragraph that is wrapped anew is the same passage.
+        # Whitespace is normalised: a re-wrapped paragraph keeps its id.
         words = " ".join(text.split()).encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(words, digest_size=_DIGEST).hexdigest()
         seen[digest] = seen.get(digest, 0) + 1
@@ -60,7 +58,7 @@ def piece_ids(document_id: str, texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def as_chunk(piece: Piece) -> Chunk:
-    """The piece as it is offered to a prompt: under as much of the way to it as its own words do not say."""
+    """The piece as a prompt shows it, under the part of its heading path that its text does not repeat."""
     names = piece.heading.split(PATH) if piece.heading else []
     first_line = piece.text.partition("\n")[0].strip("#* \t\r")
     above = names[: names.index(first_line)] if first_line in names else names
@@ -68,18 +66,16 @@ def as_chunk(piece: Piece) -> Chunk:
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of a document by the name of its file; ValidationError for one that cannot be read."""
+    """The kind of a document by its file name; ValidationError for an unknown suffix."""
     suffix = PurePath(name).suffix.lower()
     if suffix not in _SUFFIXES:
         known = ", ".join(sorted(_SUFFIXES))
-        raise ValidationError(
-            "document", f"{name!r} is of an unknown kind; add one of {known}, or say which kind it is"
-        )
+        raise ValidationError("document", f"{name!r} is of an unknown kind; use one of {known}, or pass the kind")
     return _SUFFIXES[suffix]
 
 
 PAGE_BREAK = "\f"
-_LETTERS_A_WORD = 12  # text without spaces is measured by its letters, as words of this length
+_LETTERS_A_WORD = 12  # letters per word, to measure text without spaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +93,7 @@ class Bounds:
         if not 1 <= self.crumb <= self.least <= self.most:
             raise ValidationError("bounds", "needs 1 <= crumb <= least <= most")
         if self.seconds < 0:
-            raise ValidationError("bounds", "the seconds to read a document cannot be fewer than none")
+            raise ValidationError("bounds", "`seconds` cannot be negative")
         if self.characters < 1 or self.pages < 1:
             raise ValidationError("bounds", "a document must be allowed at least one character and one page")
 
@@ -122,9 +118,9 @@ class _Section:
 def chunk(
     text: str, kind: Kind, document_id: str, title: str = "", *, bounds: Bounds | None = None
 ) -> tuple[Piece, ...]:
-    """The pieces of a document in order. Every character but blanks is in exactly one of them; no text, no pieces.
+    """The pieces of a document in order. Every non-blank character is in exactly one; blank text has none.
 
-    `title` heads the path of every piece. In the text of a PDF pages are parted by form feeds (`read_pdf` does that).
+    `title` starts the heading path of every piece. In PDF text pages are separated by form feeds (see `read_pdf`).
     """
     bounds = bounds or Bounds()
     if kind not in KINDS:
@@ -148,7 +144,7 @@ def chunk(
 
 
 class _Pages:
-    """Counts form feeds once from the beginning to the end, however many pieces ask."""
+    """Maps offsets to page numbers; counts each form feed once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -161,7 +157,7 @@ class _Pages:
 
 
 def _sections(found: Sequence[TextBlock], title: str) -> Iterator[_Section]:
-    """Blocks under the same heading; a heading with nothing under it goes with the next one."""
+    """Blocks under the same heading; a heading without content joins the next section."""
     path: tuple[tuple[int, str], ...] = ()
     held: list[TextBlock] = []
     for block in found:
@@ -183,7 +179,7 @@ def _heading(title: str, path: Sequence[tuple[int, str]]) -> str:
 
 
 def _bound(text: str, found: Sequence[TextBlock], bounds: Bounds) -> list[_Unit]:
-    """The units of a section. A heading, and a line that announces a list, are bound to what they announce."""
+    """The units of a section. A heading, and a line that introduces a list, are bound to what follows."""
     units: list[_Unit] = []
     for at, block in enumerate(found):
         own = [_Unit(*span, _words(text, *span)) for span in _whole(text, block, bounds)]
@@ -196,7 +192,7 @@ def _bound(text: str, found: Sequence[TextBlock], bounds: Bounds) -> list[_Unit]
 
 
 def _whole(text: str, block: TextBlock, bounds: Bounds) -> list[Span]:
-    """The parts of a block that are kept whole: all of it where it fits, else its points, lines or sentences."""
+    """The unsplittable parts of a block: all of it if it fits, else its items, lines or sentences."""
     spans: Sequence[Span] = [(block.start, block.end)]
     if block.kind == "paragraph" or block.kind == "heading":
         spans = sentences(text, block.start, block.end)
@@ -212,7 +208,7 @@ def _fitting(text: str, span: Span, bounds: Bounds) -> Sequence[Span]:
 
 
 def _broken(text: str, span: Span, most: int) -> Iterator[Span]:
-    """A span that no piece can hold, cut between words, and a word that none can hold, cut anywhere."""
+    """Split a span that is too long for a piece, between words; a word that is too long, anywhere."""
     start, end = span
     longest = most * _LETTERS_A_WORD
     while start < end:
@@ -228,7 +224,7 @@ def _cut(text: str, start: int, end: int, most: int, longest: int) -> int:
     head = text[start : min(end, start + longest)]
     words = head.split(None, most)
     if len(words) > most:
-        # What `split` leaves over after so many words begins the next part.
+        # The remainder of `split` begins the next part.
         return start + len(head) - len(words[most])
     blank = max(head.rfind(" "), head.rfind("\n"))
     return start + (blank if blank > 0 and end > start + longest else len(head))
@@ -240,12 +236,12 @@ def _words(text: str, start: int, end: int) -> int:
 
 
 def _packed(text: str, units: Sequence[_Unit], bounds: Bounds) -> Iterator[Span]:
-    """Units put together into pieces, from the first to the last."""
+    """Pack units into pieces, in order."""
     left = sum(unit.words for unit in units)
     first = 0
     while first < len(units):
         last, taken = _last_unit(text, units, first, bounds)
-        # A few words at the end are not worth a piece of their own.
+        # A few words at the end join the last piece.
         if left - taken < bounds.crumb and left <= bounds.most + bounds.crumb:
             last, taken = len(units) - 1, left
         yield units[first].start, units[last].end
@@ -253,7 +249,7 @@ def _packed(text: str, units: Sequence[_Unit], bounds: Bounds) -> Iterator[Span]
 
 
 def _last_unit(text: str, units: Sequence[_Unit], first: int, bounds: Bounds) -> tuple[int, int]:
-    """Where the piece that begins at `first` ends, and how many words it has."""
+    """The last unit of the piece that begins at `first`, and the piece's number of words."""
     totals: list[int] = []
     total = 0
     for at in range(first, len(units)):

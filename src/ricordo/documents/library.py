@@ -19,10 +19,10 @@ from ricordo.documents.retrieval import PieceIndex
 from ricordo.engine.protocols import Clock
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import Limits, check_id, check_text
-from ricordo.prompt.context import Asked
 from ricordo.recall.embedders.protocol import Embedder
 from ricordo.recall.quantization import Vectors
 from ricordo.records.lru import LRU
+from ricordo.records.prompt import Asked
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Chunk, Owner, library_of
 from ricordo.settings import Settings

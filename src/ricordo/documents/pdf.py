@@ -1,7 +1,7 @@
-"""The text of a PDF: bytes go in, its pages come out as one text with a form feed between them.
+"""Extract the text of a PDF: bytes go in, the text of its pages comes out, separated by form feeds.
 
-Lines that stand on most pages (running titles, page numbers) are left out and words parted at the end of a line are
-joined, since neither is what the author said. A file that has no text to give is refused with the reason.
+Lines repeated on most pages (running titles, page numbers) are removed, and words hyphenated at a line end are joined.
+A file without text is refused with the reason.
 """
 
 import io
@@ -16,14 +16,14 @@ from ricordo.errors import SettingsError, ValidationError
 
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[^\W\d_A-ZÀ-Þ])")
 _DIGITS = re.compile(r"\d+")
-_EDGE = 2  # lines at the top and the bottom of a page that may be running titles
+_EDGE = 2  # lines at the top and the bottom of a page that may be repeated
 _FEWEST_PAGES = 3
 _MOST_SHARE = 0.6
-_LEAST_LETTERS = 20  # a page of a scan has none; a few stray ones (a stamp) do not make it text
+_LEAST_LETTERS = 20  # a scan has none or only a few (a stamp)
 
 
 def read_pdf(data: bytes, name: str, *, password: str | None = None, bounds: Bounds | None = None) -> str:
-    """The text of a PDF, pages parted by form feeds; ValidationError names the file and what to do about it."""
+    """The text of a PDF, pages separated by form feeds; ValidationError names the file and the remedy."""
     bounds = bounds or Bounds()
     try:
         import pypdf
@@ -45,7 +45,7 @@ def read_pdf(data: bytes, name: str, *, password: str | None = None, bounds: Bou
             name, "is encrypted with AES: install 'cryptography', or save it without encryption"
         ) from missing
     except (PyPdfError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OSError) as broken:
-        # A damaged file breaks a parser in many ways; all of them mean the same to whoever added it.
+        # A damaged file breaks the parser in many ways with one remedy.
         raise _refusal(name, f"cannot be read as a PDF ({type(broken).__name__}): export it again") from broken
     cleaned = [_joined(lines) for lines in _without_running_titles(pages)]
     letters = sum(character.isalnum() for page in cleaned for character in page)
@@ -59,7 +59,7 @@ def _refusal(name: str, problem: str) -> ValidationError:
 
 
 def _unlock(reader: Any, name: str, password: str | None) -> None:
-    # Files protected only against changes open with the empty password.
+    # Files protected only against changes open with an empty password.
     if reader.is_encrypted and not reader.decrypt(password or ""):
         wrong = "does not open with this password" if password else "is encrypted"
         raise _refusal(name, f"{wrong}: give its password, or save it without one")
@@ -70,18 +70,16 @@ def _extracted(reader: Any, name: str, bounds: Bounds) -> list[list[str]]:
     size = 0
     end = thread_time() + bounds.seconds
 
-    def look_at_the_clock(*_: object) -> None:
+    def check_time(*_: object) -> None:
         if thread_time() >= end:
             raise _refusal(name, f"takes more than {bounds.seconds:g} seconds to read: split it")
 
     for page in reader.pages:
-        look_at_the_clock()
+        check_time()
         text = (
-            (page.extract_text(visitor_operand_before=look_at_the_clock) or "")
-            .replace(PAGE_BREAK, "\n")
-            .replace("\x00", "")
+            (page.extract_text(visitor_operand_before=check_time) or "").replace(PAGE_BREAK, "\n").replace("\x00", "")
         )
-        # Half a pair is no character and could not be stored.
+        # A lone surrogate cannot be stored.
         text = text.encode("utf-8", "replace").decode("utf-8")
         size += len(text)
         if size > bounds.characters:
@@ -109,7 +107,7 @@ def _edges(lines: Sequence[str]) -> set[int]:
 
 
 def _shape(line: str) -> str:
-    """The line with its numbers made equal: "page 3 of 9" is the same on every page."""
+    """The line with its numbers replaced by 0: "page 3 of 9" is equal on every page."""
     return _DIGITS.sub("0", line)
 
 

@@ -1,7 +1,7 @@
-"""Which pieces answer a question: by the words they say, the words of their headings, and what they mean.
+"""Rank the pieces of documents for a question, by words, words of the heading, and vectors.
 
-A `PieceIndex` is made once for a set of pieces and asked many times; words are scored by BM25 over Italian and English
-stems, meaning by cosine, and both are brought to the same scale and added. Without vectors the words decide alone.
+A `PieceIndex` is built once for a set of pieces and searched many times. Words are scored by BM25 over Italian and
+English stems, vectors by cosine; both are scaled and added. Without vectors the words decide alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,25 +16,25 @@ from ricordo.recall.quantization import Vectors
 from ricordo.recall.terms import hashed, question_words, stems
 from ricordo.records.turns import Chunk
 
-# BM25: how soon repetition stops helping, and how much length is held against a piece.
-_REPETITION, _LENGTH = 1.2, 0.6
-_HEADING = 0.8  # a word of the heading counts nearly as much as one said in the piece
-_ELSEWHERE = 20  # pieces imagined beside those there are: among a handful no word is rare or common yet
-_MEANING = 0.5  # of the whole score, where there are vectors
-_SPREAD = 2.0  # a piece this many standard deviations under the average means nothing of what is asked
+# BM25 parameters k1 and b.
+_K1, _B = 1.2, 0.6
+_HEADING = 0.8  # term frequency of a word that is only in the heading
+_SMOOTHING_PIECES = 20  # added to the number of pieces, to smooth IDF for small sets
+_MEANING = 0.5  # share of the score, if there are vectors
+_SPREAD = 2.0  # standard deviations below the mean at which a cosine counts 0
 
 
 class Retriever(Protocol):
-    """Whatever finds chunks for a question: ours, or the application's own search."""
+    """Finds chunks for a question: a `PieceIndex`, or the application's own search."""
 
     def retrieve(self, question: str, limit: int) -> Sequence[Chunk]:
-        """At most `limit` chunks, best first; empty when nothing speaks for any."""
+        """At most `limit` chunks, best first; empty if none matches."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievedPiece:
-    """A piece with what speaks for it: a score from 0 to 1 and the reasons in words."""
+    """A piece with its score from 0 to 1 and the reasons in words."""
 
     piece: Piece
     score: float
@@ -42,9 +42,9 @@ class RetrievedPiece:
 
 
 class PieceIndex:
-    """The words (and vectors) of a set of pieces. It never changes: other pieces, another index.
+    """An immutable index over the words and vectors of some pieces.
 
-    `vectors` has one row for each piece, of unit length or all zeros where a piece has none yet.
+    `vectors` has one row per piece: of unit length, or zeros if the piece has none yet.
     """
 
     def __init__(self, pieces: Sequence[Piece], vectors: Vectors | None = None) -> None:
@@ -60,11 +60,11 @@ class PieceIndex:
             for word in words:
                 holders = said.setdefault(word, {})
                 holders[row] = holders.get(row, 0.0) + 1.0
-            # The piece's language is that of its text: a heading is too short to be guessed.
+            # The heading is stemmed separately, because the language is guessed from the text.
             for word in {hashed(stem) for stem in stems(piece.heading)} - set(words):
                 said.setdefault(word, {})[row] = _HEADING
-        self._said = {word: _posting(holders) for word, holders in said.items()}
-        self._norm = _REPETITION * (1 - _LENGTH + _LENGTH * lengths / (float(lengths.mean()) if len(lengths) else 1.0))
+        self._postings = {word: _posting(holders) for word, holders in said.items()}
+        self._norm = _K1 * (1 - _B + _B * lengths / (float(lengths.mean()) if len(lengths) else 1.0))
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -72,38 +72,38 @@ class PieceIndex:
     def rank(
         self, question: str, *, question_vector: Vectors | None = None, limit: int = 8
     ) -> tuple[RetrievedPiece, ...]:
-        """The best pieces for a question, best first; one that shares neither word nor meaning is left out."""
+        """The best pieces for a question, best first; pieces without a match are left out."""
         if not self.pieces or limit < 1:
             return ()
-        words, heard = self._by_words(question)
+        words, matches = self._by_words(question)
         meaning = self._by_meaning(question_vector)
         scores = words
         if meaning is not None:
-            # A piece without a vector is taken to mean what its words say.
+            # A piece without a vector gets its word score.
             scaled = np.where(np.isnan(meaning), words, _scaled(meaning))
             scores = ((1 - _MEANING) * words + _MEANING * scaled).astype(np.float32)
         order = sorted(np.flatnonzero(scores > 0), key=lambda row: (-float(scores[row]), int(row)))
         return tuple(
-            RetrievedPiece(self.pieces[row], round(float(scores[row]), 6), _reasons(int(row), heard, meaning))
+            RetrievedPiece(self.pieces[row], round(float(scores[row]), 6), _reasons(int(row), matches, meaning))
             for row in order[:limit]
         )
 
     def _by_words(self, question: str) -> tuple[Vectors, dict[str, NDArray[np.int64]]]:
-        """BM25 as a share of what a piece would have that says every word: half the question is half at most."""
+        """BM25 as a share of the score of a piece that contains every word of the question."""
         total = np.zeros(len(self.pieces), dtype=np.float32)
-        heard: dict[str, NDArray[np.int64]] = {}
+        matches: dict[str, NDArray[np.int64]] = {}
         asked = 0.0
         for word, variants in question_words(question):
             rows, times = self._holders(variants)
-            worth = _rarity(len(self.pieces) + _ELSEWHERE, len(rows))
+            worth = _idf(len(self.pieces) + _SMOOTHING_PIECES, len(rows))
             asked += worth
             if len(rows):
-                heard[word] = rows
-                total[rows] += np.float32(worth * (_REPETITION + 1)) * times / (times + self._norm[rows])
-        return (np.minimum(total / np.float32(asked), np.float32(1)) if asked > 0 else total), heard
+                matches[word] = rows
+                total[rows] += np.float32(worth * (_K1 + 1)) * times / (times + self._norm[rows])
+        return (np.minimum(total / np.float32(asked), np.float32(1)) if asked > 0 else total), matches
 
     def _holders(self, variants: Sequence[int]) -> tuple[NDArray[np.int64], Vectors]:
-        found = [self._said[word] for word in variants if word in self._said]
+        found = [self._postings[word] for word in variants if word in self._postings]
         if len(found) == 1:
             return found[0]
         merged: dict[int, float] = {}
@@ -113,7 +113,7 @@ class PieceIndex:
         return _posting(merged)
 
     def _by_meaning(self, question_vector: Vectors | None) -> Vectors | None:
-        """The cosine with each piece, NaN where a piece has no vector; None when there is nothing to compare."""
+        """The cosine with each piece, NaN for a piece without vector; None without vectors."""
         if self._vectors is None or question_vector is None or not np.any(question_vector):
             return None
         near: Vectors = self._vectors @ question_vector
@@ -128,7 +128,7 @@ def rank(
     question_vector: Vectors | None = None,
     limit: int = 8,
 ) -> tuple[RetrievedPiece, ...]:
-    """Like `PieceIndex(pieces, vectors).rank(…)`, for a set of pieces that is asked once."""
+    """Like `PieceIndex(pieces, vectors).rank(…)`, for a set that is searched once."""
     return PieceIndex(pieces, vectors).rank(question, question_vector=question_vector, limit=limit)
 
 
@@ -136,13 +136,13 @@ def _posting(holders: Mapping[int, float]) -> tuple[NDArray[np.int64], Vectors]:
     return np.array(list(holders), dtype=np.int64), np.array(list(holders.values()), dtype=np.float32)
 
 
-def _rarity(count: int, holders: int) -> float:
-    """What a word is worth that so many of all pieces say."""
+def _idf(count: int, holders: int) -> float:
+    """The IDF of a word."""
     return float(np.log(1 + (count - holders + 0.5) / (holders + 0.5)))
 
 
 def _scaled(meaning: Vectors) -> Vectors:
-    """Nearness from well under the average (0) to the nearest (1); a lone piece is as near as its cosine."""
+    """Cosines scaled from well below the mean (0) to the best (1); fewer than three pieces keep their cosine."""
     known = meaning[~np.isnan(meaning)]
     if not len(known):
         return np.zeros_like(meaning)
@@ -150,14 +150,14 @@ def _scaled(meaning: Vectors) -> Vectors:
     low = float(known.mean()) - _SPREAD * float(known.std())
     if len(known) < 3 or top - low < 1e-6:
         return np.clip(meaning, 0, 1)
-    # The nearest is worth no more than it is near: far from everything, nothing means what is asked.
+    # The best is worth no more than its own cosine allows.
     worth = min(1.0, max(0.0, top) * 1.5)
     scaled: Vectors = (np.clip((meaning - low) / (top - low), 0, 1) * worth).astype(np.float32)
     return scaled
 
 
-def _reasons(row: int, heard: Mapping[str, NDArray[np.int64]], near: Vectors | None) -> tuple[str, ...]:
-    said = [word for word, rows in heard.items() if row in rows]
+def _reasons(row: int, matches: Mapping[str, NDArray[np.int64]], near: Vectors | None) -> tuple[str, ...]:
+    said = [word for word, rows in matches.items() if row in rows]
     reasons = [f"words: {', '.join(said)}"] if said else []
     if near is not None and not np.isnan(near[row]):
         reasons.append(f"meaning: {float(near[row]):.2f}")

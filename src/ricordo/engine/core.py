@@ -20,7 +20,7 @@ from ricordo.stores.protocols import Store
 from ricordo.worker.queue import WorkQueue
 
 if TYPE_CHECKING:
-    from ricordo.followups.clarify import ClarificationStates
+    from ricordo.followups.reference import ClarificationStates
     from ricordo.recall.embedders.protocol import Embedder
     from ricordo.recall.indexes import Indexes
 

@@ -1,8 +1,8 @@
 """Exact token counters for the model families, offline, and the choice among them.
 
 The vocabularies come inside the splintr package, so nothing is downloaded. Text is always counted as ordinary
-text: a user who types a special marker does not smuggle one in. Without splintr, or for an unknown family,
-the approximate counter takes over and says so.
+text, so that a special token typed by a user is not counted as one. Without splintr, or for an unknown family,
+the approximate counter is used and says so.
 """
 
 import logging
@@ -74,10 +74,10 @@ class ExactCounter:
         return self._count(text)
 
     def _first(self, text: str) -> int:
-        """The vocabulary is read with the first count: opening a store should not wait for it."""
+        """Load the vocabulary at the first count, so that opening a store does not wait for it."""
         try:
             self._count = _counting(self._load())
-        except Exception as error:  # whatever it is: what is being said has to be kept
+        except Exception as error:  # any error: the message must still be stored
             self.reason = f"the tokenizer of {self._name} cannot be loaded: {error}"
             log.warning("%s; tokens are approximate", self.reason, extra={"operation": "count"})
             instead = approximate_for("it", self.reason)  # of the two rules the one that counts more
@@ -116,7 +116,7 @@ def counter_for(model: str, language: str = "en") -> TokenCounter:
 
 
 def family_of(model: str) -> str | None:
-    """The family of a model name; None when no tokenizer of it is at hand."""
+    """The family of a model name; None when there is no tokenizer for it."""
     plain = model.lower().rpartition("/")[2].removeprefix("ft:")
     for family, vocabulary in FAMILIES.items():
         if plain in (family, vocabulary):

@@ -1,4 +1,4 @@
-"""Counting and cutting text in tokens, for any counter.
+"""Token costs of messages, and truncation of text, for any counter.
 
 In: text and a `TokenCounter`. Out: exact costs of messages, and prefixes that fit. A chat message costs its
 content, its tool calls, its name and the overhead its API adds; a cut text ends with a visible mark.

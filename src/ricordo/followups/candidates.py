@@ -1,31 +1,34 @@
-"""Which items of which list a place means.
+"""Candidates for a reference: items of lists, past answers, and phrases of the conversation.
 
-The lists of the past answers are tried from the newest backwards; the first turn that has a list long enough decides,
-and a noun ("the second exercise") prefers the lists that are about it. More than one list that fits equally well is
-an ambiguity, not a guess.
+For a position, lists of past answers are tried from the newest backwards; the first turn with a list that is long
+enough decides, and a noun ("the second exercise") prefers lists about it. Several lists that fit equally well are an
+ambiguity.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ricordo.followups.focus import Focus, Mention, PastTurn
-from ricordo.followups.items import Item, derive_items, lists_of
+from ricordo.followups.items import derive_items, lists_of
 from ricordo.followups.phrases import content_words
-from ricordo.followups.reference import Pick, ReferenceCue
+from ricordo.followups.reference import Item, PastTurn, Pick, ReferenceCue
 from ricordo.followups.rewrite import headline
-from ricordo.languages.followups_base import Language, Words
+from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.word_spans import read, stem, stems
+
+if TYPE_CHECKING:
+    from ricordo.followups.focus import Focus, Mention
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
-# A place names a list that is still before the user's eyes, not one of last week.
-LISTS_AT_HAND = 12
+# Turns: a position refers to a list that the user has just seen.
+RECENT_TURNS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class ListChoice:
-    """Items of one list of one turn that a place may mean; `listed` is the whole list."""
+    """Items of one list of one turn that a reference may mean; `listed` is the whole list."""
 
     turn: PastTurn
     items: tuple[Item, ...]
@@ -33,7 +36,7 @@ class ListChoice:
 
 
 def items_of(turn: PastTurn) -> tuple[Item, ...]:
-    """The items of a past answer, derived when the caller did not bring them."""
+    """The items of a past answer, derived unless the turn has them."""
     return turn.items if turn.items is not None else derive_items(turn.response, turn.chunk_ids)
 
 
@@ -44,10 +47,10 @@ def with_items(turn: PastTurn) -> PastTurn:
     return PastTurn(turn.turn_number, turn.query, turn.response, turn.chunk_ids, items_of(turn))
 
 
-def list_nouns(history: Sequence[PastTurn], language: Language) -> Words:
-    """Stems of the nouns that the lists of the talk are about."""
+def list_nouns(history: Sequence[PastTurn], language: FollowUpWords) -> Words:
+    """Stems of the nouns that recent lists are about."""
     found: set[str] = set()
-    for turn in history[-LISTS_AT_HAND:]:
+    for turn in history[-RECENT_TURNS:]:
         items = items_of(turn)
         if items:
             found |= _about(turn, items, language)
@@ -55,18 +58,18 @@ def list_nouns(history: Sequence[PastTurn], language: Language) -> Words:
 
 
 def list_labels(history: Sequence[PastTurn]) -> Words:
-    """What the items of the newest lists are called: printed labels and places."""
-    newest = next((turn for turn in reversed(history[-LISTS_AT_HAND:]) if len(items_of(turn)) > 1), None)
+    """Labels and positions of the items of the newest list."""
+    newest = next((turn for turn in reversed(history[-RECENT_TURNS:]) if len(items_of(turn)) > 1), None)
     items = items_of(newest) if newest is not None else ()
     return frozenset(name for item in items for name in (item.label, str(item.position)) if name)
 
 
-def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Language) -> tuple[ListChoice, ...]:
-    """The choices that fit a place: none, one, or several when the place is ambiguous."""
-    # A noun first looks for a list about it; only a noun that any list could bear falls back on the newest list.
+def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: FollowUpWords) -> tuple[ListChoice, ...]:
+    """The choices that fit a position: none, one, or several when it is ambiguous."""
+    # Try lists about the noun first; only a general noun ("point") falls back to the newest list.
     passes = (True, False) if noun in language.list_nouns else (bool(noun),)
     for about_noun in passes:
-        for turn in reversed(history[-LISTS_AT_HAND:]):
+        for turn in reversed(history[-RECENT_TURNS:]):
             items = items_of(turn)
             if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
                 continue
@@ -77,7 +80,7 @@ def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: Langua
 
 
 def next_choice(choice: ListChoice, step: int) -> ListChoice | None:
-    """The neighbour of the item last talked about, None beyond the ends of its list."""
+    """The item `step` places after the last one referred to; None beyond the ends of its list."""
     place = choice.listed.index(choice.items[-1]) + step
     if not 0 <= place < len(choice.listed):
         return None
@@ -109,7 +112,7 @@ def _chosen(listed: Sequence[Item], pick: Pick) -> tuple[Item, ...]:
 
 
 def _preferred(fitting: tuple[ListChoice, ...], pick: Pick) -> tuple[ListChoice, ...]:
-    """A printed label first, then the outermost list; what is still equal stays ambiguous."""
+    """Prefer a printed label, then the outermost list; the rest stays ambiguous."""
     if len(fitting) == 1:
         return fitting
     if pick.label:
@@ -119,20 +122,18 @@ def _preferred(fitting: tuple[ListChoice, ...], pick: Pick) -> tuple[ListChoice,
     return tuple(choice for choice in fitting if choice.listed[0].level == outermost)
 
 
-def _about(turn: PastTurn, items: Sequence[Item], language: Language) -> Words:
+def _about(turn: PastTurn, items: Sequence[Item], language: FollowUpWords) -> Words:
     """Stems of what a list is about: its question, what stands before it, and how its items begin."""
     heads = " ".join(item.text[:_HEAD_CHARACTERS].split("\n", 1)[0] for item in items[:20])
     text = " ".join((turn.query[:_OPENING_CHARACTERS], turn.response[: items[0].start][:_OPENING_CHARACTERS], heads))
     return stems(word for word in read(text).words if language.is_content(word) or word in language.list_nouns)
 
 
-# Which past answer said it: a small word-overlap search over the turns at hand.
-
-# Enough for any answer a person reads; a longer one is searched by its beginning.
+# Only the beginning of a longer answer is searched.
 _READ_CHARACTERS = 20_000
 
 
-def find_in(content: str, history: Sequence[PastTurn], language: Language) -> tuple[PastTurn, ...]:
+def find_in(content: str, history: Sequence[PastTurn], language: FollowUpWords) -> tuple[PastTurn, ...]:
     """The turns that share words with `content`, best first; empty when none does."""
     wanted = {stem(word) for word in content_words(read(content), language)}
     said = [_stems(f"{turn.query}\n{turn.response}"[:_READ_CHARACTERS], language) for turn in history]
@@ -145,7 +146,7 @@ def find_in(content: str, history: Sequence[PastTurn], language: Language) -> tu
     return tuple(history[at] for _, at in sorted(scored, reverse=True))
 
 
-def best_item(content: str, turn: PastTurn, language: Language) -> Item | None:
+def best_item(content: str, turn: PastTurn, language: FollowUpWords) -> Item | None:
     """The item of an answer that holds most of the words, if one holds more than the prose around the items."""
     wanted = {stem(word) for word in content_words(read(content), language)}
     items = items_of(turn)
@@ -157,14 +158,11 @@ def best_item(content: str, turn: PastTurn, language: Language) -> Item | None:
     return best if found and found >= around else None
 
 
-def _stems(text: str, language: Language) -> Words:
+def _stems(text: str, language: FollowUpWords) -> Words:
     return frozenset(stem(word) for word in content_words(read(text), language))
 
 
-# Items called by what they say instead of by their place: "quello sui farmaci", "the heat pump one".
-
-
-def named_choice(query: str, history: Sequence[PastTurn], language: Language) -> ListChoice | None:
+def named_choice(query: str, history: Sequence[PastTurn], language: FollowUpWords) -> ListChoice | None:
     """The one item of the newest list that a question called by its whole name ("Con cosa abbino il Barolo?")."""
     said = stems(content_words(read(query), language))
     turn = _newest_list(history)
@@ -176,7 +174,7 @@ def named_choice(query: str, history: Sequence[PastTurn], language: Language) ->
     return None
 
 
-def described_items(content: str, history: Sequence[PastTurn], language: Language) -> ListChoice | None:
+def described_items(content: str, history: Sequence[PastTurn], language: FollowUpWords) -> ListChoice | None:
     """The items of the newest list that hold all the words of a description; None when no item does."""
     wanted = stems(content_words(read(content), language))
     turn = _newest_list(history)
@@ -190,14 +188,11 @@ def described_items(content: str, history: Sequence[PastTurn], language: Languag
 
 
 def _newest_list(history: Sequence[PastTurn]) -> PastTurn | None:
-    return next((turn for turn in reversed(history[-LISTS_AT_HAND:]) if items_of(turn)), None)
+    return next((turn for turn in reversed(history[-RECENT_TURNS:]) if items_of(turn)), None)
 
 
-# What pronouns and things left out stand for, chosen among the phrases of the talk.
-
-
-def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Language) -> list[Mention]:
-    """The phrases that the references stand for, the surest first."""
+def antecedents(references: Sequence[ReferenceCue], focus: "Focus", language: FollowUpWords) -> "list[Mention]":
+    """The phrases that pronouns and ellipses stand for, the most likely first."""
     found: list[Mention] = []
     for reference in references:
         if reference.person and focus.person is not None:
@@ -208,13 +203,13 @@ def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: Lang
             found.extend(same)
         else:
             found.extend(_agreeing(reference, focus, language) or focus.centre[:1])
-    # A topic that slipped in along the way is still about what the talk opened with.
+    # A later topic still belongs to what the conversation opened with.
     if focus.lasting is not None:
         found.append(focus.lasting)
     return list(dict.fromkeys(found))
 
 
-def _agreeing(reference: ReferenceCue, focus: Focus, language: Language) -> list[Mention]:
+def _agreeing(reference: ReferenceCue, focus: "Focus", language: FollowUpWords) -> "list[Mention]":
     """ "Perché l'ha inventata?": what the last question named with an article of that gender, if the topic has none."""
     determiners = {"f": language.feminine, "m": language.masculine}.get(reference.gender, frozenset())
     central = focus.centre[0].phrase.determiner if focus.centre else ""

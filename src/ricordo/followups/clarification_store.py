@@ -1,8 +1,8 @@
-"""The two homes of pending clarifications: this process's memory, or files that processes of one machine share.
+"""Where pending clarifications are kept: in the memory of this process, or in files that all processes share.
 
-Both keep a question only for its five minutes. The files are one per session in a private directory on a memory file
-system where there is one, written by atomic replacement, so that any server process can understand the answer to a
-question another one asked; they are no part of the long-term store.
+Both keep a clarification only until it expires. There is one file per session in a private directory, on a memory file
+system if there is one, written by atomic replacement, so that any server process can read the answer to a question that
+another one asked. They are not part of the long-term store.
 """
 
 import hashlib
@@ -15,9 +15,10 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ricordo.engine.core import Engine, log_failure
+from ricordo.engine.core import Engine, Scope, log_failure
 from ricordo.errors import SettingsError
-from ricordo.followups.clarify import ClarificationKey, ClarificationOption, ClarificationStates, Pending
+from ricordo.followups.clarify import answer
+from ricordo.followups.reference import ClarificationKey, ClarificationOption, ClarificationStates, Pending
 from ricordo.records.turns import Owner
 
 _SUFFIX = ".json"
@@ -25,7 +26,7 @@ _making = threading.Lock()
 
 
 def clarifications_of(engine: Engine) -> ClarificationStates:
-    """Where a memory keeps pending clarifications: in this process, or where the processes of this machine share."""
+    """The store of pending clarifications of a memory: in this process, or shared by all processes."""
     if engine.clarifications is None:
         with _making:
             engine.clarifications = engine.clarifications or _make(engine)
@@ -35,47 +36,60 @@ def clarifications_of(engine: Engine) -> ClarificationStates:
 def _make(engine: Engine) -> ClarificationStates:
     if not engine.shares_clarifications:
         return ProcessClarifications()
-    place = engine.store.location  # one file by two paths is one place
+    place = engine.store.location  # two paths of one file are the same store
     place = str(Path(place).resolve()) if Path(place).exists() else place
     return SharedClarifications(default_directory(place))
 
 
+def settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
+    """Remove the pending clarification after a turn was answered, unless this turn asked it."""
+    now, states = engine.clock.now(), clarifications_of(engine)
+    pending = states.get(key_of(scope), now)
+    if pending and pending.question != query and answer(pending, query, now=now).kind != "unclear":
+        states.delete(key_of(scope))
+
+
+def key_of(scope: Scope) -> ClarificationKey:
+    """The key of the clarification of a session."""
+    return ClarificationKey(scope.owner.tenant_id, scope.owner.user_id, scope.session_id)
+
+
 def drop_clarification(engine: Engine, owner: Owner, session_id: str) -> None:
-    """Drop what was asked back about a session whose words were removed."""
+    """Remove the pending clarification of a session whose text was deleted."""
     try:
         clarifications_of(engine).delete(ClarificationKey(owner.tenant_id, owner.user_id, session_id))
-    except OSError as error:  # the words are gone from the store; a file that stays is read as stale
+    except OSError as error:  # the turns are deleted; `understand` ignores a file that remains
         log_failure("clarification", "a clarification cannot be removed", owner, session_id, error)
 
 
 class ProcessClarifications:
-    """Pending questions in memory, safe for threads; right for one process."""
+    """Pending clarifications in memory, for one process. Thread-safe."""
 
     def __init__(self) -> None:
         self._pending: dict[ClarificationKey, Pending] = {}
         self._lock = threading.Lock()
 
     def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
-        """The pending question of a session; what others left to expire is swept on the way."""
+        """The pending clarification of a session; expired ones of other sessions are removed."""
         with self._lock:
-            # One that expired less than a round ago is still returned: its owner must learn that it expired.
+            # An expired one of this session is still returned, so that the caller learns that it expired.
             gone = [k for k, pending in self._pending.items() if k != key and now >= pending.expires_at]
             for other in gone:
                 del self._pending[other]
             return self._pending.get(key)
 
     def put(self, key: ClarificationKey, pending: Pending) -> None:
-        """Keep a pending question, replacing another of the same session."""
+        """Store a clarification, replacing another of the same session."""
         with self._lock:
             self._pending[key] = pending
 
     def delete(self, key: ClarificationKey) -> bool:
-        """Forget it; True when it was there."""
+        """Remove it; True if it existed."""
         with self._lock:
             return self._pending.pop(key, None) is not None
 
     def forget(self, tenant_id: str, user_id: str) -> int:
-        """Forget everything of one user."""
+        """Remove everything of one user; returns how many."""
         with self._lock:
             gone = [key for key in self._pending if (key.tenant_id, key.user_id) == (tenant_id, user_id)]
             for key in gone:
@@ -84,18 +98,18 @@ class ProcessClarifications:
 
 
 class SharedClarifications:
-    """Pending questions in a private directory that all server processes of one machine read."""
+    """Pending clarifications in a private directory that all server processes of one machine read."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = private_directory(directory)
 
     def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
-        """The pending question of a session; a file that cannot be read counts as none."""
+        """The pending clarification of a session; None for a file that cannot be read."""
         self._sweep(key, now)
         return _read(self._path(key))
 
     def put(self, key: ClarificationKey, pending: Pending) -> None:
-        """Write the question beside its place and move it there, so that no reader sees half of it."""
+        """Write a temporary file and rename it, so that readers never see a partial one."""
         path = self._path(key)
         for directory in (path.parent.parent, path.parent):
             directory.mkdir(mode=0o700, exist_ok=True)
@@ -104,7 +118,7 @@ class SharedClarifications:
         os.replace(file.name, path)
 
     def delete(self, key: ClarificationKey) -> bool:
-        """Forget it; the file system lets exactly one process remove a file."""
+        """Remove it; True for exactly one of several processes."""
         try:
             self._path(key).unlink()
         except FileNotFoundError:
@@ -112,7 +126,7 @@ class SharedClarifications:
         return True
 
     def forget(self, tenant_id: str, user_id: str) -> int:
-        """Forget everything of one user."""
+        """Remove everything of one user; returns how many."""
         home = self._home(tenant_id, user_id)
         return sum(_unlinked(path) for path in sorted(home.glob("*")) if path.is_file())
 
@@ -123,7 +137,7 @@ class SharedClarifications:
         return self._home(key.tenant_id, key.user_id) / f"{_digest(key.session_id)}{_SUFFIX}"
 
     def _sweep(self, key: ClarificationKey, now: datetime) -> None:
-        """Remove what others left to expire; there are only as many files as questions asked in five minutes."""
+        """Remove expired ones of other sessions; there are few files, because clarifications expire soon."""
         own = self._path(key)
         for path in self._directory.glob(f"*/*/*{_SUFFIX}"):
             pending = _read(path) if path != own else None
@@ -132,7 +146,7 @@ class SharedClarifications:
 
 
 def default_directory(name: str) -> Path:
-    """A private place for one store on this machine: the user's run directory, shared memory, or the temporary one."""
+    """The private directory for one store: in the runtime directory, shared memory, or the temporary directory."""
     owner = os.getuid() if hasattr(os, "getuid") else "user"
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     shared_memory = Path("/dev/shm")
@@ -146,7 +160,7 @@ def default_directory(name: str) -> Path:
 
 
 def private_directory(directory: Path) -> Path:
-    """Make a directory that only this user can read, or say why it cannot be trusted."""
+    """Create a directory that only this user can read; SettingsError if it cannot be private."""
     directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     directory.mkdir(mode=0o700, exist_ok=True)
     found = directory.lstat()

@@ -1,102 +1,34 @@
-"""Asking which one is meant, and understanding the answer: pure transitions, the clock is an argument.
+"""Clarifications: asking which option is meant, and understanding the answer. Pure; the clock is an argument.
 
-A pending clarification lives five minutes of inactivity in a short-lived place of its own and nowhere else. A number,
-an ordinal, a name or nearly a name answers it; any other message cancels it and is treated as the new question it is.
+A pending clarification expires after five minutes of inactivity and never enters long-term memory. A number, an
+ordinal, a name or a misspelled name answers it; any other message cancels it and is treated as a new question.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
-from typing import Literal, Protocol
 
 from ricordo.followups.ordinals import places, whole_message
 from ricordo.followups.parse import label_sequence
-from ricordo.followups.reference import Pick
-from ricordo.followups.resolve import Candidate
-from ricordo.languages.detect import LANGUAGES, language_of
-from ricordo.languages.followups_base import Language, Words
+from ricordo.followups.reference import (
+    PATIENCE,
+    Candidate,
+    ClarificationKey,
+    ClarificationOption,
+    ClarificationStates,
+    Outcome,
+    Pending,
+    Pick,
+    followup_words,
+)
+from ricordo.languages.base import FollowUpWords, Words
+from ricordo.languages.detect import followup_languages, language_of
 from ricordo.languages.word_spans import WordSpans, read, stem
 
-PATIENCE = timedelta(minutes=5)
 _NEAR = 0.8
 _SHORTEST_NEAR = 4
 _LONGEST_ANSWER = 12
-
-OutcomeKind = Literal["answered", "unclear", "cancelled", "expired"]
-
-
-@dataclass(frozen=True, slots=True)
-class ClarificationKey:
-    """Whose question is pending: one session of one user of one tenant."""
-
-    tenant_id: str
-    user_id: str
-    session_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClarificationOption:
-    """One of the things that may be meant; `text` is the item in full when it is one."""
-
-    name: str
-    turn_number: int
-    text: str = ""
-    chunk_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A question waiting for the user to say which."""
-
-    question: str
-    options: tuple[ClarificationOption, ...]
-    language: str
-    last_active_at: datetime
-    patience: timedelta = PATIENCE
-
-    @property
-    def expires_at(self) -> datetime:
-        """When it is forgotten if nothing is said."""
-        return self.last_active_at + self.patience
-
-    @property
-    def prompt(self) -> str:
-        """The words that ask: "Quale: A, B o C?"."""
-        wording = _language(self.language).clarifying
-        names = [option.name for option in self.options]
-        options = f"{', '.join(names[:-1])} {wording.joiner} {names[-1]}" if len(names) > 1 else "".join(names)
-        return wording.which.format(options=options)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a message did to a pending question; `question` is the completed one when it was answered."""
-
-    kind: OutcomeKind
-    chosen: tuple[ClarificationOption, ...] = ()
-    question: str = ""
-    pending: Pending | None = None
-
-
-class ClarificationStates(Protocol):
-    """Where pending questions live: short-lived, shared by whoever serves the session, never long-term memory."""
-
-    def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
-        """The pending question, also one that has expired but was not swept yet; None when there is none."""
-        ...
-
-    def put(self, key: ClarificationKey, pending: Pending) -> None:
-        """Keep a pending question, replacing another of the same session."""
-        ...
-
-    def delete(self, key: ClarificationKey) -> bool:
-        """Forget it; True for exactly one of those who delete the same pending question."""
-        ...
-
-    def forget(self, tenant_id: str, user_id: str) -> int:
-        """Forget everything of one user; how many were pending."""
-        ...
 
 
 def ask(
@@ -107,7 +39,7 @@ def ask(
     now: datetime,
     patience: timedelta = PATIENCE,
 ) -> Pending:
-    """The pending question for candidates that compete; `pending.prompt` is what to say."""
+    """The clarification for several candidates; `pending.prompt` is the text to show."""
     options = tuple(
         ClarificationOption(
             candidate.name,
@@ -121,7 +53,7 @@ def ask(
 
 
 def answer(pending: Pending, message: str, *, now: datetime) -> Outcome:
-    """What a message means while a question is pending."""
+    """Interpret a message while a clarification is pending."""
     if now >= pending.expires_at:
         return Outcome("expired")
     line = read(message)
@@ -140,7 +72,7 @@ def answer(pending: Pending, message: str, *, now: datetime) -> Outcome:
 
 
 def handle(states: ClarificationStates, key: ClarificationKey, message: str, *, now: datetime) -> Outcome | None:
-    """Read a message against the pending question of its session, if there is one, and keep the state in step."""
+    """Interpret a message by the pending clarification of its session, if there is one, and update the store."""
     pending = states.get(key, now)
     if pending is None:
         return None
@@ -148,11 +80,11 @@ def handle(states: ClarificationStates, key: ClarificationKey, message: str, *, 
     if outcome.pending is not None:
         states.put(key, outcome.pending)
         return outcome
-    # Of two processes that read the same pending question, only the one that removes it may act on it.
+    # Of two processes that read the same clarification, only the one that removes it may act on it.
     return outcome if states.delete(key) else None
 
 
-def _picked(line: WordSpans, language: Language, labels: Words) -> Pick | None:
+def _picked(line: WordSpans, language: FollowUpWords, labels: Words) -> Pick | None:
     named = label_sequence(line, language, labels)
     if named is not None:
         return named.pick
@@ -177,7 +109,7 @@ def _by_pick(pending: Pending, pick: Pick) -> Outcome:
 
 
 def _named(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]:
-    """The options that hold every word of the message that carries meaning."""
+    """The options that contain every content word of the message."""
     said = _meaning(line)
     if not said:
         return ()
@@ -211,12 +143,12 @@ def _is_question(line: WordSpans) -> bool:
 def _asks(word: str) -> bool:
     return any(
         word in language.manner_words or word in language.sorting_words or word in language.person_words
-        for language in LANGUAGES
+        for language in followup_languages()
     )
 
 
 def _nearly_named(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]:
-    """The options that the message spells nearly right, whole or by one of their words, with or without endings."""
+    """The options that the message names with a spelling error, by the whole name or one word."""
     if _is_question(line):
         return ()
     scores = [0.0] * len(pending.options)
@@ -246,7 +178,7 @@ def _spelled(line: WordSpans) -> frozenset[str]:
     return frozenset(
         word
         for word in line.words
-        if not any(word in lang.function_words or word in lang.fillers for lang in LANGUAGES)
+        if not any(word in lang.function_words or word in lang.fillers for lang in followup_languages())
     )
 
 
@@ -257,12 +189,8 @@ def _answered(pending: Pending, chosen: tuple[ClarificationOption, ...]) -> Outc
     return Outcome("answered", chosen, f"{bare} ({names}){body[len(bare) :].strip()}")
 
 
-def _languages(pending: Pending, message: str) -> tuple[Language, ...]:
+def _languages(pending: Pending, message: str) -> tuple[FollowUpWords, ...]:
     """The language of the message first, then the one of the question."""
-    asked = _language(pending.language)
+    asked = followup_words(pending.language)
     spoken = language_of(message, default=asked)
     return (spoken,) if spoken == asked else (spoken, asked)
-
-
-def _language(code: str) -> Language:
-    return next((language for language in LANGUAGES if language.code == code), LANGUAGES[0])

@@ -1,13 +1,13 @@
-"""Cues that are plain phrases: continuing, going back, quoting what was said, comparing.
+"""Cues of a follow-up: the records, and the rules for cues that are plain phrases (go on, go back, quote, compare).
 
-Each rule looks for one pattern of the language's table and returns the reference with the words that follow the cue,
-because those words are what the resolver searches for.
+A `ReferenceCue` is found in the question alone: its kind, a confidence, and the span of the words. A `Pick` says which
+items of a list are meant. `resolve` binds both to a turn.
 """
 
 import re
 
 from ricordo.followups.reference import Pick, ReferenceCue
-from ricordo.languages.followups_base import Language, Words
+from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.word_spans import WordSpans, stem
 
 _MARKS = frozenset(",.;:!?…")
@@ -16,7 +16,7 @@ _EXCLAMATION = 4
 _SENTENCE_END = re.compile(r"[.!?;:…]")
 
 
-def continuation(line: WordSpans, language: Language) -> ReferenceCue | None:
+def continuation(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """A message that only asks to go on ("continua", "Interesting, tell me more please")."""
     clauses = _clauses(line)
     while len(clauses) > 1 and all(line.word(at) in language.polite_endings for at in clauses[-1]):
@@ -32,7 +32,7 @@ def continuation(line: WordSpans, language: Language) -> ReferenceCue | None:
     return None
 
 
-def _request(line: WordSpans, language: Language, clause: list[int]) -> list[int]:
+def _request(line: WordSpans, language: FollowUpWords, clause: list[int]) -> list[int]:
     """The words that ask to go on, after peeling politeness one word at a time from both ends; empty if they do not."""
     while len(clause) <= _LONGEST_REQUEST:
         if language.patterns["continuation"].fullmatch(" ".join(line.word(at) for at in clause)):
@@ -57,7 +57,7 @@ def _clauses(line: WordSpans) -> list[list[int]]:
     return [clause for clause in clauses if clause]
 
 
-def statement(line: WordSpans, language: Language) -> ReferenceCue | None:
+def statement(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """Something attributed to an earlier answer ("hai detto che…", "you said that…")."""
     match = language.patterns["statement"].search(line.text)
     if match is None:
@@ -69,7 +69,7 @@ def statement(line: WordSpans, language: Language) -> ReferenceCue | None:
     return ReferenceCue("statement", 0.9, start, end, line.original[start:end], content=content, must_match=True)
 
 
-def back(line: WordSpans, language: Language) -> ReferenceCue | None:
+def back(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """A return to something said before, with the words that tell what."""
     previous = language.patterns["last_answer"].search(line.text)
     match = language.patterns["back"].search(line.text) or previous
@@ -84,7 +84,7 @@ def back(line: WordSpans, language: Language) -> ReferenceCue | None:
     return ReferenceCue("back", 0.85, start, end, line.original[start:end], content=content, must_match=must_match)
 
 
-def described(line: WordSpans, language: Language, nouns: Words) -> ReferenceCue | None:
+def described(line: WordSpans, language: FollowUpWords, nouns: Words) -> ReferenceCue | None:
     """ "The one about windows", "quella manuale": an item called by words that a list of the talk is made of."""
     for match in language.patterns["the_one"].finditer(line.text) if nouns else ():
         said = next(filter(None, match.groups()), "").split()
@@ -96,7 +96,7 @@ def described(line: WordSpans, language: Language, nouns: Words) -> ReferenceCue
     return None
 
 
-def _description(said: list[str], language: Language) -> list[str]:
+def _description(said: list[str], language: FollowUpWords) -> list[str]:
     """The words that describe, up to the verb or pronoun with which the rest of the question begins."""
     content: list[str] = []
     for word in said:
@@ -107,7 +107,7 @@ def _description(said: list[str], language: Language) -> list[str]:
     return content
 
 
-def comparison(line: WordSpans, language: Language, places: tuple[ReferenceCue, ...]) -> ReferenceCue | None:
+def comparison(line: WordSpans, language: FollowUpWords, places: tuple[ReferenceCue, ...]) -> ReferenceCue | None:
     """A comparison whose terms are in the talk: with a place ("than the first") or with all of them ("which one…")."""
     bare = language.patterns["bare_comparison"].search(_clause(line))
     if bare is not None:

@@ -1,11 +1,11 @@
 """Questions that leave out what they are about: "E nei bambini?", "Quali sono i gradi?", "Why?", "Quanto dura?".
 
 The test is the same in every language: when all the words that carry meaning only make sense *of something* (cause,
-price, symptom) or there are none, the something must come from the talk.
+price, symptom) or there are none, the something must come from the conversation.
 """
 
 from ricordo.followups.reference import ReferenceCue
-from ricordo.languages.followups_base import Language
+from ricordo.languages.base import FollowUpWords
 from ricordo.languages.word_spans import WordSpans
 
 _FRAGMENT_WORDS = 6
@@ -14,8 +14,8 @@ _QUESTION_WORDS = 9
 _HEADLESS_WORDS = 14
 
 
-def ellipsis(line: WordSpans, language: Language) -> ReferenceCue | None:
-    """The one trace of something left out, if there is any."""
+def ellipsis(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
+    """The cue that something was left out, if there is one."""
     clause = line.text.rstrip(" ?!.…")
     count = len(line.words)
     if not count:
@@ -50,12 +50,12 @@ def ellipsis(line: WordSpans, language: Language) -> ReferenceCue | None:
     return None
 
 
-def _opened(line: WordSpans, language: Language, groups: dict[str, str | None]) -> ReferenceCue | None:
+def _opened(line: WordSpans, language: FollowUpWords, groups: dict[str, str | None]) -> ReferenceCue | None:
     rest, condition = groups.get("rest"), groups.get("condition") or groups.get("supposed")
     if condition and len(condition.split()) <= _CONDITION_WORDS:
         return _whole(line, 0.65)
-    whoever = groups.get("whoever")
-    if whoever and len(whoever.split()) <= _CONDITION_WORDS and not _names_someone(line):
+    people = groups.get("whoever")
+    if people and len(people.split()) <= _CONDITION_WORDS and not _names_someone(line):
         return _whole(line, 0.65)
     if not rest:
         return None
@@ -64,7 +64,7 @@ def _opened(line: WordSpans, language: Language, groups: dict[str, str | None]) 
     return _whole(line, 0.8) if len(words) <= _FRAGMENT_WORDS and not complete else None
 
 
-def _fragment(line: WordSpans, language: Language, clause: str) -> bool:
+def _fragment(line: WordSpans, language: FollowUpWords, clause: str) -> bool:
     """A short question that begins with a preposition and has no verb ("In children?", "Nei bambini?")."""
     words = clause.split()
     return (
@@ -75,7 +75,7 @@ def _fragment(line: WordSpans, language: Language, clause: str) -> bool:
     )
 
 
-def _waits_for_topic(line: WordSpans, language: Language) -> bool:
+def _waits_for_topic(line: WordSpans, language: FollowUpWords) -> bool:
     """Whether nothing in the question names a topic, and something in it asks for one."""
     words = line.words
     if len(words) > _QUESTION_WORDS or any(word in language.second_person for word in words):
@@ -93,7 +93,7 @@ def _waits_for_topic(line: WordSpans, language: Language) -> bool:
     return not any(line.word(i - 1) in language.indefinite for i in relational)
 
 
-def _is_complement(line: WordSpans, language: Language, at: int) -> bool:
+def _is_complement(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "the stages of the process", "le fasi della vita": what a noun is said to be of is itself the topic.
 
     Without an article it is half of a compound that still waits ("the cause of death", "i fattori di rischio").
@@ -106,7 +106,7 @@ def _is_complement(line: WordSpans, language: Language, at: int) -> bool:
     return line.word(at) in language.links and line.word(at - 1) in language.relational
 
 
-def _unsorted(line: WordSpans, language: Language) -> ReferenceCue | None:
+def _unsorted(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """ "What type is best?": a question that sorts, without saying what."""
     for at in range(min(3, len(line.tokens) - 1)):
         if line.word(at) in language.sorting_words and line.word(at + 1) in language.sort_nouns:
@@ -117,7 +117,7 @@ def _unsorted(line: WordSpans, language: Language) -> ReferenceCue | None:
     return None
 
 
-def _plural_of_something(line: WordSpans, language: Language) -> bool:
+def _plural_of_something(line: WordSpans, language: FollowUpWords) -> bool:
     """ "What were the diplomatic objectives?", "Quali sono gli obiettivi diplomatici?": objectives of whom?"""
     match = language.patterns["plural_of"].match(line.text)
     if match is None:
@@ -128,7 +128,7 @@ def _plural_of_something(line: WordSpans, language: Language) -> bool:
     )
 
 
-def _topical_words(line: WordSpans, language: Language) -> int:
+def _topical_words(line: WordSpans, language: FollowUpWords) -> int:
     return sum(language.is_topical(word) for word in line.words)
 
 

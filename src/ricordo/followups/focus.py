@@ -1,40 +1,26 @@
-"""What the talk is about before the new question: a fold over the past turns.
+"""The focus of a conversation before the new question: a fold over the past turns.
 
-Each past question either opens a topic (its own noun phrases) or carries the one before it on; answers give names to
-people that were asked for. The result holds phrases with the turn they come from, so that every word a standalone
-question gains can be traced back.
+Each past question either opens a topic (its noun phrases) or continues the one before; answers name people that were
+asked for. Phrases keep the turn they come from, so that every word of a standalone question can be traced back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
 
-from ricordo.followups.items import Item
-from ricordo.followups.parse import LONGEST_FOLLOW_UP, traces
 from ricordo.followups.phrases import Phrase, phrases
-from ricordo.languages.followups_base import Language
+from ricordo.followups.reference import LONGEST_FOLLOW_UP, Origin, PastTurn
+from ricordo.languages.base import FollowUpWords
 from ricordo.languages.word_spans import WordSpans, read
 
-Origin = Literal["question", "answer", "item"]
-_LOOKED_AT = 12
-_AT_HAND = 2_048  # messages of all talks together
-
-
-@dataclass(frozen=True, slots=True)
-class PastTurn:
-    """A turn already stored, as the rules need it; `items` of None are derived from the response when needed."""
-
-    turn_number: int
-    query: str
-    response: str = ""
-    chunk_ids: tuple[str, ...] = ()
-    items: tuple[Item, ...] | None = None
+Refers = Callable[[WordSpans, FollowUpWords], bool]
+_RECENT = 12
+_CACHED = 2_048  # messages
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A phrase of the talk and where it stands."""
+    """A phrase and where it occurs."""
 
     phrase: Phrase
     turn_number: int
@@ -61,12 +47,12 @@ class Focus:
         return None if passing and not self.opening.phrase.proper else self.opening
 
 
-def follow(history: Sequence[PastTurn], language: Language) -> Focus:
-    """The focus after the last of the past turns."""
+def follow(history: Sequence[PastTurn], language: FollowUpWords, refers: Refers) -> Focus:
+    """The focus after the last of the past turns; `refers` tells whether a question refers back."""
     focus = Focus()
-    for turn in history[-_LOOKED_AT:]:
-        focus = _after_question(focus, turn, language)
-        focus = _after_answer(focus, turn, language)
+    for turn in history[-_RECENT:]:
+        focus = _after_question(focus, turn, language, refers)
+        focus = _after_answer(focus, turn, language, refers)
     return focus
 
 
@@ -81,11 +67,10 @@ class _Asked:
     asks_who: bool
 
 
-# The same turns are looked at with every question of a talk, so what they say by themselves is kept at hand.
-@lru_cache(maxsize=_AT_HAND)
-def _asked(query: str, language: Language) -> _Asked:
+# Cached, because the same turns are read for every question of a conversation.
+@lru_cache(maxsize=_CACHED)
+def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
     line = read(query)
-    references = traces(line, language) if line.words else ()
     # What introduces a topic ("let's talk about") is no part of it.
     introduction = language.patterns["introduction"].match(line.text)
     begins = line.match_span(introduction)[1] if introduction is not None else 0
@@ -93,16 +78,18 @@ def _asked(query: str, language: Language) -> _Asked:
     topical = sorted((phrase for phrase in found if phrase.topical), key=lambda phrase: not phrase.proper)
     asked = tuple(phrase for phrase in found if not phrase.topical)
     asks_who = not language.person_words.isdisjoint(line.words)
-    return _Asked(tuple(topical), asked, bool(references), introduction is not None, asks_who)
+    return _Asked(
+        tuple(topical), asked, bool(line.words) and refers(line, language), introduction is not None, asks_who
+    )
 
 
-@lru_cache(maxsize=_AT_HAND)
-def _names(response: str, language: Language) -> tuple[Phrase, ...]:
+@lru_cache(maxsize=_CACHED)
+def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
     return tuple(phrase for phrase in phrases(read(response), language) if phrase.proper)
 
 
-def _after_question(focus: Focus, turn: PastTurn, language: Language) -> Focus:
-    said = _asked(turn.query[:LONGEST_FOLLOW_UP], language)
+def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
+    said = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers)
     topical = [Mention(phrase, turn.turn_number, "question") for phrase in said.topical]
     if not topical:
         centre = focus.centre
@@ -126,25 +113,23 @@ def _opens_topic(topical: Sequence[Mention], introduced: bool) -> bool:
     return introduced or any(mention.phrase.proper or not mention.phrase.definite for mention in topical)
 
 
-def _after_answer(focus: Focus, turn: PastTurn, language: Language) -> Focus:
+def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
     """A question that asks who makes the name in its answer the person in question."""
     found = _names(turn.response[:LONGEST_FOLLOW_UP], language)
     if not found:
         return focus
     known = {word for mention in focus.seen for word in mention.phrase.words}
     new = [Mention(phrase, turn.turn_number, "answer") for phrase in found if known.isdisjoint(phrase.words)]
-    asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language).asks_who
+    asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers).asks_who
     person = new[0] if asks_who and new and len(new[0].phrase.words) > 1 else focus.person
     return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
 
 
-# The things a past question put side by side: "the Sony or the Canon", "tra VACUUM e ANALYZE".
-
 _LONGEST = 8
 
 
-def alternatives(line: WordSpans, language: Language) -> tuple[str, ...]:
-    """The two sides of a choice in a line, as they are written; empty when there is no choice."""
+def alternatives(line: WordSpans, language: FollowUpWords) -> tuple[str, ...]:
+    """The two sides of a choice ("the Sony or the Canon", "tra VACUUM e ANALYZE") as written; empty if none."""
     for at in range(1, len(line.tokens) - 1):
         if not _joins(line, language, at):
             continue
@@ -155,7 +140,7 @@ def alternatives(line: WordSpans, language: Language) -> tuple[str, ...]:
     return ()
 
 
-def _joins(line: WordSpans, language: Language, at: int) -> bool:
+def _joins(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     word = line.word(at)
     if word in language.choice_words:
         return True
@@ -168,7 +153,7 @@ def _joins(line: WordSpans, language: Language, at: int) -> bool:
     return compares is not None and line.token_at(compares.end() - 1) < at
 
 
-def _side(line: WordSpans, language: Language, joiner: int, step: int) -> str:
+def _side(line: WordSpans, language: FollowUpWords, joiner: int, step: int) -> str:
     """The words on one side of the joiner, up to a verb, a question word or a mark."""
     end = joiner + step
     while abs(end - joiner) <= _LONGEST and (
@@ -195,18 +180,18 @@ def _hyphen(line: WordSpans, at: int) -> bool:
     return line.tokens[at - 1].end == line.tokens[at].start and line.tokens[at].end == line.tokens[at + 1].start
 
 
-def _said_of(line: WordSpans, language: Language, at: int) -> bool:
+def _said_of(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "Is bread or focaccia easier?": the last word is asked of both sides and belongs to neither."""
     token = line.tokens[at]
     ends = not line.is_word(at + 1)
     return ends and not token.capital and (token.word in language.modifiers or _graded(token.word, language))
 
 
-def _graded(word: str, language: Language) -> bool:
+def _graded(word: str, language: FollowUpWords) -> bool:
     return language.graded != "" and len(word) > 5 and word.endswith(language.graded)
 
 
-def _stops(line: WordSpans, language: Language, at: int) -> bool:
+def _stops(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     word = line.word(at)
     if line.tokens[at].capital and at > 0:
         return False

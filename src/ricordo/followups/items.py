@@ -9,13 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
-from ricordo.languages.detect import LANGUAGES
-
-# Where the items of an answer begin: list markers, headings, table rows, and enumerations inside a sentence.
-
-ItemKind = Literal["number", "letter", "roman", "bullet", "heading", "row", "inline", "prose"]
+from ricordo.followups.reference import Item, ItemKind
+from ricordo.languages.registry import AnyLanguage, all_values
 
 LIST_RANK = 10
 _BOLD_HEADING_RANK = 7
@@ -36,13 +32,7 @@ _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _INLINE = re.compile(r"(?:(?<=^)|(?<=[\s:;,.—–-]))\(?(?P<label>\d{1,2}|[a-z]|[ivx]{2,4})\)[ \t]+(?=\S)")
 _INLINE_DOT = re.compile(r"(?:(?<=^)|(?<=[:;,.] )|(?<=: ))(?P<label>\d{1,2})\.[ \t]+(?=[^\W\d])")
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
-_SEQUENCE = {form: number for language in LANGUAGES for form, number in language.sequence.items()}
-_PROSE = re.compile(
-    r"(?:^|(?<=[.!?;:]\s)|(?<=\n))(?P<form>"
-    + "|".join(sorted((re.escape(form) for form in _SEQUENCE), key=len, reverse=True))
-    + r")\b,?[ \t]*",
-    re.IGNORECASE,
-)
+_PROSE = AnyLanguage(r"(?:^|(?<=[.!?;:]\s)|(?<=\n))(?P<form><followups.sequence>)\b,?[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +149,7 @@ def _prose_marks(answer: str) -> Iterator[Mark]:
     """ "First … Second … Finally …" at the beginning of sentences."""
     run: list[Mark] = []
     for match in _PROSE.finditer(answer):
-        number = _SEQUENCE.get(match.group("form").lower(), -1)
+        number = all_values("followups.sequence").get(match.group("form").lower(), -1)
         if number == len(run) + 1 or (number == 0 and run):
             place = len(run) + 1
             run.append(Mark("prose", _PROSE_RANK, match.group("form"), place, match.start(), match.end()))
@@ -175,29 +165,12 @@ def _indent(text: str) -> int:
 
 
 _CITATION = re.compile(r"\[(?P<inside>[^\[\]\n]{1,200})\](?!\()")
-_SOURCES = re.compile(r"^\s*(?:fonti|fonte|sources|source|cit|ref|refs|chunks?)\s*[:=]\s*", re.IGNORECASE)
+_SOURCES = AnyLanguage(r"^\s*(?:<vocabulary.source_labels>)\s*[:=]\s*")
 _ID = re.compile(r"(?=[^\s]*[A-Za-z])(?=[^\s]*[\d\-_:.#/])[\w.:#/\-]{2,100}")
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n(?=[^\s])")
 _MOST_ITEMS = 500
 _LONGEST_JOINER = 8
-_JOINED = re.compile(
-    r"[,;]?\s+(?:" + "|".join(sorted(word for lang in LANGUAGES for word in lang.coordinators)) + r")$", re.IGNORECASE
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One point of an answer: `position` counts from 1 in its own list, `parent` is an index into the same tuple."""
-
-    position: int
-    label: str
-    kind: ItemKind
-    level: int
-    text: str
-    start: int
-    end: int
-    chunk_ids: tuple[str, ...] = ()
-    parent: int | None = None
+_JOINED = AnyLanguage(r"[,;]?\s+(?:<followups.coordinators>)$")
 
 
 def derive_items(answer: str, chunk_ids: Sequence[str] = ()) -> tuple[Item, ...]:
@@ -207,7 +180,7 @@ def derive_items(answer: str, chunk_ids: Sequence[str] = ()) -> tuple[Item, ...]
 
 @lru_cache(maxsize=512)
 def _derived(answer: str, chunk_ids: tuple[str, ...]) -> tuple[Item, ...]:
-    """The same answers are looked at with every question of a talk, so what was derived of them is kept at hand."""
+    """Cached, because the same answers are read for every question of a conversation."""
     marks = find_marks(answer, _MOST_ITEMS)
     known = _known_ids(chunk_ids)
     items: list[Item] = []

@@ -1,14 +1,14 @@
-"""Places in a list: "il punto 2", "the first two", "l'ultimo", "entrambi", "none of them", "2".
+"""Positions in a list: "il punto 2", "the first two", "l'ultimo", "entrambi", "none of them", "2".
 
-A place is only believed when no noun of its own follows: "the second" and "the second point" refer to the talk,
-"the second law of thermodynamics" does not. Nouns of lists already in the talk ("il secondo esercizio" after a list
+A position counts only when no noun of its own follows: "the second" and "the second point" refer to a list,
+"the second law of thermodynamics" does not. Nouns of recent lists ("il secondo esercizio" after a list
 of exercises) are passed in as stems.
 """
 
 from collections.abc import Iterator
 
 from ricordo.followups.reference import Pick, ReferenceCue
-from ricordo.languages.followups_base import Language, Words
+from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.word_spans import Token, WordSpans, stem
 
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
@@ -20,7 +20,7 @@ _ALSO = frozenset(",&")
 _LARGEST = 99
 
 
-def places(line: WordSpans, language: Language, nouns: Words = frozenset()) -> Iterator[ReferenceCue]:
+def places(line: WordSpans, language: FollowUpWords, nouns: Words = frozenset()) -> Iterator[ReferenceCue]:
     """Every place of a list that the line names, in the order of the words; "the rest" is all but the others."""
     found = tuple(_named(line, language, nouns))
     rests = (at for at, token in enumerate(line.tokens) if token.word in language.rests)
@@ -35,7 +35,7 @@ def places(line: WordSpans, language: Language, nouns: Words = frozenset()) -> I
     yield ReferenceCue("ordinal", 0.75, start, end, line.original[start:end], pick=pick)
 
 
-def _rest(line: WordSpans, language: Language, index: int) -> tuple[int, int, int] | None:
+def _rest(line: WordSpans, language: FollowUpWords, index: int) -> tuple[int, int, int] | None:
     """ "the rest", "gli altri due": where it stands, and how many when that is said."""
     if line.word(index - 1) not in language.articles:
         return None
@@ -48,7 +48,7 @@ def _rest(line: WordSpans, language: Language, index: int) -> tuple[int, int, in
     return (index - 1, at - 1, count) if ends else None
 
 
-def _named(line: WordSpans, language: Language, nouns: Words) -> Iterator[ReferenceCue]:
+def _named(line: WordSpans, language: FollowUpWords, nouns: Words) -> Iterator[ReferenceCue]:
     taken = -1
     for index, token in enumerate(line.tokens):
         if index <= taken or not _may_begin(token, language, nouns):
@@ -68,15 +68,15 @@ def _named(line: WordSpans, language: Language, nouns: Words) -> Iterator[Refere
             yield ReferenceCue("ordinal", confidence, start, end, line.original[start:end], pick=pick, noun=noun)
 
 
-def _may_begin(token: Token, language: Language, nouns: Words) -> bool:
-    """Whether a place can begin here at all: most words, and all marks but one, are spared every further look."""
+def _may_begin(token: Token, language: FollowUpWords, nouns: Words) -> bool:
+    """Whether a position can begin here; a fast test that excludes most tokens."""
     word = token.word
     if not token.is_word:
         return word == "("
     return len(word) == 1 or word in language.place_words or word.isdecimal() or (bool(nouns) and stem(word) in nouns)
 
 
-def whole_message(line: WordSpans, language: Language) -> ReferenceCue | None:
+def whole_message(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """A message that is nothing but a place ("2", "the second", "la b, grazie")."""
     lone = len(line.words) == 1
     indexes = [
@@ -110,7 +110,7 @@ def label_number(word: str) -> int | None:
 _Found = tuple[int, int, Pick, str, float]
 
 
-def _labelled(line: WordSpans, language: Language, nouns: Words, index: int) -> _Found | None:
+def _labelled(line: WordSpans, language: FollowUpWords, nouns: Words, index: int) -> _Found | None:
     """ "point 2", "steps 2 and 3", "opzione b", "punto tre"."""
     noun = line.word(index)
     of_the_talk = stem(noun) in nouns and line.word(index - 1) in language.articles and _digits(line.word(index + 1))
@@ -137,7 +137,7 @@ def _labelled(line: WordSpans, language: Language, nouns: Words, index: int) -> 
     return index, last, Pick(positions=tuple(positions), label=label), noun, 0.95
 
 
-def _label_at(line: WordSpans, language: Language, at: int) -> int | None:
+def _label_at(line: WordSpans, language: FollowUpWords, at: int) -> int | None:
     word = line.word(at)
     if word in language.cardinals:
         return language.cardinals[word]
@@ -157,7 +157,7 @@ def _bracketed(line: WordSpans, index: int) -> _Found | None:
     return index, index + 2, Pick(positions=(place,), label=line.word(index + 1)), "", 0.85
 
 
-def _lettered_pair(line: WordSpans, language: Language, index: int) -> _Found | None:
+def _lettered_pair(line: WordSpans, language: FollowUpWords, index: int) -> _Found | None:
     """ "b and c" on their own."""
     first, second = line.word(index), line.word(index + 2)
     if line.word(index + 1) not in language.coordinators or first in _WORDLIKE:
@@ -168,7 +168,7 @@ def _lettered_pair(line: WordSpans, language: Language, index: int) -> _Found | 
     return index, index + 2, Pick(positions=positions), "", 0.75
 
 
-def _ordinal(line: WordSpans, language: Language, nouns: Words, index: int) -> _Found | None:
+def _ordinal(line: WordSpans, language: FollowUpWords, nouns: Words, index: int) -> _Found | None:
     """ "the second", "the last two steps", "il terzo esercizio", "gli ultimi due"."""
     place = language.ordinals.get(line.word(index))
     if place is None:
@@ -203,7 +203,7 @@ def _ordinal(line: WordSpans, language: Language, nouns: Words, index: int) -> _
     return first, last, Pick(positions=_run(place, count)), _specific(noun, language), 0.9 if noun else 0.8
 
 
-def _defined(line: WordSpans, language: Language, first: int, at: int) -> bool:
+def _defined(line: WordSpans, language: FollowUpWords, first: int, at: int) -> bool:
     """ "What is the first step in making cheese?": asked for and described in the same breath."""
     asks_what = line.word(0) in language.sorting_words or line.word(0) in language.person_words
     if not asks_what or line.word(first - 1) not in language.copulas or not line.is_word(at + 1):
@@ -212,13 +212,13 @@ def _defined(line: WordSpans, language: Language, first: int, at: int) -> bool:
     return word in language.prepositions or word in language.verbs or language.is_content(word)
 
 
-def _after_another(line: WordSpans, language: Language, index: int) -> bool:
+def _after_another(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     """ "the first and third": the article of one place serves the next."""
     before = line.word(index - 2)
     return line.word(index - 1) in language.coordinators and (before in language.ordinals or before in language.ones)
 
 
-def _group_end(line: WordSpans, language: Language, at: int) -> int:
+def _group_end(line: WordSpans, language: FollowUpWords, at: int) -> int:
     """The last word of "of the three", so that it is not read as a place of its own."""
     end = at + 1
     while line.word(end) in language.articles:
@@ -226,7 +226,7 @@ def _group_end(line: WordSpans, language: Language, at: int) -> int:
     return min(end, len(line.tokens) - 1)
 
 
-def _neighbour(line: WordSpans, language: Language, index: int) -> _Found | None:
+def _neighbour(line: WordSpans, language: FollowUpWords, index: int) -> _Found | None:
     """ "the next one", "il successivo": counted from the item last talked about."""
     step = language.neighbours.get(line.word(index))
     if step is None or line.word(index - 1) not in language.articles:
@@ -242,7 +242,7 @@ def _neighbour(line: WordSpans, language: Language, index: int) -> _Found | None
     return index - 1, at - 1, Pick(step=step), "", 0.7
 
 
-def _group(line: WordSpans, language: Language, nouns: Words, index: int) -> _Found | None:
+def _group(line: WordSpans, language: FollowUpWords, nouns: Words, index: int) -> _Found | None:
     """ "both", "all three", "tutti e tre", "none of them", "i due"."""
     word = line.word(index)
     at = index + 1
@@ -273,7 +273,7 @@ def _group(line: WordSpans, language: Language, nouns: Words, index: int) -> _Fo
     return (index - 1, at - 1, Pick(every=True, count=count), "", 0.7) if _standing(line, language, at) else None
 
 
-def _free(line: WordSpans, language: Language, at: int, bare: bool = False) -> bool:
+def _free(line: WordSpans, language: FollowUpWords, at: int, bare: bool = False) -> bool:
     """Whether no noun or complement of its own follows, so that the place can only be one of the talk."""
     if not line.is_word(at):
         return line.word(at) not in {"-", "/"}
@@ -287,12 +287,12 @@ def _free(line: WordSpans, language: Language, at: int, bare: bool = False) -> b
     return not bare or not language.is_content(word)
 
 
-def _standing(line: WordSpans, language: Language, at: int) -> bool:
+def _standing(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """Whether a group stands without a noun ("all three with…", not "all three laws")."""
     return _free(line, language, at) and not _has_noun(line, language, at)
 
 
-def _predicate(line: WordSpans, language: Language, first: int, at: int) -> bool:
+def _predicate(line: WordSpans, language: FollowUpWords, first: int, at: int) -> bool:
     """Whether the place is the subject of a yes-or-no question ("Are the last two suitable…?")."""
     if line.word(first - 1) in language.links:
         first -= 2  # "Are both of the last two cheap?"
@@ -302,11 +302,11 @@ def _predicate(line: WordSpans, language: Language, first: int, at: int) -> bool
     return ends or (line.word(at) in language.modifiers and not _has_noun(line, language, at + 1))
 
 
-def _has_noun(line: WordSpans, language: Language, at: int) -> bool:
+def _has_noun(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     return line.is_word(at) and language.is_content(line.word(at))
 
 
-def _points_back(line: WordSpans, language: Language, at: int) -> bool:
+def _points_back(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """After "of": the list, your answer, them, these two."""
     while line.word(at) in language.articles:
         at += 1
@@ -324,6 +324,6 @@ def _digits(word: str) -> int | None:
     return int(word) if word.isdecimal() and word.isascii() and len(word) <= 2 else None
 
 
-def _specific(noun: str, language: Language) -> str:
+def _specific(noun: str, language: FollowUpWords) -> str:
     """The noun when it says which list is meant ("exercise"), not when any list would do ("one")."""
     return "" if noun in language.ones else noun

@@ -1,27 +1,25 @@
-"""The traces of the talk inside a question: text in, references out, nothing else read.
+"""Parsing a question for cues that it refers to the conversation: text in, cues out.
 
-Strong cues (a quoted statement, a place in a list, a return, "go on") are looked for first; pronouns and ellipsis are
-only believed when none is there. A question complete in itself gives the empty tuple: a false trace costs more than
-a missed one, because it drags an old topic into a new question.
+Strong cues (a quoted statement, a position in a list, a return, "go on") are tried first; pronouns and ellipsis count
+only without them. A complete question gives the empty tuple: a false cue costs more than a missed one, because it
+brings an old topic into a new question.
 """
 
 from ricordo.followups import cues
 from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.ordinals import label_number, places, whole_message
 from ricordo.followups.pronouns import general_nouns, pronouns
-from ricordo.followups.reference import Pick, ReferenceCue
+from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
+from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import language_of
-from ricordo.languages.followups_base import Language, Words
 from ricordo.languages.word_spans import WordSpans, read
-
-# Labels said on their own: "1 e 3", "more on 2", "la a e la d", "il 4 a cosa serve?".
 
 _JOINERS = frozenset(",&+")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
-def label_sequence(line: WordSpans, language: Language, labels: Words) -> ReferenceCue | None:
-    """The labels that a message names, if it is believed to mean items of the list that has `labels`."""
+def label_sequence(line: WordSpans, language: FollowUpWords, labels: Words) -> ReferenceCue | None:
+    """Labels that a message names on their own ("1 e 3", "more on 2", "la a e la d"), if they mean items of a list."""
     if not labels:
         return None
     for index in range(len(line.tokens)):
@@ -41,7 +39,9 @@ def label_sequence(line: WordSpans, language: Language, labels: Words) -> Refere
     return None
 
 
-def _sequence(line: WordSpans, language: Language, labels: Words, index: int) -> tuple[int, list[str], bool] | None:
+def _sequence(
+    line: WordSpans, language: FollowUpWords, labels: Words, index: int
+) -> tuple[int, list[str], bool] | None:
     """From `index`: article? label (joiner article? label)*; its end, the labels, and whether it may be believed."""
     named: list[str] = []
     ends, at, introduced = index, index, False
@@ -69,13 +69,13 @@ def _sequence(line: WordSpans, language: Language, labels: Words, index: int) ->
     return (ends, named, introduced) if named else None
 
 
-def _part_of_name(line: WordSpans, language: Language, at: int) -> bool:
+def _part_of_name(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "vitamin c", "plan b": the word before a letter makes it part of a name."""
     before = line.word(at - 1)
     return line.is_word(at - 1) and (language.is_content(before) or before not in language.function_words)
 
 
-def _joined(line: WordSpans, language: Language, labels: Words, at: int) -> bool:
+def _joined(line: WordSpans, language: FollowUpWords, labels: Words, at: int) -> bool:
     """Whether another label is joined to this one, so that "a" and "i" are labels and not words."""
     if line.word(at + 1) not in language.coordinators and line.word(at + 1) not in _JOINERS:
         return False
@@ -83,7 +83,7 @@ def _joined(line: WordSpans, language: Language, labels: Words, at: int) -> bool
     return line.word(after) in labels
 
 
-def _stands_free(line: WordSpans, language: Language, ends: int) -> bool:
+def _stands_free(line: WordSpans, language: FollowUpWords, ends: int) -> bool:
     """Neither "il 4 luglio" nor "la d eufonica": no noun or adjective belongs to the label."""
     following = line.word(ends + 1)
     if not line.is_word(ends + 1):
@@ -94,7 +94,7 @@ def _stands_free(line: WordSpans, language: Language, ends: int) -> bool:
     return not language.is_content(following)
 
 
-def _only_requested(line: WordSpans, language: Language, first: int, last: int, count: int) -> bool:
+def _only_requested(line: WordSpans, language: FollowUpWords, first: int, last: int, count: int) -> bool:
     """Whether all other words only ask for them; an unknown first word is taken for the verb before two labels."""
     others = [at for at, token in enumerate(line.tokens) if token.is_word and not first <= at <= last]
     unknown = [
@@ -104,13 +104,12 @@ def _only_requested(line: WordSpans, language: Language, first: int, last: int, 
 
 
 # A follow-up is short; a longer text carries its own context (a pasted document, an exercise, a log).
-LONGEST_FOLLOW_UP = 400
 
 
 def parse(
-    question: str, *, nouns: Words = frozenset(), labels: Words = frozenset(), language: Language | None = None
+    question: str, *, nouns: Words = frozenset(), labels: Words = frozenset(), language: FollowUpWords | None = None
 ) -> tuple[ReferenceCue, ...]:
-    """The references of a question; `nouns` are stems of what lists in the talk are about, `labels` those in sight."""
+    """The cues of a question; `nouns` are stems of what recent lists are about, `labels` are theirs."""
     if len(question) > LONGEST_FOLLOW_UP:
         return ()
     line = read(question)
@@ -120,9 +119,9 @@ def parse(
 
 
 def traces(
-    line: WordSpans, language: Language, nouns: Words = frozenset(), labels: Words = frozenset()
+    line: WordSpans, language: FollowUpWords, nouns: Words = frozenset(), labels: Words = frozenset()
 ) -> tuple[ReferenceCue, ...]:
-    """The references of a line already read, in a known language."""
+    """The cues of a tokenized question in a known language."""
     named = label_sequence(line, language, labels)
     alone = whole_message(line, language)
     if alone is not None:
@@ -154,3 +153,8 @@ def traces(
         return standing_for
     left_out = ellipsis(line, language)
     return (left_out,) if left_out is not None else ()
+
+
+def refers_back(line: WordSpans, language: FollowUpWords) -> bool:
+    """Whether a question refers to the conversation."""
+    return bool(traces(line, language))

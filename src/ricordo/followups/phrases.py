@@ -6,7 +6,7 @@ sense of something ("types of sharks") gives way to that something. Good enough 
 
 from dataclasses import dataclass
 
-from ricordo.languages.followups_base import Language
+from ricordo.languages.base import FollowUpWords
 from ricordo.languages.word_spans import WordSpans, stem
 
 
@@ -30,7 +30,7 @@ class Phrase:
         return frozenset(stem(word) for word in self.words)
 
 
-def phrases(line: WordSpans, language: Language) -> tuple[Phrase, ...]:
+def phrases(line: WordSpans, language: FollowUpWords) -> tuple[Phrase, ...]:
     """The noun phrases of a line in the order of the words."""
     runs = [run for run in _runs(line, language) if run]
     found: list[Phrase] = []
@@ -51,12 +51,12 @@ def phrases(line: WordSpans, language: Language) -> tuple[Phrase, ...]:
     return tuple(found)
 
 
-def content_words(line: WordSpans, language: Language) -> tuple[str, ...]:
+def content_words(line: WordSpans, language: FollowUpWords) -> tuple[str, ...]:
     """The words of a line that carry meaning, in order, each once."""
     return tuple(dict.fromkeys(word for word in line.words if language.is_content(word) and len(word) > 1))
 
 
-def _runs(line: WordSpans, language: Language) -> list[tuple[int, int] | None]:
+def _runs(line: WordSpans, language: FollowUpWords) -> list[tuple[int, int] | None]:
     runs: list[tuple[int, int] | None] = []
     begin: int | None = None
     for at in range(len(line.tokens) + 1):
@@ -69,7 +69,7 @@ def _runs(line: WordSpans, language: Language) -> list[tuple[int, int] | None]:
     return runs
 
 
-def _belongs(line: WordSpans, language: Language, at: int, inside: bool) -> bool:
+def _belongs(line: WordSpans, language: FollowUpWords, at: int, inside: bool) -> bool:
     token = line.tokens[at]
     if not token.is_word:
         glued = line.is_word(at + 1) and line.tokens[at + 1].start == token.end
@@ -91,7 +91,7 @@ def _belongs(line: WordSpans, language: Language, at: int, inside: bool) -> bool
     return language.is_content(token.word)
 
 
-def _acts(line: WordSpans, language: Language, at: int) -> bool:
+def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "devo portare", "dove compro": a word in the place of a verb names no topic."""
     before, word = line.word(at - 1), line.word(at)
     if before in language.auxiliaries:
@@ -100,11 +100,11 @@ def _acts(line: WordSpans, language: Language, at: int) -> bool:
     return asks and language.patterns["first_person"].fullmatch(word) is not None
 
 
-def _object_at(line: WordSpans, language: Language, at: int) -> bool:
+def _object_at(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     return line.word(at) in language.articles or line.word(at) in language.indefinite
 
 
-def _trim(line: WordSpans, language: Language, first: int, last: int) -> tuple[int, int] | None:
+def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tuple[int, int] | None:
     """Drop the verb that do-support leaves at an edge, then adjectives that say nothing of the topic."""
     before = [line.word(at) for at in range(max(0, first - 3), first)]
     if first < last and language.do_support and any(word in language.do_support for word in before):
@@ -124,7 +124,7 @@ def _trim(line: WordSpans, language: Language, first: int, last: int) -> tuple[i
     return (first, last) if line.is_word(first) else None
 
 
-def _predicated(line: WordSpans, language: Language, first: int, last: int) -> bool:
+def _predicated(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
     """ "Why was the system chosen?": after how, why, when and a form of be, the last word is said of the topic."""
     if line.tokens[last].capital or (line.is_word(last + 1) and line.word(last + 1) in language.links):
         return False
@@ -133,11 +133,11 @@ def _predicated(line: WordSpans, language: Language, first: int, last: int) -> b
     return bool(asks) and any(word in language.copulas for word in before)
 
 
-def _verb_missing(line: WordSpans, language: Language, last: int) -> bool:
+def _verb_missing(line: WordSpans, language: FollowUpWords, last: int) -> bool:
     return not any(token.word in language.verbs for token in line.tokens[last + 1 :])
 
 
-def _linked(line: WordSpans, language: Language, last: int, following: int) -> bool:
+def _linked(line: WordSpans, language: FollowUpWords, last: int, following: int) -> bool:
     between = [line.word(at) for at in range(last + 1, following)]
     if len(between) == 1 and between[0] in language.coordinators:
         return _proper_at(line, last) and _proper_at(line, following)
@@ -146,7 +146,7 @@ def _linked(line: WordSpans, language: Language, last: int, following: int) -> b
     return len(between) == 1 or between[1] in language.articles or between[1] in language.indefinite
 
 
-def _topical(line: WordSpans, language: Language, first: int, last: int) -> bool:
+def _topical(line: WordSpans, language: FollowUpWords, first: int, last: int) -> bool:
     return any(
         language.is_topical(line.word(at)) or _proper_at(line, at) for at in range(first, last + 1) if line.is_word(at)
     )
@@ -156,7 +156,7 @@ def _proper_at(line: WordSpans, at: int) -> bool:
     return at > 0 and line.tokens[at].capital
 
 
-def _phrase(line: WordSpans, language: Language, first: int, last: int) -> Phrase:
+def _phrase(line: WordSpans, language: FollowUpWords, first: int, last: int) -> Phrase:
     start, end = line.span(first, last)
     words = tuple(line.word(at) for at in range(first, last + 1) if line.is_word(at))
     before = line.word(first - 1)

@@ -1,21 +1,21 @@
 """Pronouns and demonstratives that point outside the question.
 
 A pronoun is left alone when the question itself holds what it stands for ("why do cats purr when they are happy?")
-or when it stands for nothing ("is it safe to…", "che ne pensi"); what remains can only point at the talk.
+or when it stands for nothing ("is it safe to…", "che ne pensi"); the others refer to the conversation.
 """
 
 import re
 from collections.abc import Iterator
 
 from ricordo.followups.reference import ReferenceCue
-from ricordo.languages.followups_base import Language
+from ricordo.languages.base import FollowUpWords
 from ricordo.languages.word_spans import WordSpans
 
 _MARKS = frozenset(",;:.!?")
 
 
-def pronouns(line: WordSpans, language: Language) -> Iterator[ReferenceCue]:
-    """Every pronoun of the line whose antecedent must be sought in the talk."""
+def pronouns(line: WordSpans, language: FollowUpWords) -> Iterator[ReferenceCue]:
+    """Every pronoun whose antecedent is in the conversation."""
     pointing = [at for at, token in enumerate(line.tokens) if token.is_word and _may_point(token.word, language)]
     matches = language.patterns["pleonastic"].finditer(line.text) if pointing else ()
     empty = [line.match_span(match) for match in matches]
@@ -44,13 +44,13 @@ def pronouns(line: WordSpans, language: Language) -> Iterator[ReferenceCue]:
         )
 
 
-def _ends_plural(word: str, language: Language) -> bool:
+def _ends_plural(word: str, language: FollowUpWords) -> bool:
     """ "riassumerli", "confrontale"."""
     return word.endswith(("li", "le")) and language.patterns["enclitic"].fullmatch(word) is not None
 
 
-def _gender(line: WordSpans, language: Language, index: int) -> str:
-    """What a clitic, or the participle that agrees with it, tells of the noun: "l'ha inventata"."""
+def _gender(line: WordSpans, language: FollowUpWords, index: int) -> str:
+    """The gender shown by a clitic or by the participle that agrees with it: "l'ha inventata"."""
     word, after = line.word(index), line.word(index + 2)
     if word not in language.clitics:
         return ""
@@ -59,7 +59,7 @@ def _gender(line: WordSpans, language: Language, index: int) -> str:
     return {"a": "f", "o": "m"}.get(word[-1], "")
 
 
-def general_nouns(line: WordSpans, language: Language) -> Iterator[ReferenceCue]:
+def general_nouns(line: WordSpans, language: FollowUpWords) -> Iterator[ReferenceCue]:
     """ "the company", "la malattia": a general noun that names nothing by itself stands for what was named before."""
     for index in range(1, len(line.tokens)):
         word = line.word(index)
@@ -73,7 +73,7 @@ def general_nouns(line: WordSpans, language: Language) -> Iterator[ReferenceCue]
         yield ReferenceCue("pronoun", 0.6, start, end, line.original[start:end], noun=word)
 
 
-def _described(line: WordSpans, language: Language, at: int) -> bool:
+def _described(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """Whether the noun is told apart by what follows ("the city with the most bridges")."""
     word = line.word(at)
     return line.is_word(at) and (
@@ -81,12 +81,12 @@ def _described(line: WordSpans, language: Language, at: int) -> bool:
     )
 
 
-def _may_point(word: str, language: Language) -> bool:
-    """Whether a word can point at the talk at all: most are spared every further look."""
+def _may_point(word: str, language: FollowUpWords) -> bool:
+    """Whether a word can be a pronoun at all; a fast test that excludes most words."""
     return word in language.pointing_words or language.patterns["enclitic"].fullmatch(word) is not None
 
 
-def _pointing(line: WordSpans, language: Language, index: int) -> int | None:
+def _pointing(line: WordSpans, language: FollowUpWords, index: int) -> int | None:
     """The index of the noun that a demonstrative points with, `index` for a pronoun on its own, None for neither."""
     word = line.word(index)
     if word in language.demonstrative:
@@ -103,7 +103,7 @@ def _pointing(line: WordSpans, language: Language, index: int) -> int | None:
     return index if language.patterns["enclitic"].fullmatch(word) else None
 
 
-def _goes_somewhere(line: WordSpans, language: Language, index: int) -> bool:
+def _goes_somewhere(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     """ "drive there", "from there"; neither "is there" nor "hello there"."""
     before = line.word(index - 1)
     acts = language.is_content(before) or before in language.verbs
@@ -111,7 +111,7 @@ def _goes_somewhere(line: WordSpans, language: Language, index: int) -> bool:
     return (moves or before in language.prepositions) and not _content_at(line, language, index + 1)
 
 
-def _demonstrative(line: WordSpans, language: Language, index: int) -> int | None:
+def _demonstrative(line: WordSpans, language: FollowUpWords, index: int) -> int | None:
     word, following = line.word(index), line.word(index + 1)
     if following in language.time_nouns or following in language.relatives:
         return None
@@ -135,7 +135,7 @@ def _demonstrative(line: WordSpans, language: Language, index: int) -> int | Non
     return index
 
 
-def _is_clitic(line: WordSpans, language: Language, index: int) -> bool:
+def _is_clitic(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     word, following = line.word(index), line.word(index + 1)
     if not line.is_word(index + 1):
         return False
@@ -149,7 +149,7 @@ def _is_clitic(line: WordSpans, language: Language, index: int) -> bool:
     return re.match(onset, following) is None
 
 
-def _answered_within(line: WordSpans, language: Language, index: int) -> bool:
+def _answered_within(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     """Whether a noun earlier in the question, in a clause before, is what the pronoun stands for."""
     word = line.word(index)
     boundary = index if word in language.possessive else None
@@ -168,7 +168,7 @@ def _answered_within(line: WordSpans, language: Language, index: int) -> bool:
     )
 
 
-def _answered_after(line: WordSpans, language: Language, index: int) -> bool:
+def _answered_after(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     """Whether the noun comes later: "Chi lo ha scritto il Nome della rosa?", "Who painted it, the Mona Lisa?"."""
     announced = language.announced.get(line.word(index), "").split()
     end = max(at for at, token in enumerate(line.tokens) if token.is_word)
@@ -191,7 +191,7 @@ def _answered_after(line: WordSpans, language: Language, index: int) -> bool:
     return False
 
 
-def _compared_within(line: WordSpans, language: Language, index: int) -> bool:
+def _compared_within(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     """ "L'acqua calda congela prima di quella fredda": a demonstrative and an adjective repeat the noun compared."""
     if line.word(index - 1) not in language.links and line.word(index - 1) not in language.relatives:
         return False
@@ -199,7 +199,7 @@ def _compared_within(line: WordSpans, language: Language, index: int) -> bool:
     return any(_names(line, language, at) for at in range(before))
 
 
-def _opens_clause(line: WordSpans, language: Language, at: int) -> bool:
+def _opens_clause(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """Whether a clause begins here; "and" between two nouns begins none."""
     word = line.word(at)
     if word in language.coordinators:
@@ -207,7 +207,7 @@ def _opens_clause(line: WordSpans, language: Language, at: int) -> bool:
     return word in _MARKS or word in language.clause_words
 
 
-def _names(line: WordSpans, language: Language, at: int) -> bool:
+def _names(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """Whether a word names something by itself, and not only as part of "health benefits"."""
     token = line.tokens[at]
     if not token.is_word or not language.is_topical(token.word) or token.word.isdecimal():
@@ -215,5 +215,5 @@ def _names(line: WordSpans, language: Language, at: int) -> bool:
     return token.capital or line.word(at + 1) not in language.relational
 
 
-def _content_at(line: WordSpans, language: Language, at: int) -> bool:
+def _content_at(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     return line.is_word(at) and language.is_content(line.word(at))

@@ -1,13 +1,47 @@
-"""What a follow-up points at, before it is bound to anything.
+"""The records of follow-ups: items of an answer, cues in a question, what they resolve to, and clarifications."""
 
-A `Reference` is the trace found in the question alone: its kind, how sure the rule is, and the span of the words that
-triggered it. A `Pick` says which places of a list are meant; binding both to a turn is the resolver's work.
-"""
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal, Protocol
 
-from dataclasses import dataclass
-from typing import Literal
+from ricordo.languages.base import FollowUpWords
+from ricordo.languages.registry import language as language_by_code
+
+LONGEST_FOLLOW_UP = 400
+ItemKind = Literal["number", "letter", "roman", "bullet", "heading", "row", "inline", "prose"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One point of an answer: `position` counts from 1 in its own list, `parent` is an index into the same tuple."""
+
+    position: int
+    label: str
+    kind: ItemKind
+    level: int
+    text: str
+    start: int
+    end: int
+    chunk_ids: tuple[str, ...] = ()
+    parent: int | None = None
+
+
+Origin = Literal["question", "answer", "item"]
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """A stored turn as the rules need it; `items` are derived from the response if None."""
+
+    turn_number: int
+    query: str
+    response: str = ""
+    chunk_ids: tuple[str, ...] = ()
+    items: tuple[Item, ...] | None = None
+
 
 Kind = Literal["comparison", "ordinal", "statement", "back", "continuation", "pronoun", "ellipsis"]
+
 
 # When several kinds are found, the first of these is what the question is about.
 KINDS: tuple[Kind, ...] = (
@@ -37,7 +71,11 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceCue:
-    """One trace of the talk so far inside a question: `question[start:end]` triggered it."""
+    """A sign in a question that it refers to the conversation; `question[start:end]` are the words.
+
+    One that `must_match` counts only if its `content` is found in the conversation; `one`: the content describes one
+    item of a list.
+    """
 
     kind: Kind
     confidence: float
@@ -50,7 +88,6 @@ class ReferenceCue:
     plural: bool = False
     person: bool = False
     gender: str = ""
-    # Believed only when its content is found in the talk; `one`: the content describes one item of a list.
     must_match: bool = False
     one: bool = False
 
@@ -59,3 +96,142 @@ def main_kind(references: tuple[ReferenceCue, ...]) -> Kind | None:
     """The kind that decides how the question is read, None for a question complete in itself."""
     found = {reference.kind for reference in references}
     return next((kind for kind in KINDS if kind in found), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Words added to a standalone question, and where they come from."""
+
+    text: str
+    turn_number: int
+    origin: Origin
+    # What stood before the words in the talk; needed only where they take the place of a pronoun.
+    article: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A reference bound to its turn: the item in full (or the whole answer) and the chunks it cites."""
+
+    kind: Kind
+    turn_number: int
+    item: Item | None
+    text: str
+    chunk_ids: tuple[str, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the meanings of an ambiguous reference, with the name to show."""
+
+    name: str
+    turn_number: int
+    item: Item | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a question means; with `candidates` a clarification is needed, without references it is complete."""
+
+    question: str
+    language: str
+    references: tuple[ReferenceCue, ...]
+    resolved: tuple[Resolved, ...]
+    candidates: tuple[Candidate, ...]
+    standalone: str
+    additions: tuple[Addition, ...]
+    rewritten_by: str = "rules"
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind that decides how the question is read, None when it is complete in itself."""
+        return main_kind(self.references)
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether a clarification is needed."""
+        return bool(self.candidates)
+
+
+PATIENCE = timedelta(minutes=5)
+
+
+OutcomeKind = Literal["answered", "unclear", "cancelled", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClarificationKey:
+    """Identifies a clarification: one session of one user of one tenant."""
+
+    tenant_id: str
+    user_id: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClarificationOption:
+    """One of the options; `text` is the full text of an item."""
+
+    name: str
+    turn_number: int
+    text: str = ""
+    chunk_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A clarification that waits for the user's answer."""
+
+    question: str
+    options: tuple[ClarificationOption, ...]
+    language: str
+    last_active_at: datetime
+    patience: timedelta = PATIENCE
+
+    @property
+    def expires_at(self) -> datetime:
+        """When it expires without an answer."""
+        return self.last_active_at + self.patience
+
+    @property
+    def prompt(self) -> str:
+        """The text to show: "Quale: A, B o C?"."""
+        wording = followup_words(self.language).clarifying
+        names = [option.name for option in self.options]
+        options = f"{', '.join(names[:-1])} {wording.joiner} {names[-1]}" if len(names) > 1 else "".join(names)
+        return wording.which.format(options=options)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The effect of a message on a clarification; `question` is the completed question if it was answered."""
+
+    kind: OutcomeKind
+    chosen: tuple[ClarificationOption, ...] = ()
+    question: str = ""
+    pending: Pending | None = None
+
+
+class ClarificationStates(Protocol):
+    """A store of pending clarifications, shared by all processes that serve a session."""
+
+    def get(self, key: ClarificationKey, now: datetime) -> Pending | None:
+        """The pending clarification, possibly an expired one; None when there is none."""
+        ...
+
+    def put(self, key: ClarificationKey, pending: Pending) -> None:
+        """Store a clarification, replacing another of the same session."""
+        ...
+
+    def delete(self, key: ClarificationKey) -> bool:
+        """Remove it; True for exactly one of several callers."""
+        ...
+
+    def forget(self, tenant_id: str, user_id: str) -> int:
+        """Remove everything of one user; returns how many."""
+        ...
+
+
+def followup_words(code: str) -> FollowUpWords:
+    return language_by_code(code).followups

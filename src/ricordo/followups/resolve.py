@@ -1,14 +1,14 @@
-"""From a question and the past turns to what it means: references bound, candidates when unsure, a standalone question.
+"""Resolving a question: its cues are bound to past turns; candidates if ambiguous, and a standalone question.
 
-Pure: the turns come in as records, an index over all answers comes in as a function, a model as a `Rewriter`. The
-same inputs give the same resolution; nothing here raises for any text.
+Pure: the turns come in as records, a search over all answers as a function, a model as a `Rewriter`. The same inputs
+give the same resolution; no text raises an error.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ricordo.followups.candidates import (
-    LISTS_AT_HAND,
+    RECENT_TURNS,
     ListChoice,
     antecedents,
     best_item,
@@ -22,66 +22,26 @@ from ricordo.followups.candidates import (
     next_choice,
     with_items,
 )
-from ricordo.followups.focus import Mention, PastTurn, alternatives, follow
-from ricordo.followups.items import Item
-from ricordo.followups.parse import parse
+from ricordo.followups.focus import Mention, alternatives, follow
+from ricordo.followups.parse import parse, refers_back
 from ricordo.followups.phrases import content_words
-from ricordo.followups.reference import Kind, Pick, ReferenceCue, main_kind
-from ricordo.followups.rewrite import Addition, Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
+from ricordo.followups.reference import (
+    Addition,
+    Candidate,
+    Item,
+    PastTurn,
+    Pick,
+    ReferenceCue,
+    Resolution,
+    Resolved,
+)
+from ricordo.followups.rewrite import Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
+from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
-from ricordo.languages.followups_base import Language
 from ricordo.languages.word_spans import read, stem
 
-# What a question turned out to mean, as records: what is bound, what competes, and the question that stands alone.
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A reference bound to its turn: the item in full (or the whole answer) and the chunks it cites."""
-
-    kind: Kind
-    turn_number: int
-    item: Item | None
-    text: str
-    chunk_ids: tuple[str, ...]
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One of the things an ambiguous reference may mean, named as the user would name it."""
-
-    name: str
-    turn_number: int
-    item: Item | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """What a question means; with `candidates` it must be asked which, without references it is complete in itself."""
-
-    question: str
-    language: str
-    references: tuple[ReferenceCue, ...]
-    resolved: tuple[Resolved, ...]
-    candidates: tuple[Candidate, ...]
-    standalone: str
-    additions: tuple[Addition, ...]
-    rewritten_by: str = "rules"
-
-    @property
-    def kind(self) -> Kind | None:
-        """The kind that decides how the question is read, None when it is complete in itself."""
-        return main_kind(self.references)
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether the user must say which is meant."""
-        return bool(self.candidates)
-
-
 FindAnswer = Callable[[str], Sequence[PastTurn]]
-_DISTANT = 0.9  # Each turn further back makes a list a little less likely to be the one meant.
+_DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_CANDIDATES = 6
 _MOST_ITEMS = 9
 
@@ -95,10 +55,10 @@ class _Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Talk:
-    """The past as one value, so that every rule takes the same three things."""
+    """The conversation, passed to every rule."""
 
     history: Sequence[PastTurn]
-    language: Language
+    language: FollowUpWords
     find_answer: FindAnswer | None = None
 
     def until(self, turn_number: int) -> "_Talk":
@@ -113,7 +73,7 @@ def resolve(
     rewriter: Rewriter | None = None,
 ) -> Resolution:
     """Bind the references of a question to the past turns (oldest first) and write it so that it stands alone."""
-    history = (*history[:-LISTS_AT_HAND], *map(with_items, history[-LISTS_AT_HAND:]))
+    history = (*history[:-RECENT_TURNS], *map(with_items, history[-RECENT_TURNS:]))
     last_query = history[-1].query if history else ""
     language = language_of(question, default=language_of(last_query) if last_query else None)
     talk = _Talk(history, language, find_answer)
@@ -124,7 +84,7 @@ def resolve(
     )
     bound = _bind(references, talk)
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
-        references = ()  # Nobody said it here: "You said hello to my dog" is not about an answer.
+        references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
     additions = fit_additions(question, bound.offered)
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
     in_place = not (history and items_of(history[-1]))
@@ -210,7 +170,7 @@ def _choices(pick: Pick, noun: str, talk: _Talk) -> tuple[ListChoice, ...]:
 def _last_choice(talk: _Talk) -> ListChoice | None:
     """The item that the latest question pointed at, following "the next one" back to where it started."""
     steps = 0
-    for at in range(len(talk.history) - 1, max(0, len(talk.history) - LISTS_AT_HAND), -1):
+    for at in range(len(talk.history) - 1, max(0, len(talk.history) - RECENT_TURNS), -1):
         before = talk.history[:at]
         nouns = list_nouns(before, talk.language)
         for reference in parse(talk.history[at].query, nouns=nouns, language=talk.language):
@@ -268,7 +228,7 @@ def _one_side(reference: ReferenceCue, talk: _Talk) -> _Bound | None:
 
 
 def _bind_said(reference: ReferenceCue, talk: _Talk) -> _Bound:
-    """The answer that said it: the caller's search over all answers first, then the turns at hand."""
+    """The answer that said it: the caller's search over all answers first, then the recent turns."""
     found: Sequence[PastTurn] = ()
     if reference.content:
         elsewhere = tuple(talk.find_answer(reference.content)) if talk.find_answer is not None else ()
@@ -323,7 +283,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
         listed = choices(Pick(every=True), "", talk.history[-1:], talk.language)
         if len(listed) == 1 and len(listed[0].items) <= _MOST_ITEMS:
             return _bind_choice(reference, Pick(every=True), listed[0], talk)
-    focus = follow(talk.history, talk.language)
+    focus = follow(talk.history, talk.language, refers_back)
     mentions = antecedents(references, focus, talk.language)
     if not mentions:
         return _Bound()
@@ -361,7 +321,7 @@ def _candidate(turn: PastTurn, item: Item) -> Candidate:
 
 def _topic_of(turn: PastTurn, talk: _Talk, asked: bool = False) -> tuple[Addition, ...]:
     """What a turn was about, carried from the turns before it when its own question did not say."""
-    focus = follow(talk.until(turn.turn_number).history or (turn,), talk.language)
+    focus = follow(talk.until(turn.turn_number).history or (turn,), talk.language, refers_back)
     mentions = [*(focus.asked[:1] if asked else ()), *focus.centre[:1]]
     return tuple(_addition(mention) for mention in mentions)
 

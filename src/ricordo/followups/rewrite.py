@@ -1,20 +1,19 @@
-"""A question that can be understood without the talk: the rules, and the port for a model that does it.
+"""Standalone questions: rewritten by rules, or by a model behind the protocol `Rewriter`.
 
-The rules add at most twenty words, each with the turn it comes from: the topic, what was asked of it, the text of the
-item that is meant. English pronouns give way to the phrase, everything else is added in brackets before the final
-mark, which is enough for retrieval and leaves the user's own words as they were.
+The rules add at most twenty words, each with the turn it comes from: the topic, what was asked about it, the text of
+the item. English pronouns are replaced; everything else is added in brackets before the final mark, which is enough for
+retrieval and leaves the user's words unchanged.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Protocol
 
 from ricordo.engine.protocols import LLM
-from ricordo.followups.focus import Origin, PastTurn
-from ricordo.followups.reference import ReferenceCue
+from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
+from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
-from ricordo.languages.followups_base import Language
 from ricordo.languages.word_spans import read
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
@@ -26,33 +25,22 @@ _LONGEST_SLACK = 200
 
 
 class Rewriter(Protocol):
-    """A model that makes a question standalone; the rules remain when it fails."""
+    """A model that writes standalone questions; the rules are used when it fails."""
 
     def rewrite(self, question: str, history: Sequence[PastTurn]) -> str:
-        """The question with everything it needs from the talk, in its own language."""
+        """The question with everything it needs from the conversation, in its own language."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """Words that a standalone question gained, and where they come from."""
-
-    text: str
-    turn_number: int
-    origin: Origin
-    # What stood before the words in the talk; needed only where they take the place of a pronoun.
-    article: str = field(default="", compare=False)
-
-
 def headline(text: str, most_words: int = 10) -> str:
-    """How an item names itself: its first clause, without markup and citations."""
+    """The short name of an item: its first clause, without markup and citations."""
     plain = " ".join(_MARKUP.sub(" ", text.split("\n", 1)[0]).split()) or " ".join(_MARKUP.sub(" ", text).split())
     first = _HEADLINE_END.split(plain, maxsplit=1)[0].strip() or plain
     return " ".join(first.split()[:most_words]).rstrip(" ,;")
 
 
 def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_ADDED_WORDS) -> tuple[Addition, ...]:
-    """The additions that say something new, in order, within the allowed number of words."""
+    """The additions with new words, in order, up to the allowed number of words."""
     known = set(read(question).words)
     kept: list[Addition] = []
     left = most
@@ -71,7 +59,7 @@ def write_standalone(
     question: str,
     additions: Sequence[Addition],
     references: Sequence[ReferenceCue],
-    language: Language,
+    language: FollowUpWords,
     in_place: bool = True,
 ) -> str:
     """The question with its additions: the first in place of an English pronoun if `in_place`, others in brackets."""
@@ -91,7 +79,7 @@ def write_standalone(
     return f"{bare} ({', '.join(rest)}){body[len(bare) :].strip()}"
 
 
-def trusted_rewrite(question: str, rewritten: str, language: Language) -> str | None:
+def trusted_rewrite(question: str, rewritten: str, language: FollowUpWords) -> str | None:
     """What a model returned, or None when it is blank, in another language, or far longer than the question."""
     text = rewritten.strip()
     if not text or len(text) > _LONGEST_RATIO * len(question) + _LONGEST_SLACK:
@@ -99,7 +87,7 @@ def trusted_rewrite(question: str, rewritten: str, language: Language) -> str | 
     return text if language_of(text, default=language) == language else None
 
 
-def _replaceable(question: str, references: Sequence[ReferenceCue], language: Language) -> ReferenceCue | None:
+def _replaceable(question: str, references: Sequence[ReferenceCue], language: FollowUpWords) -> ReferenceCue | None:
     if not references:
         return None
     first = references[0]
@@ -115,33 +103,20 @@ def _possessive(phrase: str) -> str:
     return "'" if phrase.endswith("s") else "'s"
 
 
-# A follow-up made to stand alone by a language model, behind the port that the rules share.
-
 TURNS = 6
-CHARACTERS = 1_200  # of each message: enough to find what is meant
+CHARACTERS = 1_200  # of each message
 MOST_TOKENS = 120
-
-_INSTRUCTIONS = {
-    "it": (
-        "Riscrivi l'ultima domanda in modo che si capisca senza la conversazione. Usa solo ciò che la "
-        "conversazione dice, resta nella lingua della domanda, rispondi con la sola domanda riscritta."
-    ),
-    "en": (
-        "Rewrite the last question so that it can be understood without the conversation. Use only what the "
-        "conversation says, keep the language of the question, answer with the rewritten question alone."
-    ),
-}
 
 
 class ModelRewriter:
-    """Asks a model. Thread-safe if the model is."""
+    """Rewrites with a language model. Thread-safe if the model is."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
 
     def rewrite(self, question: str, history: Sequence[PastTurn]) -> str:
         """The question with everything it needs from the talk."""
-        code = language_of(question).code
+        language = language_of(question)
         talk = "\n".join(
             f"- {defuse(said[:CHARACTERS])}"
             for turn in history[-TURNS:]
@@ -149,6 +124,6 @@ class ModelRewriter:
             if said
         )
         word = marker((talk, question))
-        asked = f"{open_fence(word, code)}\n{talk}\n{close_fence(word, code)}\n\n{question}"
-        messages = [{"role": "system", "content": _INSTRUCTIONS[code]}, {"role": "user", "content": asked}]
+        asked = f"{open_fence(word, language.code)}\n{talk}\n{close_fence(word, language.code)}\n\n{question}"
+        messages = [{"role": "system", "content": language.rewrite_instructions}, {"role": "user", "content": asked}]
         return self._llm.complete(messages, max_tokens=MOST_TOKENS).text

@@ -1,24 +1,29 @@
-"""Understanding a question in its talk: what it refers to, how it reads alone, or what to ask back.
+"""Understanding a question in its conversation: its references, the standalone question, or a clarification.
 
-Fetches the last turns, lets the pure rules decide, and looks further back through recall when the question quotes
-something said long ago. A pending clarification is read here and removed when the next turn is written, so that
-building a context twice gives the same context.
+Reads the last turns, applies the pure rules, and searches further back through recall when the question quotes
+something older. A pending clarification is read here and removed when the next turn is written, so that building a
+context twice gives the same context.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ricordo.engine.core import Engine, Scope
-from ricordo.followups.clarification_store import clarifications_of
-from ricordo.followups.clarify import ClarificationKey, ClarificationOption, Pending, answer, ask
-from ricordo.followups.focus import PastTurn
+from ricordo.followups.clarification_store import clarifications_of, key_of
+from ricordo.followups.clarify import answer, ask
 from ricordo.followups.items import derive_items
-from ricordo.followups.parse import LONGEST_FOLLOW_UP
-from ricordo.followups.resolve import Resolved, resolve
+from ricordo.followups.reference import (
+    LONGEST_FOLLOW_UP,
+    ClarificationOption,
+    PastTurn,
+    Pending,
+    Resolved,
+)
+from ricordo.followups.resolve import resolve
 from ricordo.followups.rewrite import ModelRewriter, Rewriter
 from ricordo.records.turns import Turn
 
-LOOKBACK = 12  # turns that a reference may reach without a search
+LOOKBACK = 12  # turns that a reference can be resolved in without a search
 RULES_WROTE = "the model could not make the question stand alone: the rules did"
 
 FindTurns = Callable[[str], Sequence[Turn]]
@@ -26,9 +31,9 @@ FindTurns = Callable[[str], Sequence[Turn]]
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """What a question means. `standalone` is empty where the question says it all.
+    """What a question means. `standalone` is empty where the question is complete.
 
-    `degraded` says that the rules did what a model was to do.
+    `degraded` says that the rules replaced a model that failed.
     """
 
     standalone: str = ""
@@ -44,21 +49,21 @@ def understand(
     *,
     find: FindTurns | None = None,
 ) -> Understanding:
-    """Read a question against the pending clarification, if there is one, and against the talk.
+    """Interpret a question by the pending clarification, if there is one, and by the conversation.
 
-    `find` looks for turns further back by the words that the question quotes.
+    `find` searches older turns by the words that the question quotes.
     """
     now = engine.clock.now()
     states, rewriter = clarifications_of(engine), _rewriter(engine)
     pending = states.get(key_of(scope), now)
-    if pending and not _is_about_what_is_kept(engine, scope, pending):
+    if pending and not _turns_exist(engine, scope, pending):
         states.delete(key_of(scope))
         pending = None
     if pending and pending.question != question:
         outcome = answer(pending, question, now=now)
         if outcome.kind == "answered":
             return Understanding(outcome.question, tuple(_chosen(option) for option in outcome.chosen))
-        if outcome.pending is not None:  # a name that two options share: asked again, and the time starts anew
+        if outcome.pending is not None:  # a name that two options share: ask again, with a new expiry
             states.put(key_of(scope), outcome.pending)
             return Understanding(clarification=outcome.pending)
     if len(question) > LONGEST_FOLLOW_UP:
@@ -81,20 +86,12 @@ def understand(
 
 
 def _rewriter(engine: Engine) -> Rewriter | None:
-    """The model that makes questions stand alone, where the settings want one."""
+    """The model that writes standalone questions, if the settings want one."""
     return None if engine.llm is None or engine.settings.recall.rewriter == "rules" else ModelRewriter(engine.llm)
 
 
-def settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
-    """A question has its answer: whatever was pending is settled or left behind, unless this turn asked it (again)."""
-    now, states = engine.clock.now(), clarifications_of(engine)
-    pending = states.get(key_of(scope), now)
-    if pending and pending.question != query and answer(pending, query, now=now).kind != "unclear":
-        states.delete(key_of(scope))
-
-
-def _is_about_what_is_kept(engine: Engine, scope: Scope, pending: Pending) -> bool:
-    """Whether every turn that was asked about is still there: words that were removed must not come back."""
+def _turns_exist(engine: Engine, scope: Scope, pending: Pending) -> bool:
+    """Whether every turn of the options still exists: deleted text must not be shown again."""
     numbers = {option.turn_number for option in pending.options}
     if not numbers:
         return True
@@ -102,13 +99,8 @@ def _is_about_what_is_kept(engine: Engine, scope: Scope, pending: Pending) -> bo
     return numbers <= {turn.turn_number for turn in turns if not turn.damage}
 
 
-def key_of(scope: Scope) -> ClarificationKey:
-    """Whose clarification it is."""
-    return ClarificationKey(scope.owner.tenant_id, scope.owner.user_id, scope.session_id)
-
-
 def past_turn(turn: Turn) -> PastTurn:
-    """A stored turn as the rules read it."""
+    """A stored turn as the rules need it."""
     response, chunk_ids = turn.response or "", turn.chunk_ids
     return PastTurn(turn.turn_number, turn.query, response, chunk_ids, derive_items(response, chunk_ids))
 

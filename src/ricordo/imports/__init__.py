@@ -1,7 +1,7 @@
-"""Reading what other programs kept of conversations: ChatGPT, Claude, Open WebUI, LibreChat and others.
+"""Reads the exports and databases of other programs: ChatGPT, Claude, Open WebUI, LibreChat and others.
 
 A path goes in; session documents come out one at a time, in bounded memory, with a problem in place of what cannot be
-read. `ricordo.imports.run` brings them into a memory.
+read. `ricordo.imports.run` imports them into a memory.
 """
 
 from ricordo.imports.conversation import Imported, ImportProblem

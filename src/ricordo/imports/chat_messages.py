@@ -1,7 +1,8 @@
-"""Messages in the form of chat APIs, and what is stored in it: message lists, LlamaIndex, LangChain, OpenAI Agents.
+"""Messages in the form of chat APIs (lists, ShareGPT, LlamaIndex, LangChain, OpenAI Agents), and mem0's memories.
 
-In: one message, or one conversation, as JSON. Out: what was said. Each of these is a list in the order of the talk,
-so a conversation has one path; a message without an id is known by its place in the list.
+In: one message, or one conversation, as JSON. Out: imported messages. Each of these formats is a list in order, so a
+conversation has one path; a message without an id is named by its index. mem0's memories become notes of an assistant
+named mem0, so that no facts are learned from them; a changed memory is another note.
 """
 
 import hashlib
@@ -9,16 +10,30 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem, unread
-from ricordo.imports.values import call, calls_of, content_of, identifier, listed, mapping, moment, rest, role_of, text
+from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem, message_problems
+from ricordo.imports.values import (
+    content_of,
+    identifier,
+    listed,
+    mapping,
+    other_fields,
+    parse_time,
+    role_of,
+    text,
+    tool_call,
+    tool_calls_of,
+)
 from ricordo.records.turns import Json, canonical
 
-MOST_MESSAGES = 100_000  # of one conversation
+MAX_MESSAGES = 100_000  # of one conversation
 _MESSAGE = (
     "id", "role", "content", "name", "tool_calls", "function_call", "tool_call_id", "created_at", "createdAt",
     "timestamp", "create_time", "model", "additional_kwargs", "blocks",
 )  # fmt: skip
 _CONVERSATION = ("id", "conversation_id", "session_id", "thread_id", "title", "name", "messages", "metadata", "tags")
+MEM0 = "mem0"
+NOTES_BATCH = 500
+_MEM0_KNOWN = ("id", "memory", "text", "content", "hash", "created_at", "updated_at", "event", "score")
 
 
 def is_message(value: Any) -> bool:
@@ -27,15 +42,17 @@ def is_message(value: Any) -> bool:
     return isinstance(fields.get("role"), str) and "messages" not in fields
 
 
-def said_in_api(fields: Json, name: str, at: datetime | None) -> ImportedMessage:
-    """A message of a chat API; what LlamaIndex adds to one is read too."""
+def chat_message(fields: Json, name: str, at: datetime | None) -> ImportedMessage:
+    """A message of a chat API, with LlamaIndex's additions."""
     role, speaker = role_of(fields.get("role"))
     extra = mapping(fields.get("additional_kwargs"))
     blocks = fields.get("blocks")
     words, attached = content_of(blocks if isinstance(blocks, list) else _or_blank(fields.get("content")))
-    calls = calls_of(fields) or calls_of(extra)
+    calls = tool_calls_of(fields) or tool_calls_of(extra)
     if any(mapping(each).get("block_type") == "tool_call" for each in attached):
-        calls = calls or calls_of({"tool_calls": [p for p in attached if mapping(p).get("block_type") == "tool_call"]})
+        calls = calls or tool_calls_of(
+            {"tool_calls": [p for p in attached if mapping(p).get("block_type") == "tool_call"]}
+        )
         words, attached = content_of([part for part in listed(blocks) if part not in attached])
     return ImportedMessage(
         id=name,
@@ -46,7 +63,10 @@ def said_in_api(fields: Json, name: str, at: datetime | None) -> ImportedMessage
         tool_call_id=identifier(fields.get("tool_call_id"), extra.get("tool_call_id")) or None,
         name=identifier(fields.get("name"), extra.get("name")) or speaker,
         metadata={"model": text(fields.get("model")) or None, "attachments": attached or None},
-        raw={**rest(fields, *_MESSAGE), **rest(extra, "tool_calls", "function_call", "tool_call_id", "name")},
+        raw={
+            **other_fields(fields, *_MESSAGE),
+            **other_fields(extra, "tool_calls", "function_call", "tool_call_id", "name"),
+        },
     )
 
 
@@ -56,31 +76,30 @@ def _or_blank(content: Any) -> Any:
 
 def _dated(fields: Json) -> datetime | None:
     names = ("created_at", "createdAt", "timestamp", "create_time")
-    return moment(*[fields.get(name) for name in names])
+    return parse_time(*[fields.get(name) for name in names])
 
 
 def fallback_id(place: str, messages: Iterable[ImportedMessage]) -> str:
-    """What names a conversation that has no id: its file and place there, and how it begins.
+    """An id for a conversation that has none: its place, and a digest of its messages up to the first of a user.
 
-    How it begins reaches to the first words of a user, so that a longer version of it keeps its name.
+    A longer version of the same conversation gets the same id.
     """
     opening = []
-    for said in messages:
-        opening.append([said.role, said.content])
-        if said.role == "user":
+    for message in messages:
+        opening.append([message.role, message.content])
+        if message.role == "user":
             break
-    # What is no character has to be named too.
     digest = hashlib.blake2b(canonical(opening).encode(errors="surrogatepass"), digest_size=12).hexdigest()
     return f"{place}:{digest}"
 
 
 def message_list(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
-    """A conversation as a list of messages, or as an object that holds one; None for one without messages."""
+    """A conversation: a list of messages, or an object with such a list."""
     fields = mapping(value)
     found = value if isinstance(value, list) else fields.get("messages")
     if not isinstance(found, list):
         return ImportProblem(place, "is not a conversation: expected a list of messages, or an object with 'messages'")
-    path = tuple(said_in_api(mapping(each), _id(each, n), None) for n, each in enumerate(found) if mapping(each))
+    path = tuple(chat_message(mapping(each), _id(each, n), None) for n, each in enumerate(found) if mapping(each))
     named = identifier(*[fields.get(key) for key in ("conversation_id", "session_id", "thread_id", "id")])
     return Conversation(
         id=named or fallback_id(fallback, path),
@@ -90,8 +109,8 @@ def message_list(value: Any, place: str, fallback: str) -> Conversation | Import
         created_at=_dated(fields),
         tags=tuple(tag for each in listed(fields.get("tags")) if (tag := identifier(each))),
         metadata=dict(mapping(fields.get("metadata"))),
-        raw=rest(fields, *_CONVERSATION, "created_at", "createdAt", "timestamp", "create_time"),
-        unread=unread(place, enumerate(found)),
+        raw=other_fields(fields, *_CONVERSATION, "created_at", "createdAt", "timestamp", "create_time"),
+        problems=message_problems(place, enumerate(found)),
     )
 
 
@@ -100,20 +119,20 @@ def _id(message: Any, number: int) -> str:
 
 
 def sharegpt(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
-    """A conversation of the ShareGPT form: `from` and `value`; None for one without messages."""
+    """A conversation in ShareGPT's format: messages with `from` and `value`."""
     fields = mapping(value)
     found = fields.get("conversations", fields.get("items"))
     if not isinstance(found, list):
         return ImportProblem(place, "is not a conversation: expected an object with 'conversations'")
-    path = tuple(said for n, each in enumerate(found) if (said := sharegpt_said(each, f"#{n}", None)))
+    path = tuple(message for n, each in enumerate(found) if (message := sharegpt_message(each, f"#{n}", None)))
     return Conversation(
         id=identifier(fields.get("id"), fields.get("conversation_id")) or fallback_id(fallback, path),
         place=place,
         paths=(path,),
         title=text(fields.get("title")),
         created_at=_dated(fields),
-        raw=rest(fields, "id", "conversation_id", "conversations", "items", "title"),
-        unread=unread(place, enumerate(found)),
+        raw=other_fields(fields, "id", "conversation_id", "conversations", "items", "title"),
+        problems=message_problems(place, enumerate(found)),
     )
 
 
@@ -121,25 +140,25 @@ def chat_store(key: str, value: Any, place: str) -> Conversation | ImportProblem
     """One key of a LlamaIndex chat store."""
     if not isinstance(value, list):
         return ImportProblem(place, "is not a list of messages")
-    path = tuple(said_in_api(mapping(each), f"#{n}", None) for n, each in enumerate(value) if mapping(each))
+    path = tuple(chat_message(mapping(each), f"#{n}", None) for n, each in enumerate(value) if mapping(each))
     return Conversation(
-        id=key, place=place, paths=(path,), metadata={"key": key}, unread=unread(place, enumerate(value))
+        id=key, place=place, paths=(path,), metadata={"key": key}, problems=message_problems(place, enumerate(value))
     )
 
 
-def langchain_said(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
-    """A message as LangChain writes one: its kind, and its data."""
+def langchain_message(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
+    """A message as LangChain stores it: a type and its data."""
     fields = mapping(value)
     data = mapping(fields.get("data"))
     if not data:
         return None
     kind = text(fields.get("type"))
     role = data.get("role") if kind in ("chat", "ChatMessageChunk") else kind
-    return said_in_api({**data, "role": text(role).removesuffix("MessageChunk"), "type": None}, name, at)
+    return chat_message({**data, "role": text(role).removesuffix("MessageChunk"), "type": None}, name, at)
 
 
-def agent_said(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
-    """An item as the OpenAI Agents SDK writes one: a message, a call, or the result of a call."""
+def agents_message(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
+    """An item of the OpenAI Agents SDK: a message, a call, or the result of a call; None for reasoning."""
     fields = mapping(value)
     kind = text(fields.get("type"))
     called = identifier(fields.get("call_id"), fields.get("id"))
@@ -147,51 +166,88 @@ def agent_said(value: Any, name: str, at: datetime | None) -> ImportedMessage | 
         output = fields.get("output")
         words = output if isinstance(output, str) else content_of(output)[0]
         return ImportedMessage(
-            name, "tool", words, at, tool_call_id=called or None, raw=rest(fields, "type", "call_id", "output")
+            name, "tool", words, at, tool_call_id=called or None, raw=other_fields(fields, "type", "call_id", "output")
         )
     if kind.endswith("_call"):
         tool = text(fields.get("name")) or kind.removesuffix("_call")
         arguments = fields.get("arguments", fields.get("action", {}))
-        made = call(tool, arguments, called)
-        raw = rest(fields, "type", "call_id", "name", "arguments", "action")
+        made = tool_call(tool, arguments, called)
+        raw = other_fields(fields, "type", "call_id", "name", "arguments", "action")
         return ImportedMessage(name, "assistant", "", at, tool_calls=(made,), raw=raw)
     if "role" not in fields:
-        return None  # reasoning and the like: nobody said it
-    return said_in_api({key: inner for key, inner in fields.items() if key not in ("type", "status")}, name, at)
+        return None  # reasoning and the like
+    return chat_message({key: inner for key, inner in fields.items() if key not in ("type", "status")}, name, at)
 
 
-def api_said(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
-    """A message of a chat API that stands alone; None for anything else."""
-    return said_in_api(mapping(value), name, at) if is_message(value) else None
+def bare_message(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
+    """A message of a chat API outside a list; None for anything else."""
+    return chat_message(mapping(value), name, at) if is_message(value) else None
 
 
-def sharegpt_said(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
-    """A message of the ShareGPT form; None for anything else."""
-    said = mapping(value)
-    if not said.keys() & {"from", "role"}:
+def sharegpt_message(value: Any, name: str, at: datetime | None) -> ImportedMessage | None:
+    """A message in ShareGPT's format; None for anything else."""
+    fields = mapping(value)
+    if not fields.keys() & {"from", "role"}:
         return None
-    role, speaker = role_of(said.get("from", said.get("role")))
-    words, attached = content_of(_or_blank(said.get("value", said.get("content"))))
+    role, speaker = role_of(fields.get("from", fields.get("role")))
+    words, attached = content_of(_or_blank(fields.get("value", fields.get("content"))))
     extra = {"attachments": attached} if attached else {}
-    raw = rest(said, "from", "value", "role", "content")
+    raw = other_fields(fields, "from", "value", "role", "content")
     return ImportedMessage(name, role, words, at, name=speaker, metadata=extra, raw=raw)
 
 
-def gathered(
-    entries: Iterable[tuple[Any, str]], name: str, said: Callable[[Any, str, datetime | None], ImportedMessage | None]
+def collect_messages(
+    entries: Iterable[tuple[Any, str]], name: str, parse: Callable[[Any, str, datetime | None], ImportedMessage | None]
 ) -> Iterator[Conversation | ImportProblem]:
-    """Messages that stand alone, one after the other, as one conversation; no more than can be held."""
+    """Messages outside a list as one conversation of at most MAX_MESSAGES."""
     path: list[ImportedMessage] = []
     for n, (value, place) in enumerate(entries):
-        if len(path) == MOST_MESSAGES:
+        if len(path) == MAX_MESSAGES:
             yield ImportProblem(
-                place, f"a conversation ends after {MOST_MESSAGES} messages; the rest is left out", "left out"
+                place, f"a conversation ends after {MAX_MESSAGES} messages; the rest is left out", "left out"
             )
             break
-        found = said(value, _id(value, n), None)
+        found = parse(value, _id(value, n), None)
         if found is None:
             yield ImportProblem(place, "is not a message: expected an object with its speaker's role")
         else:
             path.append(found)
     if path:
         yield Conversation(id=fallback_id(name, path), place=name, paths=(tuple(path),))
+
+
+def memories(entries: Iterable[tuple[Any, str]], name: str) -> Iterator[Conversation | ImportProblem]:
+    """mem0's memories as conversations of notes, one for each user they are about."""
+    batches: dict[str, list[ImportedMessage]] = {}
+    for value, place in entries:
+        fields = mapping(value)
+        words = text(fields.get("memory")) or text(fields.get("text")) or text(fields.get("content"))
+        if not words.strip():
+            yield ImportProblem(place, "is not a memory: expected an object with 'memory'")
+            continue
+        about = identifier(fields.get("user_id"), fields.get("agent_id"), fields.get("run_id")) or name
+        batch = batches.setdefault(about, [])
+        batch.append(memory_note(identifier(fields.get("id")), words, fields))
+        if len(batch) == NOTES_BATCH:
+            yield notes_conversation(about, name, batches.pop(about))
+    for about, batch in batches.items():
+        yield notes_conversation(about, name, batch)
+
+
+def memory_note(memory_id: str, words: str, fields: Json) -> ImportedMessage:
+    """One memory as a note."""
+    digest = hashlib.blake2b(words.encode(errors="surrogatepass"), digest_size=12).hexdigest()
+    return ImportedMessage(
+        id=f"{memory_id}:{digest}",
+        role="assistant",
+        content=words,
+        created_at=parse_time(fields.get("updated_at"), fields.get("created_at")),
+        name=MEM0,
+        metadata={"memory_id": memory_id or None},
+        raw=other_fields(fields, *_MEM0_KNOWN),
+    )
+
+
+def notes_conversation(about: str, place: str, notes: list[ImportedMessage]) -> Conversation:
+    """Notes about one user as a conversation to which more may be added."""
+    return Conversation(id=about, place=place, paths=(tuple(notes),), title=f"Notes from mem0 ({about})", notes=True)

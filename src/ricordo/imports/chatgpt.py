@@ -1,7 +1,7 @@
-"""ChatGPT's export: each conversation a tree of nodes, of which one branch was last shown.
+"""ChatGPT's export: each conversation is a tree of nodes with one current branch.
 
-In: one conversation of `conversations.json`, or of its numbered shards. Out: its branches as messages. What the site
-never shows (marked as hidden, or an empty system message) is passed over; tool calls and their results are kept.
+In: one conversation of `conversations.json`, or of its numbered shards. Out: its branches as messages. Messages that
+the site hides (marked as hidden, or an empty system message) are skipped; tool calls and their results are kept.
 """
 
 import re
@@ -13,11 +13,22 @@ from ricordo.imports.conversation import (
     ImportedMessage,
     ImportProblem,
     branches,
-    nearest,
-    unread,
-    without,
+    message_problems,
+    nearest_visible,
+    without_hidden,
 )
-from ricordo.imports.values import call, content_of, identifier, joined, listed, mapping, moment, rest, role_of, text
+from ricordo.imports.values import (
+    content_of,
+    identifier,
+    join_lines,
+    listed,
+    mapping,
+    other_fields,
+    parse_time,
+    role_of,
+    text,
+    tool_call,
+)
 from ricordo.records.turns import Json
 
 _KNOWN = (
@@ -41,12 +52,12 @@ _KNOWN_OF_MESSAGE = (
     "end_turn",
     "recipient",
 )
-_MOST_THOUGHTS = 20  # messages of thoughts before one that was said
+_MAX_THOUGHTS = 20  # messages of thoughts before a visible one
 _CITED = re.compile(r"【[^【】]*】")
 
 
 def chatgpt(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
-    """One conversation; None for an entry that is none, such as a folder."""
+    """One conversation; None for another kind of entry, such as a folder."""
     fields = mapping(value)
     if not fields:
         return ImportProblem(place, "is not a conversation: expected an object with 'mapping'")
@@ -55,49 +66,49 @@ def chatgpt(value: Any, place: str, fallback: str) -> Conversation | ImportProbl
         return None
     if fields.get("is_do_not_remember") is True:
         return ImportProblem(place, "is marked as not to be remembered; left out", "left out")
-    said = _named_apart({name: _said(name, node, nodes) for name, node in nodes.items()})
+    messages = _with_unique_ids({name: _message(name, node, nodes) for name, node in nodes.items()})
     parents = {name: _parent(node) for name, node in nodes.items()}
 
     def hidden(name: str) -> bool:
-        return said[name] is None
+        return messages[name] is None
 
-    thought = {name: _thoughts(node) for name, node in nodes.items() if said[name] is None}
-    for name, each in said.items():
-        said[name] = _with_thoughts(each, parents[name], parents, thought)
-    current = nearest(parents, identifier(fields.get("current_node")), hidden)
-    visible = without(parents, hidden)
-    paths = branches(visible, current, lambda name: _is_user(said[name]))
+    thought = {name: _thoughts(node) for name, node in nodes.items() if messages[name] is None}
+    for name, each in messages.items():
+        messages[name] = _with_thoughts(each, parents[name], parents, thought)
+    current = nearest_visible(parents, identifier(fields.get("current_node")), hidden)
+    visible = without_hidden(parents, hidden)
+    paths = branches(visible, current, lambda name: _is_user(messages[name]))
     return Conversation(
         id=identifier(fields.get("conversation_id"), fields.get("id")) or fallback,
         place=place,
-        paths=tuple(tuple(each for name in path if (each := said[name])) for path in paths),
+        paths=tuple(tuple(each for name in path if (each := messages[name])) for path in paths),
         title=text(fields.get("title")),
-        created_at=moment(fields.get("create_time")),
-        updated_at=moment(fields.get("update_time")),
+        created_at=parse_time(fields.get("create_time")),
+        updated_at=parse_time(fields.get("update_time")),
         metadata={"model": identifier(fields.get("default_model_slug")) or None},
-        raw=rest(fields, *_KNOWN, "default_model_slug"),
-        unread=unread(place, nodes.items()),
+        raw=other_fields(fields, *_KNOWN, "default_model_slug"),
+        problems=message_problems(place, nodes.items()),
     )
 
 
-def _named_apart(said: dict[str, ImportedMessage | None]) -> dict[str, ImportedMessage | None]:
-    """The messages of the nodes; one whose id another node's has already goes by the name of its node."""
+def _with_unique_ids(messages: dict[str, ImportedMessage | None]) -> dict[str, ImportedMessage | None]:
+    """The messages of the nodes; a message whose id was used before gets the name of its node as its id."""
     first: dict[str, str] = {}
-    for name, each in said.items():
+    for name, each in messages.items():
         if each is not None and first.setdefault(each.id, name) != name:
-            said[name] = replace(each, id=name)
-    return said
+            messages[name] = replace(each, id=name)
+    return messages
 
 
 def _parent(node: Any) -> str | None:
     return identifier(mapping(node).get("parent")) or None
 
 
-def _is_user(said: ImportedMessage | None) -> bool:
-    return said is not None and said.role == "user"
+def _is_user(message: ImportedMessage | None) -> bool:
+    return message is not None and message.role == "user"
 
 
-def _said(name: str, node: Any, nodes: Json) -> ImportedMessage | None:
+def _message(name: str, node: Any, nodes: Json) -> ImportedMessage | None:
     """The message of a node; None if it has none or the site hides it."""
     message = mapping(mapping(node).get("message"))
     details = mapping(message.get("metadata"))
@@ -111,16 +122,16 @@ def _said(name: str, node: Any, nodes: Json) -> ImportedMessage | None:
     recipient = text(message.get("recipient"))
     calls: tuple[Json, ...] = ()
     if instructions:
-        role = "system"  # what the user set for all conversations
+        role = "system"  # the user's custom instructions
     elif role == "assistant" and recipient not in ("", "all"):
-        calls, words = (call(recipient, words, name),), ""
+        calls, words = (tool_call(recipient, words, name),), ""
     if not words.strip() and not calls:
         return None
     return ImportedMessage(
         id=identifier(message.get("id")) or name,
         role=role,
         content=words,
-        created_at=moment(message.get("create_time")),
+        created_at=parse_time(message.get("create_time")),
         tool_calls=calls,
         tool_call_id=_called_by(node, nodes) if role == "tool" else None,
         name=(text(author.get("name")) or None) if role == "tool" else speaker,
@@ -129,36 +140,36 @@ def _said(name: str, node: Any, nodes: Json) -> ImportedMessage | None:
             "attachments": [*listed(details.get("attachments")), *attached] or None,
         },
         raw={
-            **rest(message, *_KNOWN_OF_MESSAGE, "metadata", "channel"),
-            **rest(details, "model_slug", "attachments", "is_user_system_message", "parent_id", "request_id"),
+            **other_fields(message, *_KNOWN_OF_MESSAGE, "metadata", "channel"),
+            **other_fields(details, "model_slug", "attachments", "is_user_system_message", "parent_id", "request_id"),
         },
     )
 
 
 def _thoughts(node: Any) -> str:
-    """What a message that nobody saw was: thoughts, or a summary of them."""
+    """The thoughts of a hidden message, or their summary."""
     content = mapping(mapping(mapping(node).get("message")).get("content"))
     kind = text(content.get("content_type"))
     if kind == "thoughts":
         each = [mapping(thought) for thought in listed(content.get("thoughts"))]
-        return joined(text(one.get("content")) or text(one.get("summary")) for one in each)
+        return join_lines(text(one.get("content")) or text(one.get("summary")) for one in each)
     return text(content.get("content")) if kind == "reasoning_recap" else ""
 
 
 def _with_thoughts(
-    said: ImportedMessage | None, above: str | None, parents: dict[str, str | None], thought: dict[str, str]
+    message: ImportedMessage | None, above: str | None, parents: dict[str, str | None], thought: dict[str, str]
 ) -> ImportedMessage | None:
-    """A message with what was thought right before it; that is kept beside the words, never as words."""
+    """A message with the thoughts right before it, as metadata."""
     found: list[str] = []
-    while said is not None and above in thought and len(found) < _MOST_THOUGHTS:
+    while message is not None and above in thought and len(found) < _MAX_THOUGHTS:
         found.append(thought[above])
         above = parents.get(above)
-    thoughts = joined(reversed(found))
-    return replace(said, metadata={**said.metadata, "thoughts": thoughts}) if said and thoughts else said
+    thoughts = join_lines(reversed(found))
+    return replace(message, metadata={**message.metadata, "thoughts": thoughts}) if message and thoughts else message
 
 
 def _words(content: Json, details: Json) -> tuple[str, list[Any]]:
-    """The words of a message's content by its type, and what is attached to them."""
+    """The text of a message's content by its type, and its attachments."""
     kind = text(content.get("content_type"))
     if kind in ("thoughts", "reasoning_recap"):
         return "", []
@@ -166,7 +177,7 @@ def _words(content: Json, details: Json) -> tuple[str, list[Any]]:
         parts = [text(content.get("user_profile")), text(content.get("user_instructions"))]
         data = mapping(details.get("user_context_message_data"))
         about = [text(data.get("about_user_message")), text(data.get("about_model_message"))]
-        return joined(about) or joined(parts), []
+        return join_lines(about) or join_lines(parts), []
     if "parts" in content:
         words, attached = content_of(content.get("parts"))
         return _cited(words, details), attached
@@ -174,7 +185,7 @@ def _words(content: Json, details: Json) -> tuple[str, list[Any]]:
 
 
 def _cited(words: str, details: Json) -> str:
-    """The words with each citation mark replaced by what it cites, from the last to the first."""
+    """The text with each citation mark replaced by a link to its source."""
     marks = []
     for each in listed(details.get("citations")):
         fields, source = mapping(each), mapping(mapping(each).get("metadata"))
@@ -190,7 +201,7 @@ def _cited(words: str, details: Json) -> str:
 
 
 def _called_by(node: Any, nodes: Json) -> str | None:
-    """The nearest call above a tool's result: results follow their call, perhaps with other results between."""
+    """The nearest call above a tool's result; other results may stand between."""
     name, left = _parent(node), 8
     while name is not None and left:
         message = mapping(mapping(nodes.get(name)).get("message"))

@@ -1,24 +1,25 @@
-"""What every reader gives, whatever it reads: a conversation as paths of messages, or a problem with its place.
+"""The records between a foreign format and session documents: conversations, messages and problems; and message trees.
 
-In: nothing. Out: the records between a foreign format and our documents. A reader says what it found and in which
-order; how messages become turns, and under which ids, is decided once for all formats in `ricordo.imports.document`.
+A format's reader returns a conversation as paths of messages, or a problem with its place. How messages become turns,
+and under which ids, is decided for all formats in `ricordo.imports.document`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Any, Literal
 
 from ricordo.records.turns import Json, Role
 
-# What stands in for a conversation that could not be read, for a part of it that was left out, for text that was
-# mended so that it can be stored, and for words that are stored already and have changed since.
+# A conversation or message that could not be read; a part that was left out; text that was repaired to be stored;
+# a stored turn that is different in the export.
 ProblemKind = Literal["damaged", "left out", "mended", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
-    """What is wrong with one thing, and where it stands; everything else is still read."""
+    """A problem and its place; reading continues after it."""
 
     place: str
     problem: str
@@ -30,7 +31,7 @@ class ImportProblem:
 
 @dataclass(frozen=True, slots=True)
 class ImportedMessage:
-    """One message as a reader found it, not checked yet. `id` is the one it has over there, or its place."""
+    """One message as it was read, not yet checked. `id` is its id in the export, or its place."""
 
     id: str
     role: Role
@@ -45,10 +46,9 @@ class ImportedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One conversation. `paths` are the branch that was last shown, then the others from where they leave it.
+    """One conversation. `paths` are the current branch, then the others from where they leave it.
 
-    `notes` tells that the order of its messages means nothing: what is new may simply be added at the end. `unread`
-    are the problems with what stands among its messages and is none.
+    With `notes` the order of messages has no meaning and new ones are appended. `problems` are those of its messages.
     """
 
     id: str
@@ -61,12 +61,12 @@ class Conversation:
     metadata: Json = field(default_factory=dict)
     raw: Json = field(default_factory=dict)
     notes: bool = False
-    unread: tuple[ImportProblem, ...] = ()
+    problems: tuple[ImportProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A session document, as `Memory.import_documents` takes it, where it was found and in which format."""
+    """A session document for `Memory.import_documents`, with its place and format."""
 
     format: str
     place: str
@@ -74,24 +74,22 @@ class Imported:
     notes: bool = False
 
 
-def unread(place: str, messages: Iterable[tuple[int | str, Any]]) -> tuple[ImportProblem, ...]:
-    """A problem for each of the numbered or named things that should be a message and is no object."""
+def message_problems(place: str, messages: Iterable[tuple[int | str, Any]]) -> tuple[ImportProblem, ...]:
+    """A problem for each message, by its number or name, that is not an object."""
     found = [name for name, message in messages if not isinstance(message, Mapping)]
     return tuple(ImportProblem(f"{place}, message {name!r}", "is not a message: expected an object") for name in found)
 
 
-def own_name(name: str, message: Json, named: Mapping[str, Json]) -> str:
-    """What to call a message among those of its talk: its id, or one more where another message has that id already."""
+def unique_name(name: str, message: Json, named: Mapping[str, Json]) -> str:
+    """A name for a message among those of its conversation: its id, with a suffix if another message has that id."""
     own, number = name, len(named)
     while own in named and named[own] != message:
         own, number = f"{name}#{number}", number + 1
     return own
 
 
-# A conversation that was edited and asked again is a tree; here it becomes paths that can be read one by one.
-
 Parents = Mapping[str, str | None]
-MOST_SHARED = 4  # times the messages of a tree, that its branches take along of each other; people's trees take less
+MAX_SHARED = 4  # messages that branches may repeat from each other, as a multiple of the tree's messages
 
 
 def branches(parents: Parents, current: str | None, opens_turn: Callable[[str], bool]) -> list[list[str]]:
@@ -104,9 +102,9 @@ def branches(parents: Parents, current: str | None, opens_turn: Callable[[str], 
     ends = [*([current] if current in parents else []), *reversed(leaves)]
     taken: set[str] = set()
     paths = []
-    left = MOST_SHARED * len(parents)  # or a turn without end, left at every step, would be its own square
-    # After the leaves come nodes that none of them leads to: those of a circle.
-    for end in _each(ends, reversed(list(parents))):
+    left = MAX_SHARED * len(parents)  # else one endless turn with a branch at each step would grow quadratically
+    # After the leaves come nodes that no leaf leads to: those of a cycle.
+    for end in chain(ends, reversed(list(parents))):
         if end is not None and end not in taken:
             path = _climb(end, parents, taken, opens_turn, left)
             left -= sum(node in taken for node in path)
@@ -115,8 +113,8 @@ def branches(parents: Parents, current: str | None, opens_turn: Callable[[str], 
     return paths
 
 
-def without(parents: Parents, hidden: Callable[[str], bool]) -> dict[str, str | None]:
-    """The tree without some nodes: who answered one of them answers the nearest that is left above it."""
+def without_hidden(parents: Parents, hidden: Callable[[str], bool]) -> dict[str, str | None]:
+    """The tree without its hidden nodes: a child of one becomes a child of its nearest visible ancestor."""
     above: dict[str, str | None] = {}
 
     def visible(node: str | None) -> str | None:
@@ -125,7 +123,7 @@ def without(parents: Parents, hidden: Callable[[str], bool]) -> dict[str, str | 
             if node in above:
                 node = above[node]
                 break
-            above[node] = None  # a circle of hidden nodes ends here
+            above[node] = None  # ends a cycle of hidden nodes
             passed.append(node)
             node = parents[node]
         found = node if node is not None and node in parents else None
@@ -135,8 +133,8 @@ def without(parents: Parents, hidden: Callable[[str], bool]) -> dict[str, str | 
     return {node: visible(parent) for node, parent in parents.items() if not hidden(node)}
 
 
-def nearest(parents: Parents, node: str | None, hidden: Callable[[str], bool]) -> str | None:
-    """The node itself, or the first above it that is not hidden."""
+def nearest_visible(parents: Parents, node: str | None, hidden: Callable[[str], bool]) -> str | None:
+    """The node itself, or its nearest ancestor that is not hidden."""
     passed: set[str] = set()
     while node is not None and node in parents and node not in passed:
         if not hidden(node):
@@ -149,7 +147,7 @@ def nearest(parents: Parents, node: str | None, hidden: Callable[[str], bool]) -
 def _climb(
     end: str, parents: Parents, taken: set[str], opens_turn: Callable[[str], bool], most_shared: int
 ) -> list[str]:
-    """From an end up to the root, or into what is taken as far as the turn reaches; returned from the top down."""
+    """The path to an end, from the root, or from the start of the turn in which it leaves the nodes already taken."""
     path: list[str] = []
     shared = 0
     passed: set[str] = set()
@@ -163,8 +161,3 @@ def _climb(
         path.append(node)
         node = parents[node]
     return path[::-1]
-
-
-def _each(*lists: Iterable[str | None]) -> Iterable[str | None]:
-    for each in lists:
-        yield from each

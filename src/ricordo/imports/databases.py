@@ -1,7 +1,7 @@
 """SQLite files of other programs: LangChain's history, OpenAI Agents sessions, LlamaIndex memory, mem0's history.
 
-In: a database file, opened for reading only and trusted with nothing. Out: conversations, one at a time, while the
-database walks its rows in order; no more than one conversation is in memory.
+In: a database file, opened read-only and not trusted. Out: conversations, one at a time, in the order of the rows; only
+one conversation is in memory.
 """
 
 import json
@@ -12,19 +12,26 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ricordo.imports.chat_messages import MOST_MESSAGES, agent_said, langchain_said, said_in_api
+from ricordo.imports.chat_messages import (
+    MAX_MESSAGES,
+    NOTES_BATCH,
+    agents_message,
+    chat_message,
+    langchain_message,
+    memory_note,
+    notes_conversation,
+)
 from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem
-from ricordo.imports.mem0 import BATCH, note, noted
 from ricordo.imports.sources import Progress
-from ricordo.imports.values import identifier, mapping, moment, text
+from ricordo.imports.values import identifier, mapping, parse_time, text
 
 Reader = Callable[[Any, str, Any], ImportedMessage | None]
 Columns = dict[str, set[str]]
 
 _READERS: dict[str, Reader] = {
-    "openai-agents": agent_said,
-    "langchain": langchain_said,
-    "llamaindex": lambda value, number, at: said_in_api(mapping(value), number, at),
+    "openai-agents": agents_message,
+    "langchain": langchain_message,
+    "llamaindex": lambda value, number, at: chat_message(mapping(value), number, at),
 }
 _DATES = "SELECT created_at, updated_at FROM agent_sessions WHERE session_id = ?"
 _AGENTS = ("agent_messages", {"session_id", "message_data"})
@@ -35,9 +42,9 @@ _LLAMA = {"key", "role", "status", "data"}
 
 
 def detect_database(path: Path) -> str | None:
-    """Whose database it is; None if it is nobody's that is known here."""
+    """The format of a database; None if it is unknown."""
     try:
-        with closing(_opened(path)) as database:
+        with closing(_connect_read_only(path)) as database:
             return _format_of(_tables(database))
     except sqlite3.Error:
         return None
@@ -46,7 +53,7 @@ def detect_database(path: Path) -> str | None:
 def read_database(path: Path, form: str, name: str, progress: Progress) -> Iterator[Conversation | ImportProblem]:
     """The conversations of a database, by session."""
     try:
-        with closing(_opened(path)) as database:
+        with closing(_connect_read_only(path)) as database:
             tables = _tables(database)
             if form in ("openai-agents", "langchain", "llamaindex"):
                 yield from _sessions(database, tables, form, name, progress)
@@ -56,14 +63,14 @@ def read_database(path: Path, form: str, name: str, progress: Progress) -> Itera
         yield ImportProblem(name, f"cannot be read further ({error}); copy the database again")
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write. A database with no log beside it is nobody's at the moment and read as it lies.
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    """A read-only connection. A WAL database without a log is opened as immutable.
 
-    Otherwise SQLite would leave files of its own beside one that keeps a log.
+    Otherwise SQLite would create its own files beside it.
     """
     log = path.with_name(f"{path.name}-wal")
-    resting = _keeps_log(path) and not (log.exists() and log.stat().st_size)
-    address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if resting else ''}"
+    immutable = _is_wal(path) and not (log.exists() and log.stat().st_size)
+    address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
     database = sqlite3.connect(address, uri=True, isolation_level=None)
     try:
         for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
@@ -75,14 +82,14 @@ def _opened(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _keeps_log(path: Path) -> bool:
-    """Whether a database was last written with a log beside it, by its header."""
+def _is_wal(path: Path) -> bool:
+    """Whether a database is in WAL mode, by its header."""
     with path.open("rb") as file:
         return file.read(20)[18:20] == b"\x02\x02"
 
 
 def _tables(database: sqlite3.Connection) -> Columns:
-    """The tables and their columns; views and virtual tables run code of theirs and do not count."""
+    """The tables and their columns; views and virtual tables can run code and are ignored."""
     found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'")
     return {name: {row[1] for row in database.execute(f"PRAGMA table_info({_quoted(name)})")} for (name,) in found}
 
@@ -104,7 +111,7 @@ def _has(tables: Columns, wanted: tuple[str, set[str]]) -> bool:
 
 
 def _langchain(tables: Columns) -> str:
-    """The table of LangChain's history, which may have been given another name."""
+    """The table of LangChain's history, whose name can be configured."""
     if _has(tables, _LANGCHAIN):
         return "message_store"
     return next((name for name, columns in tables.items() if {"id", "session_id", "message"} <= columns), "")
@@ -115,7 +122,7 @@ def _quoted(name: str) -> str:
 
 
 def _query(tables: Columns, form: str) -> str:
-    """What selects id, session, message and time of a table in the order of the talk."""
+    """The query for id, session, message and time, by session in order."""
     if form == "llamaindex":
         table = next((name for name, columns in tables.items() if columns >= _LLAMA), "")
         return f"SELECT id, key, data, timestamp FROM {_quoted(table)} ORDER BY key, timestamp, id"
@@ -140,18 +147,18 @@ def _sessions(
             found = _message(message, str(number), at, _READERS[form])
             if isinstance(found, str):
                 yield ImportProblem(f"{place}, row {number}", found)
-            elif found and len(path) < MOST_MESSAGES:
+            elif found and len(path) < MAX_MESSAGES:
                 path.append(found)
             elif found:
-                left = f"the conversation ends after {MOST_MESSAGES} messages; this one is left out"
+                left = f"the conversation ends after {MAX_MESSAGES} messages; this one is left out"
                 yield ImportProblem(f"{place}, row {number}", left, "left out")
         first, last = _dates(database, session) if dated else (None, None)
         key = identifier(session) or f"{name}#unnamed"
-        yield Conversation(key, place, (tuple(path),), None, moment(first), moment(last), metadata={"key": key})
+        yield Conversation(key, place, (tuple(path),), None, parse_time(first), parse_time(last), metadata={"key": key})
 
 
 def _dates(database: sqlite3.Connection, session: Any) -> tuple[Any, Any]:
-    """When a session began and was last used over there; one whose name is no text cannot be asked for."""
+    """When a session was created and last used; unknown if its name is not valid text."""
     try:
         return database.execute(_DATES, (session,)).fetchone() or (None, None)
     except UnicodeEncodeError:
@@ -163,21 +170,21 @@ def _count(database: sqlite3.Connection, query: str) -> int:
     return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def _message(written: Any, number: str, at: Any, said: Reader) -> ImportedMessage | str | None:
-    """One row's message, or what is wrong with it."""
+def _message(written: Any, number: str, at: Any, parse: Reader) -> ImportedMessage | str | None:
+    """The message of a row, or its problem."""
     try:
         value = json.loads(written, strict=False) if isinstance(written, str | bytes) else None
     except (ValueError, RecursionError) as error:
         return f"is not JSON ({error})"
     if not mapping(value):
         return "is not a message: expected a JSON object"
-    return said(value, number, moment(at))
+    return parse(value, number, parse_time(at))
 
 
 def _memories(
     database: sqlite3.Connection, tables: Columns, name: str, progress: Progress
 ) -> Iterator[Conversation | ImportProblem]:
-    """What each memory says last, unless it was deleted."""
+    """The last version of each memory that was not deleted."""
     columns = tables.get("history", set())
     words = "new_memory" if "new_memory" in columns else "new_value"
     dates = [each for each in ("updated_at", "created_at", "timestamp") if each in columns]
@@ -188,13 +195,13 @@ def _memories(
         "FROM history GROUP BY memory_id ORDER BY max(rowid)"
     )
     batch: list[ImportedMessage] = []
-    for done, (memory, said, gone, what, at, _) in enumerate(database.execute(query), start=1):
+    for done, (memory, content, deleted_flag, action, at, _) in enumerate(database.execute(query), start=1):
         progress(done, done)
-        if gone or what == "DELETE" or not text(said).strip():
+        if deleted_flag or action == "DELETE" or not text(content).strip():
             continue
-        batch.append(note(identifier(memory), said, {"created_at": at}))
-        if len(batch) == BATCH:
-            yield noted(name, name, batch)
+        batch.append(memory_note(identifier(memory), content, {"created_at": at}))
+        if len(batch) == NOTES_BATCH:
+            yield notes_conversation(name, name, batch)
             batch = []
     if batch:
-        yield noted(name, name, batch)
+        yield notes_conversation(name, name, batch)

@@ -1,7 +1,7 @@
-"""Which format a file has, by how it begins and never by its name.
+"""Detects the format of a JSON text by its content, never by its name.
 
-In: the text or the database. Out: the format and which of its lists are to be entered, or nothing where no format is
-known by it. Only as much is read as it takes to tell.
+In: the text. Out: the format and which of its lists hold the conversations, or None if it is unknown. Only as much is
+read as the detection needs.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ Format = Literal[
 FORMATS: tuple[Format, ...] = get_args(Format)
 OWN: Format = "ricordo"
 ITEM_FORMAT = "ricordo-item"  # of our own export, but no conversation
-LOOK_AT = 50  # entries, before giving up
-# Lists and objects that conversations stand in, inside the object that is the whole file.
+MAX_ENTRIES = 50  # read before giving up
+# Lists and objects that hold the conversations, where the file is one object.
 CONTAINERS: frozenset[Path] = frozenset(
     {
         ("conversations",),
@@ -44,30 +44,30 @@ _ENTERED: dict[str, tuple[Path, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A format and the paths that lead to its conversations, if they stand inside one object."""
+    """A format, and the paths to its conversations if the file is one object."""
 
     format: Format
     into: frozenset[Path] = frozenset()
 
 
-def shape_of(stream: Characters) -> Shape | None:
+def detect_shape(stream: Characters) -> Shape | None:
     """The shape of a JSON text."""
-    head = _Replayed(stream)
+    head = _PeekableStream(stream)
     if head.first() == "{":
-        whole = _skeleton(entries(head, into={(), *CONTAINERS}))
+        whole = _object_format(entries(head, into={(), *CONTAINERS}))
         if whole is not None:
             form, container = whole
             return Shape(form, frozenset(_ENTERED[form]) if container and form in _ENTERED else frozenset())
         return None
     for n, each in enumerate(entries(head)):
         found = format_of(each.value) if isinstance(each, JsonEntry) else None
-        if found or n == LOOK_AT:
+        if found or n == MAX_ENTRIES:
             return Shape(found) if found else None
     return None
 
 
 def format_of(value: Any) -> Format | None:
-    """What one value looks like: a conversation of some format, or one of its messages."""
+    """The format of a value, which is a conversation or a message."""
     if isinstance(value, list):
         return "messages" if value and is_message(value[0]) else None
     fields = mapping(value)
@@ -101,17 +101,17 @@ def _first(value: Any) -> dict[str, Any]:
     return dict(mapping(value[0])) if isinstance(value, list) and value else {}
 
 
-def _skeleton(found: Iterator[Any]) -> tuple[Format, bool] | None:
-    """The format of an object, from its members as they come, and whether conversations stand in a list inside it.
+def _object_format(found: Iterator[Any]) -> tuple[Format, bool] | None:
+    """The format of an object, from its members in order, and whether its conversations are in a container.
 
-    A second value after the object is no matter: what holds for the first line of JSON lines holds for all.
+    A second value after the object is ignored: in JSON lines the first line decides.
     """
     whole: dict[str, Any] = {}
     for n, each in enumerate(found):
-        if n > LOOK_AT * 10 or not isinstance(each, JsonEntry):
+        if n > MAX_ENTRIES * 10 or not isinstance(each, JsonEntry):
             return None
         if each.path[:-1] in CONTAINERS:
-            form = _inside(each.path, each.value)
+            form = _container_format(each.path, each.value)
             if form:
                 return form, True
             whole.setdefault(str(each.path[0]), [each.value])
@@ -123,8 +123,8 @@ def _skeleton(found: Iterator[Any]) -> tuple[Format, bool] | None:
     return None
 
 
-def _inside(path: Path, value: Any) -> Format | None:
-    """The format that holds its conversations in a container of that name, by the first of them."""
+def _container_format(path: Path, value: Any) -> Format | None:
+    """The format that has a container of this name, by its first conversation."""
     fields, name = mapping(value), path[-2]
     if name == "conversations" and mapping(fields.get("mapping")):
         return "chatgpt"
@@ -137,14 +137,14 @@ def _inside(path: Path, value: Any) -> Format | None:
     return None
 
 
-class _Replayed:
-    """A stream whose first character can be looked at."""
+class _PeekableStream:
+    """A stream whose first character can be read ahead."""
 
     def __init__(self, stream: Characters) -> None:
         self._stream, self._held = stream, ""
 
     def first(self) -> str:
-        """The first character that is not space; it is still to be read."""
+        """The first character that is not whitespace, without consuming it."""
         while not self._held:
             read = self._stream.read(4096)
             if not read:

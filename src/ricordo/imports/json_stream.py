@@ -1,8 +1,8 @@
-"""JSON of any size, one entry at a time: no more of a file is in memory than the entry at hand.
+"""A streaming JSON reader: only the current entry is in memory.
 
-In: a text stream, and which objects and lists are to be entered rather than taken whole. Out: what stands in them,
-with its path, and a problem in place of what is damaged; reading goes on after it. The decoder of the standard library
-does the parsing, on a buffer that grows with the entry, so this needs no other parser.
+In: a text stream, and the paths of objects and lists whose members are read one by one. Out: entries with their path,
+and a problem in place of a damaged entry; reading continues after it. The standard library's decoder parses a buffer
+that grows with the entry.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from ricordo.imports.conversation import ImportProblem
 
 CHUNK = 256 * 1024
-LARGEST = 64 * 1024 * 1024  # characters of one entry
+MAX_ENTRY = 64 * 1024 * 1024  # characters
 Path = tuple[str | int, ...]
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MARK = re.compile(r'[{}\[\]"]')
@@ -22,11 +22,11 @@ _IN_STRING = re.compile(r'\\.|"', re.DOTALL)
 _SCALAR_END = re.compile(r"[,\]}\n]")
 _NEXT_VALUE = re.compile(r"\n[{\[]")
 _IN_NUMBER = re.compile(r"[-+.eE\d]*")
-_NEAR = 16  # how far from the end of the buffer a token that is cut there may begin
+_NEAR_END = 16  # characters; a token cut at the end of the buffer begins this near to it
 
 
 class Characters(Protocol):
-    """Where text comes from."""
+    """A source of text."""
 
     def read(self, size: int, /) -> str:
         """The next characters, at most `size`; empty at the end."""
@@ -35,42 +35,42 @@ class Characters(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JsonEntry:
-    """A value and the names and numbers that lead to it."""
+    """A value and its path of names and indexes."""
 
     path: Path
     value: Any
 
 
-class UnreadableJson(Exception):  # noqa: N818 - a finding, turned into a Problem where it is found
-    """A value that is not JSON, or is larger than may be."""
+class UnreadableJson(Exception):  # noqa: N818 - becomes an ImportProblem
+    """A value is not JSON, or is too large."""
 
 
-def place_of(name: str, path: Path) -> str:
-    """Where an entry stands, for people: lists are counted from 1."""
+def describe_path(name: str, path: Path) -> str:
+    """The place of an entry in words; entries of lists are counted from 1."""
     steps = [f"entry {step + 1}" if isinstance(step, int) else f"{step!r}" for step in path]
     return ", ".join([name, *steps]) if name else ", ".join(steps) or "file"
 
 
 def entries(
-    stream: Characters, name: str = "", into: Collection[Path] = (), *, largest: int = LARGEST
+    stream: Characters, name: str = "", into: Collection[Path] = (), *, largest: int = MAX_ENTRY
 ) -> Iterator[JsonEntry | ImportProblem]:
-    """The values of a text: of one list, or one after the other as in JSON lines.
+    """The values of a text: the members of one list, or one value after another as in JSON lines.
 
-    `into` are the paths of objects and lists whose members come one by one; a list at the top always does.
+    `into` are the paths of objects and lists whose members are yielded one by one; a top-level list always is.
     """
-    text = _Text(stream, largest)
+    text = _Buffer(stream, largest)
     number = 0
     while text.peek():
         path: Path = () if text.peek() == "[" or () in into else (number,)
         try:
             yield from _walk(text, path, into, name)
         except UnreadableJson as error:
-            yield ImportProblem(place_of(name, path), str(error))
+            yield ImportProblem(describe_path(name, path), str(error))
             text.skip_to_next_value()
         number += 1
 
 
-def _walk(text: "_Text", path: Path, into: Collection[Path], name: str) -> Iterator[JsonEntry | ImportProblem]:
+def _walk(text: "_Buffer", path: Path, into: Collection[Path], name: str) -> Iterator[JsonEntry | ImportProblem]:
     if text.peek() == "[" and (path == () or path in into):
         yield from _members(text, path, into, name, closing="]")
     elif text.peek() == "{" and path in into:
@@ -80,7 +80,7 @@ def _walk(text: "_Text", path: Path, into: Collection[Path], name: str) -> Itera
 
 
 def _members(
-    text: "_Text", path: Path, into: Collection[Path], name: str, *, closing: str
+    text: "_Buffer", path: Path, into: Collection[Path], name: str, *, closing: str
 ) -> Iterator[JsonEntry | ImportProblem]:
     text.take()
     number = 0
@@ -94,7 +94,7 @@ def _members(
         try:
             yield from _walk(text, inner, into, name)
         except UnreadableJson as error:
-            yield ImportProblem(place_of(name, inner), str(error))
+            yield ImportProblem(describe_path(name, inner), str(error))
             text.skip()
         if text.peek() == ",":
             text.take()
@@ -104,23 +104,23 @@ def _members(
     text.take()
 
 
-class _Text:
-    """A window onto a stream: what was read and not yet consumed."""
+class _Buffer:
+    """The characters of a stream that were read and not yet consumed."""
 
     def __init__(self, stream: Characters, largest: int) -> None:
         self._stream, self._largest = stream, largest
         self._buffer, self._at, self._ended = "", 0, False
-        self._base, self._lines = 0, 0  # characters and line ends that were let go
+        self._base, self._lines = 0, 0  # characters and line ends already discarded
         self._decoder = json.JSONDecoder(strict=False)
 
     def where(self, at: int | None = None) -> str:
-        """A place in the text for people: what is next, or what stands at a place of the buffer."""
+        """The line and character of the next value, or of an index of the buffer."""
         reached = self._at if at is None else at
         line = self._lines + self._buffer.count("\n", 0, reached) + 1
         return f"line {line} (character {self._base + reached})"
 
     def peek(self) -> str:
-        """The next character that is not space; empty at the end."""
+        """The next character that is not whitespace; empty at the end."""
         while True:
             found = _SPACE.match(self._buffer, self._at)
             self._at = found.end() if found else self._at
@@ -130,11 +130,11 @@ class _Text:
                 return ""
 
     def take(self) -> None:
-        """Go past the next character."""
+        """Consume the next character."""
         self._at += 1
 
     def key(self) -> str:
-        """The name of a member, and past its colon."""
+        """Consume the name of a member and its colon."""
         found = self.value() if self.peek() == '"' else None
         if not isinstance(found, str) or self.peek() != ":":
             raise UnreadableJson(f"is not JSON at {self.where()}: expected a name and ':'")
@@ -143,7 +143,7 @@ class _Text:
         return found
 
     def value(self) -> Any:
-        """The next value whole; Unreadable, and nothing is consumed, if it is damaged or too large."""
+        """Consume the next value; if it is damaged or too large, raise UnreadableJson and consume nothing."""
         self.peek()
         while True:
             try:
@@ -162,14 +162,14 @@ class _Text:
             except ValueError as error:
                 raise UnreadableJson(f"cannot be read ({type(error).__name__}) at {self.where()}") from None
             else:
-                # A number at the very end of the buffer may go on in what is not read yet.
+                # A number at the end of the buffer may continue in what is not read yet.
                 is_whole = not isinstance(found, int | float) or not _IN_NUMBER.fullmatch(self._buffer, end)
                 if is_whole or not self._more():
                     self._at = end
                     return found
 
     def skip(self) -> None:
-        """Go past one value by its brackets and quotes alone, however large and whatever is wrong inside."""
+        """Skip one value by its brackets and quotes only, however large or damaged it is."""
         depth, first = 0, self.peek()
         if first not in '{["':
             self._find(_SCALAR_END)
@@ -184,7 +184,7 @@ class _Text:
                 return
 
     def skip_to_next_value(self) -> None:
-        """Go on to the next line that begins with a value, as JSON lines do."""
+        """Skip to the next line that begins with a value, as in JSON lines."""
         self._find(_NEXT_VALUE)
         self._at = min(self._at + 1, len(self._buffer))
 
@@ -194,7 +194,7 @@ class _Text:
         self._at += len(found)
 
     def _find(self, pattern: re.Pattern[str]) -> str:
-        """Go to the next match, which is given back, letting go of what is passed; empty at the end."""
+        """Move to the next match and return it, discarding what is before it; empty at the end."""
         while True:
             found = pattern.search(self._buffer, self._at)
             if found:
@@ -206,11 +206,11 @@ class _Text:
                 return ""
 
     def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether the value may merely go on beyond the buffer."""
-        return error.msg.startswith("Unterminated string") or error.pos >= len(self._buffer) - _NEAR
+        """Whether the value may continue beyond the buffer."""
+        return error.msg.startswith("Unterminated string") or error.pos >= len(self._buffer) - _NEAR_END
 
     def _more(self) -> bool:
-        """Read on; as much again as is held, so that an entry is parsed few times however long it is."""
+        """Read as much again as is buffered, so that even a long entry is parsed only a few times."""
         if self._ended:
             return False
         held = self._buffer[self._at :]

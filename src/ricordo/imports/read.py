@@ -1,8 +1,7 @@
-"""Reading what other programs kept: from a path to session documents, one at a time.
+"""Reads a file, a folder or an archive into session documents, one at a time.
 
-In: a file, a folder or an archive. Out: documents that `Memory.import_documents` takes, and a problem for everything
-that cannot be read, with its place. Nothing is loaded whole, nothing is written, and nothing that a file holds can
-raise: a damaged part is a problem and the rest is read.
+Out: documents for `Memory.import_documents`, and a problem with its place for everything that cannot be read. No file
+is loaded whole, nothing is written, and no content raises: a damaged part becomes a problem and the rest is read.
 """
 
 import os
@@ -14,23 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from ricordo.errors import ValidationError
-from ricordo.imports import chat_messages, mem0
+from ricordo.imports import chat_messages
+from ricordo.imports.chat_apps import chatbot_ui, claude, librechat, open_webui
 from ricordo.imports.chatgpt import chatgpt
-from ricordo.imports.claude import claude
 from ricordo.imports.conversation import Conversation, Imported, ImportProblem
 from ricordo.imports.databases import detect_database, read_database
-from ricordo.imports.document import Terms, documents
-from ricordo.imports.formats import FORMATS, ITEM_FORMAT, OWN, Format, Shape, shape_of
-from ricordo.imports.json_stream import JsonEntry, entries, place_of
-from ricordo.imports.sources import FAILURES, SQLITE, Metered, Progress, SourceFile, parts
+from ricordo.imports.document import DocumentOptions, documents
+from ricordo.imports.formats import FORMATS, ITEM_FORMAT, OWN, Format, Shape, detect_shape
+from ricordo.imports.json_stream import JsonEntry, describe_path, entries
+from ricordo.imports.sources import FAILURES, SQLITE, CountingReader, Progress, SourceFile, source_files
 from ricordo.imports.values import mapping
-from ricordo.imports.webui import chatbot_ui, librechat, open_webui
 from ricordo.limits import Limits
 
 Found = Iterator[Conversation | ImportProblem]
-_UNKNOWN = (
-    "is of no format that is known here; give JSON as UTF-8 text, a zip or an SQLite file, or name its format: "
-    + ", ".join(FORMATS)
+_UNKNOWN = "is in no known format; give JSON as UTF-8 text, a zip or an SQLite file, or name its format: " + ", ".join(
+    FORMATS
 )
 _EACH: dict[str, Callable[[Any, str, str], Conversation | ImportProblem | None]] = {
     "chatgpt": chatgpt,
@@ -45,9 +42,9 @@ _EACH: dict[str, Callable[[Any, str, str], Conversation | ImportProblem | None]]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read: whose words they become, what may be stored, what to call the file, and who hears of progress.
+    """How to read: the agent of the sessions, the limits of what is stored, the file's name, a progress callback.
 
-    `now` dates what has no date; left out, it is when the file was written.
+    `now` is the time of messages without one; by default the file's modification time.
     """
 
     agent_id: str = "default"
@@ -58,11 +55,11 @@ class ReadOptions:
 
 
 def detect(source: str | os.PathLike[str] | bytes) -> Format | None:
-    """The format of a file, a folder, an archive, or of the first bytes of a text; None if it is not known."""
+    """The format of a file, a folder, an archive, or of the first bytes of a text; None if it is unknown."""
     if isinstance(source, bytes):
-        return _form(shape_of(_Bytes(source)))
-    for part in parts(Path(source)):
-        found = None if isinstance(part, ImportProblem) else _looked_at(part)
+        return _form(detect_shape(_HeadStream(source)))
+    for part in source_files(Path(source)):
+        found = None if isinstance(part, ImportProblem) else _shape_of(part)
         if isinstance(found, Shape):
             return found.format
     return None
@@ -73,126 +70,129 @@ def read(
     format: str | None = None,  # noqa: A002 - the public name
     reading: ReadOptions | None = None,
 ) -> Iterator[Imported | ImportProblem]:
-    """What a file, a folder or an archive holds; the format is detected part by part unless it is named."""
-    path, how = Path(source), reading or ReadOptions()
+    """The documents of a file, a folder or an archive; the format is detected file by file unless it is given."""
+    path, options = Path(source), reading or ReadOptions()
     if format not in (None, "auto", *FORMATS):
         raise ValidationError("format", f"{format!r} is unknown; use auto or one of {', '.join(FORMATS)}")
-    found = list(parts(path, how.name))
+    found = list(source_files(path, options.name))
     total = sum(part.size for part in found if isinstance(part, SourceFile))
     before = 0
     for part in found:
         if isinstance(part, ImportProblem):
             yield part
             continue
-        meter = _Meter(how.progress, before, part.size, total)
-        shape = _looked_at(part)
+        meter = _ProgressMeter(options.progress, before, part.size, total)
+        shape = _shape_of(part)
         if format not in (None, "auto") and not isinstance(shape, ImportProblem):
             shape = shape if shape and shape.format == format else Shape(format)  # type: ignore[arg-type]
         if isinstance(shape, Shape):
-            now = how.now or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-            yield from _read_part(part, shape, Terms(shape.format, how.agent_id, how.limits, now), meter)
+            now = options.now or datetime.fromtimestamp(path.stat().st_mtime, UTC)
+            yield from _read_part(
+                part, shape, DocumentOptions(shape.format, options.agent_id, options.limits, now), meter
+            )
         else:
-            yield shape or ImportProblem(part.name, _UNKNOWN + _why(part))
+            yield shape or ImportProblem(part.name, _UNKNOWN + _first_problem(part))
         before += part.size
 
 
-def _looked_at(part: SourceFile) -> Shape | ImportProblem | None:
-    """The shape of a part, or why it cannot be told."""
+def _shape_of(part: SourceFile) -> Shape | ImportProblem | None:
+    """The shape of a file, or the problem with reading it."""
     try:
         if part.head() == SQLITE:
             found = detect_database(part.path) if part.path else None
             return Shape(found) if found else None  # type: ignore[arg-type]
         with part.open() as stream:
-            return shape_of(Metered(stream, lambda done: None))
+            return detect_shape(CountingReader(stream, lambda done: None))
     except FAILURES as error:
         return ImportProblem(part.name, f"cannot be read ({error})")
 
 
-def _why(part: SourceFile) -> str:
-    """What is wrong with the first value of a text whose format is not known, if anything is."""
+def _first_problem(part: SourceFile) -> str:
+    """The problem with the first value of a text of unknown format, if there is one."""
     try:
         with part.open() as stream:
-            first = next(entries(Metered(stream, lambda done: None)), None)
+            first = next(entries(CountingReader(stream, lambda done: None)), None)
     except FAILURES:
         return ""
     return f" (it {first.problem})" if isinstance(first, ImportProblem) else ""
 
 
-def _read_part(part: SourceFile, shape: Shape, terms: Terms, meter: "_Meter") -> Iterator[Imported | ImportProblem]:
+def _read_part(
+    part: SourceFile, shape: Shape, options: DocumentOptions, meter: "_ProgressMeter"
+) -> Iterator[Imported | ImportProblem]:
     try:
         if part.head() == SQLITE:
             if part.path is None:
                 yield ImportProblem(part.name, "is a database inside an archive; unpack it first")
                 return
             for found in read_database(part.path, shape.format, part.name, meter.rows):
-                yield from _written(found, terms)
+                yield from _to_documents(found, options)
             return
         with part.open() as stream:
-            listed = entries(Metered(stream, meter.bytes), part.name, shape.into)
+            listed = entries(CountingReader(stream, meter.bytes), part.name, shape.into)
             if shape.format == OWN:
-                yield from _own(listed, part.name)
+                yield from _own_documents(listed, part.name)
                 return
             for found in _conversations(listed, shape, part.name):
-                yield from _written(found, terms)
+                yield from _to_documents(found, options)
     except FAILURES as error:
         yield ImportProblem(part.name, f"cannot be read further ({error})")
 
 
-def _written(found: Conversation | ImportProblem, terms: Terms) -> Iterator[Imported | ImportProblem]:
+def _to_documents(found: Conversation | ImportProblem, options: DocumentOptions) -> Iterator[Imported | ImportProblem]:
     if isinstance(found, ImportProblem):
         yield found
     else:
-        yield from found.unread
-        yield from documents(found, terms)
+        yield from found.problems
+        yield from documents(found, options)
 
 
-def _own(listed: Iterable[JsonEntry | ImportProblem], name: str) -> Iterator[Imported | ImportProblem]:
-    """Our own documents as they are."""
+def _own_documents(listed: Iterable[JsonEntry | ImportProblem], name: str) -> Iterator[Imported | ImportProblem]:
+    """Ricordo's own documents, unchanged."""
     for each in listed:
         if isinstance(each, ImportProblem):
             yield each
         elif mapping(each.value).get("format") == ITEM_FORMAT:
-            yield ImportProblem(
-                place_of(name, each.path), "is an item of an adapter; `ricordo import FILE` imports those"
-            )
+            where = describe_path(name, each.path)
+            yield ImportProblem(where, "is an item of an adapter; `ricordo import FILE` imports those")
         elif mapping(each.value):
-            yield Imported(OWN, place_of(name, each.path), each.value)
+            yield Imported(OWN, describe_path(name, each.path), each.value)
         else:
-            yield ImportProblem(place_of(name, each.path), "is not a session: expected a JSON object")
+            yield ImportProblem(describe_path(name, each.path), "is not a session: expected a JSON object")
 
 
 def _conversations(listed: Iterable[JsonEntry | ImportProblem], shape: Shape, name: str) -> Found:
     """The conversations among the entries of a text."""
-    sifted = _Sifted(listed, shape, name)
+    filtered = _EntryFilter(listed, shape, name)
     if shape.format == "mem0":
-        yield from mem0.memories(sifted.pairs(), name)
+        yield from chat_messages.memories(filtered.pairs(), name)
     elif shape.format == "llamaindex":
-        for entry in sifted.each():
-            found = chat_messages.chat_store(str(entry.path[-1]), entry.value, place_of(name, entry.path))
+        for entry in filtered.each():
+            found = chat_messages.chat_store(str(entry.path[-1]), entry.value, describe_path(name, entry.path))
             yield from _one(found)
     elif shape.format == "langchain":
-        yield from chat_messages.gathered(sifted.pairs(), name, chat_messages.langchain_said)
+        yield from chat_messages.collect_messages(filtered.pairs(), name, chat_messages.langchain_message)
     elif shape.format in _EACH:
-        yield from _each(sifted, shape.format, name)
+        yield from _each(filtered, shape.format, name)
     else:
-        yield ImportProblem(name, f"is not a database of {shape.format}; name the database file")
-    yield from sifted.problems
+        yield ImportProblem(name, f"is not a database of {shape.format}; give the database file")
+    yield from filtered.problems
 
 
-def _each(sifted: "_Sifted", form: str, name: str) -> Found:
-    """One conversation an entry; messages that stand alone are one conversation together."""
-    pairs = sifted.pairs()
+def _each(filtered: "_EntryFilter", form: str, name: str) -> Found:
+    """One conversation per entry; messages outside a list form one conversation."""
+    pairs = filtered.pairs()
     first = next(pairs, None)
     if first is None:
         return
     everything = chain([first], pairs)
     if chat_messages.is_message(first[0]) and form == "messages":
-        yield from chat_messages.gathered(everything, name, chat_messages.api_said)
+        yield from chat_messages.collect_messages(everything, name, chat_messages.bare_message)
     elif form == "sharegpt" and "from" in mapping(first[0]):
-        yield from chat_messages.gathered(everything, name, chat_messages.sharegpt_said)
+        yield from chat_messages.collect_messages(everything, name, chat_messages.sharegpt_message)
     else:
         for number, (value, place) in enumerate(everything):
-            yield from sifted.told()
+            yield from filtered.take_problems()
             yield from _one(_EACH[form](value, place, f"{name}#{number}"))
 
 
@@ -201,12 +201,12 @@ def _one(found: Conversation | ImportProblem | None) -> Found:
         yield found
 
 
-class _Sifted:
-    """The entries that stand where conversations do; problems among them are put aside in their order."""
+class _EntryFilter:
+    """The entries at the paths of conversations; problems among them are collected in order."""
 
     def __init__(self, listed: Iterable[JsonEntry | ImportProblem], shape: Shape, name: str) -> None:
         self._listed, self._name = listed, name
-        # Conversations stand in the innermost of what is entered.
+        # Conversations are in the innermost of the entered paths.
         entered = {path[:-1] for path in shape.into if path}
         self._holders = shape.into - entered
         self.problems: list[ImportProblem] = []
@@ -222,35 +222,35 @@ class _Sifted:
     def pairs(self) -> Iterator[tuple[Any, str]]:
         """Their values and places."""
         for entry in self.each():
-            yield entry.value, place_of(self._name, entry.path)
+            yield entry.value, describe_path(self._name, entry.path)
 
-    def told(self) -> Iterator[ImportProblem]:
-        """What was put aside, once."""
-        told, self.problems = self.problems, []
-        yield from told
+    def take_problems(self) -> Iterator[ImportProblem]:
+        """The problems collected since the last call."""
+        taken, self.problems = self.problems, []
+        yield from taken
 
 
 def _form(shape: Shape | None) -> Format | None:
     return shape.format if shape else None
 
 
-class _Meter:
-    """How far the reading of one part is, as bytes of all parts."""
+class _ProgressMeter:
+    """Reports the progress of one file as bytes of all files."""
 
     def __init__(self, progress: Progress, before: int, size: int, total: int) -> None:
         self._progress, self._before, self._size, self._total = progress, before, size, max(total, 1)
 
     def bytes(self, done: int) -> None:
-        """So many bytes were read."""
+        """Report the bytes read of this file."""
         self._progress(min(self._before + done, self._total), self._total)
 
     def rows(self, done: int, of: int) -> None:
-        """So many rows of a database."""
+        """Report the rows read of a database."""
         self.bytes(self._size * done // max(of, 1))
 
 
-class _Bytes:
-    """The beginning of a text, as bytes."""
+class _HeadStream:
+    """The first bytes of a text as a stream."""
 
     def __init__(self, head: bytes) -> None:
         self._left = head.decode("utf-8-sig", errors="surrogateescape")

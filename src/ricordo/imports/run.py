@@ -1,8 +1,8 @@
-"""Bringing the conversations of other programs into a memory: read, compared with what is there, written or only told.
+"""Imports the conversations of other programs into a memory, or reports on a dry run what an import would do.
 
-In: a path and whose conversations they become. Out: a report of what is new, what was known, and every problem with its
-place. A conversation that has grown since the last time brings only what is new; words that have changed since are
-reported and never written over.
+In: a path and the user the conversations belong to. Out: a report of what is new, what was known, and every problem
+with its place. Of a conversation that has grown only the new turns are added; changed messages are reported and never
+overwritten.
 """
 
 import os
@@ -21,16 +21,16 @@ from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn
 from ricordo.turns.export import from_document, to_document
 
-MOST_PROBLEMS = 1_000  # that a report spells out; all are counted
+MAX_PROBLEMS = 1_000  # in a report; all are counted
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import brought in, or on a dry run would have.
+    """What an import added, or on a dry run would have added.
 
-    `turns_completed` are turns that were stored unanswered and now have their answer. `problem_count` counts by kind
-    all problems, also those that are too many to be spelled out.
+    `turns_completed` are turns that were stored unanswered and now have an answer. `problem_count` counts all problems
+    by kind, also those beyond MAX_PROBLEMS.
     """
 
     format: str
@@ -60,14 +60,14 @@ def bring_in(
     name: str | None = None,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Bring in what a file, a folder or an archive holds; repeating changes nothing.
+    """Import a file, a folder or an archive; importing it again changes nothing.
 
-    Only for our own export may `user_id` be None: its documents name their users. `trusted` lets what such a document
-    calls said here count as said here; otherwise everything counts as imported. `name` is what the file was called,
-    where its path does not tell. `progress` hears bytes done and bytes in all.
+    `user_id` may be None only for Ricordo's own export, whose documents name their users. `trusted` keeps the origins
+    of such a document; otherwise the origin of every turn is `import`. `name` is the file's name where the path does
+    not have it. `progress` is called with the bytes done and the bytes in all.
     """
     if user_id is not None and Owner("", check_id("user_id", user_id)).is_reserved:
-        raise ValidationError("user_id", f"{user_id!r} begins like a name that is not for users; choose another")
+        raise ValidationError("user_id", f"{user_id!r} has a reserved prefix; choose another")
     reading = ReadOptions(
         agent_id=check_id("agent_id", agent_id),
         limits=memory.settings.limits,
@@ -75,18 +75,18 @@ def bring_in(
         now=_written_at(memory, Path(path)),
         progress=progress or (lambda done, total: None),
     )
-    bringing = _Bringing(memory, user_id, dry_run=dry_run, trusted=trusted)
+    importer = _Import(memory, user_id, dry_run=dry_run, trusted=trusted)
     for found in read(path, format, reading):
         if isinstance(found, ImportProblem):
-            bringing.note(found)
+            importer.note(found)
             continue
         if user_id is None and found.format != OWN:
-            raise ValidationError("user_id", f"{found.format} does not say whose conversations they are; name the user")
+            raise ValidationError("user_id", f"{found.format} does not name a user; give one")
         try:
-            bringing.take(found)
+            importer.add(found)
         except RicordoError as error:
-            bringing.note(ImportProblem(found.place, str(error)))
-    return bringing.report(format)
+            importer.note(ImportProblem(found.place, str(error)))
+    return importer.report(format)
 
 
 def _written_at(memory: Memory, path: Path) -> datetime | None:
@@ -95,8 +95,8 @@ def _written_at(memory: Memory, path: Path) -> datetime | None:
     return min(now, datetime.fromtimestamp(path.stat().st_mtime, UTC)) if path.exists() else now
 
 
-class _Bringing:
-    """One import under way: what was counted so far, and how each document is compared and written."""
+class _Import:
+    """One import: its counts, and how each document is compared and written."""
 
     def __init__(self, memory: Memory, user_id: str | None, *, dry_run: bool, trusted: bool) -> None:
         self._memory, self._user, self._dry, self._trusted = memory, user_id, dry_run, trusted
@@ -104,16 +104,16 @@ class _Bringing:
         self._sessions = self._added = self._completed = self._known = 0
         self._kinds: dict[str, int] = {}
         self._problems: list[ImportProblem] = []
-        self._rehearsed: dict[str, int] = {}  # on a dry run: how many turns a session would have by now
+        self._planned: dict[str, int] = {}  # on a dry run: the turns that each session would have
 
     def note(self, problem: ImportProblem) -> None:
-        """Count a problem, and keep it while there are few."""
+        """Count a problem, and keep the first MAX_PROBLEMS."""
         self._kinds[problem.kind] = self._kinds.get(problem.kind, 0) + 1
-        if len(self._problems) < MOST_PROBLEMS:
+        if len(self._problems) < MAX_PROBLEMS:
             self._problems.append(problem)
 
     def report(self, format: str | None) -> ImportReport:  # noqa: A002
-        """What came of it."""
+        """The report of what was done."""
         named = format if format not in (None, "auto") else "unknown"
         return ImportReport(
             format=self._format or named or "unknown",
@@ -126,29 +126,29 @@ class _Bringing:
             problem_count=dict(self._kinds),
         )
 
-    def take(self, found: Imported) -> None:
-        """Bring one document in."""
+    def add(self, found: Imported) -> None:
+        """Import one document."""
         self._format = self._format or found.format
         if found.format == OWN:
-            self._take_own(found)
+            self._add_own(found)
             return
         owner = Owner(self._memory.settings.tenant_id, self._user or "")
         fields = found.document["session"]
         is_new = not self._dry and not found.notes and "branch_of" not in fields["metadata"]
         if is_new and self._memory.store.sessions.get(owner, fields["id"]) is None:
-            self._write(found.document)  # nearly every talk of a first import: nothing to compare
+            self._write(found.document)  # the usual case of a first import: nothing to compare
             return
         session, turns = from_document(found.document, owner.tenant_id, self._user, self._memory.settings.limits)
         if found.notes:
-            self._take_notes(session, turns)
+            self._add_notes(session, turns)
         else:
-            self._take_talk(found.place, session, turns)
+            self._add_conversation(found.place, session, turns)
 
-    def _take_own(self, found: Imported) -> None:
-        """Our own document, as it is; where it is not to be trusted, it is an import like any other."""
+    def _add_own(self, found: Imported) -> None:
+        """Import a document of Ricordo itself; unless it is trusted, its turns get the origin `import`."""
         document = dict(found.document) if self._trusted else as_import(found.document)
         if self._dry:
-            self._rehearse(found.place, document)
+            self._plan(found.place, document)
             return
         result = self._memory.import_documents([document], user_id=self._user)
         self._sessions += result.sessions_added
@@ -157,62 +157,62 @@ class _Bringing:
         for error in result.errors:
             self.note(ImportProblem(found.place, error.removeprefix("document 1: ")))
 
-    def _rehearse(self, place: str, document: dict[str, Any]) -> None:
+    def _plan(self, place: str, document: dict[str, Any]) -> None:
         settings, store = self._memory.settings, self._memory.store
         session, turns = from_document(document, settings.tenant_id, self._user, settings.limits)
         self._count_session(session)
         for turn in turns:
             stored = store.turns.get(session.owner, turn.id)
             self._added += stored is None
-            self._known += stored is not None and _says_the_same(turn, stored)
-            if stored is not None and not _says_the_same(turn, stored):
+            self._known += stored is not None and _same_messages(turn, stored)
+            if stored is not None and not _same_messages(turn, stored):
                 self.note(ImportProblem(place, f"turn {turn.turn_number} has changed since it was stored", "changed"))
 
-    def _take_notes(self, session: SessionInfo, turns: list[Turn]) -> None:
-        """Notes have no order: what is new goes to the end."""
+    def _add_notes(self, session: SessionInfo, turns: list[Turn]) -> None:
+        """Append the notes that are new."""
         store = self._memory.store
         stored = store.sessions.get(session.owner, session.id)
         fresh = [turn for turn in turns if store.turns.get(session.owner, turn.id) is None]
         self._known += len(turns) - len(fresh)
-        last = stored.last_turn if stored else self._rehearsed.get(session.id, 0)
+        last = stored.last_turn if stored else self._planned.get(session.id, 0)
         self._load(session, fresh, session.id, last)
 
-    def _take_talk(self, place: str, session: SessionInfo, turns: list[Turn]) -> None:
-        """A talk: what is stored of it stays; what follows its end is added to it; what does not is a branch."""
+    def _add_conversation(self, place: str, session: SessionInfo, turns: list[Turn]) -> None:
+        """Keep the stored turns, append those that follow the last of them, and store the others as a branch."""
         stored = self._memory.store.sessions.get(session.owner, session.id)
-        again = self._rehearsed.get(session.id, 0)  # on a dry run: the same talk twice in one file
+        again = self._planned.get(session.id, 0)  # on a dry run: the same conversation twice in one file
         if stored is None and (again or "branch_of" not in session.metadata):
             self._known += min(again, len(turns))
             self._load(session, turns[again:], session.id, again)
             return
-        there = _There(self._memory, session, [] if stored is None else None)
+        there = _StoredConversation(self._memory, session, [] if stored is None else None)
         fresh: list[Turn] = []
         for turn in turns:
             found = there.find(turn)
             if found is None:
                 fresh.append(turn)
                 continue
-            # What is not stored goes where the turn before it lies, so it is written before that changes.
-            self._follow(session, there, fresh)
+            # New turns are appended to the session of the turn before them, so they are written before that changes.
+            self._append_turns(session, there, fresh)
             fresh = []
             there.at = found
             self._compare(place, turn, found, there)
-        self._follow(session, there, fresh)
+        self._append_turns(session, there, fresh)
 
-    def _compare(self, place: str, turn: Turn, stored: Turn, there: "_There") -> None:
-        """A turn that is stored: known, completed now, or changed since."""
-        if _says_the_same(turn, stored):
+    def _compare(self, place: str, turn: Turn, stored: Turn, there: "_StoredConversation") -> None:
+        """Count a stored turn as known, completed or changed."""
+        if _same_messages(turn, stored):
             self._known += 1
             return
-        if stored.answer is None and _begins(stored, turn) and there.is_last(stored):
+        if stored.answer is None and _is_prefix(stored, turn) and there.is_last(stored):
             self._completed += 1
             if not self._dry:
-                self._say(stored, turn.messages[len(stored.messages) :])
+                self._append_messages(stored, turn.messages[len(stored.messages) :])
             return
         where = f"{place}, turn {turn.turn_number}"
-        self.note(ImportProblem(where, "has other words than when it was stored; left as it is", "changed"))
+        self.note(ImportProblem(where, "is different from the stored turn, which stays as it is", "changed"))
 
-    def _say(self, stored: Turn, messages: tuple[Message, ...]) -> None:
+    def _append_messages(self, stored: Turn, messages: tuple[Message, ...]) -> None:
         session = self._memory.session(stored.session_id, user_id=stored.owner.user_id, agent_id=stored.agent_id)
         for message in messages:
             session.add_message(
@@ -225,8 +225,8 @@ class _Bringing:
                 name=message.name,
             )
 
-    def _follow(self, session: SessionInfo, there: "_There", fresh: list[Turn]) -> None:
-        """Write turns that are new after the last one that was found."""
+    def _append_turns(self, session: SessionInfo, there: "_StoredConversation", fresh: list[Turn]) -> None:
+        """Write new turns after the last one that was found."""
         if not fresh:
             return
         before = there.at
@@ -236,12 +236,12 @@ class _Bringing:
             self._load(session, fresh, before.session_id, before.turn_number)
         else:
             name = session_id_of("branch", session.id, fresh[0].id)
-            apart = replace(session, metadata={**session.metadata, "branch_of": session.id})
-            self._load(apart, fresh, name, 0)
-        there.moved()
+            branch = replace(session, metadata={**session.metadata, "branch_of": session.id})
+            self._load(branch, fresh, name, 0)
+        there.forget_ends()
 
     def _load(self, session: SessionInfo, turns: list[Turn], session_id: str, after: int) -> None:
-        """Write turns into a session, numbered on from where it ends."""
+        """Append turns to a session, numbered from its end."""
         if not turns:
             return
         named = replace(session, id=session_id)
@@ -249,7 +249,7 @@ class _Bringing:
         if self._dry:
             self._count_session(named)
             self._added += len(turns)
-            self._rehearsed[session_id] = after + len(turns)
+            self._planned[session_id] = after + len(turns)
             return
         self._write(to_document(named, numbered))
 
@@ -262,13 +262,13 @@ class _Bringing:
         self._known += result.turns_known
 
     def _count_session(self, session: SessionInfo) -> None:
-        if session.id not in self._rehearsed and self._memory.store.sessions.get(session.owner, session.id) is None:
+        if session.id not in self._planned and self._memory.store.sessions.get(session.owner, session.id) is None:
             self._sessions += 1
-        self._rehearsed.setdefault(session.id, 0)
+        self._planned.setdefault(session.id, 0)
 
 
-class _There:
-    """What is stored of one talk, to find its turns again: by number, by id wherever it lies, or by its words."""
+class _StoredConversation:
+    """The stored turns of one conversation, found by number, by id in any session, or by their messages."""
 
     def __init__(self, memory: Memory, session: SessionInfo, turns: list[Turn] | None) -> None:
         self._store, self._session = memory.store, session
@@ -280,19 +280,19 @@ class _There:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of the talk is stored in the session that is meant for it."""
+        """Whether the conversation's own session has no turns."""
         return not self._by_number
 
     def find(self, turn: Turn) -> Turn | None:
-        """The stored turn that this one is, perhaps with other words."""
+        """The stored version of a turn, which may have other messages."""
         here = self._by_number.get(turn.turn_number)
-        if here is not None and (here.id == turn.id or _says_the_same(turn, here) or self._can_grow(here, turn)):
+        if here is not None and (here.id == turn.id or _same_messages(turn, here) or self._can_grow(here, turn)):
             return here
         return self._store.turns.get(self._session.owner, turn.id) or self._by_words.get(_words(turn))
 
     def _can_grow(self, stored: Turn, turn: Turn) -> bool:
-        """Whether the stored turn is the beginning of this one and may still become it."""
-        return stored.answer is None and _begins(stored, turn) and self.is_last(stored)
+        """Whether the stored turn is unanswered, the last of its session, and the beginning of this one."""
+        return stored.answer is None and _is_prefix(stored, turn) and self.is_last(stored)
 
     def is_last(self, turn: Turn) -> bool:
         """Whether nothing follows a stored turn in its session."""
@@ -301,26 +301,26 @@ class _There:
             self._ends[turn.session_id] = found.last_turn if found else 0
         return turn.turn_number == self._ends[turn.session_id]
 
-    def moved(self) -> None:
-        """Something was written: look again where sessions end."""
+    def forget_ends(self) -> None:
+        """Forget the cached ends of sessions after a write."""
         self._ends.clear()
 
 
-def _begins(stored: Turn, turn: Turn) -> bool:
-    """Whether a turn says what the stored one does, and then more."""
+def _is_prefix(stored: Turn, turn: Turn) -> bool:
+    """Whether a turn begins with all messages of the stored one and has more."""
     return len(stored.messages) < len(turn.messages) and all(map(_same, turn.messages, stored.messages))
 
 
-def _says_the_same(turn: Turn, stored: Turn) -> bool:
-    """The same words by the same speakers; what else was noted of them may have changed over there."""
+def _same_messages(turn: Turn, stored: Turn) -> bool:
+    """Whether the messages are the same; their metadata may differ."""
     return len(turn.messages) == len(stored.messages) and all(map(_same, turn.messages, stored.messages))
 
 
 def _same(one: Message, other: Message) -> bool:
-    return _said(one) == _said(other)
+    return _comparable(one) == _comparable(other)
 
 
-def _said(message: Message) -> tuple[Any, ...]:
+def _comparable(message: Message) -> tuple[Any, ...]:
     return message.role, message.content, message.name, message.tool_call_id, list(message.tool_calls)
 
 
@@ -329,7 +329,7 @@ def _words(turn: Turn) -> tuple[Any, ...]:
 
 
 def as_import(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Our own document as an import like any other: where its turns come from is not for the file to say."""
+    """A document of Ricordo itself with the origin `import` for all turns: a file must not declare their origin."""
     turns = document.get("turns")
     if not isinstance(turns, list):
         return dict(document)

@@ -1,7 +1,7 @@
-"""Where conversations lie: a file, a folder of files, or a zip archive, opened part by part and never unpacked to disk.
+"""The files to import: one file, a folder of files, or the members of a zip archive, never unpacked to disk.
 
-In: a path. Out: its parts, each a stream that counts what is read of it. Names in an archive only choose and describe
-parts, nothing is ever written under them; an archive that swells beyond reason is refused while it is read.
+In: a path. Out: its files as streams. Names in an archive only select and describe members, nothing is written under
+them; a member that unpacks to far more than its compressed size is refused while it is read.
 """
 
 import codecs
@@ -21,14 +21,14 @@ from ricordo.imports.conversation import ImportProblem
 
 SQLITE = b"SQLite format 3\x00"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-MOST_PARTS = 10_000
-MOST_BYTES = 16 * 1024**3  # of an archive, unpacked
-FREE_BYTES = 64 * 1024**2  # up to here nobody asks how well a part was packed
-MOST_RATIO = 200  # JSON packs ten to thirty times smaller; beyond this nobody wrote it
+MAX_FILES = 10_000
+MAX_BYTES = 16 * 1024**3  # of an archive, unpacked
+UNCHECKED_BYTES = 64 * 1024**2  # up to this size the compression ratio is not checked
+MAX_RATIO = 200  # JSON compresses ten to thirty times; more is a zip bomb
 _CONVERSATIONS = "conversations*.json"
 _TEXTS = (".json", ".jsonl", ".ndjson")
-# Parts of known exports that hold no conversations.
-_BESIDE = frozenset(
+# Files of known exports that hold no conversations.
+_IGNORED = frozenset(
     {
         "export_manifest.json",
         "group_chats.json",
@@ -46,13 +46,13 @@ _BESIDE = frozenset(
 Progress = Callable[[int, int], None]
 
 
-class Swollen(Exception):  # noqa: N818 - a finding, turned into a Problem where it is found
-    """An archive that unpacks to more than may be."""
+class ArchiveTooLarge(Exception):  # noqa: N818 - becomes an ImportProblem
+    """An archive unpacks to more than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file of conversations. `path` is where it lies if it is a file of its own."""
+    """One file of conversations. `path` is None for a member of an archive."""
 
     name: str
     size: int
@@ -60,24 +60,24 @@ class SourceFile:
     path: Path | None = None
 
     def head(self, size: int = 16) -> bytes:
-        """How it begins."""
+        """Its first bytes."""
         with self.open() as stream:
             return stream.read(size)
 
 
-def parts(path: Path, name: str | None = None) -> Iterator[SourceFile | ImportProblem]:
-    """The parts of a path that may hold conversations, in the order of their names. `name` is what to call a file."""
+def source_files(path: Path, name: str | None = None) -> Iterator[SourceFile | ImportProblem]:
+    """The files of a path that may hold conversations, by name. `name` replaces the name of a single file."""
     if path.is_dir():
         yield from _of_folder(path)
     elif not path.is_file():
-        raise ValidationError("file", f"{path} is not there; name a file or a folder")
-    elif _begins(path).startswith(ZIP):
+        raise ValidationError("file", f"{path} does not exist; give a file or a folder")
+    elif _first_bytes(path).startswith(ZIP):
         yield from _of_archive(path)
     else:
         yield _file(path, name or path.name)
 
 
-def _begins(path: Path) -> bytes:
+def _first_bytes(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(16)
 
@@ -87,14 +87,14 @@ def _file(path: Path, name: str) -> SourceFile:
 
 
 def _of_folder(folder: Path) -> Iterator[SourceFile | ImportProblem]:
-    """What looks like an export; otherwise every JSON file and database that lies in the folder itself."""
+    """The files of a known export; otherwise every JSON file and database directly in the folder."""
     files = sorted(each for each in folder.iterdir() if each.is_file())
     chosen = [each for each in files if fnmatch.fnmatchcase(each.name, _CONVERSATIONS)]
     if not chosen:
-        chosen = [each for each in files if each.name not in _BESIDE]
-        chosen = [each for each in chosen if each.suffix.lower() in _TEXTS or _begins(each) == SQLITE]
+        chosen = [each for each in files if each.name not in _IGNORED]
+        chosen = [each for each in chosen if each.suffix.lower() in _TEXTS or _first_bytes(each) == SQLITE]
     if not chosen:
-        yield ImportProblem(folder.name, "holds no file of conversations; name the file itself")
+        yield ImportProblem(folder.name, "holds no file of conversations; give the file itself")
     for each in chosen:
         yield _file(each, each.name)
 
@@ -106,16 +106,16 @@ def _of_archive(path: Path) -> Iterator[SourceFile | ImportProblem]:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         yield ImportProblem(path.name, f"is a damaged archive ({error}); export it again")
         return
-    if len(members) > MOST_PARTS:
-        yield ImportProblem(path.name, f"holds more than {MOST_PARTS} files; unpack it and name the folder")
+    if len(members) > MAX_FILES:
+        yield ImportProblem(path.name, f"holds more than {MAX_FILES} files; unpack it and give the folder")
         return
-    if sum(each.file_size for each in members if _is_text(each)) > MOST_BYTES:
-        yield ImportProblem(path.name, f"unpacks to more than {MOST_BYTES} bytes; unpack it and name the folder")
+    if sum(each.file_size for each in members if _is_text(each)) > MAX_BYTES:
+        yield ImportProblem(path.name, f"unpacks to more than {MAX_BYTES} bytes; unpack it and give the folder")
         return
     chosen = [each for each in members if fnmatch.fnmatchcase(_base(each), _CONVERSATIONS)]
-    chosen = chosen or [each for each in members if _is_text(each) and _base(each) not in _BESIDE]
+    chosen = chosen or [each for each in members if _is_text(each) and _base(each) not in _IGNORED]
     if not chosen:
-        yield ImportProblem(path.name, "holds no file of conversations; name the file itself")
+        yield ImportProblem(path.name, "holds no file of conversations; give the file itself")
     for each in sorted(chosen, key=lambda member: member.filename):
         if each.flag_bits & 1:
             yield ImportProblem(_base(each), "is encrypted; unpack it first")
@@ -139,18 +139,27 @@ def _member(path: Path, member: zipfile.ZipInfo) -> SourceFile:
         except BaseException:
             archive.close()
             raise
-        most = max(FREE_BYTES, MOST_RATIO * max(member.compress_size, 1))
-        return closing(io.BufferedReader(_Bounded(packed, archive, min(most, MOST_BYTES)), 256 * 1024))
+        most = max(UNCHECKED_BYTES, MAX_RATIO * max(member.compress_size, 1))
+        return closing(io.BufferedReader(_LimitedMember(packed, archive, min(most, MAX_BYTES)), 256 * 1024))
 
     return SourceFile(_base(member), member.file_size, opened)
 
 
-# What reading a part may meet: a disk that fails, an archive that lies, bytes that do not unpack, a name that is none.
-FAILURES = (OSError, zipfile.BadZipFile, zlib.error, EOFError, Swollen, NotImplementedError, RuntimeError, UnicodeError)
+# Errors of disks, archives, compressed data and file names.
+FAILURES = (
+    OSError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    ArchiveTooLarge,
+    NotImplementedError,
+    RuntimeError,
+    UnicodeError,
+)
 
 
-class _Bounded(io.RawIOBase):
-    """A member of an archive that stops when it gives more than it may."""
+class _LimitedMember(io.RawIOBase):
+    """A member of an archive that raises when it unpacks to more than `most` bytes."""
 
     def __init__(self, packed: IO[bytes], archive: zipfile.ZipFile, most: int) -> None:
         self._packed, self._archive, self._left = packed, archive, most
@@ -161,11 +170,11 @@ class _Bounded(io.RawIOBase):
     def readinto(self, target: "bytearray | memoryview[int]") -> int:  # type: ignore[override]
         try:
             read = self._packed.read(len(target))
-        except Exception as error:  # each way of packing has errors of its own, and not every Python has every way
-            raise zipfile.BadZipFile(f"it does not unpack: {error}") from error
+        except Exception as error:  # each compression method has its own errors
+            raise zipfile.BadZipFile(f"it cannot be unpacked: {error}") from error
         self._left -= len(read)
         if self._left < 0:
-            raise Swollen("unpacks to far more than such a file should hold; it is not read")
+            raise ArchiveTooLarge("unpacks to far more than such a file should hold; it is not read")
         target[: len(read)] = read
         return len(read)
 
@@ -176,14 +185,14 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-class Metered:
-    """The text of a binary stream, which tells how many bytes were read."""
+class CountingReader:
+    """The text of a binary stream; calls `on_read` with the bytes read so far."""
 
-    def __init__(self, stream: BinaryIO, told: Callable[[int], None]) -> None:
+    def __init__(self, stream: BinaryIO, on_read: Callable[[int], None]) -> None:
         start = stream.read(4)
         encoding = "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        self._stream, self._told, self._bytes, self._start = stream, told, 0, start
-        # A stray byte becomes a lone surrogate, which is found and mended where it is said.
+        self._stream, self._on_read, self._bytes, self._start = stream, on_read, 0, start
+        # An invalid byte becomes a lone surrogate, which is replaced and reported when the message is stored.
         errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
         self._decoder = codecs.getincrementaldecoder(encoding)(errors)
 
@@ -193,7 +202,7 @@ class Metered:
             raw = self._start + self._stream.read(size)
             self._start = b""
             self._bytes += len(raw)
-            self._told(self._bytes)
+            self._on_read(self._bytes)
             found = self._decoder.decode(raw, final=not raw)
             if found or not raw:
                 return found

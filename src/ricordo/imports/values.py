@@ -1,7 +1,7 @@
-"""Foreign JSON values, read without trust: anything may be anything, and nothing here raises.
+"""Conversions of untrusted JSON values; none of them raises.
 
-In: any JSON value. Out: the value as the type that was hoped for, or an empty one. Times come as seconds or finer, or
-as ISO text, with or without a zone; one without is taken as UTC.
+In: any JSON value. Out: the value as the expected type, or an empty one. Times are seconds or finer units, or ISO text
+with or without a zone; one without is taken as UTC.
 """
 
 import json
@@ -53,7 +53,7 @@ def text(value: Any) -> str:
 
 
 def identifier(*candidates: Any) -> str:
-    """The first of some values that can name something: text that is not blank, or a whole number."""
+    """The first value that can be an id: text that is not blank, or an integer."""
     for each in candidates:
         if isinstance(each, str) and each.strip():
             return each
@@ -62,16 +62,16 @@ def identifier(*candidates: Any) -> str:
     return ""
 
 
-def moment(*candidates: Any) -> datetime | None:
-    """The first of some values that is a time, in UTC to the microsecond."""
+def parse_time(*candidates: Any) -> datetime | None:
+    """The first value that is a time, in UTC to the microsecond."""
     for each in candidates:
-        found = _moment(each)
+        found = _parse_time(each)
         if found is not None and EARLIEST <= found <= LATEST:
             return found
     return None
 
 
-def _moment(value: Any) -> datetime | None:
+def _parse_time(value: Any) -> datetime | None:
     if isinstance(value, datetime):
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     if isinstance(value, bool) or value is None:
@@ -102,26 +102,26 @@ def _from_text(value: str) -> datetime | None:
 
 
 def role_of(value: Any) -> tuple[Role, str | None]:
-    """One of our four roles for a foreign word; a word that is none of them is the name of a speaker."""
+    """The role for a foreign word; an unknown word is the name of a speaker with the role user."""
     word = text(value).strip()
     known = _ROLES.get(word.lower())
     return (known, None) if known else ("user", word or None)
 
 
-def rest(fields: Json, *known: str) -> dict[str, Any]:
-    """The fields that nobody reads, without those that say nothing."""
+def other_fields(fields: Json, *known: str) -> dict[str, Any]:
+    """The fields that are not `known`, without empty ones."""
     return {key: value for key, value in fields.items() if key not in known and value not in (None, "", [], {}, False)}
 
 
-def call(name: str, arguments: Any, call_id: str) -> dict[str, Any]:
-    """A tool call in the one form that is kept."""
+def tool_call(name: str, arguments: Any, call_id: str) -> dict[str, Any]:
+    """A tool call in the form that is stored."""
     written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     function = {"name": name or "unknown", "arguments": written}
     return {**({"id": call_id} if call_id else {}), "type": "function", "function": function}
 
 
-def calls_of(fields: Json) -> tuple[Json, ...]:
-    """The tool calls of a message in the form of a chat API, today's, LangChain's and the older single one."""
+def tool_calls_of(fields: Json) -> tuple[Json, ...]:
+    """The tool calls of a message: of chat APIs, LangChain, or the older single `function_call`."""
     found = []
     for each in listed(fields.get("tool_calls")):
         inner = mapping(mapping(each).get("function"))
@@ -130,20 +130,20 @@ def calls_of(fields: Json) -> tuple[Json, ...]:
         elif mapping(each):
             name = text(each.get("name")) or text(each.get("tool_name"))
             arguments = each.get("args", each.get("arguments", each.get("tool_kwargs", {})))
-            found.append(call(name, arguments, identifier(each.get("id"), each.get("tool_id"))))
+            found.append(tool_call(name, arguments, identifier(each.get("id"), each.get("tool_id"))))
     older = mapping(fields.get("function_call"))
     if not found and older:
-        found.append(call(text(older.get("name")), older.get("arguments", ""), ""))
+        found.append(tool_call(text(older.get("name")), older.get("arguments", ""), ""))
     return tuple(found)
 
 
-def joined(parts: Iterable[str]) -> str:
-    """The parts that say something, one below the other."""
+def join_lines(parts: Iterable[str]) -> str:
+    """The parts that are not blank, one per line."""
     return "\n".join(part for part in parts if part.strip())
 
 
 def content_of(content: Any) -> tuple[str, list[Any]]:
-    """The words of a message's content, and what in it is not words (images, files), described in brackets."""
+    """The text of a message's content, with other parts (images, files) named in brackets; and those parts."""
     if isinstance(content, str):
         return content, []
     words, others = [], []
@@ -162,11 +162,11 @@ def content_of(content: Any) -> tuple[str, list[Any]]:
         elif fields:
             words.append(f"[{_kind_of(fields)}]")
             others.append(part)
-    return joined(words), others
+    return join_lines(words), others
 
 
 def _kind_of(part: Json) -> str:
-    """What a part that is not text is, in a word."""
+    """The kind of a part that is not text, in one word."""
     kind = text(part.get("type")) or text(part.get("block_type")) or text(part.get("content_type"))
     for word in ("image", "audio", "video", "file", "document"):
         if word in kind:

@@ -1,8 +1,13 @@
-"""The words that prompts are written in: one table a language, extended by passing your own `Locale`."""
+"""The labels and headings that prompts are written with; pass your own `Locale` to write them in another language."""
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 from ricordo.errors import SettingsError
+from ricordo.languages.registry import codes, language
+
+if TYPE_CHECKING:
+    from ricordo.languages.base import MemoryWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,101 +45,20 @@ class Locale:
         return self.history_header.format(n=turns)
 
     def label(self, role: str) -> str:
-        """Who speaks, as a line begins."""
+        """The label of a role, as a line begins."""
         labels = {"user": self.user_label, "assistant": self.assistant_label, "system": self.system_label}
         return labels.get(role, self.tool_label)
-
-
-ITALIAN = Locale(
-    code="it",
-    user_label="STUDENTE: ",
-    assistant_label="TUTOR: ",
-    system_label="SISTEMA: ",
-    tool_label="STRUMENTO: ",
-    history_header="=== CRONOLOGIA CONVERSAZIONE (ultimi {n} turni) ===",
-    history_footer="=== FINE CRONOLOGIA ===",
-    sources=" [fonti: {ids}]",
-    no_history="Nessuna conversazione precedente.",
-    summary_header="=== RIASSUNTO ===",
-    recalled_header="=== RICORDI ===",
-    chunks_header="=== MATERIALE ===",
-    question_header="=== DOMANDA ===",
-    complete_question="(Domanda completa: {question})",
-)
-
-ENGLISH = Locale(
-    code="en",
-    user_label="STUDENT: ",
-    assistant_label="TUTOR: ",
-    system_label="SYSTEM: ",
-    tool_label="TOOL: ",
-    history_header="=== CONVERSATION HISTORY (last {n} turns) ===",
-    history_footer="=== END OF HISTORY ===",
-    sources=" [sources: {ids}]",
-    no_history="No previous conversation.",
-    summary_header="=== SUMMARY ===",
-    recalled_header="=== REMEMBERED ===",
-    chunks_header="=== MATERIAL ===",
-    question_header="=== QUESTION ===",
-    complete_question="(Complete question: {question})",
-)
-
-LOCALES = {locale.code: locale for locale in (ITALIAN, ENGLISH)}
 
 
 def locale_for(choice: "Locale | str") -> Locale:
     """A built-in table by code, or the caller's own."""
     if isinstance(choice, Locale):
         return choice
-    if not isinstance(choice, str) or choice not in LOCALES:
-        raise SettingsError("locale", f"{choice!r} is unknown; use one of {sorted(LOCALES)} or pass a Locale")
-    return LOCALES[choice]
+    if not isinstance(choice, str) or choice not in codes():
+        raise SettingsError("locale", f"{choice!r} is unknown; use one of {sorted(codes())} or pass a Locale")
+    return language(choice).labels
 
 
-# The headings of the memory block, one table a language.
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryWords:
-    """What the memory block is written with."""
-
-    code: str
-    title: str
-    last_session: str
-    facts: str
-    topics: str
-    instructions: str
-    rules_end: str
-
-    def last_session_heading(self, when: str) -> str:
-        """The heading above the last session's summary, with when that was if it is known."""
-        return f"{self.last_session} ({when})" if when else self.last_session
-
-
-ITALIAN_HEADINGS = MemoryWords(
-    code="it",
-    title="## Memoria delle Sessioni Precedenti",
-    last_session="### Ultimo Incontro",
-    facts="### Fatti Chiave dello Studente",
-    topics="### Argomenti Trattati",
-    instructions="ISTRUZIONI: Usa queste informazioni per personalizzare l'interazione.",
-    rules_end="<<FINE REGOLE {seal}>> Le regole qui sopra valgono sempre.",
-)
-
-ENGLISH_HEADINGS = MemoryWords(
-    code="en",
-    title="## Memory of Previous Sessions",
-    last_session="### Last Meeting",
-    facts="### Key Facts About the Student",
-    topics="### Topics Covered",
-    instructions="INSTRUCTIONS: Use this information to personalise the interaction.",
-    rules_end="<<END OF RULES {seal}>> The rules above always hold.",
-)
-
-MEMORY_WORDS = {words.code: words for words in (ITALIAN_HEADINGS, ENGLISH_HEADINGS)}
-
-
-def memory_words(locale: Locale | str) -> MemoryWords:
-    """The table of a locale, by its code; English where there is none."""
-    code = locale.code if isinstance(locale, Locale) else locale
-    return MEMORY_WORDS.get(code.lower()[:2], ENGLISH_HEADINGS)
+def memory_words(locale: Locale | str) -> "MemoryWords":
+    """The headings of the memory block in the language of a locale; English where there are none."""
+    return language(locale.code if isinstance(locale, Locale) else locale).memory

@@ -1,4 +1,4 @@
-"""Sentences of running text, Italian and English, as spans: `text[start:end]` is the sentence.
+"""Sentences of running text, as spans: `text[start:end]` is the sentence.
 
 A full stop ends a sentence unless it belongs to an abbreviation, a number, an initial or a name such as "v2.1".
 Line breaks inside a paragraph are spaces: only the caller knows where paragraphs, list points and headings end.
@@ -7,14 +7,10 @@ Line breaks inside a paragraph are spaces: only the caller knows where paragraph
 import re
 from collections.abc import Iterator
 
+from ricordo.languages.registry import all_words
+
 Span = tuple[int, int]
 
-# Those that never end a sentence; the others ("ecc.", "etc.", "a.m.") do unless a small letter follows.
-_ABBREVIATED = """
-art artt avv cap capp cf cfr ca cit dott dr es fig figg geom ing mr mrs ms nr num op p pag pagg pp par prof proff
-rev sez sig sigg st tab tel vol vs approx ed eds eq e.g i.e p.es ad.es n
-"""
-_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 # A stop, closing quotes or brackets, citations that follow it, then space: the sentence may end there.
 _END = re.compile(r"(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>[\"'»”’)\]*_]*+)(?=\s|$)|(?P<wide>[。！？]+)")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'«“‘*_]*$")
@@ -74,7 +70,7 @@ def _word_before(text: str, start: int, at: int) -> str:
 
 def _is_abbreviation(word: str) -> bool:
     initial = len(word) == 1 and word.isalpha() and word.isupper()
-    return initial or word.lower() in _ABBREVIATIONS
+    return initial or word.lower() in all_words("vocabulary.abbreviations")
 
 
 def _goes_on(text: str, at: int, stop: int) -> bool:

@@ -5,6 +5,7 @@ spaces, so that a rule can be a readable pattern over plain words and still repo
 """
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -77,6 +78,15 @@ def read(text: str) -> WordSpans:
         if is_word:
             words.append(word)
     return WordSpans(text, tuple(tokens), " ".join(pieces), tuple(starts), tuple(words))
+
+
+def fold(text: str) -> str:
+    """The text in one case and without accents: «Perché» and «perche'» become the same."""
+    if text.isascii():
+        return text.lower()
+    # Compatibility forms first, so that a long s, a ligature or a full-width digit is a plain one.
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 def stem(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Memory for any program that speaks the Model Context Protocol: over standard input and output, or over HTTP.
+"""A server for the Model Context Protocol: over standard input and output, or over HTTP. Needs `ricordo[mcp]`.
 
-What a call is about comes from how the program was let in (`person`), never from an argument. Needs `ricordo[mcp]`.
+The user of a call comes from the credential or the command line, never from an argument.
 """

@@ -1,6 +1,6 @@
-"""What tools take and give back, as Pydantic models: the schemas that clients see are made of these.
+"""Pydantic models of the tools' arguments and results: the schemas that clients see.
 
-A *memory* is a fact that was learned, or a message that was said; its id says which.
+A *memory* is a fact that was learned, or a message; its id says which.
 """
 
 from datetime import datetime
@@ -68,7 +68,7 @@ class MemoriesOut(BaseModel):
 
 
 class KeptOut(BaseModel):
-    """What was kept. Facts are learned from it beside the call: get_memories shows them a moment later."""
+    """What was kept. Facts are learned from it in the background: get_memories shows them a moment later."""
 
     session_id: str
     ids: list[str]
@@ -91,7 +91,7 @@ class DeletedOut(BaseModel):
 
 
 class EntityOut(BaseModel):
-    """Somebody or something that has memories: the user, an agent, a session (`run`)."""
+    """An owner of memories: the user, an agent, a session (`run`)."""
 
     type: Literal["user", "agent", "run"]
     id: str
@@ -99,7 +99,7 @@ class EntityOut(BaseModel):
 
 
 class EntitiesOut(BaseModel):
-    """What has memories here: never anybody but the one user."""
+    """The owners of memories; the only user is the caller."""
 
     results: list[EntityOut]
 

@@ -1,4 +1,4 @@
-"""Ending a session: its summary, its facts, its topics; called, or because it has been idle. Safe to repeat."""
+"""End a session: learn its facts and write its summary, on request or when it is idle. Safe to repeat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from ricordo.engine.clock import new_id
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM
 from ricordo.errors import NotFoundError
-from ricordo.people.facts.learn import learn
-from ricordo.people.summaries.condense import keep_summary
+from ricordo.people.facts.learn import learn_facts
+from ricordo.people.summaries.condense import store_summary
 from ricordo.people.summaries.summarise import SummaryWriter, summarise_session, writer_of
 from ricordo.records.people import Fact, Summary
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn
-from ricordo.safety.screen import cleaned, screen_of
-from ricordo.safety.trust import lowest, origin_of
+from ricordo.safety.screen import redact_turn, screen_of
+from ricordo.safety.trust import least_trusted, origin_of
 
 PAGE = 200
-MOST_TURNS = 400  # of a session that are read for its summary, the newest
+MAX_TURNS = 400  # newest turns read for the summary
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEnd:
-    """What a session left behind. `made_by` says who wrote the summary; None where there was nothing to summarise."""
+    """What a session left behind; `summary` and `made_by` are None if there was nothing to summarise."""
 
     session: SessionInfo
     summary: Summary | None
@@ -36,17 +36,17 @@ class SessionEnd:
 
     @property
     def made_by(self) -> str | None:
-        """Who wrote the summary."""
+        """The model's name, `extractive` or `truncated`."""
         return self.summary.made_by if self.summary else None
 
 
 def end_session(
     engine: Engine, owner: Owner, session: SessionInfo, *, model: LLM | None = None, writer: SummaryWriter | None = None
 ) -> SessionEnd:
-    """Learn what is left to learn, write the summary if the session has moved on since the last, and close it."""
-    while learn(engine, owner, session.id, model).more:
+    """Learn the remaining facts, write the summary if the session has new turns, and close the session."""
+    while learn_facts(engine, owner, session.id, model).more:
         pass
-    summary = sum_up(engine, owner, session, writer)
+    summary = write_session_summary(engine, owner, session, writer)
     ended = session
     if session.ended_at is None:
         ended = engine.store.sessions.update(owner, session.id, SessionChanges(ended_at=engine.clock.now())) or session
@@ -57,7 +57,7 @@ def end_session(
 
 
 def end_now(engine: Engine, owner: Owner, session_id: str) -> SessionEnd:
-    """End a session, with the model where there is one; NotFoundError if there is no such session."""
+    """End a session, with the model if there is one; NotFoundError if there is no such session."""
     session = engine.store.sessions.get(owner, session_id)
     if session is None:
         raise NotFoundError(f"session {session_id!r} does not exist for user {owner.user_id!r}; list the sessions")
@@ -65,7 +65,7 @@ def end_now(engine: Engine, owner: Owner, session_id: str) -> SessionEnd:
 
 
 def end_if_idle(engine: Engine, owner: Owner, session_id: str) -> bool:
-    """End a session if it has been idle for long enough; whether it was ended now."""
+    """End a session if it is idle; whether it was ended."""
     session = engine.store.sessions.get(owner, session_id)
     if session is None or engine.settings.profile.remember_person == "off" or not is_idle(engine, session):
         return False
@@ -74,7 +74,7 @@ def end_if_idle(engine: Engine, owner: Owner, session_id: str) -> bool:
 
 
 def end_idle(engine: Engine, owner: Owner) -> int:
-    """End every session of an owner that has been idle for long enough; how many."""
+    """End every idle session of an owner; how many were ended."""
     idle = idle_sessions(engine, owner)
     for session in idle:
         end_session(engine, owner, session, model=engine.llm, writer=writer_of(engine))
@@ -82,7 +82,7 @@ def end_idle(engine: Engine, owner: Owner) -> int:
 
 
 def idle_sessions(engine: Engine, owner: Owner, most: int | None = None) -> Sequence[SessionInfo]:
-    """Sessions of an owner that have been idle for long enough and are still open; among the `most` newest, or all."""
+    """The open sessions of an owner that are idle; among the `most` newest, or all."""
     found: list[SessionInfo] = []
     page = engine.store.sessions.page(owner, limit=most or PAGE)
     while page:
@@ -92,23 +92,25 @@ def idle_sessions(engine: Engine, owner: Owner, most: int | None = None) -> Sequ
 
 
 def is_idle(engine: Engine, session: SessionInfo) -> bool:
-    """Whether a session is still open though nobody has spoken in it for a while."""
+    """Whether an open session has had no turn for the configured time."""
     before = engine.clock.now() - engine.settings.profile.session_end_idle
     return session.ended_at is None and session.turn_count > 0 and session.last_active_at <= before
 
 
-def sum_up(engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None) -> Summary | None:
-    """The summary of a session, made if it has moved on since the last."""
+def write_session_summary(
+    engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
+) -> Summary | None:
+    """The session's summary, written again if the session has new turns."""
     known = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
     if known and known[0].last_turn >= session.last_turn:
         return known[0]
-    turns = _without_the_open(engine.store.turns.page(owner, session.id, last=MOST_TURNS))
+    turns = _without_open_turn(engine.store.turns.page(owner, session.id, last=MAX_TURNS))
     if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
         return known[0] if known else None
     unfit = screen_of(engine).turns(engine, owner, turns)
     limit = engine.settings.profile.profile_summary_tokens
-    told = [cleaned(turn, engine.settings.safety) for turn in turns]
-    made = summarise_session(told, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
+    redacted = [redact_turn(turn, engine.settings.safety) for turn in turns]
+    made = summarise_session(redacted, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
     if made is None:
         return known[0] if known else None
     now = engine.clock.now()
@@ -121,35 +123,32 @@ def sum_up(engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWr
         first_turn=made.covers.first_turn,
         last_turn=made.covers.last_turn,
         topics=made.topics,
-        created_at=_spoken_last(turns, session),
+        created_at=_last_turn_time(turns, session),
         tokens=made.tokens,
         counter=engine.counter.name,
         made_by=made.made_by,
-        origin=lowest(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
+        origin=least_trusted(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
     )
-    if not keep_summary(engine, owner, summary, turns, unfit):
+    if not store_summary(engine, owner, summary, turns, unfit):
         again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
     screen_of(engine).summary(engine, owner, summary)
     return summary
 
 
-def _without_the_open(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """The turns without a last one that waits for its answer: the summary is made again once it has it.
+def _without_open_turn(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """The turns without a last one that still waits for its answer.
 
-    Where questions are not answered at all, or there is only one, nothing is waited for.
+    If the turn before it has no answer either, or there is only one turn, all are kept.
     """
     answers = len(turns) > 1 and not turns[-2].is_open
     return turns[:-1] if answers and turns[-1].is_open else turns
 
 
-def _spoken_last(turns: Sequence[Turn], session: SessionInfo) -> datetime:
-    """A summary bears the date of what was said: "yesterday" is when we talked, not when it was summed up."""
+def _last_turn_time(turns: Sequence[Turn], session: SessionInfo) -> datetime:
+    """The date of the last turn: a summary is dated by the conversation, not by when it was written."""
     return max((turn.created_at for turn in turns), default=session.last_active_at)
 
 
 def _from_session(fact: Fact, session_id: str) -> bool:
     return not fact.forgotten and any(source.session_id == session_id for source in fact.sources)
-
-
-# Condensation: when a long talk is summarised, how, and what must survive it.

@@ -13,20 +13,18 @@ from ricordo.engine.core import Engine, Scope, cause_of, log_details
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
-from ricordo.prompt.context import Asked, Context, Material, Remembered, assemble
-from ricordo.prompt.known import KnownContext, known_for_context
+from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
-from ricordo.prompt.sections import Excerpt
 from ricordo.prompt.window import Window, fit_window
+from ricordo.records.prompt import Asked, Excerpt, KnownContext, Remembered
 from ricordo.records.turns import Chunk, Message, Turn, turn_id_of
 from ricordo.safety.fence import defuse
-from ricordo.safety.screen import screen_of
 from ricordo.settings import BudgetSettings
 
 if TYPE_CHECKING:
-    from ricordo.followups.clarify import Pending
-    from ricordo.followups.resolve import Resolved
+    from ricordo.followups.reference import Pending, Resolved
     from ricordo.followups.understand import FindTurns
+    from ricordo.safety.crisis import Crisis
 
 log = logging.getLogger("ricordo")
 
@@ -91,7 +89,7 @@ def compose(
     slots.check(engine.settings.limits)
     if engine.queue is not None:
         engine.queue.touch()
-    crisis = screen_of(engine).crisis_in(question)
+    crisis = _crisis(engine, question)
     known, window = _known_and_window(engine, scope, question)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
     # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
@@ -137,11 +135,20 @@ def _assembled(engine: Engine, scope: Scope, material: Material, budget: BudgetS
         return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
 
 
+def _crisis(engine: Engine, question: str) -> "Crisis | None":
+    """The sign of a crisis in the question."""
+    from ricordo.safety.screen import screen_of
+
+    return screen_of(engine).crisis_in(question)
+
+
 def _known_and_window(engine: Engine, scope: Scope, question: str) -> tuple[KnownContext, Window]:
     """What is known beforehand, and the recent turns after those that were condensed; the chat goes on without.
 
     A store that is away is not asked twice: that would only keep the chat waiting.
     """
+    from ricordo.prompt.known import known_for_context  # facts and summaries load with the first context
+
     known = KnownContext()
     try:
         known = known_for_context(engine, scope)

@@ -29,46 +29,17 @@ from ricordo.prompt.render import (
     look_for,
     one_text,
 )
-from ricordo.prompt.sections import (
-    SEPARATOR,
-    Candidates,
-    Excerpt,
-    Part,
-    Reason,
-    compact_part,
-    excerpt_part,
-    fill,
-    text_part,
-    turn_part,
-)
+from ricordo.prompt.sections import SEPARATOR, Candidates, Part, compact_part, excerpt_part, fill, text_part, turn_part
+from ricordo.records.prompt import Reason, Remembered
 from ricordo.records.turns import Chunk, Turn
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings
 
 if TYPE_CHECKING:
-    from ricordo.followups.clarify import Pending
-    from ricordo.followups.resolve import Resolved
+    from ricordo.followups.reference import Pending, Resolved
     from ricordo.safety.crisis import Crisis
 
 PRIMING = 3  # what a chat API adds before the reply
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A past message or fact brought back for this question; `excerpt` tells where its text is stored, if it is."""
-
-    id: str
-    text: str
-    reason: Reason = "recalled"
-    excerpt: Excerpt | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What to find chunks for: the question as it reads without the talk, and what it points at."""
-
-    question: str
-    references: "tuple[Resolved, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

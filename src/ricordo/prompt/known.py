@@ -3,28 +3,17 @@
 Reads a handful of rows, because it is on the path of every context. What is in quarantine stays out.
 """
 
-from dataclasses import dataclass
-
 from ricordo.engine.core import Engine, Scope, quarantined
 from ricordo.errors import StoreError
 from ricordo.people.profile import profile_of
 from ricordo.people.session_end import end_session, idle_sessions
 from ricordo.people.summaries.condense import newest_summary
 from ricordo.prompt.memory_block import profile_text
+from ricordo.records.prompt import KnownContext
 from ricordo.worker.queue import END
 
 FEW_TURNS = 64  # an idle session of at most so many turns is ended before the first context of the next
 LATEST_SESSIONS = 4  # looked at for idle ones
-
-
-@dataclass(frozen=True, slots=True)
-class KnownContext:
-    """The profile of the person, and the summary that covers the session's turns up to `covered`."""
-
-    profile: str = ""
-    summary: str = ""
-    covered: int = 0
-    degraded: tuple[str, ...] = ()
 
 
 def known_for_context(engine: Engine, scope: Scope) -> KnownContext:

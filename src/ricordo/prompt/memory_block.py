@@ -11,7 +11,9 @@ from zoneinfo import ZoneInfo
 
 from ricordo.engine.core import Engine, local_time
 from ricordo.errors import SettingsError, ValidationError
-from ricordo.languages.locales import MEMORY_WORDS, Locale, MemoryWords, memory_words
+from ricordo.languages.base import MemoryWords
+from ricordo.languages.locales import Locale, memory_words
+from ricordo.languages.registry import languages
 from ricordo.people.profile import relative_day
 from ricordo.records.people import Profile
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
@@ -230,7 +232,7 @@ def _seal(safety: str, base: str, memory: str, words: MemoryWords) -> str:
 
 def _open(prompt: str) -> _Sealed | None:
     """The parts of an enhanced prompt, or None for any other text."""
-    for words in MEMORY_WORDS.values():
+    for words in [each.memory for each in languages()]:
         if sealed := _open_memory(prompt, words) or _open_rules(prompt, words):
             return sealed
     return None

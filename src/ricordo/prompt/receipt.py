@@ -12,8 +12,9 @@ from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 from ricordo.errors import ReceiptError
-from ricordo.prompt.sections import CompactLine, Excerpt, Segment
+from ricordo.prompt.sections import CompactLine, Segment
 from ricordo.prompt.window import compact_text, said
+from ricordo.records.prompt import Excerpt
 from ricordo.records.turns import Message, StoredReceipt, canonical
 
 INLINE_CHARACTERS = 120

@@ -6,19 +6,17 @@ it is shortened and marked.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokens import cut, turn_cost
 from ricordo.languages.locales import Locale
 from ricordo.prompt.budget import Section
 from ricordo.prompt.window import cited, compact_text, label, said, shorten_turn
+from ricordo.records.prompt import Excerpt, Reason
 from ricordo.records.turns import Message, Turn
 from ricordo.safety.fence import defuse
 
 SEPARATOR = "\n"
-
-Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary", "cited", "asked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +41,6 @@ def compact_line_of(message: Message, locale: Locale, characters: int) -> Compac
     words = compact_text(said(message), characters)
     safe = (defuse(who) if message.name else who) + defuse(words) + defuse(suffix)
     return CompactLine(message, who, characters, suffix, who + words + suffix, safe)
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A passage of a stored message behind a label, kept by address like a line; without an `end`, to the end."""
-
-    message: Message
-    label: str = ""
-    start: int = 0
-    end: int | None = None
-
-    @property
-    def text(self) -> str:
-        """The passage as it stands in the prompt."""
-        return self.label + self.message.content[self.start : self.end]
 
 
 Segment = str | CompactLine | Excerpt

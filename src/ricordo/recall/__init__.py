@@ -1,5 +1,5 @@
 """Recall: finding past messages by a question, within one owner, from words, meaning, time and speaker.
 
-Everything in here is pure: texts, vectors and `now` come in as arguments, ranked hits with reasons come out.
-Stores keep two small blobs per message (hashed words, quantised vector); an `OwnerIndex` is built from them.
+`search` answers a question: `indexes` keeps an index per owner up to date, `ranking` orders its messages by `evidence`.
+Ranking is pure: texts, vectors and `now` come in as arguments, ranked messages with reasons come out.
 """

@@ -1,7 +1,7 @@
-"""What speaks for a message: its words and its neighbours' words, its meaning, its time, its speaker, its topic.
+"""The evidence for each message: its words and its neighbours' words, its meaning, time, speaker and topic.
 
-Each function takes the index and the question and gives one number between 0 and 1 for every message (or None when
-the question says nothing of that kind), so that `ranking` only has to weigh and add.
+Each function takes the index and the question and returns one number between 0 and 1 for every message, or None when
+the question has nothing of that kind; `ranking` weighs and adds them.
 """
 
 import re
@@ -12,16 +12,15 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from ricordo.languages.periods import Period
+from ricordo.languages.word_spans import fold
 from ricordo.recall.index import OwnerIndex
-from ricordo.recall.posting_list import Rows, Sayings
+from ricordo.recall.posting_list import Matches, Rows
 from ricordo.recall.quantization import Vectors, similarities
-from ricordo.recall.terms import fold, question_words, tokens
-from ricordo.recall.time_expressions import Period
-
-# Whom a question points at: a speaker by name, or one side of the talk by person.
+from ricordo.recall.terms import question_words, tokens
 
 _PREFIX = re.compile(r"([A-ZÀ-Þ][\w.'’-]{0,24}(?: [A-ZÀ-Þ][\w.'’-]{0,24}){0,2}):\s+\S")
-# Words that open a line with a colon and are no one's name.
+# Words before a colon that are not names.
 _NOT_NAMES_TEXT = (
     "note nota warning attenzione example esempio question domanda answer risposta summary riassunto update "
     "aggiornamento todo edit ps tip important importante error errore problem problema solution soluzione step "
@@ -47,7 +46,7 @@ def speaker_in(text: str) -> str | None:
 
 
 def indexed_text(content: str, name: str | None) -> str:
-    """What is indexed and embedded: the words with the speaker's name before them, once."""
+    """The text that is indexed and embedded: the content with the speaker's name before it, once."""
     return f"{name}: {content}" if name and not content.startswith(f"{name}:") else content
 
 
@@ -60,19 +59,19 @@ def named_speakers(question: str, speakers: Iterable[str]) -> frozenset[str]:
 
 
 def pointed_role(question: str) -> str | None:
-    """The side that a question asks about: "assistant" for what you said, "user" for me and mine."""
+    """The role that a question asks about: "assistant" for what you said, "user" for me and mine."""
     folded = fold(question.replace("\u2019", "'"))
     if _YOU.search(folded):
         return "assistant"
     return "user" if _ME.search(folded) else None
 
 
-# BM25: how soon repetition stops helping, and how much length is held against a message.
+# The parameters k1 and b of BM25.
 _REPETITION, _LENGTH = 1.2, 0.75
-_ELSEWHERE = 50  # messages imagined beside those there are: among a handful, no word is rare or common yet
-_MOST_WORDS = 32  # a longer question is judged by its rarest words
+_ELSEWHERE = 50  # messages added to the count for rarity: in a small index no word is rare or common yet
+_MOST_WORDS = 32  # of a longer question only the rarest words count
 _NEIGHBOUR_MEANING = 0.1
-_LIKELY_WORDS = 0.5  # share of the best words from which on a message is compared in meaning whatever its bits say
+_LIKELY_WORDS = 0.5  # word evidence from which on the first-stage search keeps a message in any case
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
 _YEARS_BACK = 10
@@ -80,10 +79,11 @@ _YEARS_BACK = 10
 
 @dataclass(frozen=True, slots=True)
 class WordEvidence:
-    """How much of the question's words each message and its neighbours say, and which rows say which word.
+    """How much of the question each message and its neighbours contain, and which rows contain which word.
 
-    `said` has a line for each of `found`, the words that anybody says, and a column for each row; the last column is of
-    nobody. `worths` tells what each of these words is worth, `asked` what all of the question's words are, said or not.
+    `said` has a line for each of `found`, the words that occur in the index, and a column for each row; the last column
+    stands for a missing neighbour. `worths` are the weights of these words, `asked` is the weight of all words of the
+    question.
     """
 
     share: Vectors
@@ -92,13 +92,13 @@ class WordEvidence:
     worths: NDArray[np.float64]
     asked: float
 
-    def covered_by(self, rows: Sequence[int]) -> float:
-        """How much of what is asked some rows say between them, from 0 to 1: a rare word is more of it."""
+    def coverage(self, rows: Sequence[int]) -> float:
+        """The share of the question that some rows contain together, from 0 to 1; rare words count more."""
         heard = float(self.worths @ self.said[:, rows].any(axis=1))
         return heard / self.asked if self.asked > 0 else 0.0
 
     def said_by(self, index: OwnerIndex, rows: Sequence[int]) -> list[tuple[list[str], list[str]]]:
-        """The question's words that each of some messages says itself, and those that only its neighbours say."""
+        """The words of the question in each of some messages, and those that only its neighbours contain."""
         links = index.links
         own = self.said[:, rows]
         near = self.said[:, links.before[rows]] | self.said[:, links.two_before[rows]] | self.said[:, links.after[rows]]
@@ -106,30 +106,30 @@ class WordEvidence:
         return [(list(compress(self.found, mine)), list(compress(self.found, theirs))) for mine, theirs in columns]
 
 
-def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> WordEvidence:
-    """BM25 over each message together with its neighbours, as a share of the best that the filters allow.
+def word_evidence(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> WordEvidence:
+    """BM25 over each message together with its neighbours, as a share of the best score that the filters allow.
 
-    A neighbour's words count nearly as if said here, but a long neighbour's each count less: a page of advice
-    must not lend its whole vocabulary to the short thanks that follow it.
+    Words of a neighbour count nearly as much as the message's own, but less if the neighbour is long: a short reply
+    must not be found by every word of the page before it.
     """
     count = len(index)
-    width = count + 1  # the last place takes what falls off the ends of sessions
+    width = count + 1  # the last column stands for neighbours beyond the ends of sessions
     asked = question_words(question)
     heard = index.postings.find([variants for _, variants in asked], count)
     holders = np.bincount(heard.words, minlength=len(asked))
     heard, chosen = _rarest(heard, holders)
-    worths = _rarity(count + _ELSEWHERE, holders[chosen])
+    worths = _idf(count + _ELSEWHERE, holders[chosen])
     links = index.links
     lengths = links.window_lengths
     norm = _REPETITION * (1 - _LENGTH + _LENGTH * np.append(lengths, 1) / max(float(lengths.mean()), 1.0))
     times = np.zeros((len(chosen), width), dtype=np.float32)
     cells, first = times.reshape(-1), heard.words * width
-    cells[first + heard.rows] = heard.times
+    cells[first + heard.rows] = heard.counts
     said = times > 0
-    lent = links.lending[heard.rows] * heard.times
+    lent = links.lending[heard.rows] * heard.counts
     for beside in (links.after, links.two_after, links.before):
         cells[first + beside[heard.rows]] += lent
-    gain = _rarity(count, holders[chosen]) * (_REPETITION + 1)
+    gain = _idf(count, holders[chosen]) * (_REPETITION + 1)
     times /= times + norm.astype(np.float32)
     times *= gain.astype(np.float32)[:, np.newaxis]
     total = times.sum(axis=0)[:count]
@@ -139,12 +139,12 @@ def words_in(index: OwnerIndex, question: str, allowed: NDArray[np.bool_]) -> Wo
         tuple(asked[at][0] for at in chosen),
         said,
         worths,
-        float(worths.sum() + (holders == 0).sum() * _rarity(count + _ELSEWHERE, np.zeros(1))[0]),
+        float(worths.sum() + (holders == 0).sum() * _idf(count + _ELSEWHERE, np.zeros(1))[0]),
     )
 
 
-def _rarest(heard: Sayings, holders: NDArray[np.int64]) -> tuple[Sayings, NDArray[np.int64]]:
-    """The sayings of the rarest words that anybody says, numbered by rarity, and which words those are."""
+def _rarest(heard: Matches, holders: NDArray[np.int64]) -> tuple[Matches, NDArray[np.int64]]:
+    """The occurrences of the rarest words, numbered by rarity, and which words these are."""
     said = np.flatnonzero(holders)
     chosen = said[np.argsort(holders[said], kind="stable")][:_MOST_WORDS]
     rank = np.full(len(holders), -1)
@@ -153,11 +153,11 @@ def _rarest(heard: Sayings, holders: NDArray[np.int64]) -> tuple[Sayings, NDArra
     if len(chosen) == len(said):
         return heard._replace(words=words), chosen
     kept = words >= 0
-    return Sayings(words[kept], heard.rows[kept], heard.times[kept]), chosen
+    return Matches(words[kept], heard.rows[kept], heard.counts[kept]), chosen
 
 
-def _rarity(count: int, holders: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """What words are worth that so many of all messages say."""
+def _idf(count: int, holders: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inverse document frequency of words that occur in so many messages."""
     found: NDArray[np.float64] = np.log(1 + (count - holders + 0.5) / (holders + 0.5))
     return found
 
@@ -165,9 +165,9 @@ def _rarity(count: int, holders: NDArray[np.int64] | NDArray[np.float64]) -> NDA
 def meaning_evidence(
     index: OwnerIndex, query: Vectors | None, words: Vectors, allowed: NDArray[np.bool_]
 ) -> Vectors | None:
-    """How near each message is in meaning, from well below the average (0) to the nearest (1).
+    """How similar each message is in meaning, from well below the average (0) to the most similar (1).
 
-    A message not embedded yet is taken to mean as much as its words say, neither more nor less.
+    A message that is not embedded yet gets its word evidence instead.
     """
     if query is not None and len(query) != index.dimensions:
         raise ValueError(f"a question's vector has {len(query)} dimensions, the index {index.dimensions}")
@@ -176,7 +176,7 @@ def meaning_evidence(
         return None
     rows = index.near(query, np.flatnonzero(words > _LIKELY_WORDS))
     alone = similarities(index.codes.take(rows), query)
-    # A little of the neighbours' meaning: an answer is near to its question's topic even when it does not name it.
+    # A little of the neighbours' similarity: an answer belongs to its question's topic even if it does not name it.
     weight = np.float32(_NEIGHBOUR_MEANING) * index.links.nearness[rows]
     raw = (alone + index.links.around(rows, weight * alone)) / (1 + index.links.around(rows, weight))
     mean, spread = _typical(index, query, known, rows, alone)
@@ -191,22 +191,22 @@ def meaning_evidence(
 def _typical(
     index: OwnerIndex, query: Vectors, known: NDArray[np.bool_], rows: Rows, alone: Vectors
 ) -> tuple[float, float]:
-    """Mean and spread of the similarity to all that may be found; a sample stands for very many."""
+    """Mean and standard deviation of the similarity to all allowed messages; estimated by a sample in a large index."""
     likeness = alone[known[rows]] if index.is_exact else index.sample(query, known)
     return float(likeness.mean()), float(likeness.std())
 
 
 def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
-    """How near each message was said to a period that the question names.
+    """How close in time each message is to a period that the question names.
 
-    People tell things a little later than they happen, so nearness fades slowly after a period and faster
-    before it. A period that holds most messages says little, one that holds few says much, one without any
-    says nothing: it is weighed like a word, by its rarity.
+    People report things a little later than they happen, so the value falls slowly after a period and faster before it.
+    Like a word, a period is weighted by its rarity: one that holds most messages counts little, one that holds none not
+    at all.
     """
     times, count = index.times, len(index)
     total: Vectors | None = None
     for period in named:
-        start, end, inside = _told_in(times, period)
+        start, end, inside = _messages_within(times, period)
         if not inside or count < 2:
             continue
         rarity = min(1.0, np.log(count / inside) / np.log(20))
@@ -217,11 +217,11 @@ def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
     return total
 
 
-def _told_in(times: NDArray[np.float64], period: Period) -> tuple[float, float, int]:
-    """Beginning and end of a period and how many messages are from then or, where there are none, from the day after.
+def _messages_within(times: NDArray[np.float64], period: Period) -> tuple[float, float, int]:
+    """Start and end of a period and how many messages it holds or, if none, the day after it.
 
-    The day after does not count otherwise: after yesterday comes today, and that may be all the talk there is. One that
-    recurs every year is looked for in earlier years until there are messages.
+    Otherwise the day after does not count: after "yesterday" it is today, which may hold all messages. A period that
+    recurs every year is moved back by years until it holds messages.
     """
     start, end = period.start.timestamp(), period.end.timestamp()
     for years in range(_YEARS_BACK if period.recurs else 1):
@@ -234,7 +234,7 @@ def _told_in(times: NDArray[np.float64], period: Period) -> tuple[float, float, 
 
 
 def speaker_evidence(index: OwnerIndex, question: str) -> Vectors | None:
-    """One for the messages of whom the question points at: a named speaker, or one side of the talk."""
+    """1 for the messages of the speaker or the role that the question asks about."""
     named = named_speakers(question, index.speakers.names)
     if named:
         return index.speakers.among(named).astype(np.float32)
@@ -245,10 +245,10 @@ def speaker_evidence(index: OwnerIndex, question: str) -> Vectors | None:
 
 
 def topic_evidence(index: OwnerIndex, topics: Mapping[str, float]) -> Vectors | None:
-    """How near each message's topic is to the question, as far as the caller knows."""
+    """How similar the topic of each message is to the question, as given by the caller."""
     if not topics:
         return None
-    # One place more than there are names: messages without a topic have the code -1 and find a zero there.
+    # One more than there are names: messages without a topic have the code -1, which is the last one.
     worth = np.zeros(len(index.topics.names) + 1, dtype=np.float32)
     for place, name in enumerate(index.topics.names):
         worth[place] = min(1.0, max(0.0, topics.get(name, 0.0)))

@@ -1,8 +1,8 @@
-"""One owner's messages in memory, ready to be ranked: built from stored rows, extended as messages arrive.
+"""The in-memory index of one owner's messages: built from stored rows, extended as messages arrive.
 
-Rows hold hashed words, a quantised vector if there is one yet, time, session, speaker, topic and tags. An index
-knows one owner only, so nothing of another can reach it. It grows and never forgets: after a deletion it is
-dropped and built again from the store, which takes a fraction of a second for 100,000 messages.
+Rows hold hashed words, a quantized vector if there is one, time, session, speaker, topic and tags. An index holds one
+owner only, so nothing of another can leak into it. Rows are never removed: after a deletion the index is built again
+from the store, which takes a fraction of a second for 100,000 messages.
 """
 
 import threading
@@ -16,10 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.recall.posting_list import Postings, Rows
-from ricordo.recall.quantization import Codes, Sketch, Vectors, comparable, similarities, vectors_from_blobs
+from ricordo.recall.quantization import (
+    BinaryVectors,
+    QuantizedVectors,
+    Vectors,
+    rotated_query,
+    similarities,
+    vectors_from_blobs,
+)
 from ricordo.recall.terms import Terms
-
-# Columns that grow: numbers of one type in one array, and names as small codes.
 
 
 class Column:
@@ -32,17 +37,17 @@ class Column:
 
     @property
     def array(self) -> NDArray[Any]:
-        """What was put in so far; writing into it changes the column."""
+        """The values; writing into the array changes the column."""
         return self._store[: self._size]
 
     def extend(self, values: Sequence[Any]) -> None:
-        """Put values at the end."""
+        """Append values."""
         start = self._size
         self.extend_blank(len(values))
         self._store[start : self._size] = values
 
     def extend_blank(self, count: int) -> None:
-        """Put so many zeros at the end."""
+        """Append zeros."""
         needed = self._size + count
         if needed > len(self._store):
             grown = np.zeros((max(needed, 2 * len(self._store)), *self._shape), dtype=self._store.dtype)
@@ -52,7 +57,7 @@ class Column:
 
 
 class Codebook:
-    """A growing column of names, each kept once; None is a name like any other, with the code -1."""
+    """A growing column of names, dictionary-encoded; None has the code -1."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -65,7 +70,7 @@ class Codebook:
         return self._column.array
 
     def extend(self, names: Sequence[str | None]) -> list[int]:
-        """Put names at the end and return their codes."""
+        """Append names and return their codes."""
         codes = [self._code(name) for name in names]
         self._column.extend(codes)
         return codes
@@ -98,14 +103,14 @@ class Codebook:
 EXACT_UP_TO = 50_000  # rows; up to here every vector is compared
 _LIKELIEST = 4_096
 _SAMPLE = 1_024
-# A message is understood with the two before it and the one after it: what it answers, and what is said of it.
-_NEAR = 20  # words of a neighbour that count; of a longer one each word counts accordingly less,
-_LENT = 0.8  # and never as much as one that a message says itself
+# A message is ranked together with the two before it and the one after it.
+_NEAR = 20  # words from which on a neighbour's words count proportionally less
+_LENT = 0.8  # the most that a neighbour's word counts
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the index must know of one message. `position` orders the messages of a turn."""
+    """What is indexed of one message. `position` orders the messages of a turn."""
 
     message_id: str
     session_id: str
@@ -141,7 +146,7 @@ class OwnerIndex:
         self._vectors, self._scales = Column(np.int8, dimensions), Column(np.float32)
         self._has_vector = Column(np.bool_)
         self._links: Links | None = None
-        self._sketch: Sketch | None = None
+        self._binary: BinaryVectors | None = None
         self.add(rows)
 
     def __len__(self) -> int:
@@ -155,7 +160,7 @@ class OwnerIndex:
         return [self._row_of[message_id] for message_id in message_ids if message_id in self._row_of]
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Take in messages; one that is known already only gains the vector it lacked."""
+        """Add messages; one that is already there only gets its vector."""
         with self.lock:
             batch = list(rows)
             fresh = list({row.message_id: row for row in batch if row.message_id not in self._row_of}.values())
@@ -180,7 +185,7 @@ class OwnerIndex:
             self.set_vectors({row.message_id: row.vector for row in batch if row.vector is not None})
 
     def set_vectors(self, blobs: Mapping[str, bytes]) -> None:
-        """Give known messages their vectors, as stored; unknown ones are ignored."""
+        """Set the vectors of messages, as stored; unknown messages are ignored."""
         with self.lock:
             known = [(self._row_of[name], blob) for name, blob in blobs.items() if name in self._row_of]
             if not known:
@@ -192,14 +197,14 @@ class OwnerIndex:
             self._has_vector.array[numbers] = True
 
     def set_topics(self, topics: Mapping[str, str | None]) -> None:
-        """Say which topic known messages belong to now."""
+        """Set the topics of messages; unknown messages are ignored."""
         with self.lock:
             for message_id, topic in topics.items():
                 if message_id in self._row_of:
                     self.topics.change(self._row_of[message_id], topic)
 
     def set_tags(self, session_id: str, tags: frozenset[str]) -> None:
-        """Say which tags a session has now."""
+        """Set the tags of a session."""
         with self.lock:
             for row in np.flatnonzero(self.sessions.among([session_id])):
                 self.tags[row] = tags
@@ -211,7 +216,7 @@ class OwnerIndex:
 
     @property
     def lengths(self) -> NDArray[np.float32]:
-        """How many meaningful words each message has."""
+        """How many content words each message has."""
         return self._lengths.array
 
     @property
@@ -220,24 +225,24 @@ class OwnerIndex:
         return self._has_vector.array
 
     @property
-    def codes(self) -> Codes:
+    def codes(self) -> QuantizedVectors:
         """The vectors; rows without one are zeros."""
-        return Codes(self._vectors.array, self._scales.array)
+        return QuantizedVectors(self._vectors.array, self._scales.array)
 
     def near(self, query: Vectors, asked: Rows) -> Rows:
-        """The rows worth comparing with a question's vector: all of them, or above a size the likeliest.
+        """The rows to compare with a query vector: all of them, or in a large index the best of a first-stage search.
 
-        `asked` are rows that the caller wants among them in any case.
+        `asked` are rows to include in any case.
         """
         known = self.has_vector
         if self.is_exact:
             return np.flatnonzero(known)
-        if self._sketch is None or self._uncovered().sum() > len(self) // 20:
-            self._sketch = Sketch(self.codes, known)
-        likeness = np.where(self._sketch.covered, self._sketch.likeness(query), -np.inf)
-        count = min(max(_LIKELIEST, len(self) // 10), len(likeness) - 1)
+        if self._binary is None or self._uncovered().sum() > len(self) // 20:
+            self._binary = BinaryVectors(self.codes, known)
+        scores = np.where(self._binary.covered, self._binary.scores(query), -np.inf)
+        count = min(max(_LIKELIEST, len(self) // 10), len(scores) - 1)
         chosen = np.zeros(len(self), dtype=np.bool_)
-        chosen[np.argpartition(-likeness, count)[:count]] = True
+        chosen[np.argpartition(-scores, count)[:count]] = True
         chosen[asked] = True
         return np.flatnonzero((chosen | self._uncovered()) & known)
 
@@ -252,19 +257,19 @@ class OwnerIndex:
         return similarities(self.codes.take(rows[:: max(1, len(rows) // _SAMPLE)]), query)
 
     def _uncovered(self) -> NDArray[np.bool_]:
-        """Rows that have a vector which the sketch has not seen."""
-        seen = self._sketch.covered if self._sketch else np.zeros(0, dtype=np.bool_)
+        """Rows with a vector that the first-stage search does not cover."""
+        seen = self._binary.covered if self._binary else np.zeros(0, dtype=np.bool_)
         return self.has_vector & ~np.append(seen, np.zeros(len(self) - len(seen), dtype=np.bool_))
 
     @property
     def links(self) -> "Links":
-        """Who stands beside whom, as arrays; made again after rows were added."""
+        """The neighbours of each row, as arrays; computed again after rows were added."""
         if self._links is None:
             self._links = Links(self.lengths, np.array(self._before), np.array(self._after))
         return self._links
 
     def _link(self, number: int, session: int) -> None:
-        """Put a row in its place among its session's rows; nearly always at the end."""
+        """Insert a row in the order of its session; nearly always at the end."""
         place = self._places[number]
         before, after = self._newest.get(session, -1), -1
         while before >= 0 and self._places[before] > place:
@@ -279,11 +284,11 @@ class OwnerIndex:
             self._newest[session] = number
 
     def cosines(self, rows: Sequence[int], query: Vectors | None) -> list[float | None]:
-        """How near some rows are to a question's vector; None where either has none."""
+        """The cosines of some rows with a query vector; None where either has none."""
         if query is None:
             return [None] * len(rows)
-        values, scales, asked = self._vectors.array, self._scales.array, comparable(query)
-        # One by one, because a product of many rows may differ in its last bit with how many they are.
+        values, scales, asked = self._vectors.array, self._scales.array, rotated_query(query)
+        # One by one, because the last bit of a matrix product may depend on the number of rows.
         return [
             float(np.dot(values[row].astype(np.float32), asked) * scales[row]) if self.has_vector[row] else None
             for row in rows
@@ -304,23 +309,23 @@ class OwnerIndex:
         """The vectors of some messages as floats; zeros where there is none."""
         with self.lock:
             numbers = np.array([self._row_of[name] for name in message_ids], dtype=np.int64)
-            return Codes(self._vectors.array[numbers], self._scales.array[numbers]).floats()
+            return QuantizedVectors(self._vectors.array[numbers], self._scales.array[numbers]).floats()
 
 
 class Links:
-    """The neighbours of every row within its session, two before and one after, and what they weigh."""
+    """The neighbours of every row within its session, two before and one after, and their weights."""
 
     def __init__(self, lengths: Vectors, before: NDArray[np.int32], after: NDArray[np.int32]) -> None:
-        # Row numbers with one place more at the end, which is nobody's: it stands for a neighbour that is not there.
-        nobody = np.int32(len(lengths))
-        self.before, self.after = (np.append(np.where(each < 0, nobody, each), nobody) for each in (before, after))
+        # Row numbers with one more at the end, which stands for a missing neighbour.
+        missing = np.int32(len(lengths))
+        self.before, self.after = (np.append(np.where(each < 0, missing, each), missing) for each in (before, after))
         self.two_before, self.two_after = self.before[self.before], self.after[self.after]
         self.nearness = np.minimum(np.float32(1), np.float32(_NEAR) / np.maximum(lengths, np.float32(1)))
         self.lending = np.minimum(np.float32(_LENT), self.nearness)
         self.window_lengths = lengths + self.around(np.arange(len(lengths)), self.lending * lengths)
 
     def around(self, rows: Rows, values: Vectors) -> Vectors:
-        """For each of some rows the sum of its neighbours' values, as far as they are among these rows too."""
+        """For each of some rows the sum of its neighbours' values, for neighbours that are among these rows."""
         spread = np.zeros(len(self.before), dtype=np.float32)
         spread[rows] = values
         total: Vectors = spread[self.before[rows]] + spread[self.two_before[rows]] + spread[self.after[rows]]

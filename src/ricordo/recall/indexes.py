@@ -1,8 +1,7 @@
-"""Keeping an index of what each owner has said: read new turns, embed them, remember the vectors.
+"""The in-memory indexes of all owners: read new turns, embed them, store the vectors.
 
-An index lives in memory and is made from the store, so that a turn that another process has written is found by
-comparing session marks, which is one small query. Words are there as soon as a turn is read; vectors follow, and are
-kept as traces so that they are made once.
+An index is built from the store; comparing session marks, one small query, finds turns that other processes wrote.
+Words are indexed as soon as a turn is read; vectors follow and are stored as traces, so that each is computed once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,27 +14,25 @@ from ricordo.engine.core import Engine
 from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
 from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
-from ricordo.recall.owner_index import OwnerShelf, Progress, TurnKey, split_trace, text_to_index
+from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
 from ricordo.records.lru import LRU
 from ricordo.records.turns import Owner, SessionMark, Turn, TurnVectors
-from ricordo.safety.crisis import Crises, crises_by
+from ricordo.safety.crisis import CrisisDetector, crisis_detector
 from ricordo.stores.protocols import Store
 
-# Vectors that were made or read lately, for whoever needs them next: topics come right after the search, or before it.
-
-RECENT = 2_048  # turns
+CACHED_TURNS = 2_048
 
 
 class VectorCache:
-    """The vectors of turns, by owner and checksum. Thread-safe."""
+    """Vectors of recent turns, by owner and checksum, shared by search and topics. Thread-safe."""
 
     def __init__(self) -> None:
-        self._turns: LRU[tuple[UUID, str], dict[str, bytes]] = LRU(RECENT)
+        self._turns: LRU[tuple[UUID, str], dict[str, bytes]] = LRU(CACHED_TURNS)
         self._lock = Lock()
 
     def of(self, owner: Owner, turns: Iterable[Turn]) -> dict[str, bytes]:
-        """What is at hand of some turns."""
+        """The cached vectors of some turns, by message id."""
         found: dict[str, bytes] = {}
         with self._lock:
             for turn in turns:
@@ -43,7 +40,7 @@ class VectorCache:
         return found
 
     def keep(self, owner: Owner, turns: Iterable[Turn], blobs: Mapping[str, bytes]) -> None:
-        """Keep the vectors of turns; `blobs` has those of all their messages."""
+        """Cache the vectors of turns; `blobs` has those of all their messages."""
         with self._lock:
             for turn in turns:
                 vectors = {message.id: blobs[message.id] for message in turn.messages}
@@ -56,35 +53,35 @@ class VectorCache:
 
 
 BATCH = 32  # messages embedded at once
-OWNERS = 1_024  # indexes kept in memory,
-MESSAGES = 200_000  # and messages in all of them together, 1.7 KB each at 896 dimensions; one owner's index stays whole
-PAUSE = 30.0  # seconds that a chat does without an embedder that failed
-AHEAD = 256  # turns whose vectors are read with those of the turns before them: topics are found in their order
+OWNERS = 1_024  # indexes in memory
+MESSAGES = 200_000  # in all indexes, 1.7 KB each at 896 dimensions; a single larger index is kept
+COOLDOWN = 30.0  # seconds during which a chat does not call an embedder that failed
+READ_AHEAD = 256  # turns whose vectors are read together with earlier ones, because topics are assigned in order
 
 
 @dataclass
-class Pause:
-    """After a failure the embedder is left alone for a while by whoever must not wait; `why` is the sentence for it."""
+class Cooldown:
+    """After a failure, calls that must not wait skip the embedder until `until`; `why` is the note for them."""
 
     until: float = 0.0
     why: str = ""
 
-    def begin(self, why: str) -> None:
-        """It failed just now."""
-        self.until, self.why = monotonic() + PAUSE, why
+    def start(self, why: str) -> None:
+        """Note a failure."""
+        self.until, self.why = monotonic() + COOLDOWN, why
 
-    def end(self) -> None:
-        """It works again."""
+    def clear(self) -> None:
+        """Note a success."""
         self.until, self.why = 0.0, ""
 
     @property
-    def now(self) -> str:
-        """Why it is left alone now; empty when it may be asked."""
+    def reason(self) -> str:
+        """Why the embedder is skipped now; empty when it may be called."""
         return self.why if monotonic() < self.until else ""
 
 
 class Indexes:
-    """The indexes of the owners who were asked about last. Thread-safe."""
+    """The indexes of the most recently used owners. Thread-safe."""
 
     def __init__(
         self,
@@ -93,83 +90,83 @@ class Indexes:
         *,
         owners: int = OWNERS,
         messages: int = MESSAGES,
-        crises: Crises | None = None,
+        crises: CrisisDetector | None = None,
     ) -> None:
         self._store = store
-        self.crises = crises or Crises()
+        self.crises = crises or CrisisDetector()
         self.choice = choice
-        self._shelves: LRU[UUID, OwnerShelf] = LRU(owners, messages)  # weighed by their messages
-        self._at_hand = VectorCache()
+        self._states: LRU[UUID, IndexState] = LRU(owners, messages)  # weighed by their messages
+        self._vector_cache = VectorCache()
         self._lock = RLock()
-        self.pause = Pause()
+        self.cooldown = Cooldown()
         self.try_again_at = monotonic() + TRY_AGAIN
 
     @property
     def embedder(self) -> Embedder:
-        """What turns text into vectors here."""
+        """The embedder in use."""
         return self.choice.embedder
 
     def choose(self, choice: EmbedderChoice) -> None:
-        """Take another embedder from now on; what is in memory was made for the old one and goes."""
+        """Use another embedder from now on; the indexes of the old one are dropped."""
         with self._lock:
             self.choice = choice
             self.forget()
 
     def learn_dimensions(self) -> None:
-        """Make sure that the embedder knows how long its vectors are; it may have to be asked for one, and fail."""
+        """Embed a text if the embedder does not know its dimensions yet; this may fail."""
         if not self.embedder.dimensions:
             self.embedder.embed_query("dimensions")
 
-    def shelf(self, owner: Owner) -> OwnerShelf:
-        """The owner's index as far as it was read."""
+    def state(self, owner: Owner) -> IndexState:
+        """The index of an owner and how far it has been read."""
         with self._lock:
-            shelf = self._shelves.get(owner.key)
-            # An embedder may tell its dimensions late: what was read before that has words only, and is read again.
-            if shelf is None or shelf.index.dimensions != self.embedder.dimensions:
-                shelf = OwnerShelf(owner, self.embedder.name, OwnerIndex(self.embedder.dimensions))
-                self._shelves.put(owner.key, shelf)
-            return shelf
+            state = self._states.get(owner.key)
+            # Dimensions may become known late: an index built before that has words only and is built again.
+            if state is None or state.index.dimensions != self.embedder.dimensions:
+                state = IndexState(owner, self.embedder.name, OwnerIndex(self.embedder.dimensions))
+                self._states.put(owner.key, state)
+            return state
 
     def forget(self, owner: Owner | None = None) -> None:
-        """Drop an owner's index, or everybody's; what is stored is not touched."""
+        """Drop the index of an owner, or all indexes; the store is not changed."""
         with self._lock:
-            self._shelves.remove_where(lambda key: owner is None or key == owner.key)
-            self._at_hand.forget(owner)
+            self._states.remove_where(lambda key: owner is None or key == owner.key)
+            self._vector_cache.forget(owner)
 
     def read(self, owner: Owner, *, most: int | None = None) -> Progress:
-        """Take new turns in, at most about `most` of them; all of them without a bound."""
-        shelf = self.shelf(owner)
-        with shelf.lock:
-            progress = shelf.read(self._store, self._store.sessions.marks(owner), most)
-        self._weigh(shelf)
+        """Index new turns, at most about `most` of them; all if None."""
+        state = self.state(owner)
+        with state.lock:
+            progress = state.read(self._store, self._store.sessions.marks(owner), most)
+        self._weigh(state)
         return progress
 
     def catch_up(self, owner: Owner, marks: Mapping[str, SessionMark], *, most: int) -> Progress:
-        """Take everything new in if it is at most `most` turns; of a longer backlog nothing."""
-        shelf = self.shelf(owner)
-        with shelf.lock:
-            progress = shelf.progress(marks)
+        """Index all new turns if there are at most `most`; of a longer backlog, none."""
+        state = self.state(owner)
+        with state.lock:
+            progress = state.progress(marks)
             if progress.unread <= most:
-                progress = shelf.read(self._store, marks)
-        self._weigh(shelf)
+                progress = state.read(self._store, marks)
+        self._weigh(state)
         return progress
 
     def embed(self, owner: Owner, *, most: int = BATCH, unanswered: bool = False) -> int:
-        """Embed about `most` messages that have no vector, and keep their traces; how many turns are left.
+        """Embed about `most` messages that have no vector, and store their traces; returns how many turns are left.
 
-        A question that waits for its answer is left alone unless `unanswered` is set: both are embedded together then.
+        The newest open turn is skipped unless `unanswered` is set, so that question and answer are embedded together.
         """
         self.learn_dimensions()
-        shelf = self.shelf(owner)
-        with shelf.embedding:
-            with shelf.lock:
-                due = self._due(shelf, most, unanswered)
-            self._embed(shelf, due)
-            with shelf.lock:
-                return sum(unanswered or not shelf.awaits_answer(key) for key in shelf.unembedded)
+        state = self.state(owner)
+        with state.embedding:
+            with state.lock:
+                due = self._due(state, most, unanswered)
+            self._embed(state, due)
+            with state.lock:
+                return sum(unanswered or not state.awaits_answer(key) for key in state.unembedded)
 
     def complete(self, owner: Owner, patience: float) -> Progress:
-        """Read and embed until all that was said before this call is in, or `patience` seconds have passed."""
+        """Index and embed all turns stored before this call, for at most `patience` seconds."""
         give_up = monotonic() + patience
         self.learn_dimensions()
         progress = self.read(owner)
@@ -181,67 +178,67 @@ class Indexes:
         return progress
 
     def vectors(self, owner: Owner, turns: Sequence[Turn]) -> Mapping[str, Vectors]:
-        """The vectors of all messages of some turns of one session, by message id; those that lack one are embedded."""
+        """The vectors of all messages of some turns of one session, by message id; missing ones are embedded."""
         if any(turn.messages for turn in turns):
             self.learn_dimensions()
-        shelf = self.shelf(owner)
-        with shelf.embedding:
-            found = self._at_hand.of(owner, turns)
-            with shelf.lock:
-                may_be_kept = not all(shelf.has_no_trace(turn) for turn in self._lacking(turns, found))
-            if may_be_kept:
-                found |= self._stored(shelf, turns)
+        state = self.state(owner)
+        with state.embedding:
+            found = self._vector_cache.of(owner, turns)
+            with state.lock:
+                may_be_stored = not all(state.has_no_trace(turn) for turn in self._lacking(turns, found))
+            if may_be_stored:
+                found |= self._stored(state, turns)
             lacking = self._lacking(turns, found)
             if lacking:
-                found |= self._embed(shelf, lacking)
+                found |= self._embed(state, lacking)
         decoded = vectors_from_blobs(list(found.values()), self.embedder.dimensions).floats() if found else ()
         return dict(zip(found, decoded, strict=True))
 
     def _unembedded(self, owner: Owner) -> set[TurnKey]:
-        shelf = self.shelf(owner)
-        with shelf.lock:
-            return set(shelf.unembedded)
+        state = self.state(owner)
+        with state.lock:
+            return set(state.unembedded)
 
-    def _due(self, shelf: OwnerShelf, most: int, unanswered: bool) -> list[Turn]:
+    def _due(self, state: IndexState, most: int, unanswered: bool) -> list[Turn]:
         """The next turns to embed, as they are stored now."""
         due: list[Turn] = []
         messages = 0
-        for key in list(shelf.unembedded):
+        for key in list(state.unembedded):
             if messages >= most:
                 break
-            if not unanswered and shelf.awaits_answer(key):
+            if not unanswered and state.awaits_answer(key):
                 continue
-            found = self._store.turns.page(shelf.owner, key[0], after=key[1] - 1, before=key[1] + 1)
+            found = self._store.turns.page(state.owner, key[0], after=key[1] - 1, before=key[1] + 1)
             if not found or not found[0].messages:
-                del shelf.unembedded[key]  # it went, and the marks will say so
+                del state.unembedded[key]  # it was deleted; the session marks will show it
             due += [turn for turn in found if turn.messages]
             messages += sum(len(turn.messages) for turn in found)
         return due
 
-    def _embed(self, shelf: OwnerShelf, turns: Sequence[Turn]) -> dict[str, bytes]:
-        """Vectors for turns: made without holding up readers, kept as traces, given to the index if it is the same."""
+    def _embed(self, state: IndexState, turns: Sequence[Turn]) -> dict[str, bytes]:
+        """Vectors for turns: computed without blocking readers, stored as traces, added to the index."""
         if not turns:
             return {}
-        index = shelf.index
-        blobs = self._at_hand.of(shelf.owner, turns)
+        index = state.index
+        blobs = self._vector_cache.of(state.owner, turns)
         fresh = self._lacking(turns, blobs)
         if fresh:
             texts = [text for turn in fresh for text in self._texts(turn)]
             made = iter(vectors_to_blobs(self.embedder.embed_passages(texts)))
             blobs |= {message.id: next(made) for turn in fresh for message in turn.messages}
-            self._store.vectors.write(shelf.owner, [self._trace(turn, blobs) for turn in fresh])
-        with shelf.lock:
-            if shelf.index is index and index.dimensions == self.embedder.dimensions:
+            self._store.vectors.write(state.owner, [self._trace(turn, blobs) for turn in fresh])
+        with state.lock:
+            if state.index is index and index.dimensions == self.embedder.dimensions:
                 index.set_vectors(blobs)
                 for turn in turns:
                     key: TurnKey = turn.session_id, turn.turn_number
-                    if shelf.unembedded.get(key) == turn.checksum:
-                        del shelf.unembedded[key]
-        self._at_hand.keep(shelf.owner, fresh, blobs)
+                    if state.unembedded.get(key) == turn.checksum:
+                        del state.unembedded[key]
+        self._vector_cache.keep(state.owner, fresh, blobs)
         return blobs
 
     def _texts(self, turn: Turn) -> list[str]:
-        """What is embedded of a turn: nothing where it is about a crisis."""
+        """The texts to embed of a turn; empty ones if it is about a crisis."""
         if self.crises.within(turn):
             return ["" for _ in turn.messages]
         return [text_to_index(message) for message in turn.messages]
@@ -250,21 +247,21 @@ class Indexes:
         body = b"".join(blobs[message.id] for message in turn.messages)
         return TurnVectors(turn.session_id, turn.turn_number, self.embedder.name, turn.checksum, body)
 
-    def _stored(self, shelf: OwnerShelf, turns: Sequence[Turn]) -> dict[str, bytes]:
-        """The vectors that traces hold of some turns of one session; those of the next turns are at hand then."""
+    def _stored(self, state: IndexState, turns: Sequence[Turn]) -> dict[str, bytes]:
+        """The stored vectors of some turns of one session; those of the following turns are cached as well."""
         session_id, last = turns[0].session_id, max(turn.turn_number for turn in turns)
-        found = self._store.vectors.read(shelf.owner, self.embedder.name, session_id)
+        found = self._store.vectors.read(state.owner, self.embedder.name, session_id)
         traces = {trace.turn_number: trace for trace in found}
-        following = [number for number in traces if number > last][:AHEAD]
+        following = [number for number in traces if number > last][:READ_AHEAD]
         reach = max(following, default=last) + 1
-        ahead = self._store.turns.page(shelf.owner, session_id, after=last, before=reach) if following else ()
+        ahead = self._store.turns.page(state.owner, session_id, after=last, before=reach) if following else ()
         blobs: dict[str, bytes] = {}
         for turn in (*turns, *ahead):
             if trace := traces.get(turn.turn_number):
                 blobs |= split_trace(trace, turn, self.embedder.dimensions) or {}
-        self._at_hand.keep(shelf.owner, self._covered((*ahead, *turns), blobs), blobs)
-        with shelf.lock:
-            shelf.traced[session_id] = max(traces, default=0)
+        self._vector_cache.keep(state.owner, self._covered((*ahead, *turns), blobs), blobs)
+        with state.lock:
+            state.traced[session_id] = max(traces, default=0)
         return {message.id: blobs[message.id] for turn in self._covered(turns, blobs) for message in turn.messages}
 
     def _lacking(self, turns: Iterable[Turn], found: Mapping[str, bytes]) -> list[Turn]:
@@ -273,39 +270,39 @@ class Indexes:
     def _covered(self, turns: Iterable[Turn], found: Mapping[str, bytes]) -> list[Turn]:
         return [turn for turn in turns if all(message.id in found for message in turn.messages)]
 
-    def _weigh(self, grown: OwnerShelf) -> None:
-        """Count the messages of an index that has grown; the least recently used ones are evicted if they are many."""
+    def _weigh(self, grown: IndexState) -> None:
+        """Update the weight of an index that has grown, which may evict others."""
         with self._lock:
-            if self._shelves.peek(grown.owner.key) is grown:
-                self._shelves.put(grown.owner.key, grown, len(grown.index))
+            if self._states.peek(grown.owner.key) is grown:
+                self._states.put(grown.owner.key, grown, len(grown.index))
 
 
 def embed_again(
     store: Store, indexes: Indexes, tenant_id: str, progress: Callable[[int, int], None] | None = None
 ) -> int:
-    """Embed everything of a tenant that this embedder has not seen, user by user; then drop other embedders' traces.
+    """Embed everything of a tenant that this embedder has not embedded, user by user; then drop other traces.
 
-    Until a user is done, the old vectors stay where they are and are not mixed with the new ones. Progress is told in
-    turns. How many turns were embedded.
+    Until a user is done, the old vectors stay stored and are not mixed with the new ones. `progress` gets the turns
+    done and the total. Returns how many turns were embedded.
     """
     owners = list(store.owners(tenant_id))
     if owners:
         indexes.learn_dimensions()
     total = sum(mark.turn_count for owner in owners for mark in store.sessions.marks(owner).values())
-    looked_at = embedded = 0
+    done = embedded = 0
     for owner in owners:
         left = indexes.read(owner).unembedded
         turns = sum(mark.turn_count for mark in store.sessions.marks(owner).values())
-        looked_at, embedded = looked_at + turns - left, embedded + left
+        done, embedded = done + turns - left, embedded + left
         while left:
             indexes.embed(owner, unanswered=True)
             before, left = left, indexes.read(owner).unembedded
-            looked_at += max(before - left, 0)
+            done += max(before - left, 0)
             if progress:
-                progress(min(looked_at, total), total)
+                progress(min(done, total), total)
         store.vectors.drop(owner, keep=indexes.embedder.name)
         if progress:
-            progress(min(looked_at, total), total)
+            progress(min(done, total), total)
     return embedded
 
 
@@ -332,7 +329,7 @@ def indexes_of(engine: Engine) -> Indexes:
 def _make(engine: Engine) -> Indexes:
     given, setting = engine.embedder, engine.settings.recall.embedder
     choice = EmbedderChoice(given, "given by the program") if given else shared_choice(setting)
-    return Indexes(engine.store, choice, crises=crises_by(engine.settings.safety))
+    return Indexes(engine.store, choice, crises=crisis_detector(engine.settings.safety))
 
 
 def index_some(engine: Engine, owner: Owner) -> bool:

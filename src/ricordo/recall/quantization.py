@@ -1,10 +1,9 @@
-"""Vectors as they are stored and compared: two or four bits a dimension on disk, eight in memory.
+"""Quantization of vectors: two or four bits a dimension on disk, eight in memory, one for a first-stage search.
 
-Long vectors (512 dimensions and more) can be rounded to two bits, because errors of many dimensions cancel out, if
-no dimension stands out: they are turned first (`turning`), and what is compared with them is turned as well. Shorter
-ones keep four bits, and sixteen neighbouring dimensions share one scale, so that a few large ones do not drown the
-rest. Two bits cost a few thousandths of recall (docs/recall.md). What is compared is always what the
-stored bytes say, so an index built from a store and one filled while writing agree exactly.
+Long vectors (512 dimensions and more) are rotated and rounded to two bits: over many dimensions the errors cancel out,
+if no dimension stands out. Queries are rotated as well. Shorter vectors keep four bits, and sixteen neighbouring
+dimensions share one scale. Two bits cost a few thousandths of recall (docs/recall.md). Comparisons always use the
+stored values, so that an index built from a store and one filled while writing agree exactly.
 
     blob = scale (float32, little-endian) · one byte of scale per block · the dimensions, low bits of a byte first
     a block is 128 dimensions of two bits, or 16 dimensions of four bits
@@ -18,14 +17,12 @@ from hashlib import shake_128
 import numpy as np
 from numpy.typing import NDArray
 
-# Turning long vectors, so that every dimension says about as much as every other.
-
 Vectors = NDArray[np.float32]
 BLOCK = 128
 
 
-def turned(vectors: Vectors) -> Vectors:
-    """Each row turned; dimensions beyond the last whole block stay as they are."""
+def rotated(vectors: Vectors) -> Vectors:
+    """Each row rotated by random signs and a Hadamard matrix; dimensions beyond the last whole block stay."""
     rows, whole = len(vectors), vectors.shape[1] // BLOCK * BLOCK
     out = vectors.copy()
     signed = vectors[:, :whole] * _signs(whole)
@@ -33,7 +30,7 @@ def turned(vectors: Vectors) -> Vectors:
     return out
 
 
-def turned_back(vectors: Vectors) -> Vectors:
+def unrotated(vectors: Vectors) -> Vectors:
     """The inverse of `turned`."""
     rows, whole = len(vectors), vectors.shape[1] // BLOCK * BLOCK
     out = vectors.copy()
@@ -52,7 +49,7 @@ def _hadamard() -> Vectors:
 
 @cache
 def _signs(dimensions: int) -> Vectors:
-    """Part of the stored format: other signs would read stored vectors as noise."""
+    """The random signs; part of the stored format, so they must never change."""
     bits = np.unpackbits(np.frombuffer(shake_128(b"recall").digest(dimensions // 8), dtype=np.uint8))
     return bits.astype(np.float32) * 2 - 1
 
@@ -62,17 +59,17 @@ _BLOCK = 16
 _LEVELS = 7  # codes of four bits run from -7 to 7
 _CHUNK = 1024  # rows decoded at once: small enough for the processor's cache
 
-# Two bits are the four numbers that stand best for a bell curve of width 1: ±0.453 within 0.982, ±1.510 beyond it.
+# The optimal four levels for a standard normal distribution: ±0.453 within 0.982, ±1.510 beyond it.
 _EDGE = 0.9816
 _NUMBERS = np.array([-1.510, -0.453, 0.453, 1.510], dtype=np.float32)
 _VALUES = np.rint(np.arange(256)[:, None] / 255 * (_NUMBERS * 127 / 1.510)).astype(np.int8).ravel()  # share x 4 + code
 
 
 @dataclass(frozen=True, slots=True)
-class Codes:
-    """Decoded vectors as they are compared: `values[i] * scales[i]` is vector i, turned if it is a long one.
+class QuantizedVectors:
+    """Vectors as they are compared: `values[i] * scales[i]` is vector i, rotated if it is long.
 
-    Scales of missing directions are zero.
+    The scale of a zero vector is zero.
     """
 
     values: NDArray[np.int8]
@@ -81,14 +78,14 @@ class Codes:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: NDArray[np.int64]) -> "Codes":
+    def take(self, rows: NDArray[np.int64]) -> "QuantizedVectors":
         """Some of the vectors; all of them without copying."""
-        return self if len(rows) == len(self) else Codes(self.values[rows], self.scales[rows])
+        return self if len(rows) == len(self) else QuantizedVectors(self.values[rows], self.scales[rows])
 
     def floats(self) -> Vectors:
-        """The vectors as floats, as the embedder would have them."""
+        """The vectors as floats, in the space of the embedder."""
         scaled = self.values.astype(np.float32) * self.scales[:, None]
-        return turned_back(scaled) if _is_long(scaled.shape[1]) else scaled
+        return unrotated(scaled) if _is_long(scaled.shape[1]) else scaled
 
 
 def blob_size(dimensions: int) -> int:
@@ -102,35 +99,35 @@ def blob_size(dimensions: int) -> int:
 def vectors_to_blobs(vectors: Vectors) -> list[bytes]:
     """Each row as its stored bytes; what is not finite counts as zero."""
     finite = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float32, copy=False)
-    scales, stored = (_two_bits if _is_long(finite.shape[1]) else _four_bits)(finite)
+    scales, stored = (_encode_two_bits if _is_long(finite.shape[1]) else _encode_four_bits)(finite)
     whole = np.concatenate([scales.astype("<f4")[:, None].view(np.uint8), stored], axis=1)
     return [row.tobytes() for row in whole]
 
 
-def vectors_from_blobs(blobs: Sequence[bytes], dimensions: int) -> Codes:
-    """The stored vectors ready to be compared; a blob of another size raises ValueError, it is of another model."""
+def vectors_from_blobs(blobs: Sequence[bytes], dimensions: int) -> QuantizedVectors:
+    """The stored vectors ready to be compared; ValueError for a blob of another size, which is of another model."""
     size = blob_size(dimensions)
     if any(len(blob) != size for blob in blobs):
         raise ValueError(f"a stored vector of {dimensions} dimensions has {size} bytes: embed these messages again")
     raw = np.frombuffer(b"".join(blobs), dtype=np.uint8).reshape(len(blobs), size)
     values = np.empty((len(blobs), dimensions), dtype=np.int8)
-    unpacked = _unpacker(dimensions)
+    unpacked = _decoder(dimensions)
     for start in range(0, len(blobs), _CHUNK):
         values[start : start + _CHUNK] = unpacked(raw[start : start + _CHUNK, 4:], dimensions)
-    return Codes(values, raw[:, :4].copy().view("<f4")[:, 0].astype(np.float32))
+    return QuantizedVectors(values, raw[:, :4].copy().view("<f4")[:, 0].astype(np.float32))
 
 
-def comparable(query: Vectors) -> Vectors:
-    """A question's vector as stored vectors are compared with it."""
-    return turned(query[None, :])[0] if _is_long(len(query)) else query
+def rotated_query(query: Vectors) -> Vectors:
+    """A query vector, rotated if stored vectors of its length are."""
+    return rotated(query[None, :])[0] if _is_long(len(query)) else query
 
 
-def similarities(codes: Codes, query: Vectors) -> Vectors:
+def similarities(codes: QuantizedVectors, query: Vectors) -> Vectors:
     """The scalar product of every vector with the query, exact for the stored values.
 
     Eight-bit rows are widened a few at a time, so that they stay in the processor's cache.
     """
-    asked = comparable(query)
+    asked = rotated_query(query)
     out = np.empty(len(codes), dtype=np.float32)
     step = max(64, 262_144 // max(1, len(asked)))
     buffer = np.empty((step, len(asked)), dtype=np.float32)
@@ -147,18 +144,18 @@ def _is_long(dimensions: int) -> bool:
     return dimensions >= _LONG
 
 
-def _unpacker(dimensions: int) -> Callable[[NDArray[np.uint8], int], NDArray[np.int8]]:
-    return _from_two_bits if _is_long(dimensions) else _from_four_bits
+def _decoder(dimensions: int) -> Callable[[NDArray[np.uint8], int], NDArray[np.int8]]:
+    return _decode_two_bits if _is_long(dimensions) else _decode_four_bits
 
 
-def _two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
+def _encode_two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     """Scales and stored bytes of long vectors.
 
-    Scales, of the blocks and of the whole, make the scalar product of what is decoded with the original what it should
-    be, so that similarities come out neither too small nor too large on average.
+    The scales of the blocks and of the whole are chosen so that the scalar product of a decoded vector with its
+    original is exact, which keeps similarities unbiased.
     """
     rows, dimensions = vectors.shape
-    even = turned(vectors)
+    even = rotated(vectors)
     starts = np.arange(0, dimensions, BLOCK)
     widths = np.diff(np.append(starts, dimensions))
     squares = np.add.reduceat(even**2, starts, axis=1)
@@ -172,12 +169,12 @@ def _two_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     padded[:, :dimensions] = codes
     quads = padded[:, 0::4] | padded[:, 1::4] << 2 | padded[:, 2::4] << 4 | padded[:, 3::4] << 6
     stored = np.concatenate([shares.astype(np.uint8), quads], axis=1)
-    whole = np.einsum("ij,ij->i", _from_two_bits(stored, dimensions).astype(np.float32), even)
+    whole = np.einsum("ij,ij->i", _decode_two_bits(stored, dimensions).astype(np.float32), even)
     square = squares.sum(axis=1)
     return np.divide(square, whole, out=np.zeros_like(square), where=whole > 0), stored
 
 
-def _from_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
+def _decode_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
     """Shares and two-bit codes as eight-bit values: the number behind the code x share, between -127 and 127."""
     blocks = -(-dimensions // BLOCK)
     packed = stored[:, blocks:]
@@ -191,7 +188,7 @@ def _from_two_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int
     return _VALUES[places]
 
 
-def _four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
+def _encode_four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     """Scales and stored bytes of short vectors."""
     rows, dimensions = vectors.shape
     blocks = -(-dimensions // _BLOCK)
@@ -207,12 +204,12 @@ def _four_bits(vectors: Vectors) -> tuple[Vectors, NDArray[np.uint8]]:
     halves = (codes + 8).astype(np.uint8).reshape(rows, -1)
     stored = np.concatenate([shares.astype(np.uint8), halves[:, 0::2] | (halves[:, 1::2] << 4)], axis=1)
     # The scale gives the decoded vector the length of the original, so that similarities stay cosines.
-    lengths = np.linalg.norm(_from_four_bits(stored, dimensions).astype(np.float32), axis=1)
+    lengths = np.linalg.norm(_decode_four_bits(stored, dimensions).astype(np.float32), axis=1)
     originals = np.linalg.norm(padded, axis=1)
     return np.divide(originals, lengths, out=np.zeros_like(originals), where=lengths > 0), stored
 
 
-def _from_four_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
+def _decode_four_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.int8]:
     """Shares and half-bytes as eight-bit values: code x share / 16, which lies between -112 and 112."""
     blocks = -(-dimensions // _BLOCK)
     packed = stored[:, blocks:]
@@ -227,40 +224,38 @@ def _from_four_bits(stored: NDArray[np.uint8], dimensions: int) -> NDArray[np.in
     return wide[:, :dimensions].astype(np.int8)
 
 
-# A first look at many vectors: one bit a dimension, to choose the few that deserve an exact comparison.
-
 _SEGMENT = 128
 _SAMPLE = 4096
-_SKETCH_CHUNK = 4096
+_BINARY_CHUNK = 4096
 
 
-class Sketch:
-    """The bits of the rows that had a vector when it was made; `covered` says which."""
+class BinaryVectors:
+    """One bit a dimension, for a fast first-stage search; `covered` are the rows with a vector when it was built."""
 
-    def __init__(self, codes: Codes, known: NDArray[np.bool_]) -> None:
+    def __init__(self, codes: QuantizedVectors, known: NDArray[np.bool_]) -> None:
         self.covered = known.copy()
         rows = np.flatnonzero(known)
         sample = codes.values[rows[:: max(1, len(rows) // _SAMPLE)]].astype(np.float32)
-        self._middle = np.rint(sample.mean(axis=0)).astype(np.int8)
+        self._mean = np.rint(sample.mean(axis=0)).astype(np.int8)
         self._spread: Vectors = sample.std(axis=0)
         words = -(-codes.values.shape[1] // _SEGMENT) * (_SEGMENT // 64)
-        # One array a word of 64 bits, so that a comparison runs over memory in order.
+        # One array per 64-bit word, so that a comparison reads memory in order.
         self._bits = np.zeros((words, len(codes)), dtype=np.uint64)
-        for start in range(0, len(codes), _SKETCH_CHUNK):
-            above = codes.values[start : start + _SKETCH_CHUNK] > self._middle
-            self._bits[:, start : start + _SKETCH_CHUNK] = _packed(above, words).T
+        for start in range(0, len(codes), _BINARY_CHUNK):
+            above = codes.values[start : start + _BINARY_CHUNK] > self._mean
+            self._bits[:, start : start + _BINARY_CHUNK] = _packed(above, words).T
 
-    def likeness(self, query: Vectors) -> Vectors:
-        """How alike each row's bits are to the question's; only the order means anything."""
-        query = comparable(query)
+    def scores(self, query: Vectors) -> Vectors:
+        """A score for each row, by the Hamming distance to the query; only the order is meaningful."""
+        query = rotated_query(query)
         asked = _packed(query[None, :] > 0, len(self._bits))[0]
         total = np.zeros(self._bits.shape[1], dtype=np.float32)
         for start in range(0, len(self._bits), 2):
             dimensions = slice(start * 64, start * 64 + _SEGMENT)
             weight = np.linalg.norm(query[dimensions]) * np.linalg.norm(self._spread[dimensions])
-            apart = np.bitwise_count(self._bits[start] ^ asked[start])
-            apart += np.bitwise_count(self._bits[start + 1] ^ asked[start + 1])
-            total -= np.float32(weight) * apart
+            distance = np.bitwise_count(self._bits[start] ^ asked[start])
+            distance += np.bitwise_count(self._bits[start + 1] ^ asked[start + 1])
+            total -= np.float32(weight) * distance
         return total
 
 

@@ -1,8 +1,8 @@
-"""The order of an owner's messages for a question: evidence is gathered, weighed, added, and explained.
+"""Ranking the messages of an owner for a question: evidence is collected, weighed, added, and explained.
 
-A question (text, vector, now), filters and an index go in; hits with score and reasons come out, best first.
-Each kind of evidence is a number between 0 and 1 for every message, so that the weights can be read as shares;
-they are few, and were chosen by leaving one conversation out at a time (docs/recall.md).
+A question (text, vector, now), filters and an index go in; messages with score and reasons come out, best first.
+Each kind of evidence is a number between 0 and 1 for every message. The weights were chosen by leave-one-out
+cross-validation over conversations (docs/recall.md).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,22 +12,22 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from ricordo.languages.periods import Period, periods
 from ricordo.recall.evidence import (
     WordEvidence,
     meaning_evidence,
     speaker_evidence,
     time_evidence,
     topic_evidence,
-    words_in,
+    word_evidence,
 )
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.quantization import Vectors
-from ricordo.recall.time_expressions import Period, periods
 
 
 @dataclass(frozen=True, slots=True)
 class RecallQuestion:
-    """What is asked, when, and with what vector; `topics` may say how near each topic is (0 to 1)."""
+    """The text, time and vector of a question; `topics` may give the similarity of each topic (0 to 1)."""
 
     text: str
     now: datetime
@@ -37,10 +37,10 @@ class RecallQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a hit must satisfy; None lets everything pass. `after` is included, `before` is not.
+    """What a hit must satisfy; None matches everything. `after` is included, `before` is not.
 
-    A message has the tags of its session and those of its topic; `topic_tags` says what those are now. `without` are
-    the ids of messages that are kept out.
+    A message has the tags of its session and those of its topic; `topic_tags` has the latter. `without` are the ids
+    of messages to leave out.
     """
 
     session_id: str | None = None
@@ -56,7 +56,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceWeights:
-    """How much each kind of evidence counts. Words and meaning decide; the others tip the scales."""
+    """The weight of each kind of evidence. Words and meaning decide; the others break near ties."""
 
     words: float = 0.4
     meaning: float = 0.6
@@ -67,16 +67,16 @@ class EvidenceWeights:
 
     @property
     def total(self) -> float:
-        """The score of a message for which everything speaks."""
+        """The highest possible score."""
         return self.words + self.meaning + self.time + self.speaker + self.topic + self.substance
 
 
 @dataclass(frozen=True, slots=True)
 class RankedMessage:
-    """A message found: how sure we are (0 to 1) and why.
+    """A message that was found, with its score (0 to 1) and the reasons.
 
-    The score says how it stands among the others. Two measures stand for themselves: `said` is how much of the
-    question its turn says (0 to 1), `cosine` how near it is in meaning, on the embedder's scale; None if unknown.
+    The score is relative to the other messages. Two measures are absolute: `said` is the share of the question's words
+    in its turn (0 to 1), `cosine` the similarity by the embedder; None if unknown.
     """
 
     message_id: str
@@ -87,7 +87,7 @@ class RankedMessage:
 
 
 DEFAULT_WEIGHTS = EvidenceWeights()
-_SUBSTANCE = 8  # meaningful words from which on a message can hold an answer by itself
+_SUBSTANCE = 8  # content words from which on a message can hold an answer by itself
 
 
 def rank(
@@ -100,7 +100,7 @@ def rank(
 ) -> list[RankedMessage]:
     """The best `limit` messages that pass the filters, best first; ties go to the newer, then to the id.
 
-    A message for which neither a word nor its meaning speaks is not a hit. Nothing raises for any text.
+    A message without word or meaning evidence is not a hit. No text raises an error.
     """
     with index.lock:
         scored = _scored(index, question, filters or Filters(), weights)
@@ -108,20 +108,20 @@ def rank(
             return []
         scores, evidence = scored
         rows = _best(index, scores, limit)
-        told = zip(rows, evidence.words.said_by(index, rows), index.cosines(rows, question.vector), strict=True)
+        found = zip(rows, evidence.words.said_by(index, rows), index.cosines(rows, question.vector), strict=True)
         return [
             RankedMessage(
                 index.message_ids[row],
                 float(scores[row] / weights.total),
                 evidence.reasons(index, row, *said),
-                evidence.words.covered_by(index.same_turn(row)),
+                evidence.words.coverage(index.same_turn(row)),
                 cosine,
             )
-            for row, said, cosine in told
+            for row, said, cosine in found
         ]
 
 
-def whole_order(index: OwnerIndex, question: RecallQuestion, weights: EvidenceWeights = DEFAULT_WEIGHTS) -> list[str]:
+def rank_all(index: OwnerIndex, question: RecallQuestion, weights: EvidenceWeights = DEFAULT_WEIGHTS) -> list[str]:
     """The ids of all messages that `rank` would find, in its order, without the reasons: for measurements."""
     with index.lock:
         scored = _scored(index, question, Filters(), weights)
@@ -131,7 +131,7 @@ def whole_order(index: OwnerIndex, question: RecallQuestion, weights: EvidenceWe
 def _scored(
     index: OwnerIndex, question: RecallQuestion, filters: Filters, weights: EvidenceWeights
 ) -> tuple[Vectors, "_Evidence"] | None:
-    """Every row's score, minus infinity for those that are no hits; None when nothing can be one."""
+    """The score of every row, minus infinity for rows that are not hits; None when no row can be one."""
     allowed = _allowed(index, filters)
     if not question.text.strip() or not allowed.any():
         return None
@@ -141,7 +141,7 @@ def _scored(
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """All that speaks for each message, one array a kind."""
+    """The evidence for each message, one array per kind."""
 
     words: WordEvidence
     meaning: Vectors | None
@@ -180,7 +180,7 @@ class _Evidence:
 
 
 def _gather(index: OwnerIndex, question: RecallQuestion, allowed: NDArray[np.bool_]) -> _Evidence:
-    words = words_in(index, question.text, allowed)
+    words = word_evidence(index, question.text, allowed)
     meaning = meaning_evidence(index, question.vector, words.share, allowed)
     named = periods(question.text, question.now)
     found = words.share > 0 if meaning is None else (words.share > 0) | index.has_vector
@@ -222,7 +222,7 @@ def _tags(index: OwnerIndex, filters: Filters) -> Iterator[frozenset[str]]:
     if not filters.topic_tags:
         yield from index.tags
         return
-    # Messages without a topic have the code -1 and find the empty set in the last place.
+    # Messages without a topic have the code -1, which is the empty set at the end.
     of_topic = [*(filters.topic_tags.get(name, frozenset()) for name in index.topics.names), frozenset[str]()]
     for own, topic in zip(index.tags, index.topics.codes.tolist(), strict=True):
         yield own | of_topic[topic]
@@ -234,19 +234,17 @@ def _best(index: OwnerIndex, scores: Vectors, limit: int) -> list[int]:
         return []
     bar = -np.inf
     if limit < len(scores):
-        # Every row that ties with the last place is kept, so that the order of ties does not depend on chance.
+        # Every row that ties with the last place is kept, so that the order of ties is deterministic.
         bar = np.partition(scores, len(scores) - limit)[len(scores) - limit]
     rows = np.flatnonzero((scores >= bar) & (scores > -np.inf))
     key = sorted(rows.tolist(), key=lambda row: (-float(scores[row]), -float(index.times[row]), index.message_ids[row]))
     return key[:limit]
 
 
-# Whether a message says enough about a question to take room in a prompt: two measures go in, a verdict comes out.
+MIN_COVERAGE = 0.25  # of the question's words, a rare one counting more
 
-LEAST_SAID = 0.25  # of the question's words, a rare one counting more
-
-# Cosines that hardly any message reaches for a question about something else, and most true ones do.
-_LINES = {
+# Cosines that most relevant messages reach and hardly any other does.
+_COSINE_THRESHOLDS = {
     "arctic-s-int8+use-multilingual-v3": 0.44,
     "arctic-s-int8": 0.64,
     "use-multilingual-v3": 0.3,
@@ -255,11 +253,11 @@ _LINES = {
 _UNMEASURED = 0.6
 
 
-def line_for(embedder: str) -> float:
-    """The cosine from which on meaning alone speaks, for the embedder of that name, whatever its weights' identity."""
-    return _LINES.get("+".join(part.partition("@")[0] for part in embedder.split("+")), _UNMEASURED)
+def cosine_threshold(embedder: str) -> float:
+    """The cosine from which on a message is relevant by meaning alone, for an embedder, whatever its version."""
+    return _COSINE_THRESHOLDS.get("+".join(part.partition("@")[0] for part in embedder.split("+")), _UNMEASURED)
 
 
-def speaks(hit: RankedMessage, embedder: str) -> bool:
-    """Whether a hit's own turn says enough of what is asked, or its meaning is near enough."""
-    return hit.said >= LEAST_SAID or (hit.cosine is not None and hit.cosine >= line_for(embedder))
+def is_relevant(hit: RankedMessage, embedder: str) -> bool:
+    """Whether a message is worth room in a prompt: enough words of the question, or similar enough in meaning."""
+    return hit.said >= MIN_COVERAGE or (hit.cosine is not None and hit.cosine >= cosine_threshold(embedder))

@@ -1,8 +1,7 @@
-"""Recalling: past messages that speak to a question, from all of one user's sessions, with the reasons.
+"""Recall: past messages that are relevant to a question, from all sessions of one user, with the reasons.
 
-A search that somebody waits for completes the index first. The context of a chat must not wait: it takes what the
-index holds, tops it up with the newest turns, and says in the receipt when the index is still behind. An embedder that
-fails takes the meaning away, never the words.
+An explicit search completes the index first. The context of a chat must not wait: it uses what is indexed, adds the
+newest turns, and notes in the receipt when the index is behind. If the embedder fails, messages are found by words.
 """
 
 import logging
@@ -14,27 +13,26 @@ import numpy as np
 
 from ricordo.engine.core import Engine, Scope, local_time, quarantined
 from ricordo.errors import RicordoError, StoreError
-from ricordo.prompt.context import Remembered
-from ricordo.prompt.sections import Excerpt
-from ricordo.recall.embedders.protocol import Hurried
+from ricordo.recall.embedders.protocol import TimedEmbedder
+from ricordo.recall.index_state import Progress
 from ricordo.recall.indexes import Indexes, indexes_of
-from ricordo.recall.owner_index import Progress
 from ricordo.recall.quantization import Vectors
-from ricordo.recall.ranking import Filters, RecallQuestion, rank, speaks
+from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
 from ricordo.recall.ranking import RankedMessage as Ranked
+from ricordo.records.prompt import Excerpt, Remembered
 from ricordo.records.turns import Message, Owner, SessionMark, Turn, turn_id_of
 
 log = logging.getLogger("ricordo")
 
-PATIENCE = 120.0  # seconds that a search waits for its index
-IN_PASSING = 512  # turns that a context reads on its way; a longer backlog is left to the work beside the chat
-QUOTED = 3  # past turns looked at when a question quotes something said
-HURRY = 1.0  # seconds that a chat waits for the vector of its question
+PATIENCE = 120.0  # seconds that a search waits for a complete index
+MAX_UNREAD = 512  # turns that a context may index; a longer backlog is left to the background
+QUOTED = 3  # past turns returned when a question quotes something
+QUERY_TIMEOUT = 1.0  # seconds that a chat waits for the vector of its question
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A past message that was found: how sure (0 to 1), and why."""
+    """A past message that was found, with its score (0 to 1) and the reasons."""
 
     message_id: str
     score: float
@@ -46,12 +44,12 @@ class Hit:
 
     @property
     def text(self) -> str:
-        """The words that were found."""
+        """The text of the message."""
         return self.message.content
 
 
 class Hits(list[Hit]):
-    """Hits, best first, with the embedder that was used and what could not be done, if anything."""
+    """Hits, best first; `embedder` was used, `degraded` says what could not be done."""
 
     def __init__(self, hits: Iterable[Hit] = (), *, embedder: str = "", degraded: tuple[str, ...] = ()) -> None:
         super().__init__(hits)
@@ -61,7 +59,7 @@ class Hits(list[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for, and among what."""
+    """A query with its limit and filters."""
 
     query: str
     limit: int = 10
@@ -76,10 +74,10 @@ def search(engine: Engine, owner: Owner, wanted: Search, *, patience: float = PA
         progress = indexes.complete(owner, patience)
     except StoreError:
         raise
-    except Exception as error:  # the embedder: words are there all the same
+    except Exception as error:  # the embedder failed: search by words
         progress = indexes.read(owner)
         notes = (_failed(indexes, owner, error),)
-    wanted = replace(wanted, filters=_with_topics_of_now(engine, indexes, owner, wanted.filters))
+    wanted = replace(wanted, filters=_with_current_topics(engine, indexes, owner, wanted.filters))
     notes += _behind(indexes, progress) + _damaged(indexes, owner, wanted.filters)
     return ranked(engine, indexes, owner, wanted, notes)
 
@@ -93,32 +91,32 @@ def recall_for_context(
         return (), (), ""
     marks = engine.store.sessions.marks(scope.owner)
     older = sum(mark.turn_count for mark in marks.values()) - len(known)
-    if older <= 0 or (older == 1 and _asked_already(engine, scope, question)):
+    if older <= 0 or (older == 1 and _is_stored(engine, scope, question)):
         return (), (), ""
     indexes = indexes_of(engine)
-    found, notes = recall_in_passing(engine, indexes, scope, Passing(question, standalone, known, marks), limit)
+    found, notes = recall_from_index(engine, indexes, scope, ContextQuestion(question, standalone, known, marks), limit)
     return found, notes, indexes.embedder.name
 
 
 def turns_that_said(engine: Engine, scope: Scope, words: str) -> Sequence[Turn]:
     """Turns of the session whose answers may have said these words."""
     indexes = indexes_of(engine)
-    indexes.catch_up(scope.owner, engine.store.sessions.marks(scope.owner), most=IN_PASSING)
+    indexes.catch_up(scope.owner, engine.store.sessions.marks(scope.owner), most=MAX_UNREAD)
     wanted = Search(words, QUOTED, Filters(session_id=scope.session_id, role="assistant"))
-    hits = ranked(engine, indexes, scope.owner, wanted, (), hurry=True)
+    hits = ranked(engine, indexes, scope.owner, wanted, (), quick=True)
     found = [engine.store.turns.get(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
     return [turn for turn in found if turn]
 
 
-def _asked_already(engine: Engine, scope: Scope, question: str) -> bool:
-    """Whether the question is stored already and waits for its answer: it is nothing that was said before."""
+def _is_stored(engine: Engine, scope: Scope, question: str) -> bool:
+    """Whether the question itself is stored already and not answered yet."""
     newest = engine.store.turns.page(scope.owner, scope.session_id, last=1)
     return any(turn.is_open and turn.query == question for turn in newest)
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
-    """A question in passing: as it was asked, as it reads alone, and the turns that the context has anyway."""
+class ContextQuestion:
+    """The question of a context: as asked, as a standalone question, and the turns that the context already has."""
 
     question: str
     standalone: str
@@ -126,26 +124,26 @@ class Passing:
     marks: Mapping[str, SessionMark]
 
 
-def recall_in_passing(
-    engine: Engine, indexes: Indexes, scope: Scope, asked: Passing, limit: int
+def recall_from_index(
+    engine: Engine, indexes: Indexes, scope: Scope, asked: ContextQuestion, limit: int
 ) -> tuple[tuple[Remembered, ...], tuple[str, ...]]:
-    """What the context of a chat gets: messages beyond the turns it has anyway, and notes on what is missing."""
+    """Messages for the context of a chat, beyond the turns it already has, and notes on what is missing."""
     wanted_text = asked.standalone or asked.question
     failure: tuple[str, ...] = ()
-    if not indexes.embedder.dimensions:  # nothing can be compared before the first vector has come
-        _, failure = _question_vector(indexes, scope.owner, wanted_text, hurry=True)
-    progress = indexes.catch_up(scope.owner, asked.marks, most=IN_PASSING)
+    if not indexes.embedder.dimensions:  # dimensions are unknown before the first vector
+        _, failure = _question_vector(indexes, scope.owner, wanted_text, quick=True)
+    progress = indexes.catch_up(scope.owner, asked.marks, most=MAX_UNREAD)
     shown = {turn.id for turn in asked.known}
     away = quarantined(engine, scope.owner)
     room = limit + 1 + sum(len(turn.messages) for turn in asked.known)
-    wanted = Search(wanted_text, room, Filters(without=away))  # what is kept out takes no place
+    wanted = Search(wanted_text, room, Filters(without=away))  # quarantined messages must not use up the limit
 
-    def worth_reading(found: Ranked) -> bool:
-        return turn_id_of(found.message_id) not in shown and speaks(found, indexes.embedder.name)
+    def accept(found: Ranked) -> bool:
+        return turn_id_of(found.message_id) not in shown and is_relevant(found, indexes.embedder.name)
 
     notes = failure + _damaged(indexes, scope.owner, wanted.filters)
-    hits = ranked(engine, indexes, scope.owner, wanted, notes, worth_reading, enough=limit + 1, hurry=True)
-    others = [hit for hit in hits if not _is_asked_now(hit, scope, asked.question, engine)]
+    hits = ranked(engine, indexes, scope.owner, wanted, notes, accept, enough=limit + 1, quick=True)
+    others = [hit for hit in hits if not _is_open_question(hit, scope, asked.question, engine)]
     unread = (f"recall does not know {progress.unread} turns yet",) if progress.unread else ()
     return tuple(_remembered(hit, engine) for hit in others[:limit]), unread + hits.degraded
 
@@ -156,30 +154,30 @@ def ranked(
     owner: Owner,
     wanted: Search,
     notes: tuple[str, ...],
-    worth_reading: Callable[[Ranked], bool] = lambda _: True,
+    accept: Callable[[Ranked], bool] = lambda _: True,
     *,
     enough: int | None = None,
-    hurry: bool = False,
+    quick: bool = False,
 ) -> Hits:
-    """What the index holds now, ranked for a question, with the words that were found.
+    """The indexed messages ranked for a question, with their texts.
 
-    Only what is `worth_reading` is read from the store, and no more than `enough` of it. In a `hurry` the embedder gets
-    a moment and no second chance.
+    Only messages that pass `accept` are read from the store, at most `enough` of them. If `quick`, the embedder gets
+    one attempt with a short timeout.
     """
-    index = indexes.shelf(owner).index
+    index = indexes.state(owner).index
     vector: Vectors | None = None
     failure: tuple[str, ...] = ()
     if index.has_vector.any():
-        vector, failure = _question_vector(indexes, owner, wanted.query, hurry=hurry)
+        vector, failure = _question_vector(indexes, owner, wanted.query, quick=quick)
     question = RecallQuestion(wanted.query, local_time(engine, engine.clock.now()), vector)
     room = wanted.limit
     while True:
         found = rank(index, question, filters=wanted.filters, limit=room)
-        promising = [each for each in found if worth_reading(each)]
+        promising = [each for each in found if accept(each)]
         hits, damaged = _read(engine, indexes, owner, wanted.filters, promising, enough)
         if enough or len(hits) >= wanted.limit or len(found) < room:
             break
-        room *= 2  # some of them cannot be shown: others take their place
+        room *= 2  # some of them cannot be shown: look further down
     said = dict.fromkeys((*notes, *failure, *damaged))
     return Hits(hits[: enough or wanted.limit], embedder=indexes.embedder.name, degraded=tuple(said))
 
@@ -187,7 +185,7 @@ def ranked(
 def _read(
     engine: Engine, indexes: Indexes, owner: Owner, filters: Filters, promising: Sequence[Ranked], enough: int | None
 ) -> tuple[list[Hit], list[str]]:
-    """The words of what was found, as far as they may be shown, and which blocks some of them are lost with."""
+    """The messages that were found and may be shown, and which damaged blocks hold others."""
     hits: list[Hit] = []
     damaged: list[str] = []
     step = enough or max(1, len(promising))
@@ -211,37 +209,37 @@ def _read(
 
 
 def _question_vector(
-    indexes: Indexes, owner: Owner, question: str, *, hurry: bool
+    indexes: Indexes, owner: Owner, question: str, *, quick: bool
 ) -> tuple[Vectors | None, tuple[str, ...]]:
-    """The question's vector, or a sentence that says why there is none."""
-    if hurry and indexes.pause.now:
-        return None, (indexes.pause.now,)
+    """The vector of the question, or a note that says why there is none."""
+    if quick and indexes.cooldown.reason:
+        return None, (indexes.cooldown.reason,)
     embedder = indexes.embedder
     try:
-        if hurry and isinstance(embedder, Hurried):
-            vector = embedder.embed_query_within(question, HURRY)
+        if quick and isinstance(embedder, TimedEmbedder):
+            vector = embedder.embed_query_within(question, QUERY_TIMEOUT)
         else:
             vector = embedder.embed_query(question)
     except Exception as error:
         return None, (_failed(indexes, owner, error),)
-    indexes.pause.end()
+    indexes.cooldown.clear()
     return vector, ()
 
 
 def _failed(indexes: Indexes, owner: Owner, error: Exception) -> str:
-    """Log that the embedder failed, leave it alone for a while, and return the sentence; never a message's text."""
+    """Log that the embedder failed, start its cooldown, and return the note; never with text of a message."""
     cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
     note = f"found by words only: the embedder {indexes.embedder.name} failed ({cause})"
     details = {"operation": "recall", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
     log.warning(note, extra=details)
-    indexes.pause.begin(note)
+    indexes.cooldown.start(note)
     return note
 
 
-def _with_topics_of_now(engine: Engine, indexes: Indexes, owner: Owner, filters: Filters) -> Filters:
-    """Filters that know the tags of topics, and an index that knows the messages of the topics that are asked for.
+def _with_current_topics(engine: Engine, indexes: Indexes, owner: Owner, filters: Filters) -> Filters:
+    """The filters with the tags of topics; the messages of these topics are updated in the index.
 
-    Topics and their tags change without a new turn, so they are looked up when somebody asks.
+    Topics and their tags change without a new turn, so they are read for each search.
     """
     if filters.topic_id is None and not filters.tags:
         return filters
@@ -250,13 +248,13 @@ def _with_topics_of_now(engine: Engine, indexes: Indexes, owner: Owner, filters:
     for session_id in sessions if filters.tags else ():
         topics = engine.store.topics.load(owner, session_id).topics
         tagged |= {topic.id: frozenset(topic.tags) for topic in topics if filters.tags & set(topic.tags)}
-    asked = list(tagged) if filters.topic_id is None else [filters.topic_id]
-    index = indexes.shelf(owner).index
+    wanted = list(tagged) if filters.topic_id is None else [filters.topic_id]
+    index = indexes.state(owner).index
     with index.lock:
-        before = [index.message_ids[row] for row in np.flatnonzero(index.topics.among(asked))]
+        before = [index.message_ids[row] for row in np.flatnonzero(index.topics.among(wanted))]
     index.set_topics(dict.fromkeys(before))
     for session_id in sessions:
-        for topic_id in asked:
+        for topic_id in wanted:
             index.set_topics(dict.fromkeys(_messages_of(engine, owner, session_id, topic_id), topic_id))
     return replace(filters, topic_tags=tagged)
 
@@ -280,18 +278,18 @@ def _behind(indexes: Indexes, progress: Progress) -> tuple[str, ...]:
 
 
 def _damaged(indexes: Indexes, owner: Owner, filters: Filters) -> tuple[str, ...]:
-    """Which archive blocks could not be read, among what is searched."""
-    shelf = indexes.shelf(owner)
-    with shelf.lock:
+    """Which archive blocks in the searched sessions could not be read."""
+    state = indexes.state(owner)
+    with state.lock:
         return tuple(
             dict.fromkeys(
-                damage for (session, _), damage in shelf.damaged.items() if filters.session_id in (None, session)
+                damage for (session, _), damage in state.damaged.items() if filters.session_id in (None, session)
             )
         )
 
 
-def _is_asked_now(hit: Hit, scope: Scope, question: str, engine: Engine) -> bool:
-    """Whether a hit is the very question that the context is built for, kept already and not answered yet."""
+def _is_open_question(hit: Hit, scope: Scope, question: str, engine: Engine) -> bool:
+    """Whether a hit is the question that the context is built for: stored already and not answered."""
     if hit.session_id != scope.session_id or hit.message.content != question or hit.message.role != "user":
         return False
     turn = engine.store.turns.get(scope.owner, turn_id_of(hit.message_id))
@@ -299,7 +297,7 @@ def _is_asked_now(hit: Hit, scope: Scope, question: str, engine: Engine) -> bool
 
 
 def _remembered(hit: Hit, engine: Engine) -> Remembered:
-    """A found message as a line of the prompt: when, who, what."""
+    """A hit as a line of the prompt: date, speaker, text."""
     who = hit.message.name or engine.settings.locale.label(hit.message.role).rstrip(": ")
     excerpt = Excerpt(hit.message, f"[{_day(local_time(engine, hit.message.created_at))}] {who}: ")
     return Remembered(hit.message_id, excerpt.text, excerpt=excerpt)

@@ -6,39 +6,26 @@ small words; a question is stemmed both ways, so that a wrong guess costs nothin
 """
 
 import re
-import unicodedata
 import zlib
-from functools import lru_cache
-from typing import Literal
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 import numpy as np
 import snowballstemmer
 from numpy.typing import NDArray
 
-from ricordo.languages.words import ENGLISH, ENGLISH_FORMS, ITALIAN, ITALIAN_FORMS
+from ricordo.languages.detect import guess_language_of
+from ricordo.languages.registry import codes
+from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.word_spans import fold
 
-Language = Literal["en", "it"]
 Terms = NDArray[np.uint32]
 
 # Letters and digits, with the joints of codes and numbers kept inside: ISO-8859, 3.14, v2.1.
 _WORD = re.compile(r"[^\W_]+(?:[._-](?=\w)[^\W_]+)*")
 _PLAIN = re.compile(r"[^\W_]+")
 
-_STOP: dict[Language, frozenset[str]] = {"en": ENGLISH, "it": ITALIAN}
-_STEMMER = {"en": snowballstemmer.stemmer("english"), "it": snowballstemmer.stemmer("italian")}
-_FORMS: dict[Language, dict[str, str]] = {"en": ENGLISH_FORMS, "it": ITALIAN_FORMS}
-_ONLY_ENGLISH = ENGLISH - ITALIAN
-_ONLY_ITALIAN = ITALIAN - ENGLISH
 _LONGEST = 40  # longer strings are data, not words; their beginning identifies them
-
-
-def fold(text: str) -> str:
-    """The text in one case and without accents: «Perché» and «perche'» become the same."""
-    if text.isascii():
-        return text.lower()
-    # Compatibility forms first, so that a long s, a ligature or a full-width digit is a plain one.
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 def tokens(text: str) -> list[str]:
@@ -53,35 +40,26 @@ def tokens(text: str) -> list[str]:
     return found
 
 
-def guess_language(text: str) -> Language:
-    """Italian when its small words outnumber the English ones; English otherwise."""
-    words = _PLAIN.findall(fold(text[:2_000]))
-    return _language_of(words)
-
-
-def _language_of(words: list[str]) -> Language:
-    balance = sum((word in _ONLY_ITALIAN) - (word in _ONLY_ENGLISH) for word in words)
-    if balance:
-        return "it" if balance > 0 else "en"
-    # No small words at all: Italian words end in a vowel, English ones mostly do not.
-    long = [word for word in words if len(word) > 3 and word.isalpha()]
-    return "it" if long and sum(word[-1] in "aeio" for word in long) > 0.75 * len(long) else "en"
+@cache
+def _stemmer(name: str) -> Callable[[str], str]:
+    stem_word: Callable[[str], str] = snowballstemmer.stemmer(name).stemWord
+    return stem_word
 
 
 @lru_cache(maxsize=100_000)
-def stem(word: str, language: Language) -> str:
+def stem(word: str, language: str) -> str:
     """The stem of a folded word, irregular forms included; a word with a digit is a code and stays as it is."""
     if any(c.isdigit() for c in word):
         return word
-    stemmed: str = _STEMMER[language].stemWord(_FORMS[language].get(word, word))
-    return stemmed
+    vocabulary = language_by_code(language).vocabulary
+    return _stemmer(vocabulary.stemmer)(vocabulary.irregular_forms.get(word, word))
 
 
-def stems(text: str, language: Language | None = None) -> list[str]:
+def stems(text: str, language: str | None = None) -> list[str]:
     """The stems of a text's meaningful words, in order, repetitions kept."""
     words = tokens(text)
-    spoken = language or _language_of(words)
-    stop = _STOP[spoken]
+    spoken = language or guess_language_of(words)
+    stop = language_by_code(spoken).vocabulary.stop_words
     return [stem(word, spoken) for word in words if word not in stop]
 
 
@@ -91,7 +69,7 @@ def hashed(stemmed: str) -> int:
     return zlib.crc32(stemmed.encode("utf-8", "replace"))
 
 
-def terms(text: str, language: Language | None = None) -> Terms:
+def terms(text: str, language: str | None = None) -> Terms:
     """The hashed stems of a text, as they are stored with its message."""
     return np.fromiter((hashed(each) for each in stems(text, language)), dtype=np.uint32)
 
@@ -99,15 +77,15 @@ def terms(text: str, language: Language | None = None) -> Terms:
 def question_words(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Each distinct meaningful word of a question with the hashes that may stand for it in a message.
 
-    A word is meaningless only if the question's own language says so; it is stemmed in both languages, since
-    a message may be in the other one. A question made of small words alone keeps them all.
+    A word is meaningless only if the question's own language says so; it is stemmed in every language, since
+    a message may be in another one. A question made of small words alone keeps them all.
     """
     words = tokens(text)
-    stop = _STOP[_language_of(words)]
+    stop = language_by_code(guess_language_of(words)).vocabulary.stop_words
     kept = [word for word in words if word not in stop] or words
     found: dict[tuple[int, ...], str] = {}
     for word in kept:
-        variants = {hashed(stem(word, "en")), hashed(stem(word, "it"))}
+        variants = {hashed(stem(word, code)) for code in codes()}
         found.setdefault(tuple(sorted(variants)), word)
     return tuple((word, variants) for variants, word in found.items())
 

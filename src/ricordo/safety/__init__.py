@@ -1,5 +1,5 @@
-"""Safety: what is stored stays data, a crisis is noticed, personal data and suspicious text are seen.
+"""Safety: fence stored text, detect crises, flag injection signals, redact personal data.
 
-Everything here is pure, needs no model and no network. The guarantee is `fence`: what is stored stands between two
-lines and cannot leave them. Detection (`signals`) only informs flags and is no defence by itself.
+Detection is pure and needs no model and no network. The guarantee is `fence`: stored text stands between two lines and
+cannot break out of them. Detection (`signals`) only sets flags and is no defence by itself.
 """

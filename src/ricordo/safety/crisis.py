@@ -1,8 +1,8 @@
-"""Signs of a crisis in what a user writes: self-harm, abuse, violence.
+"""Detect a crisis in a user's message: self-harm, abuse, violence.
 
-In: the user's words. Out: a tier, a category, the name of the rule, and a notice with helplines; never the words
-themselves. No model is asked, neither to find a crisis nor to answer one. It is a net of phrases, tuned to miss
-little: it is not a diagnosis, and its data are NOT CLINICALLY VALIDATED.
+The message goes in; a tier, a category, the rule and a notice with helplines come out, never the words themselves. No
+model is involved, neither in detection nor in the reply. The rules are phrases tuned for recall. This is not a
+diagnosis, and the data are NOT CLINICALLY VALIDATED.
 """
 
 import re
@@ -16,9 +16,9 @@ from ricordo.safety.crisis_phrases import Category, CrisisPhrases, CrisisRule, c
 from ricordo.safety.signals import HIDDEN
 from ricordo.settings import SafetySettings
 
-WINDOW = 4_000  # characters that are read together: a context keeps a rule quiet as far as this
-OVERLAP = 400  # of two windows, so that no sentence is cut in both
-LONGEST_END = 12_000  # characters read at the beginning and at the end: people write around what they paste
+WINDOW = 4_000  # characters matched together; a context suppresses a rule within one window
+OVERLAP = 400  # characters shared by two windows, so that no sentence is cut in both
+LONGEST_END = 12_000  # characters read at each end of a long text; pasted text is in the middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class Crisis:
 SafeReply = Callable[[Crisis], str]
 
 
-def crisis(
+def detect_crisis(
     text: str, language: str | None = None, role: str = "user", *, phrases: Sequence[CrisisPhrases] | None = None
 ) -> Crisis | None:
-    """The gravest sign in a user's message, or None. Without a language, all that are known are tried."""
+    """The gravest crisis in a user's message, or None. Without a language, all are tried."""
     if role != "user":
         return None
     found: list[tuple[CrisisRule, CrisisPhrases]] = []
     tables = shipped_phrases(language) if phrases is None else phrases
     for window in _windows(text):
-        plain = fold(window)
+        plain = normalise_text(window)
         words = _WORD.findall(plain)
         found += [(rule, known) for known in tables for rule in _signs(_expanded(plain, words, known), known)]
     if not found:
@@ -54,23 +54,23 @@ def crisis(
 
 
 def _windows(text: str) -> Iterator[str]:
-    """The stretches of a text that are read: all of it, or both ends of a very long one."""
+    """The parts of a text that are read: all of it, or both ends of a very long one."""
     whole = len(text) <= 2 * LONGEST_END
     for part in (text,) if whole else (text[:LONGEST_END], text[-LONGEST_END:]):
         for start in range(0, max(len(part) - OVERLAP, 1), WINDOW - OVERLAP):
             yield part[start : start + WINDOW]
 
 
-def reply(crisis: Crisis, language: str | None = None, *, phrases: Sequence[CrisisPhrases] | None = None) -> str:
-    """The fixed answer to a crisis, with the helplines: written beforehand, never by a model."""
+def crisis_reply(crisis: Crisis, language: str | None = None, *, phrases: Sequence[CrisisPhrases] | None = None) -> str:
+    """The fixed reply to a crisis with helplines; never written by a model."""
     choices = shipped_phrases(language or crisis.language) if phrases is None else phrases
     known = next((each for each in choices if each.language == (language or crisis.language)), choices[0])
     text = known.replies.get(f"{crisis.category}_{crisis.tier}", known.replies[crisis.category])
     return f"{text}\n\n{known.notice}"
 
 
-def fold(text: str) -> str:
-    """A text as the phrases are written: lower case, no accents, no drawn-out letters, only sentence marks left."""
+def normalise_text(text: str) -> str:
+    """Lower case, no accents, no repeated letters, only sentence punctuation: the form of the phrases."""
     plain = text
     if not plain.isascii():
         plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", plain)).translate(_QUOTES)
@@ -91,7 +91,7 @@ _WORD = re.compile(r"[a-z0-9+]+")
 
 
 def _expanded(plain: str, words: Sequence[str], known: CrisisPhrases) -> str:
-    """The text with those of its words written out that are written short."""
+    """The text with abbreviations written out."""
     expand = known.expand
     if expand.keys().isdisjoint(words):
         return plain
@@ -99,7 +99,7 @@ def _expanded(plain: str, words: Sequence[str], known: CrisisPhrases) -> str:
 
 
 def _signs(text: str, known: CrisisPhrases) -> list[CrisisRule]:
-    """The rules that speak, after what keeps them quiet."""
+    """The rules that match and are not suppressed."""
     seen = set(compiled(known.triggers).findall(text))
     if not seen:
         return []
@@ -120,7 +120,7 @@ def _signs(text: str, known: CrisisPhrases) -> list[CrisisRule]:
 
 
 def _spans(rule: CrisisRule, text: str) -> Iterator[tuple[int, int]]:
-    """Where a rule's phrases stand, and the first word of each of its groups that come together in a sentence."""
+    """Where the rule's phrases match, and where its word groups occur together in a sentence."""
     if rule.phrases:
         yield from (match.span() for match in compiled(rule.phrases).finditer(text))
     for first, *others in rule.together:
@@ -131,7 +131,7 @@ def _spans(rule: CrisisRule, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    """The sentence around a place."""
+    """The sentence around a span."""
     before = max(text.rfind(mark, 0, start) for mark in _ENDS) + 1
     after = min((at for mark in _ENDS if (at := text.find(mark, end)) >= 0), default=len(text))
     return text[before:after]
@@ -141,37 +141,36 @@ def _covered(span: tuple[int, int], calm: Sequence[tuple[int, int]]) -> bool:
     return any(start < span[1] and span[0] < end for start, end in calm)
 
 
-# Telling a crisis by the settings: the shipped phrases or the user's own, or not at all.
-
-
-class Crises:
-    """Looks for signs of a crisis in what a user says. Thread-safe."""
+class CrisisDetector:
+    """Detects crises with the configured phrases; without phrases it is off. Thread-safe."""
 
     def __init__(self, phrases: tuple[CrisisPhrases, ...] = ()) -> None:
         self._phrases = phrases
-        self._told = lru_cache(maxsize=4_096)(self._tell)  # turns are looked at again with every question
+        self._cached = lru_cache(maxsize=4_096)(self._any_crisis)  # the same turns are checked with every question
 
     def sign(self, message: Message) -> Crisis | None:
-        """The sign in a message, if there is one."""
-        return crisis(message.content, role=message.role, phrases=self._phrases) if self._phrases else None
+        """The crisis in a message, or None."""
+        return detect_crisis(message.content, role=message.role, phrases=self._phrases) if self._phrases else None
 
     def sign_in(self, text: str) -> Crisis | None:
-        """The sign in what a user says."""
-        return crisis(text, phrases=self._phrases) if self._phrases else None
+        """The crisis in a user's text, or None."""
+        return detect_crisis(text, phrases=self._phrases) if self._phrases else None
 
     def within(self, turn: Turn) -> bool:
-        """Whether a turn is about a crisis: nothing is made of it, no topic and no vector, and it is not recalled."""
-        return bool(self._phrases) and self._told(tuple(each.content for each in turn.messages if each.role == "user"))
+        """Whether a turn shows a crisis; nothing is derived from such a turn and it is not recalled."""
+        return bool(self._phrases) and self._cached(
+            tuple(each.content for each in turn.messages if each.role == "user")
+        )
 
-    def _tell(self, said: tuple[str, ...]) -> bool:
-        return any(crisis(text, phrases=self._phrases) for text in said)
-
-
-def crises_by(settings: SafetySettings) -> Crises:
-    """What the settings say."""
-    return Crises() if settings.crisis == "off" else Crises(phrases_for(settings))
+    def _any_crisis(self, said: tuple[str, ...]) -> bool:
+        return any(detect_crisis(text, phrases=self._phrases) for text in said)
 
 
-def phrases_for(settings: SafetySettings) -> tuple[CrisisPhrases, ...]:
-    """The shipped phrases, or those of the user's own file."""
+def crisis_detector(settings: SafetySettings) -> CrisisDetector:
+    """The detector for the settings."""
+    return CrisisDetector() if settings.crisis == "off" else CrisisDetector(configured_phrases(settings))
+
+
+def configured_phrases(settings: SafetySettings) -> tuple[CrisisPhrases, ...]:
+    """The shipped phrases, or those of the configured file."""
     return (load_phrases(settings.crisis_file),) if settings.crisis_file else shipped_phrases()

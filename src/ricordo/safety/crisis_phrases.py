@@ -1,8 +1,7 @@
-"""The phrases that a crisis is told by, read from a data file that can be edited or replaced.
+"""Crisis phrases, loaded from a TOML file per language that can be edited or replaced.
 
-In: a TOML file of one language. Out: rules as compiled patterns, what keeps them quiet, helplines and fixed replies.
-The shipped files are written by programmers and are NOT CLINICALLY VALIDATED; every file must carry a note that says
-whether its own are.
+A file goes in; rules as patterns, suppressing contexts, helplines and fixed replies come out. The shipped files are
+written by programmers and are NOT CLINICALLY VALIDATED. Every file must carry a note that says whether it is.
 """
 
 import re
@@ -27,9 +26,9 @@ _SLOT = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class CrisisRule:
-    """Phrases of one kind, and groups of words that tell the same when one of each stands in a sentence.
+    """Phrases of one kind, and groups of words that count when one of each occurs in a sentence.
 
-    It is only tried where a word begins with one of `needs`, and it is silent in the contexts that `unless` names.
+    It is tried only if a word starts with one of `needs`, and suppressed in the contexts of `unless`.
     """
 
     id: str
@@ -43,9 +42,9 @@ class CrisisRule:
 
 @dataclass(frozen=True, slots=True)
 class CrisisPhrases:
-    """Everything a language knows of crises; `note` says whether it was validated by professionals.
+    """All crisis data of a language; `note` says whether professionals validated it.
 
-    Patterns are kept as text and compiled when they are first needed: most are not, in most talks.
+    Patterns are stored as text and compiled on first use, because most are never needed.
     """
 
     language: str
@@ -60,7 +59,7 @@ class CrisisPhrases:
 
 
 def shipped_phrases(language: str | None = None) -> tuple[CrisisPhrases, ...]:
-    """The phrases of one language, or of all; all too where there are none in that language."""
+    """The phrases of one language; those of all languages if it is None or unknown."""
     code = (language or "").lower()[:2]
     return tuple(_shipped(each) for each in ((code,) if code in SHIPPED else SHIPPED))
 
@@ -72,7 +71,7 @@ def _shipped(language: str) -> CrisisPhrases:
 
 
 def load_phrases(path: str | Path) -> CrisisPhrases:
-    """Phrases from a file of your own, in the form of the shipped ones."""
+    """Phrases from a file in the format of the shipped ones."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
@@ -83,7 +82,7 @@ def load_phrases(path: str | Path) -> CrisisPhrases:
 
 
 def check_patterns(phrases: CrisisPhrases, name: str) -> None:
-    """Compile every pattern now, so that a mistake is named when a file is loaded and not in the middle of a talk."""
+    """Compile every pattern now, so that an error is reported when the file is loaded."""
     for rule in phrases.rules:
         for pattern in (rule.phrases, *(group for groups in rule.together for group in groups)):
             _check(pattern, f"{name}: rule {rule.id!r}")
@@ -95,7 +94,7 @@ def _check(pattern: str, where: str) -> None:
     try:
         compiled(pattern)
     except re.error as error:
-        raise SettingsError("crisis_file", f"{where}: {error}; mend the regular expression") from error
+        raise SettingsError("crisis_file", f"{where}: {error}; fix the regular expression") from error
 
 
 @cache
@@ -105,7 +104,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def read_phrases(text: str, name: str) -> CrisisPhrases:
-    """Phrases from the text of a file; SettingsError names what is wrong in it."""
+    """Parse phrases; SettingsError names what is wrong."""
     try:
         data = tomllib.loads(text)
         words = {key: _slots(value, {}) for key, value in data.get("words", {}).items()}
@@ -126,7 +125,7 @@ def read_phrases(text: str, name: str) -> CrisisPhrases:
 
 
 def _triggers(needs: set[str]) -> str:
-    """The words that begin with one of these; grouped by first letter, so that most words fail after one look."""
+    """A pattern for words with one of these prefixes, grouped by first letter so that most words fail fast."""
     groups = (
         rf"{re.escape(first)}(?:{'|'.join(re.escape(need[1:]) for need in same)})"
         for first, same in groupby(sorted(needs), key=lambda need: need[:1])
@@ -160,11 +159,11 @@ def _replies(data: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _pattern(phrases: list[str], words: Mapping[str, str]) -> str:
-    # The look behind stands outside: within a word all phrases fail at once.
+    # The lookbehind is outside the group: inside a word all phrases fail at once.
     return rf"(?<!\w)(?:{'|'.join(_slots(phrase, words) for phrase in phrases)})(?!\w)"
 
 
 def _slots(phrase: str, words: Mapping[str, str]) -> str:
-    """A phrase with each `{name}` replaced by the words of that name, and `~` by up to three words of any kind."""
+    """Replace each `{name}` by its words, and `~` by up to three arbitrary words."""
     filled = _SLOT.sub(lambda slot: f"(?:{words[slot[1]]})", phrase)
     return filled.replace(" ~ ", r"(?: \w+){0,3} ")

@@ -1,7 +1,7 @@
-"""Personal data in a text: where it stands, and a text with it masked, hashed or refused.
+"""Find personal data in a text, and mask, hash or block it.
 
-In: a text and a policy for each kind. Out: spans, or the text after the policy. Kinds with a check digit are only
-reported where it is right, so an ordinary number stays one. Names and addresses are not looked for: no rule finds them.
+A text and a policy per kind go in; spans or the redacted text come out. Kinds with a check digit are reported only if
+it is valid, so ordinary numbers stay. Names and addresses are not detected, because no rule finds them reliably.
 """
 
 import hmac
@@ -19,7 +19,7 @@ PII_KINDS: tuple[PiiKind, ...] = ("email", "iban", "card", "fiscal_code", "vat_n
 
 @dataclass(frozen=True, slots=True)
 class PiiSpan:
-    """One piece of personal data by its place, without the data itself."""
+    """The place of one piece of personal data, without the data."""
 
     kind: PiiKind
     start: int
@@ -28,15 +28,15 @@ class PiiSpan:
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A text after the policy; `blocked` names the kinds for which it must not be kept at all."""
+    """A redacted text; `blocked` lists the kinds for which it must not be stored at all."""
 
     text: str
     spans: tuple[PiiSpan, ...]
     blocked: tuple[PiiKind, ...]
 
 
-def pii(text: str) -> tuple[PiiSpan, ...]:
-    """The personal data in a text, in order, never overlapping; the kinds that can be checked win."""
+def find_pii(text: str) -> tuple[PiiSpan, ...]:
+    """The personal data in a text, in order, without overlaps; kinds with a check digit take precedence."""
     found: list[PiiSpan] = []
     for kind, pattern, is_valid in _kinds():
         for start, end in _places(text, pattern, is_valid):
@@ -46,7 +46,7 @@ def pii(text: str) -> tuple[PiiSpan, ...]:
 
 
 def _places(text: str, pattern: re.Pattern[str], is_valid: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
-    """Where a kind stands. What follows it may look like more of it, so the longest part that is valid counts."""
+    """Where a kind occurs; of a match, the longest valid prefix counts."""
     at = 0
     while match := pattern.search(text, at):
         at = match.start() + 1
@@ -59,12 +59,12 @@ def _places(text: str, pattern: re.Pattern[str], is_valid: Callable[[str], bool]
 
 
 def redact(text: str, policy: Mapping[PiiKind, PiiAction], key: str = "") -> Redacted:
-    """The text with each piece as the policy says; a kind without a policy is allowed.
+    """Apply the policy to each piece; a kind without a policy is allowed.
 
-    `mask` leaves the kind (`[email]`), `hash` leaves a short keyed digest as well, so that the same address can be
-    told apart from another without being known.
+    `mask` leaves the kind (`[email]`). `hash` adds a short keyed digest, so that equal values can be recognised without
+    being known.
     """
-    spans = pii(text)
+    spans = find_pii(text)
     parts: list[str] = []
     at = 0
     for span in spans:
@@ -85,7 +85,7 @@ def _shown(data: str, kind: PiiKind, policy: Mapping[PiiKind, PiiAction], key: s
 
 
 def _is_iban(text: str) -> bool:
-    """The remainder of the rearranged number by 97 is 1."""
+    """ISO 13616: the rearranged number modulo 97 is 1."""
     plain = _bare(text).upper()
     if not 15 <= len(plain) <= 34 or not plain.isascii():
         return False
@@ -98,7 +98,7 @@ def _is_card(text: str) -> bool:
 
 
 def _luhn(digits: str) -> bool:
-    """From the right, every second digit doubled, digits of the result added: a multiple of ten."""
+    """The Luhn checksum."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         value = int(digit) * (1 + place % 2)
@@ -106,7 +106,7 @@ def _luhn(digits: str) -> bool:
     return total % 10 == 0
 
 
-# The value of a sign at an odd place of a codice fiscale; at an even place a sign counts for what it is.
+# Values of characters at odd places of a codice fiscale.
 _ODD = dict(zip("0123456789", (1, 0, 5, 7, 9, 13, 15, 17, 19, 21), strict=True)) | dict(
     zip(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
@@ -117,7 +117,7 @@ _ODD = dict(zip("0123456789", (1, 0, 5, 7, 9, 13, 15, 17, 19, 21), strict=True))
 
 
 def _is_fiscal_code(text: str) -> bool:
-    """The last letter of a codice fiscale follows from the fifteen signs before it."""
+    """The last letter of a codice fiscale is a checksum of the fifteen characters before it."""
     code = text.upper()
     if len(code) != 16:
         return False
@@ -153,7 +153,7 @@ def _bare(text: str) -> str:
 
 @cache
 def _kinds() -> tuple[tuple[PiiKind, re.Pattern[str], Callable[[str], bool]], ...]:
-    """Kinds in the order in which they win; compiled with the first text, so that importing stays light."""
+    """Kinds in order of precedence; compiled on first use, so that importing stays fast."""
     return (
         (
             "email",

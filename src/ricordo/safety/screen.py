@@ -1,7 +1,7 @@
-"""Screening what is said before anything is derived from it: signs of a crisis, signs of an attack, personal data.
+"""Screen messages before anything is derived from them: crises, injection signals, personal data.
 
-Every message is looked at once, beside the chat; what is found is kept as a flag, never with the text. Fences and order
-are what protects a prompt; a flag is a help for people, and by policy keeps a memory out of prompts.
+Each message is screened once, in the background. Findings are stored as flags, never with the text. Fences protect the
+prompt; flags inform people and, depending on the policy, keep a memory out of prompts.
 """
 
 import re
@@ -12,24 +12,24 @@ from dataclasses import replace
 from ricordo.engine.clock import new_id
 from ricordo.engine.core import EVERY, Engine, quarantined
 from ricordo.people.facts.claims import Claim
-from ricordo.people.summaries.layout import unlabelled, without_ours
+from ricordo.people.summaries.layout import without_labels, without_reader_phrases
 from ricordo.records.lru import LRU
 from ricordo.records.people import Fact, Flag, FlagState, Subject, Summary, Trust
 from ricordo.records.turns import Message, Owner, Turn
-from ricordo.safety.crisis import Crisis, crises_by
+from ricordo.safety.crisis import Crisis, crisis_detector
 from ricordo.safety.pii import PII_KINDS, redact
 from ricordo.safety.signals import signals
 from ricordo.safety.trust import decide, origin_of
 from ricordo.settings import SafetySettings
 
 CRISIS = "crisis:"
-FORGOTTEN = "forgotten"  # the rule of a message that a forgotten fact came from
-REMEMBERED = 4_096  # messages whose screening is kept in mind
+FORGOTTEN = "forgotten"  # rule name for source messages of a forgotten fact
+MAX_SCREENED = 4_096  # messages cached as harmless
 _MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
 
 
 def screen_of(engine: Engine) -> "Screen":
-    """The screen of a memory, made with the first call."""
+    """The engine's screen, created on first use."""
     return engine.part(_make)
 
 
@@ -38,72 +38,72 @@ def _make(engine: Engine) -> "Screen":
 
 
 class Screen:
-    """Looks at messages by the settings. Thread-safe."""
+    """Screens messages according to the settings. Thread-safe."""
 
     def __init__(self, settings: SafetySettings) -> None:
         self._settings = settings
-        self._crises = crises_by(settings)
-        self._fit_before: LRU[tuple[Owner, str], None] = LRU(REMEMBERED)
+        self._crises = crisis_detector(settings)
+        self._harmless: LRU[tuple[Owner, str], None] = LRU(MAX_SCREENED)
         self._lock = threading.Lock()
 
     def crisis(self, message: Message) -> Crisis | None:
-        """The sign of a crisis in a message."""
+        """The crisis in a message, or None."""
         return self._crises.sign(message)
 
     def crisis_in(self, question: str) -> Crisis | None:
-        """The sign of a crisis in what a user asks."""
+        """The crisis in a user's question, or None."""
         return self._crises.sign_in(question)
 
     def turns(self, engine: Engine, owner: Owner, turns: Sequence[Turn]) -> frozenset[str]:
-        """The ids of messages that nothing may be derived from; flags are kept for those that deserve one.
+        """The ids of messages that nothing may be derived from; flags are stored for them as the policy says.
 
-        What was answered to such a question goes with it: it says what the question was.
+        The answer to such a question is included, because it repeats the question.
         """
         unfit = set(quarantined(engine, owner))
         for turn in turns:
-            unfit.update(message.id for message in turn.messages if not self._fit(engine, owner, turn, message))
+            unfit.update(message.id for message in turn.messages if not self._is_harmless(engine, owner, turn, message))
             if turn.question and turn.question.id in unfit:
                 unfit.update(message.id for message in turn.messages)
         return frozenset(unfit)
 
     def facts(self, engine: Engine, owner: Owner, session_id: str, facts: Iterable[Fact]) -> None:
-        """Flag facts that look like orders."""
+        """Flag facts that contain signals."""
         for fact in facts:
             self._flag(engine, owner, "fact", fact.id, session_id, signals(fact.text), fact.origin)
 
     def summary(self, engine: Engine, owner: Owner, summary: Summary) -> None:
-        """Flag a summary that looks like an order; who said what in it are words of our own."""
-        rules = signals(unlabelled(summary.text))
+        """Flag a summary that contains signals; speaker labels are not searched."""
+        rules = signals(without_labels(summary.text))
         self._flag(engine, owner, "summary", summary.id, summary.session_id, rules, summary.origin)
 
-    def put_away(self, engine: Engine, owner: Owner, message_id: str, session_id: str) -> None:
-        """Keep a message that a forgotten fact came from away from prompts and from what is derived."""
-        if self._keep(engine, owner, "message", message_id, session_id, (FORGOTTEN,), "user_said"):
+    def quarantine_source(self, engine: Engine, owner: Owner, message_id: str, session_id: str) -> None:
+        """Quarantine a source message of a forgotten fact."""
+        if self._store_flag(engine, owner, "message", message_id, session_id, (FORGOTTEN,), "user_said"):
             return
         for flag in engine.store.people.flags(owner, limit=EVERY):
             if (flag.subject, flag.subject_id) == ("message", message_id) and flag.state != "quarantined":
                 engine.store.people.set_flag(owner, flag.id, "quarantined")
 
     def forget(self, owner: Owner) -> None:
-        """Drop what is in mind of an owner."""
+        """Drop the cache of an owner."""
         with self._lock:
-            self._fit_before.remove_where(lambda key: key[0] == owner)
+            self._harmless.remove_where(lambda key: key[0] == owner)
 
-    def _fit(self, engine: Engine, owner: Owner, turn: Turn, message: Message) -> bool:
+    def _is_harmless(self, engine: Engine, owner: Owner, turn: Turn, message: Message) -> bool:
         key = (owner, f"{message.id} {turn.checksum}")
         with self._lock:
-            if key in self._fit_before:
+            if key in self._harmless:
                 return True
         origin = origin_of(message.role, turn.origin)
         if sign := self.crisis(message):
             rules = (f"{CRISIS}{sign.category}", f"{CRISIS}tier-{sign.tier}", f"{CRISIS}{sign.rule}")
-            self._keep(engine, owner, "message", message.id, turn.session_id, rules, origin)
+            self._store_flag(engine, owner, "message", message.id, turn.session_id, rules, origin)
             return False
-        said = without_ours(message.content) if message.role == "assistant" else message.content
+        said = without_reader_phrases(message.content) if message.role == "assistant" else message.content
         if self._flag(engine, owner, "message", message.id, turn.session_id, signals(said), origin):
             return False
         with self._lock:
-            self._fit_before.put(key, None)
+            self._harmless.put(key, None)
         return True
 
     def _flag(
@@ -116,14 +116,17 @@ class Screen:
         rules: tuple[str, ...],
         origin: Trust,
     ) -> bool:
-        """Keep a flag where the policy wants one; whether the subject goes into quarantine."""
+        """Store a flag if the policy asks for one; whether the subject is quarantined."""
         verdict = decide(origin, subject, rules, self._settings.suspicious)
         if verdict == "store":
             return False
-        away = verdict != "flag"
-        return self._keep(engine, owner, subject, subject_id, session_id, rules, origin, away=away) and away
+        quarantine = verdict != "flag"
+        return (
+            self._store_flag(engine, owner, subject, subject_id, session_id, rules, origin, quarantine=quarantine)
+            and quarantine
+        )
 
-    def _keep(
+    def _store_flag(
         self,
         engine: Engine,
         owner: Owner,
@@ -133,28 +136,28 @@ class Screen:
         rules: tuple[str, ...],
         origin: Trust,
         *,
-        away: bool = True,
+        quarantine: bool = True,
     ) -> bool:
-        """Keep a flag, unless there is one: what was released stays released."""
+        """Store a flag, unless the subject has one: a released subject stays released."""
         now = engine.clock.now()
-        state: FlagState = "quarantined" if away else "flagged"
+        state: FlagState = "quarantined" if quarantine else "flagged"
         flag = Flag(new_id(now), subject, subject_id, session_id, rules, origin, state, now)
         return engine.store.people.put_flag(owner, flag)
 
 
-def cleaned_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
-    """A claim without the personal data that the policy keeps out; None where nothing may be kept."""
+def redact_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
+    """A claim without the personal data that the policy excludes; None if it must not be stored."""
     kept = redact(claim.text, dict.fromkeys(PII_KINDS, settings.personal_data))
     if kept.blocked:
         return None
-    # In brackets of a kind that a claim may have: square ones are taken for markup and refused.
+    # Round brackets: claims with square ones are refused as markup.
     return replace(claim, text=_MASK.sub(r"(\1)", kept.text)) if kept.text != claim.text else claim
 
 
-def cleaned(turn: Turn, settings: SafetySettings) -> Turn:
-    """A turn as titles and the summary of a session are made of it, without the personal data that is kept out.
+def redact_turn(turn: Turn, settings: SafetySettings) -> Turn:
+    """A turn without the personal data that the policy excludes, for titles and session summaries.
 
-    What would be blocked is masked. A condensation stands beside the turns of its own session, and keeps what they say.
+    Blocked data is masked. Condensations are not redacted, because they stay beside their own session's turns.
     """
     if settings.personal_data == "allow":
         return turn

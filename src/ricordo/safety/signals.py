@@ -1,8 +1,7 @@
-"""Signs that a stored text wants to give orders: names of signals, never a verdict.
+"""Signals of prompt injection in a stored text: names of signals, not a verdict.
 
-In: any text. Out: the names of the signals that were seen, strong ones first. This only informs a flag or a
-quarantine. Nothing rests on it: a text without a single signal is fenced like every other, because detectors are
-easily evaded.
+A text goes in, the names of its signals come out, strong ones first. They only inform a flag or a quarantine. Detectors
+are easily evaded, so every text is fenced, with or without signals.
 """
 
 import re
@@ -13,9 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-# Characters that cannot be seen: what they are, a text without them, and a text in one plain form for detection.
-
-MOST_HIDDEN_CHARACTERS = 20_000  # more of one text than this is not looked at
+MOST_HIDDEN_CHARACTERS = 20_000  # characters of a text that are searched
 
 # Soft hyphen, fillers, zero-width, bidirectional marks, variation selectors, byte-order mark, tags, private use,
 # and the control characters that are neither a tab nor an end of line.
@@ -27,7 +24,7 @@ _CONTROL = "\x00-\x08\x0e-\x1f\x7f\x80-\x84\x86-\x9f"
 _PLANES = "\ue000-\uf8ff\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\ufe00-\ufe0f"
-# Scripts beyond Latin, Greek and Cyrillic are written with joiners; symbols and emoji with both.
+# Scripts beyond Latin, Greek and Cyrillic use joiners; symbols and emoji use both.
 _WRITTEN_WITH_THEM = "\u0590-\u1fff\u2190-\u2bff\u3000-\ud7ff\ufe0f\U0001f000-\U0001faff"
 
 HIDDEN = f"[{_FORMAT}{_CONTROL}{_PLANES}{_JOINERS}{_SELECTORS}]"
@@ -35,38 +32,38 @@ HIDDEN = f"[{_FORMAT}{_CONTROL}{_PLANES}{_JOINERS}{_SELECTORS}]"
 
 @cache
 def _hidden() -> re.Pattern[str]:
-    """Compiled with the first text, so that importing stays light."""
+    """Compiled on first use, so that importing stays fast."""
     return re.compile(HIDDEN)
 
 
 @cache
 def _smuggled() -> re.Pattern[str]:
-    """Hidden characters, less the joiners and selectors that stand where they are written."""
+    """Hidden characters, except joiners and selectors in their proper place."""
     return re.compile(
         f"[{_FORMAT}{_CONTROL}{_PLANES}]|(?<![{_WRITTEN_WITH_THEM}])[{_JOINERS}]"
         f"|(?<![{_WRITTEN_WITH_THEM}#*0-9©®])[{_SELECTORS}]|(?<=\ufe0f)[{_SELECTORS}]"
     )
 
 
-def reveal(text: str) -> str:
-    """The text without hidden characters; one that has none comes back as it is."""
+def strip_hidden(text: str) -> str:
+    """The text without hidden characters; unchanged if it has none."""
     if text.isascii() and text.isprintable():
         return text
-    while (shown := _smuggled().sub("", text)) != text:  # what hid behind a hidden character may now be bare
+    while (shown := _smuggled().sub("", text)) != text:  # removing one may expose another
         text = shown
     return text
 
 
 def normalise(text: str, most: int = MOST_HIDDEN_CHARACTERS) -> str:
-    """The first `most` characters in one plain form: compatibility forms unified, hidden characters gone."""
+    """The first `most` characters, NFKC-normalised and without hidden characters."""
     text = text[:most]
     if text.isascii():
         return text if text.isprintable() else _hidden().sub("", text)
     return _hidden().sub("", unicodedata.normalize("NFKC", _hidden().sub("", text)))[:most]
 
 
-def hides(text: str) -> bool:
-    """Whether a text holds characters that ordinary writing does not."""
+def has_hidden(text: str) -> bool:
+    """Whether a text contains characters that ordinary writing does not."""
     return not (text.isascii() and text.isprintable()) and _smuggled().search(text) is not None
 
 
@@ -85,7 +82,7 @@ _MIXED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One kind of sign: what must stand in a text before it is looked for, and how it is told."""
+    """One signal: the words that must occur before its pattern is tried, and the pattern."""
 
     name: str
     strong: bool
@@ -94,7 +91,7 @@ class Signal:
 
 
 def signals(text: str) -> tuple[str, ...]:
-    """The names of the signals in a text, strong ones first; none for most texts."""
+    """The names of the signals in a text, strong ones first; empty for most texts."""
     plain = normalise(text, MOST_CHARACTERS)
     lower = plain.lower()
     words = lower.split()
@@ -107,7 +104,7 @@ def signals(text: str) -> tuple[str, ...]:
         if (possible.get(signal.name, False) or any(need in lower for need in signal.needs))
         and signal.pattern.search(plain)
     }
-    if hides(text[:MOST_CHARACTERS]):
+    if has_hidden(text[:MOST_CHARACTERS]):
         seen.add(HIDDEN_CHARACTERS)
     if not plain.isascii() and _MIXED.search(plain):
         seen.add(MIXED_SCRIPT)
@@ -115,14 +112,14 @@ def signals(text: str) -> tuple[str, ...]:
 
 
 def is_strong(names: Iterable[str]) -> bool:
-    """Whether a strong signal, or more than one weak one, is among the names."""
+    """Whether the names include a strong signal or more than one weak one."""
     given = set(names)
     return len(given) > 1 or bool(given & _strong())
 
 
 @cache
 def signal_names() -> tuple[str, ...]:
-    """All signals there are, strong ones first."""
+    """All signals, strong ones first."""
     weak = tuple(signal.name for signal in _known() if not signal.strong)
     strong = tuple(signal.name for signal in _known() if signal.strong)
     return (*strong, HIDDEN_CHARACTERS, MIXED_SCRIPT, *weak)

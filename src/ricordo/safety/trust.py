@@ -1,16 +1,14 @@
-"""Who a text comes from, fixed when it is written, and what that means for keeping it.
+"""The trust level of a text by its origin, and what to do with a text that has signals.
 
-In: a role, an origin, signals and a policy. Out: a level of trust, and what to do with the text. What is derived from
-several texts has the lowest trust among them: nothing becomes more trusted by being summarised or repeated.
+A role, an origin, signals and a policy go in; a trust level and a decision come out. A text derived from several has
+the lowest trust among them: nothing becomes more trusted by being summarised or repeated.
 """
 
-import tomllib
 from collections.abc import Iterable
-from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from ricordo.errors import SettingsError
+from ricordo.languages.registry import language
 from ricordo.records.people import TRUST, Subject, Trust
 from ricordo.safety.signals import is_strong
 
@@ -35,12 +33,12 @@ _GROUPS: dict[Trust, Group] = {
     "tool": "foreign",
     "document": "foreign",
 }
-# What was said is kept whatever it says; what is derived from it can be left out without losing a word.
+# What was said is always stored; what is derived from it may be dropped.
 _SAID: frozenset[Subject] = frozenset({"message", "chunk"})
 
 Kind = Literal["said", "derived"]
 Strength = Literal["weak", "strong"]
-# The decision table: who, what, how strong the signals, under which policy. Without signals everything is stored.
+# The decision table: origin, kind, strength of the signals, policy. Without signals everything is stored.
 DECISIONS: dict[tuple[Group, Kind, Strength], dict[Policy, Decision]] = {
     ("operator", "said", "weak"): {"off": "store", "flag": "store", "quarantine": "store"},
     ("operator", "said", "strong"): {"off": "store", "flag": "store", "quarantine": "store"},
@@ -58,13 +56,13 @@ DECISIONS: dict[tuple[Group, Kind, Strength], dict[Policy, Decision]] = {
 
 
 def origin_of(role: str, turn_origin: str = "chat") -> Trust:
-    """The trust of a message by its role; an imported turn is never more trusted than an import."""
+    """The trust level of a message by its role; an imported turn has at most the trust of an import."""
     spoken = _ROLES.get(role, "tool")
-    return lowest((spoken, "import")) if turn_origin == "import" else spoken
+    return least_trusted((spoken, "import")) if turn_origin == "import" else spoken
 
 
-def lowest(origins: Iterable[Trust]) -> Trust:
-    """The least trusted of some origins; the least of all where nothing is known."""
+def least_trusted(origins: Iterable[Trust]) -> Trust:
+    """The least trusted of some origins; the lowest level if there are none."""
     known = list(origins)
     return max(known, key=TRUST.index) if known else TRUST[-1]
 
@@ -80,16 +78,6 @@ def decide(origin: Trust, subject: Subject, signals: tuple[str, ...], policy: Po
     return DECISIONS[_GROUPS[origin], kind, strength][policy]
 
 
-# The default safety rules of a tutor: a short text for each language, kept as data so that it can be replaced.
-
-
 def default_rules(locale_code: str) -> str:
-    """The rules in the language of a locale; English where there are none in its own."""
-    rules = _rules()
-    return rules.get(locale_code.lower()[:2], rules["en"])
-
-
-@cache
-def _rules() -> dict[str, str]:
-    text = files("ricordo.safety").joinpath("data", "rules.toml").read_text(encoding="utf-8")
-    return {code: rules.strip() for code, rules in tomllib.loads(text).items()}
+    """The default safety rules in the language of a locale; else in English."""
+    return language(locale_code).safety.default_rules

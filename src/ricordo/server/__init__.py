@@ -1,4 +1,4 @@
-"""The HTTP face: `create_app` makes the application that `ricordo serve` runs. Needs the extra `server`."""
+"""The HTTP server: `app.create_app` builds the application that `ricordo serve` runs. Needs the extra `server`."""
 
 from ricordo.server.options import ServerOptions
 

@@ -1,9 +1,8 @@
-"""Chat completions with memory: whose talk it is, what is asked, and how the answer is kept.
+"""Chat completions with memory, for clients that send the whole conversation with every request.
 
-A client sends its own copy of the talk with every request. Its last user message is the question; its system message
-stays the base prompt; its earlier messages stay the history, in its words and order; what is remembered beyond them
-(profile, summary, recalled messages, passages) is laid around. A request that holds the question alone gets our
-history. The session is the one that is named, or else the one that began with the same words.
+The last user message is the question. The client's system message is the base prompt, and its earlier messages are the
+history; memory adds profile, summary, recalled messages and passages. A request with the question alone gets the stored
+history. The session is the named one, or else the one whose first user message is the same.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -18,17 +17,18 @@ from ricordo.chat.pipeline import Chat
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory
-from ricordo.prompt.context import Asked, Context
+from ricordo.prompt.context import Context
+from ricordo.records.prompt import Asked
 from ricordo.records.turns import Chunk, Turn
 from ricordo.session import Session
 
-NOTHING = "(nothing)"  # what a tool said that said nothing: a message needs words
-_TALKS = UUID("6f0f3c1e-9b1d-5f0e-a6a5-0b6f6f2f7c21")
+EMPTY_RESULT = "(nothing)"  # stored for an empty tool result, because a message needs text
+_NAMESPACE = UUID("6f0f3c1e-9b1d-5f0e-a6a5-0b6f6f2f7c21")
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A request of OpenAI's shape, and whose it is."""
+    """A request in OpenAI's format, with its user and session."""
 
     user_id: str
     agent_id: str
@@ -38,8 +38,8 @@ class CompletionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """Everything for the answer; the question is kept already. `messages` are sent on, `asked` are the client's."""
+class PreparedCompletion:
+    """What the answer needs; the question is stored. `messages` go to the model, `sent` are the client's."""
 
     session: Session
     turn: Turn
@@ -49,79 +49,79 @@ class Prepared:
     chunks: tuple[Chunk, ...]
     options: Mapping[str, Any]
     model: str
-    asked: tuple[Mapping[str, Any], ...]
-    composing_ms: float
+    sent: tuple[Mapping[str, Any], ...]
+    context_ms: float
 
     @property
     def session_id(self) -> str:
-        """The session that the turn is in."""
+        """The id of the session."""
         return self.session.id
 
     @property
     def turn_id(self) -> str:
-        """The turn that is being answered."""
+        """The id of the turn that is being answered."""
         return self.turn.id
 
 
-class Completing:
-    """Answers requests of OpenAI's shape with a chat's memory, documents and answerer."""
+class Completions:
+    """Answers requests in OpenAI's format with a chat's memory, documents and answerer."""
 
     def __init__(self, chat: Chat, memory: Memory) -> None:
         self._chat = chat
         self._memory = memory
 
-    def prepare(self, request: CompletionRequest) -> Prepared:
-        """Keep the question, and compose everything for its answer."""
-        talk = [dict(message) for message in request.messages]
-        asked_at = max((at for at, each in enumerate(talk) if each.get("role") == "user"), default=None)
+    def prepare(self, request: CompletionRequest) -> PreparedCompletion:
+        """Store the question, and compose the prompt for its answer."""
+        sent = [dict(message) for message in request.messages]
+        asked_at = max((at for at, each in enumerate(sent) if each.get("role") == "user"), default=None)
         if asked_at is None:
             raise ValidationError("messages", "there is no user message to answer")
-        question = text_of(talk[asked_at])
-        session = self._session(request, talk)
-        place = sum(each.get("role") == "user" for each in talk[: asked_at + 1])
-        turn = session.ask(question, turn_id=str(uuid5(_TALKS, f"{session.id}/{place}/{question}"))).turn
-        self._keep_steps(session, turn, talk[asked_at + 1 :])
+        question = text_of(sent[asked_at])
+        session = self._session(request, sent)
+        number = sum(each.get("role") == "user" for each in sent[: asked_at + 1])
+        turn = session.ask(question, turn_id=str(uuid5(_NAMESPACE, f"{session.id}/{number}/{question}"))).turn
+        self._store_steps(session, turn, sent[asked_at + 1 :])
         passages: list[Chunk] = []
 
         def find(asked: Asked) -> Sequence[Chunk]:
             passages.extend(self._chat.passages(ChatRequest(question, request.user_id), asked))
             return passages
 
-        system = "\n\n".join(text_of(each) for each in talk if each.get("role") in ("system", "developer"))
-        begun = perf_counter()
-        with self._memory.store.without_waiting():  # what a database does not tell at once, the chat goes without
+        system = "\n\n".join(text_of(each) for each in sent if each.get("role") in ("system", "developer"))
+        started_at = perf_counter()
+        with self._memory.store.without_waiting():  # do not wait for a slow database
             context = session.context(question, chunks=find, system=system or None)
-        took = (perf_counter() - begun) * 1_000
+        context_ms = (perf_counter() - started_at) * 1_000
         kept = {item.id for item in context.receipt.items if item.section == "chunks" and item.kept}
-        return Prepared(
+        return PreparedCompletion(
             session,
             turn,
             question,
             context,
-            _laid_around(context, talk, asked_at),
+            _merged_messages(context, sent, asked_at),
             tuple(chunk for chunk in passages if chunk.id in kept),
             request.options,
             self._chat.answerer.name,
-            tuple(talk),
-            took,
+            tuple(sent),
+            context_ms,
         )
 
-    def events(self, prepared: Prepared) -> Generator[Event, None, None]:
-        """The answer as it comes, ending with `Done`; kept before the end is told."""
+    def events(self, prepared: PreparedCompletion) -> Generator[Event, None, None]:
+        """The events of the answer, ending with `Done`; it is stored before `Done`."""
         if prepared.turn.answer is not None:
-            yield from self._again(prepared, prepared.turn.answer.content)
+            yield from self._stored_answer(prepared, prepared.turn.answer.content)
             return
         pieces = self._pieces(prepared)
         while True:
             try:
                 piece = next(pieces)
-            except StopIteration as ended:
-                answered: Answered = ended.value
+            except StopIteration as stop:
+                answered: Answered = stop.value
                 break
             yield Delta(piece)
-        yield Done(self._keep(prepared, answered))
+        yield Done(self._store(prepared, answered))
 
-    def _pieces(self, prepared: Prepared) -> Generator[str, None, Answered]:
+    def _pieces(self, prepared: PreparedCompletion) -> Generator[str, None, Answered]:
         context, answerer = prepared.context, self._chat.answerer
         if context.crisis:
             text = self._chat.on_crisis(context.crisis)
@@ -133,14 +133,14 @@ class Completing:
             return (yield from answerer.stream_messages(task, prepared.messages, prepared.options))
         return (yield from Reader().answer(task))
 
-    def _keep(self, prepared: Prepared, answered: Answered) -> ChatResponse:
+    def _store(self, prepared: PreparedCompletion, answered: Answered) -> ChatResponse:
         completion = answered.completion
         calls = completion.tool_calls if completion else ()
         if calls:
             if (
                 self._memory.store.turns.get(prepared.turn.owner, prepared.turn_id) is None
-            ):  # a message would begin it anew
-                raise NotFoundError("the session was deleted meanwhile: this answer is not kept")
+            ):  # adding a message would create it
+                raise NotFoundError("the session was deleted meanwhile: this answer is not stored")
             prepared.session.add_message("assistant", answered.text, tool_calls=calls)
         else:
             prepared.session.answer(
@@ -152,12 +152,12 @@ class Completing:
             )
         return self._response(prepared, answered.text, answered)
 
-    def _again(self, prepared: Prepared, text: str) -> Generator[Event, None, None]:
-        """The same request once more: the answer that is kept."""
+    def _stored_answer(self, prepared: PreparedCompletion, text: str) -> Generator[Event, None, None]:
+        """The stored answer, for a repeated request."""
         yield Delta(text)
         yield Done(self._response(prepared, text, None))
 
-    def _response(self, prepared: Prepared, text: str, answered: Answered | None) -> ChatResponse:
+    def _response(self, prepared: PreparedCompletion, text: str, answered: Answered | None) -> ChatResponse:
         completion = answered.completion if answered else None
         count = self._memory.counter.count
         tokens = {
@@ -174,26 +174,26 @@ class Completing:
         }
         return ChatResponse(prepared.question, text, (), "other", 0.0, prepared.session_id, metadata)
 
-    def _session(self, request: CompletionRequest, talk: Sequence[Mapping[str, Any]]) -> Session:
-        """The session that is named, or the one that began with the same words."""
-        given = request.session_id
-        if given is None:
-            first = next(text_of(each) for each in talk if each.get("role") == "user")
-            given = str(uuid5(_TALKS, f"{request.user_id}/{request.agent_id}/{first}"))
-        return self._memory.session(str(given), user_id=request.user_id, agent_id=request.agent_id)
+    def _session(self, request: CompletionRequest, sent: Sequence[Mapping[str, Any]]) -> Session:
+        """The session that is named, or the one with the same first user message."""
+        session_id = request.session_id
+        if session_id is None:
+            first = next(text_of(each) for each in sent if each.get("role") == "user")
+            session_id = str(uuid5(_NAMESPACE, f"{request.user_id}/{request.agent_id}/{first}"))
+        return self._memory.session(str(session_id), user_id=request.user_id, agent_id=request.agent_id)
 
-    def _keep_steps(self, session: Session, turn: Turn, steps: Sequence[Mapping[str, Any]]) -> None:
-        """Keep what tools answered since the question was asked; what is kept already is not kept twice."""
+    def _store_steps(self, session: Session, turn: Turn, steps: Sequence[Mapping[str, Any]]) -> None:
+        """Store the tool results since the question, each once."""
         known = {step.tool_call_id for step in turn.steps if step.role == "tool"}
         for step in steps:
             if step.get("role") == "tool" and step.get("tool_call_id") not in known:
                 session.add_message(
-                    "tool", text_of(step) or NOTHING, tool_call_id=str(step.get("tool_call_id") or "tool")
+                    "tool", text_of(step) or EMPTY_RESULT, tool_call_id=str(step.get("tool_call_id") or "tool")
                 )
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """The words of a message; of several parts, those that are text."""
+    """The text of a message; of several parts, the text parts."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -203,16 +203,18 @@ def text_of(message: Mapping[str, Any]) -> str:
     return ""
 
 
-def _laid_around(context: Context, talk: Sequence[Mapping[str, Any]], asked_at: int) -> tuple[Mapping[str, Any], ...]:
-    """What is sent on: our system message and our last one; between them the client's history, or ours if it has none.
+def _merged_messages(
+    context: Context, sent: Sequence[Mapping[str, Any]], asked_at: int
+) -> tuple[Mapping[str, Any], ...]:
+    """The messages for the model: the context's system and last message around the client's history, or the stored one.
 
-    The client's own question may hold pictures or other parts: then memory stands in a message before it.
+    If the client's question has parts other than text, it follows unchanged after the message with the memory.
     """
-    own = [each for each in talk[:asked_at] if each.get("role") not in ("system", "developer")]
+    history = [each for each in sent[:asked_at] if each.get("role") not in ("system", "developer")]
     system = [message for message in context.messages if message["role"] == "system"]
-    ours = [message for message in context.messages[:-1] if message["role"] != "system"]
-    asked = talk[asked_at]
+    stored = [message for message in context.messages[:-1] if message["role"] != "system"]
+    question = sent[asked_at]
     last: list[Mapping[str, Any]] = [context.messages[-1]]
-    if not isinstance(asked.get("content"), str):
-        last = [asked] if context.messages[-1]["content"] == text_of(asked) else [context.messages[-1], asked]
-    return (*system, *(own or ours), *last, *talk[asked_at + 1 :])
+    if not isinstance(question.get("content"), str):
+        last = [question] if context.messages[-1]["content"] == text_of(question) else [context.messages[-1], question]
+    return (*system, *(history or stored), *last, *sent[asked_at + 1 :])

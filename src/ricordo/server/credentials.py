@@ -1,7 +1,7 @@
-"""API keys: `rk_<id>_<secret>`, shown once. Only a digest is kept, which is enough for a secret that is random.
+"""Authentication: API keys (`rk_<id>_<secret>`) and JSON Web Tokens, and the caller that a valid one stands for.
 
-Looked-up keys are believed for five seconds, so that a request costs no query of its own and a key that was revoked
-elsewhere is refused within that time; while the database is away, for an hour. Uses are noted together, once a minute.
+Only the digest of an API key is stored; that is enough for a random secret. A looked-up key is cached for five seconds,
+so that a request needs no query and a key revoked elsewhere is refused soon; during an outage, for an hour.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
@@ -19,185 +20,247 @@ from urllib.request import urlopen
 
 import jwt
 
-from ricordo.errors import StoreError, StoreUnavailable, ValidationError
+from ricordo.errors import RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import check_id
 from ricordo.records.service import ApiKey
-from ricordo.server.caller import Caller, NotAllowed, check_user
+from ricordo.records.turns import RESERVED
 from ricordo.server.options import ServerOptions
 from ricordo.stores.protocols import Store
 
 log = logging.getLogger("ricordo.server")
 
-PREFIX = "rk"
-BELIEVED_SECONDS = 5.0
-BELIEVED_AWAY_SECONDS = 3_600.0
-NOTED_SECONDS = 60.0
-MOST = 10_000
+ANONYMOUS = "anonymous"  # the user of a request that names none
+SCOPES = ("chat", "read", "write", "admin")
+
+KEY_PREFIX = "rk"
+CACHE_SECONDS = 5.0
+OUTAGE_CACHE_SECONDS = 3_600.0
+USE_INTERVAL_SECONDS = 60.0
+MAX_CACHED_KEYS = 10_000
+
+LEEWAY_SECONDS = 60
+JWKS_CACHE_SECONDS = 600.0
+JWKS_RETRY_SECONDS = 10.0
+JWKS_TIMEOUT = 3.0
+MAX_JWKS_BYTES = 256 * 1024
+USER_SCOPES = frozenset({"chat", "read", "write"})
+_REFUSED_ROLES = ("anon", "service_role", "supabase_admin")  # Supabase's roles that stand for no single user
 
 
-def make_key() -> tuple[str, str, str]:
-    """A new key's id, the key itself, and the digest to keep."""
+class AuthError(RicordoError):
+    """The request is not authorized; `status` is 401 without a valid credential and 403 with one."""
+
+    def __init__(self, detail: str, status: int = 403) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The identity behind a request. Without a `user_id` it may act for any user of its tenant."""
+
+    tenant_id: str
+    user_id: str | None = None
+    scopes: frozenset[str] = frozenset(SCOPES)
+    credential: str = "none"
+
+    @property
+    def authenticated(self) -> bool:
+        """Whether it sent a credential."""
+        return self.credential != "none"
+
+    def resolve_user(self, user_id: str | None) -> str:
+        """The user whose data the request is about: the credential's user, or the one that is named."""
+        if self.user_id is not None:
+            if user_id is not None and user_id != self.user_id:
+                raise AuthError("this credential belongs to another user; leave user_id out")
+            return self.user_id
+        return ANONYMOUS if user_id is None else check_user_id("user_id", user_id)
+
+    def require_scope(self, scope: str) -> None:
+        """Raise AuthError unless the credential has the scope; `admin` includes the others."""
+        if scope not in self.scopes and "admin" not in self.scopes:
+            raise AuthError(f"this credential lacks the scope {scope!r}")
+
+    def require_admin(self) -> None:
+        """Raise AuthError unless the credential may administer the whole tenant."""
+        self.require_scope("admin")
+        if self.user_id is not None:
+            raise AuthError("this credential is bound to one user; use one of the whole tenant")
+
+
+def check_user_id(field: str, value: object) -> str:
+    """A valid user id. Names with the reserved prefix belong to the tenant itself and are refused."""
+    user_id = check_id(field, value)
+    if user_id.startswith(RESERVED):
+        raise ValidationError(field, f"{user_id!r} begins with a reserved prefix; choose another")
+    return user_id
+
+
+def required_scope(method: str, path: str) -> str:
+    """The scope that a request needs."""
+    if path.startswith(("/chat", "/v1/", "/ai/")):
+        return "chat"
+    return "read" if method in ("GET", "HEAD") else "write"
+
+
+def bearer_token(authorization: str | None) -> str | None:
+    """The credential in the header `Authorization: Bearer …`."""
+    scheme, _, credential = (authorization or "").partition(" ")
+    return (credential.strip() or None) if scheme.lower() == "bearer" else None
+
+
+def generate_key() -> tuple[str, str, str]:
+    """A new API key: its id, the key itself, and the digest to store."""
     key_id = secrets.token_hex(6)
     secret = secrets.token_urlsafe(32).replace("_", "-")
-    key = f"{PREFIX}_{key_id}_{secret}"
-    return key_id, key, digest_of(key)
+    key = f"{KEY_PREFIX}_{key_id}_{secret}"
+    return key_id, key, key_digest(key)
 
 
-def digest_of(key: str) -> str:
-    """What is kept of a key."""
+def key_digest(key: str) -> str:
+    """The digest that is stored of an API key."""
     return hashlib.sha256(key.encode(errors="replace")).hexdigest()
 
 
-def looks_like_key(text: str) -> bool:
-    """Whether a credential is meant as an API key; anything else is taken for a token."""
-    return text.startswith(f"{PREFIX}_")
+def is_api_key(credential: str) -> bool:
+    """Whether a credential has the form of an API key; any other is treated as a JWT."""
+    return credential.startswith(f"{KEY_PREFIX}_")
 
 
-class Keyring:
-    """The keys that were shown lately. Thread-safe."""
+class ApiKeys:
+    """Looks API keys up through a cache, and records when they were last used. Thread-safe."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = monotonic) -> None:
         self._store = store
         self._clock = clock
-        self._known: OrderedDict[str, tuple[float, ApiKey | None]] = OrderedDict()
+        self._cached: OrderedDict[str, tuple[float, ApiKey | None]] = OrderedDict()
         self._used: dict[str, ApiKey] = {}
-        self._noted: OrderedDict[str, float] = OrderedDict()
+        self._recorded: OrderedDict[str, float] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, key: str) -> ApiKey | None:
-        """The valid key that was shown; None for one that is unknown or revoked."""
-        digest, now = digest_of(key), self._clock()
+        """The stored key; None if it is unknown or revoked."""
+        digest, now = key_digest(key), self._clock()
         with self._lock:
-            seen, known = self._known.get(digest, (float("-inf"), None))
-        if now - seen > BELIEVED_SECONDS:
+            cached_at, found = self._cached.get(digest, (float("-inf"), None))
+        if now - cached_at > CACHE_SECONDS:
             try:
-                known = self._store.keys.by_digest(digest)
+                found = self._store.keys.by_digest(digest)
             except StoreUnavailable:
-                if known is None or now - seen > BELIEVED_AWAY_SECONDS:
+                if found is None or now - cached_at > OUTAGE_CACHE_SECONDS:
                     raise
             else:
-                self._remember(digest, now, known)
-        if known is None or not known.is_valid:
+                self._cache(digest, now, found)
+        if found is None or not found.is_valid:
             return None
         with self._lock:
-            self._used[digest] = known
-        return known
+            self._used[digest] = found
+        return found
 
-    def forget(self) -> None:
-        """Keys have changed: look each of them up anew."""
+    def clear_cache(self) -> None:
+        """Look every key up again, because keys have changed."""
         with self._lock:
-            self._known.clear()
+            self._cached.clear()
 
-    def note_uses(self, now: datetime) -> None:
-        """Write down when keys were used, each at most once a minute."""
+    def record_uses(self, now: datetime) -> None:
+        """Store when keys were used, at most once a minute for each key."""
         moment = self._clock()
         with self._lock:
             used, self._used = self._used, {}
             due = {
                 digest: key
                 for digest, key in used.items()
-                if moment - self._noted.get(digest, float("-inf")) >= NOTED_SECONDS
+                if moment - self._recorded.get(digest, float("-inf")) >= USE_INTERVAL_SECONDS
             }
         for digest, key in due.items():
             try:
                 self._store.keys.used(key, now)
             except StoreError as error:
-                log.warning("the use of a key could not be noted: %s", error, extra={"operation": "key_used"})
+                log.warning("the use of an API key could not be stored: %s", error, extra={"operation": "key_used"})
                 return
             with self._lock:
-                self._noted[digest] = moment
-                _bound(self._noted)
+                self._recorded[digest] = moment
+                _evict(self._recorded)
 
-    def _remember(self, digest: str, now: float, key: ApiKey | None) -> None:
+    def _cache(self, digest: str, now: float, key: ApiKey | None) -> None:
         with self._lock:
-            self._known[digest] = (now, key)
-            self._known.move_to_end(digest)
-            _bound(self._known)
+            self._cached[digest] = (now, key)
+            self._cached.move_to_end(digest)
+            _evict(self._cached)
 
 
-def _bound(kept: "OrderedDict[str, float] | OrderedDict[str, tuple[float, ApiKey | None]]") -> None:
-    while len(kept) > MOST:
-        kept.popitem(last=False)
+def _evict(cache: OrderedDict[str, Any]) -> None:
+    while len(cache) > MAX_CACHED_KEYS:
+        cache.popitem(last=False)
 
 
-# JSON Web Tokens: HS256 with a shared secret, or RS256 and ES256 with published keys; Supabase's claims work.
-
-LEEWAY = 60
-KEEP_SECONDS = 600.0
-FETCH_AGAIN_SECONDS = 10.0
-FETCH_TIMEOUT = 3.0
-LARGEST_JWKS = 256 * 1024
-USER_SCOPES = frozenset({"chat", "read", "write"})
-_NOBODY = ("anon",)  # roles that stand for no user
-_TOO_MUCH = ("service_role", "supabase_admin")  # keys of the database's owner have no place in a chat
-
-
-class Tokens:
-    """Checks tokens by the options. Thread-safe."""
+class JwtVerifier:
+    """Verifies JSON Web Tokens: HS256 with a shared secret, or RS256 and ES256 with a JWKS. Thread-safe."""
 
     def __init__(self, options: ServerOptions) -> None:
         self._options = options
-        self._published = _PublishedKeys(options.jwt_jwks) if options.jwt_jwks else None
+        self._jwks = _Jwks(options.jwt_jwks) if options.jwt_jwks else None
 
-    def caller(self, token: str) -> Caller:
-        """The user behind a token, or NotAllowed."""
+    def verify(self, token: str) -> Caller:
+        """The user that a token stands for, or AuthError. Supabase's claims are understood."""
         claims = self._claims(token)
         role = claims.get("role")
-        if role in _NOBODY or role in _TOO_MUCH:
-            raise NotAllowed(f"tokens of the role {role!r} are not accepted; sign in as a user", 401)
+        if role in _REFUSED_ROLES:
+            raise AuthError(f"tokens of the role {role!r} are not accepted; sign in as a user", 401)
         tenant = claims.get(self._options.jwt_tenant_claim, self._options.jwt_tenant)
         try:
             return Caller(
                 tenant_id=check_id("tenant_id", tenant),
-                user_id=check_user("sub", claims.get("sub")),
+                user_id=check_user_id("sub", claims.get("sub")),
                 scopes=USER_SCOPES,
                 credential="token",
             )
         except ValidationError as error:
-            raise NotAllowed(f"the token's claims cannot be used: {error}", 401) from error
+            raise AuthError(f"the token's claims cannot be used: {error}", 401) from error
 
     def _claims(self, token: str) -> Mapping[str, Any]:
         options = self._options
         try:
-            if self._published:
-                key: Any = self._published.key(jwt.get_unverified_header(token).get("kid"))
-                allowed = ["RS256", "ES256"]
+            if self._jwks:
+                key: Any = self._jwks.key(jwt.get_unverified_header(token).get("kid"))
+                algorithms = ["RS256", "ES256"]
             elif options.jwt_secret:
-                key, allowed = options.jwt_secret, ["HS256"]
+                key, algorithms = options.jwt_secret, ["HS256"]
             else:
-                raise NotAllowed("tokens are not accepted here; use an API key", 401)
+                raise AuthError("tokens are not accepted here; use an API key", 401)
             claims: Mapping[str, Any] = jwt.decode(
                 token,
                 key,
-                algorithms=allowed,
+                algorithms=algorithms,
                 audience=options.jwt_audience or None,
                 issuer=options.jwt_issuer or None,
-                leeway=LEEWAY,
+                leeway=LEEWAY_SECONDS,
                 options={"require": ["exp", "sub"], "verify_aud": bool(options.jwt_audience)},
             )
         except jwt.PyJWTError as error:
-            raise NotAllowed(f"the token is not valid: {error}", 401) from error
+            raise AuthError(f"the token is not valid: {error}", 401) from error
         return claims
 
 
-class _PublishedKeys:
-    """The keys of a JWKS, from a URL or a file."""
+class _Jwks:
+    """The public keys of a JWKS, cached, from a URL or a file."""
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def __init__(self, location: str) -> None:
+        self._location = location
         self._lock = threading.Lock()
         self._keys: dict[str | None, jwt.PyJWK] = {}
         self._fetched_at = float("-inf")
 
     def key(self, key_id: object) -> jwt.PyJWK:
-        """The key of that id; without one, the only key there is."""
+        """The key with that id; without an id, the only key of the set."""
         with self._lock:
             age = monotonic() - self._fetched_at
-            if age > KEEP_SECONDS or (self._find(key_id) is None and age > FETCH_AGAIN_SECONDS):
+            if age > JWKS_CACHE_SECONDS or (self._find(key_id) is None and age > JWKS_RETRY_SECONDS):
                 self._fetch()
             found = self._find(key_id)
         if found is None:
-            raise NotAllowed("the token was signed with a key that is not published", 401)
+            raise AuthError("the token was signed with a key that is not in the JWKS", 401)
         return found
 
     def _find(self, key_id: object) -> jwt.PyJWK | None:
@@ -208,15 +271,15 @@ class _PublishedKeys:
     def _fetch(self) -> None:
         self._fetched_at = monotonic()
         try:
-            if self._place.startswith(("http://", "https://")):
-                with urlopen(self._place, timeout=FETCH_TIMEOUT) as answer:
-                    text = answer.read(LARGEST_JWKS)
+            if self._location.startswith(("http://", "https://")):
+                with urlopen(self._location, timeout=JWKS_TIMEOUT) as response:
+                    text = response.read(MAX_JWKS_BYTES)
             else:
-                text = Path(self._place).read_bytes()
+                text = Path(self._location).read_bytes()
             listed = json.loads(text)["keys"]
             usable = [jwt.PyJWK(each) for each in listed if each.get("kty") in ("RSA", "EC")]
         except (OSError, ValueError, KeyError, TypeError, jwt.PyJWTError) as error:
             if not self._keys:
-                raise NotAllowed("the published keys cannot be read just now; try again", 401) from error
-            return  # the keys at hand serve until the place can be read again
+                raise AuthError("the JWKS cannot be read now; try again", 401) from error
+            return  # the cached keys are used until the JWKS can be read again
         self._keys = {each.key_id: each for each in usable}

@@ -1,8 +1,8 @@
-"""Requests that are sent twice: with an `Idempotency-Key` the first answer is given again, and nothing is done twice.
+"""Idempotency keys: a POST that is sent again with the same `Idempotency-Key` gets the first response again.
 
-Answers are kept in this process for a day, a bounded number of them, by credential, user and key. A second request that
-comes while the first is under way waits for it. The same key with another body is refused. Streams are not kept here:
-the turn that a key stands for is (`turn_id_of`), and its stream can be read again.
+Responses are kept in this process for a day, in a bounded cache by tenant, user and key. A second request that arrives
+while the first runs waits for it. The same key with another body is refused. Streams are not cached: the key determines
+the turn id (`turn_id_for`), and the stream of a turn can be read again.
 """
 
 import asyncio
@@ -21,47 +21,47 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ricordo.errors import RicordoError
 from ricordo.records.turns import Owner
-from ricordo.server.dependencies import credential_of
-from ricordo.server.problems import problem
+from ricordo.server.credentials import bearer_token
+from ricordo.server.problems import problem_response
 from ricordo.server.service import Service
 
-KEPT_SECONDS = 24 * 3_600.0
-MOST = 10_000
-MOST_BYTES = 64 * 1024 * 1024
-LARGEST = 256 * 1024
-LONGEST_KEY = 255
+KEEP_SECONDS = 24 * 3_600.0
+MAX_RESPONSES = 10_000
+MAX_BYTES = 64 * 1024 * 1024
+MAX_RESPONSE_BYTES = 256 * 1024
+MAX_KEY_LENGTH = 255
 _TURNS = UUID("0a4d7a5e-52a1-5d0c-8a0b-1f6f0f1c9b55")
 
 
-def turn_id_of(owner: Owner, key: str) -> str:
-    """The turn that a key stands for: the same again, in every process."""
+def turn_id_for(owner: Owner, key: str) -> str:
+    """The turn id that a key determines, the same in every process."""
     return str(uuid5(_TURNS, f"{owner.key}/{key}"))
 
 
-def id_of(owner: Owner, what: str, key: str) -> str:
-    """The id of what a key makes: sent to another process, the request finds it there already."""
-    return turn_id_of(owner, f"{what}/{key}")
+def id_for(owner: Owner, what: str, key: str) -> str:
+    """The id of what a request with this key creates, the same in every process."""
+    return turn_id_for(owner, f"{what}/{key}")
 
 
 @dataclass
 class StoredResponse:
-    """A request by its digest, and what it was answered; `messages` stay empty for an answer that is not kept."""
+    """The digest of a request and its response; `messages` stay empty if the response is not cached."""
 
     digest: str
-    begun: float
+    started_at: float
     owner: Owner | None = None
     messages: list[Message] = field(default_factory=list)
     size: int = 0
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Repeats:
-    """Answers a POST that was answered before as it was then. Lives on the server's loop."""
+class IdempotencyMiddleware:
+    """Answers a repeated POST with the cached response. For one event loop."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
         self._service = service
-        self._kept: OrderedDict[tuple[str, ...], StoredResponse] = OrderedDict()
+        self._responses: OrderedDict[tuple[str, ...], StoredResponse] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
         service.on_forget(self._forget)
@@ -72,105 +72,104 @@ class Repeats:
         if scope["type"] != "http" or scope["method"] != "POST" or not key:
             await self._app(scope, receive, send)
             return
-        if len(key) > LONGEST_KEY:
-            await _refused(scope, f"at most {LONGEST_KEY} characters")(scope, receive, send)
+        if len(key) > MAX_KEY_LENGTH:
+            await _unprocessable(scope, f"at most {MAX_KEY_LENGTH} characters")(scope, receive, send)
             return
-        who = await self._who(scope, headers)
-        if who is None:  # the routes say why
+        identity = await self._identity(scope, headers)
+        if identity is None:  # the routes answer with 401
             await self._app(scope, receive, send)
             return
-        body = await _whole(receive)
+        body = await _read_body(receive)
         digest = _digest(scope, body)
-        name = (*who, key)
-        while (kept := self._known(name)) is not None:
+        name = (*identity, key)
+        while (kept := self._find(name)) is not None:
             await kept.done.wait()
             if kept.digest != digest:
-                refused = _refused(scope, "was used for another request; give each request its own")
-                await refused(scope, receive, send)
+                response = _unprocessable(scope, "was used for another request; give each request its own")
+                await response(scope, receive, send)
                 return
             if kept.messages:
                 for message in kept.messages:
                     await send(_copy(message))
                 return
-            if self._known(name) is kept:  # a stream, or too large to be kept: asked again, which changes nothing
-                await self._app(scope, _again(body, receive), send)
+            if self._find(name) is kept:  # not cached (a stream, or too large): the routes answer it again, by its id
+                await self._app(scope, _replay(body, receive), send)
                 return
-        await self._first(name, StoredResponse(digest, monotonic()), scope, body, receive, send)
+        await self._respond(name, StoredResponse(digest, monotonic()), scope, body, receive, send)
 
-    async def _who(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
-        """Tenant and user, as far as they are known before the body is read; None for a credential that is not good."""
+    async def _identity(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
+        """Tenant and user, as far as known before the body is read; None for an invalid credential."""
         try:
-            caller = await run_in_threadpool(self._service.caller, credential_of(headers.get("authorization")))
+            caller = await run_in_threadpool(self._service.caller, bearer_token(headers.get("authorization")))
         except RicordoError:
             return None
         named = QueryParams(scope["query_string"]).get("user_id") or headers.get("x-ricordo-user", "")
         return (caller.tenant_id, caller.user_id or named)
 
-    def _known(self, name: tuple[str, ...]) -> StoredResponse | None:
+    def _find(self, name: tuple[str, ...]) -> StoredResponse | None:
         with self._lock:
-            kept = self._kept.get(name)
-            if kept is not None and monotonic() - kept.begun > KEPT_SECONDS:
+            kept = self._responses.get(name)
+            if kept is not None and monotonic() - kept.started_at > KEEP_SECONDS:
                 self._drop(name)
                 return None
             return kept
 
     def _drop(self, name: tuple[str, ...]) -> None:
-        gone = self._kept.pop(name, None)
+        gone = self._responses.pop(name, None)
         self._bytes -= gone.size if gone else 0
 
-    async def _first(
+    async def _respond(
         self, name: tuple[str, ...], kept: StoredResponse, scope: Scope, body: bytes, receive: Receive, send: Send
     ) -> None:
-        """Do what is asked, and keep the answer if it is one to keep."""
+        """Pass the request on, and cache its response."""
         with self._lock:
-            self._kept[name] = kept
-        told: list[Message] = []
+            self._responses[name] = kept
+        messages: list[Message] = []
         status, size = 500, 0
 
-        async def sending(message: Message) -> None:
+        async def send_copied(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
             size += len(message.get("body", b""))
-            if size <= LARGEST:
-                told.append(_copy(message))
+            if size <= MAX_RESPONSE_BYTES:
+                messages.append(_copy(message))
             await send(message)
 
         try:
-            await self._app(scope, _again(body, receive), sending)
+            await self._app(scope, _replay(body, receive), send_copied)
         finally:
             with self._lock:
-                self._keep(name, kept, scope, told, status, size)
+                self._store(name, kept, scope, messages, status, size)
             kept.done.set()
 
-    def _keep(
-        self, name: tuple[str, ...], kept: StoredResponse, scope: Scope, told: list[Message], status: int, size: int
+    def _store(
+        self, name: tuple[str, ...], kept: StoredResponse, scope: Scope, messages: list[Message], status: int, size: int
     ) -> None:
         if status >= 500 or status == 429:  # the same request may work later
             self._drop(name)
             return
         kept.owner = scope["state"].get("owner")
-        headers = Headers(raw=told[0]["headers"]) if told else Headers()
-        if size <= LARGEST and not headers.get("content-type", "").startswith("text/event-stream"):
-            kept.messages, kept.size = told, size
+        headers = Headers(raw=messages[0]["headers"]) if messages else Headers()
+        if size <= MAX_RESPONSE_BYTES and not headers.get("content-type", "").startswith("text/event-stream"):
+            kept.messages, kept.size = messages, size
             self._bytes += size
-        while self._kept and (len(self._kept) > MOST or self._bytes > MOST_BYTES):
-            self._drop(next(iter(self._kept)))
+        while self._responses and (len(self._responses) > MAX_RESPONSES or self._bytes > MAX_BYTES):
+            self._drop(next(iter(self._responses)))
 
     def _forget(self, owner: Owner) -> None:
-        """What is forgotten is not said again."""
+        """Drop the responses of an owner whose data is deleted."""
         with self._lock:
-            for name in [name for name, kept in self._kept.items() if kept.owner == owner]:
+            for name in [name for name, kept in self._responses.items() if kept.owner == owner]:
                 self._drop(name)
 
 
-def _refused(scope: Scope, why: str) -> Response:
-    detail = f"Idempotency-Key: {why}"
-    return problem(422, "The input was refused", detail, Request(scope), field="Idempotency-Key")
+def _unprocessable(scope: Scope, reason: str) -> Response:
+    return problem_response(422, f"Idempotency-Key: {reason}", Request(scope), field="Idempotency-Key")
 
 
 def _copy(message: Message) -> Message:
-    """A message that others may change."""
+    """A copy, because other middleware changes the headers in place."""
     return {**message, "headers": list(message["headers"])} if "headers" in message else {**message}
 
 
@@ -179,8 +178,8 @@ def _digest(scope: Scope, body: bytes) -> str:
     return hashlib.sha256(b"\x00".join(parts)).hexdigest()
 
 
-async def _whole(receive: Receive) -> bytes:
-    """The body; ClientDisconnect where its sender went away before the end, for half of it is another request."""
+async def _read_body(receive: Receive) -> bytes:
+    """The whole body; ClientDisconnect if it ends early, because half of it would be another request."""
     parts: list[bytes] = []
     while True:
         message = await receive()
@@ -191,15 +190,15 @@ async def _whole(receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """The body once more for the routes, and after it whatever else comes."""
-    given = False
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Give the body to the routes again, followed by the messages that still arrive."""
+    replayed = False
 
-    async def receiving() -> Message:
-        nonlocal given
-        if given:
+    async def receive_again() -> Message:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        given = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return receiving
+    return receive_again

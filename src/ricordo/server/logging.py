@@ -1,8 +1,8 @@
-"""The log as JSON lines: what every logger of ours says, with where it happened and never with what was said.
+"""The log as JSON lines, without any words of users.
 
 In: the records of the standard library's loggers, with their `extra` fields. Out: one JSON object a line with `event`,
-`level`, `timestamp`, `logger`, and those of the known fields that were given. Only fields of a fixed list go out, and
-of a failure only its kind and the lines of code it passed, because the words of an error may be a user's.
+`level`, `timestamp`, `logger`, and the fields of a fixed list. An exception is written as its class name and the code
+lines it passed, because its message may quote a user.
 """
 
 import logging
@@ -33,8 +33,8 @@ LOGGERS = ("ricordo", "uvicorn.error")
 _FRAMES = 8
 
 
-def configure(level: str = "info", stream: TextIO | None = None) -> logging.Handler:
-    """Have our loggers write JSON lines to a stream; the handler comes back, for `release`."""
+def configure_logging(level: str = "info", stream: TextIO | None = None) -> logging.Handler:
+    """Write our loggers to a stream as JSON lines; returns the handler, for `remove_handler`."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -44,11 +44,11 @@ def configure(level: str = "info", stream: TextIO | None = None) -> logging.Hand
                 structlog.stdlib.add_logger_name,
                 structlog.stdlib.ExtraAdder(FIELDS),
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
-                _where_it_failed,
+                _replace_exception,
             ],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _without_nothing,
+                _drop_none,
                 structlog.processors.JSONRenderer(ensure_ascii=False),
             ],
             keep_exc_info=True,
@@ -62,32 +62,32 @@ def configure(level: str = "info", stream: TextIO | None = None) -> logging.Hand
     return handler
 
 
-def release(handler: logging.Handler) -> None:
-    """Take a handler away again."""
+def remove_handler(handler: logging.Handler) -> None:
+    """Undo `configure_logging`."""
     for name in LOGGERS:
         logger = logging.getLogger(name)
         logger.removeHandler(handler)
         logger.propagate = True
 
 
-def failure_of(error: BaseException) -> dict[str, Any]:
-    """What may be logged of a failure: its kind, and the lines of code it passed."""
+def failure_fields(error: BaseException) -> dict[str, Any]:
+    """What may be logged of an exception: its class name and the code lines it passed."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     passed = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
     return {"failure": type(error).__name__, "passed": passed}
 
 
-def _where_it_failed(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The kind of a failure and the lines it passed, in place of its words."""
+def _replace_exception(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Replace an exception by its class name and the code lines it passed."""
     failure = event.pop("exc_info", None)
     record = event.get("_record")
     failure = failure or (record.exc_info if record else None)
     if isinstance(failure, tuple) and failure[1] is not None:
-        event.update(failure_of(failure[1]))
+        event.update(failure_fields(failure[1]))
     if record is not None:
         record.exc_info = record.exc_text = None
     return event
 
 
-def _without_nothing(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _drop_none(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     return {name: value for name, value in event.items() if value is not None}

@@ -1,80 +1,93 @@
-"""What is counted and timed, for Prometheus and for the page: writes, failures, contexts, chats, what waits.
+"""Metrics: Prometheus counters and histograms, latency percentiles for the page, and counts by day.
 
-Every `Metrics` has its own registry, so that two servers in one process do not count for each other.
+Every `Metrics` has its own registry, so that two servers in one process do not share counters. The counts by day come
+from the stored data, within a bound on what is read, and are cached for a minute.
 """
 
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import TypeVar
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+import prometheus_client as prometheus
 
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.records.people import Summary
-from ricordo.records.turns import Message, Owner, StoredReceipt, Turn
+from ricordo.records.turns import Message, Owner, SessionInfo, StoredReceipt, Turn
 from ricordo.stores.protocols import PeopleStore, Store, TurnStore
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-REMEMBERED = 1_000  # latest times of each kind, for the percentiles of the page
+SAMPLES = 1_000  # latest times of each kind, for the percentiles
+SERIES_CACHE_SECONDS = 60.0
+MAX_CACHED_SERIES = 256
+MAX_SESSIONS = 5_000
+MAX_TURNS = 50_000
+PAGE = 200
+DAILY_COUNTS = ("sessions", "turns", "tokens", "condensations", "facts")
+
+T = TypeVar("T")
 
 
 class Metrics:
-    """Counters, gauges and times of one server. Thread-safe."""
+    """Counters, gauges and histograms of one server. Thread-safe."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)  # memory, processor time, open files; on Linux
-        self.requests = Counter(
+        self.registry = prometheus.CollectorRegistry()
+        prometheus.ProcessCollector(registry=self.registry)  # memory, CPU time, open files; on Linux
+        self.requests = prometheus.Counter(
             "ricordo_http_requests_total", "Requests by route and status", ("route", "status"), registry=self.registry
         )
-        self.request_seconds = Histogram(
+        self.request_seconds = prometheus.Histogram(
             "ricordo_http_request_seconds", "Time of requests", ("route",), buckets=BUCKETS, registry=self.registry
         )
-        self.turns = Counter("ricordo_turn_writes_total", "Turns kept", registry=self.registry)
-        self.failures = Counter(
-            "ricordo_failures_total", "What failed, by operation", ("operation",), registry=self.registry
+        self.turns = prometheus.Counter("ricordo_turn_writes_total", "Turns stored", registry=self.registry)
+        self.failures = prometheus.Counter(
+            "ricordo_failures_total", "Failures by operation", ("operation",), registry=self.registry
         )
-        self.context_seconds = Histogram(
+        self.context_seconds = prometheus.Histogram(
             "ricordo_context_seconds", "Time to compose a context", buckets=BUCKETS, registry=self.registry
         )
-        self.write_seconds = Histogram(
-            "ricordo_write_seconds", "Time to keep an answer", buckets=BUCKETS, registry=self.registry
+        self.write_seconds = prometheus.Histogram(
+            "ricordo_write_seconds", "Time to store an answer", buckets=BUCKETS, registry=self.registry
         )
-        self.window_tokens = Histogram(
+        self.window_tokens = prometheus.Histogram(
             "ricordo_window_tokens",
             "Tokens of composed contexts",
             buckets=(100, 250, 500, 1_000, 2_000, 4_000, 8_000, 32_000, 128_000),
             registry=self.registry,
         )
-        self.condensations = Counter("ricordo_condensations_total", "Summaries made", registry=self.registry)
-        self.cleanups = Counter("ricordo_cleanups_total", "Cleanups run", registry=self.registry)
-        self.cleaned_turns = Counter(
+        self.condensations = prometheus.Counter("ricordo_condensations_total", "Summaries made", registry=self.registry)
+        self.cleanups = prometheus.Counter("ricordo_cleanups_total", "Cleanups run", registry=self.registry)
+        self.cleaned_turns = prometheus.Counter(
             "ricordo_cleaned_turns_total", "Turns that cleanups removed", registry=self.registry
         )
-        self.running = Gauge("ricordo_answers_running", "Answers under way", registry=self.registry)
-        self.kept_bytes = Gauge(
-            "ricordo_answers_kept_bytes", "About what the answers at hand for readers take", registry=self.registry
+        self.running = prometheus.Gauge("ricordo_answers_running", "Running answers", registry=self.registry)
+        self.kept_bytes = prometheus.Gauge(
+            "ricordo_answers_kept_bytes", "Approximate size of the answers kept for readers", registry=self.registry
         )
-        self.spool_depth = Gauge("ricordo_spool_depth", "Writes that wait on disk", registry=self.registry)
-        self.degraded = Gauge("ricordo_degraded", "1 while the database is away", registry=self.registry)
-        self.jobs = Gauge("ricordo_jobs", "Work beside the chat, by state", ("state",), registry=self.registry)
+        self.spool_depth = prometheus.Gauge("ricordo_spool_depth", "Writes that wait on disk", registry=self.registry)
+        self.degraded = prometheus.Gauge(
+            "ricordo_degraded", "1 during an outage of the database", registry=self.registry
+        )
+        self.jobs = prometheus.Gauge("ricordo_jobs", "Background jobs by state", ("state",), registry=self.registry)
         self._lock = threading.Lock()
-        self._latest: dict[str, deque[float]] = {"context": deque(maxlen=REMEMBERED), "write": deque(maxlen=REMEMBERED)}
+        self._latest: dict[str, deque[float]] = {"context": deque(maxlen=SAMPLES), "write": deque(maxlen=SAMPLES)}
 
-    def answered(self, timings_ms: dict[str, float], tokens: int, *, kept: bool) -> None:
-        """A chat has answered."""
+    def record_answer(self, timings_ms: dict[str, float], tokens: int, *, stored: bool) -> None:
+        """Count an answer of a chat."""
         store = timings_ms.get("store", 0.0)
-        self.composed(timings_ms.get("compose", 0.0), tokens)
+        self.record_context(timings_ms.get("compose", 0.0), tokens)
         self.write_seconds.observe(store / 1_000)
-        if not kept:
+        if not stored:
             self.failures.labels("turn").inc()
         with self._lock:
             self._latest["write"].append(store)
 
-    def composed(self, milliseconds: float, tokens: int) -> None:
-        """A context was composed."""
+    def record_context(self, milliseconds: float, tokens: int) -> None:
+        """Count a context that was composed."""
         self.context_seconds.observe(milliseconds / 1_000)
         self.window_tokens.observe(tokens)
         with self._lock:
@@ -88,19 +101,16 @@ class Metrics:
             f"{name}_p{percent}": _percentile(times, percent) for name, times in latest.items() for percent in (50, 99)
         }
 
-    def text(self) -> bytes:
-        """Everything as Prometheus reads it."""
-        return generate_latest(self.registry)
+    def render(self) -> bytes:
+        """The text format of Prometheus."""
+        return prometheus.generate_latest(self.registry)
 
 
 def _percentile(times: Sequence[float], percent: int) -> float | None:
     return round(times[min(len(times) * percent // 100, len(times) - 1)], 2) if times else None
 
 
-T = TypeVar("T")
-
-
-class CountedStore:
+class CountingStore:
     """A store that counts turns and summaries written, and writes that failed. Everything else is the store's own.
 
     `failing_since` is since when writes fail because the store is unavailable; None once one succeeds.
@@ -109,8 +119,8 @@ class CountedStore:
     def __init__(self, store: Store, metrics: Metrics) -> None:
         self._store, self._metrics = store, metrics
         self.failing_since: datetime | None = None
-        self.turns = _CountedTurns(self, store.turns, metrics)
-        self.people = _CountedPeople(self, store.people, metrics)
+        self.turns = _CountingTurns(self, store.turns, metrics)
+        self.people = _CountingPeople(self, store.people, metrics)
         self.sessions, self.topics, self.vectors = store.sessions, store.topics, store.vectors
         self.documents, self.keys, self.jobs, self.items = store.documents, store.keys, store.jobs, store.items
         self.owners, self.erase, self.stats = store.owners, store.erase, store.stats
@@ -138,21 +148,21 @@ class CountedStore:
         return done
 
 
-class _CountedTurns:
-    """The turns of a counted store."""
+class _CountingTurns:
+    """The turns of a counting store."""
 
-    def __init__(self, counted: CountedStore, turns: TurnStore, metrics: Metrics) -> None:
-        self._counted, self._turns, self._metrics = counted, turns, metrics
+    def __init__(self, store: CountingStore, turns: TurnStore, metrics: Metrics) -> None:
+        self._store, self._turns, self._metrics = store, turns, metrics
         self.load, self.get, self.by_ids, self.page = turns.load, turns.get, turns.by_ids, turns.page
         self.receipts, self.delete = turns.receipts, turns.delete
 
     def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
-        stored = self._counted.write("append", lambda: self._turns.append(turn, expected=expected, receipt=receipt))
+        stored = self._store.write("append", lambda: self._turns.append(turn, expected=expected, receipt=receipt))
         self._metrics.turns.inc()
         return stored
 
     def add_message(self, turn: Turn) -> Turn:
-        stored = self._counted.write("message", lambda: self._turns.add_message(turn))
+        stored = self._store.write("message", lambda: self._turns.add_message(turn))
         if stored.id == turn.id:  # it began a turn; otherwise it was added to one
             self._metrics.turns.inc()
         return stored
@@ -165,14 +175,14 @@ class _CountedTurns:
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
     ) -> Turn:
-        return self._counted.write("answer", lambda: self._turns.answer(owner, turn_id, answer, metadata, receipt))
+        return self._store.write("answer", lambda: self._turns.answer(owner, turn_id, answer, metadata, receipt))
 
 
-class _CountedPeople:
-    """Facts, summaries and flags of a counted store."""
+class _CountingPeople:
+    """Facts, summaries and flags of a counting store."""
 
-    def __init__(self, counted: CountedStore, people: PeopleStore, metrics: Metrics) -> None:
-        self._counted, self._people, self._metrics = counted, people, metrics
+    def __init__(self, store: CountingStore, people: PeopleStore, metrics: Metrics) -> None:
+        self._store, self._people, self._metrics = store, people, metrics
         self.agents, self.facts, self.put_facts = people.agents, people.facts, people.put_facts
         self.learned_through, self.summaries, self.drop_summaries = (
             people.learned_through,
@@ -183,7 +193,128 @@ class _CountedPeople:
         self.forget_derived = people.forget_derived
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        written = self._counted.write("summary", lambda: self._people.put_summary(owner, summary))
+        written = self._store.write("summary", lambda: self._people.put_summary(owner, summary))
         if written and summary.kind == "condensation":
             self._metrics.condensations.inc()
         return written
+
+
+@dataclass
+class DailyCounts:
+    """Counts by day since a time, and how many sessions and turns may still be read."""
+
+    since: datetime
+    days: dict[str, Counter[str]] = field(default_factory=dict)
+    sessions_left: int = MAX_SESSIONS
+    turns_left: int = MAX_TURNS
+
+    def add(self, kind: str, moment: datetime, number: int = 1) -> None:
+        """Count an event of the period."""
+        if moment >= self.since:
+            self.days.setdefault(_day(moment), Counter())[kind] += number
+
+    def on(self, day: str) -> Counter[str]:
+        """The counts of a day."""
+        return self.days.get(day, Counter())
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was read within the bounds."""
+        return self.sessions_left > 0 and self.turns_left > 0
+
+
+def count_days(store: Store, owners: Iterable[Owner], since: datetime) -> DailyCounts:
+    """Count what the owners stored since a time."""
+    counted = DailyCounts(since)
+    for owner in owners:
+        for session in _active_sessions(store, owner, counted):
+            counted.add("sessions", session.created_at)
+            _count_turns(store, session, counted)
+        for summary in store.people.summaries(owner, limit=PAGE):
+            counted.add("condensations", summary.created_at)
+        for agent in store.people.agents(owner):
+            for fact in store.people.facts(owner, agent).facts:
+                counted.add("facts", fact.recorded_at)
+        if not counted.complete:
+            break
+    return counted
+
+
+def _active_sessions(store: Store, owner: Owner, counted: DailyCounts) -> Iterator[SessionInfo]:
+    """The sessions that were active in the period."""
+    before: SessionInfo | None = None
+    while page := store.sessions.page(owner, limit=PAGE, before=before):
+        for session in page:
+            if session.last_active_at < counted.since or counted.sessions_left <= 0:
+                return
+            counted.sessions_left -= 1
+            yield session
+        before = page[-1]
+
+
+def _count_turns(store: Store, session: SessionInfo, counted: DailyCounts) -> None:
+    before: int | None = None
+    while counted.turns_left > 0 and (page := store.turns.page(session.owner, session.id, last=PAGE, before=before)):
+        counted.turns_left -= len(page)
+        for turn in page:
+            counted.add("turns", turn.created_at)
+            counted.add("tokens", turn.created_at, turn.tokens)
+        before = page[0].turn_number
+        if page[0].created_at < counted.since:
+            return
+
+
+class DailySeries:
+    """Counts by day for tenants and users, cached for a minute. Thread-safe."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._cached: OrderedDict[tuple[str, str | None, int], tuple[float, dict[str, Any]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def days(self, tenant_id: str, user_id: str | None, days: int, now: datetime) -> dict[str, Any]:
+        """The last `days` days up to today, of one user or of the whole tenant."""
+        key = (tenant_id, user_id, days)
+        with self._lock:
+            cached_at, cached = self._cached.get(key, (float("-inf"), {}))
+        if monotonic() - cached_at < SERIES_CACHE_SECONDS:
+            return cached
+        made = self._build(tenant_id, user_id, days, now)
+        with self._lock:
+            self._cached[key] = (monotonic(), made)
+            self._cached.move_to_end(key)
+            while len(self._cached) > MAX_CACHED_SERIES:
+                self._cached.popitem(last=False)
+        return made
+
+    def _build(self, tenant_id: str, user_id: str | None, days: int, now: datetime) -> dict[str, Any]:
+        today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        since = today - timedelta(days=days - 1)
+        owners = self._store.owners(tenant_id) if user_id is None else [Owner(tenant_id, user_id)]
+        counted = count_days(self._store, owners, since)
+        names = [_day(since + timedelta(days=number)) for number in range(days)]
+        sizes = self._sizes(tenant_id, names, counted) if user_id is None else []
+        return {
+            "days": [{"day": name} | {kind: counted.on(name)[kind] for kind in DAILY_COUNTS} for name in names],
+            "storage_bytes": sizes,
+            "complete": counted.complete,
+        }
+
+    def _sizes(self, tenant_id: str, names: list[str], counted: DailyCounts) -> list[dict[str, Any]]:
+        """The size of the store today, and an estimate for earlier days from the number of turns at that time."""
+        held = self._store.stats(tenant_id)
+        if held.bytes_on_disk is None:
+            return []
+        sizes = [{"day": names[-1], "bytes": held.bytes_on_disk, "estimated": False}]
+        turns = held.turns
+        for name, later in zip(reversed(names[:-1]), reversed(names), strict=False):
+            turns -= counted.on(later)["turns"]
+            if not counted.complete or held.turns == 0:
+                break
+            share = max(turns, 0) / held.turns
+            sizes.append({"day": name, "bytes": round(held.bytes_on_disk * share), "estimated": True})
+        return sizes[::-1]
+
+
+def _day(moment: datetime) -> str:
+    return moment.astimezone(UTC).date().isoformat()

@@ -1,13 +1,12 @@
-"""What stands before every request: an id, limits on size and rate, security headers, a log line, counters.
+"""Middleware as plain ASGI, so that streams pass through untouched: a guard before every request, ETags, and HEAD.
 
-Plain ASGI, so that streams pass through untouched. Whatever fails behind it is told as a problem and logged by its kind
-alone. Nothing here ever logs a body, a query string or a credential.
+The guard gives each request an id, checks its size and rate, adds security headers, answers exceptions with problems,
+and writes a log line and metrics. It never logs a body, a query string or a credential.
 """
 
 import hashlib
 import logging
 import re
-from collections import OrderedDict
 from math import ceil
 from time import perf_counter
 from typing import Any
@@ -21,10 +20,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
-from ricordo.server.logging import failure_of
+from ricordo.server.logging import failure_fields
 from ricordo.server.options import is_loopback
-from ricordo.server.problems import from_error, problem
-from ricordo.server.rate_limit import Rates
+from ricordo.server.problems import error_response, problem_response
+from ricordo.server.rate_limit import RequestLimits
 from ricordo.server.service import Service
 
 log = logging.getLogger("ricordo.server")
@@ -33,7 +32,7 @@ CSP = (
     "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-HEADERS = {
+SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -42,151 +41,126 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
-_UPLOADS = ("/documents", "/import")
-_FREE = ("/health", "/metrics", "/assets", "/favicon")
-_REFUSALS = 60  # credentials of one address that may be refused in a minute before new ones have to wait
-_DIGITS = 12
-_GONE = 499  # in the log: the caller went away before it had said everything
-MOST_WELCOME = 10_000
+_UPLOAD_PATHS = ("/documents", "/import")
+_UNLIMITED_PATHS = ("/health", "/metrics", "/assets", "/favicon")
+_MAX_LENGTH_DIGITS = 12
+_CLIENT_CLOSED_REQUEST = 499  # in the log: the client disconnected before the end of its request
 _REQUEST_ID = re.compile(r"[\w.\-]{1,64}")
 
 
-def _address(scope: Scope) -> str:
-    return str((scope.get("client") or ("?",))[0])
-
-
-def _credential(scope: Scope, headers: Headers) -> str:
-    """Who is counted: a credential, as a digest, or else an address."""
-    who = headers.get("authorization") or _address(scope)
-    return hashlib.sha256(who.encode()).hexdigest()[:16]
-
-
-class Guard:
-    """The first thing a request meets."""
+class GuardMiddleware:
+    """The outermost middleware: what every request passes first."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
         self._service = service
-        self._requests = Rates(service.options.requests_per_minute)
-        self._refused = Rates(_REFUSALS)
-        self._welcome: OrderedDict[str, None] = OrderedDict()
+        self._limits = RequestLimits(service.options.requests_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun = perf_counter()
+        started_at = perf_counter()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        status, began = 500, False
+        status, response_started = 500, False
 
-        async def sending(message: Message) -> None:
-            nonlocal status, began
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status, response_started
             if message["type"] == "http.response.start":
-                status, began = message["status"], True
-                self._learn(scope, headers, status)
+                status, response_started = message["status"], True
+                self._limits.record(scope, headers, status)
                 added = MutableHeaders(scope=message)
                 self._add_headers(added, request_id, scope["path"])
-                self._let_read(added, headers.get("origin"))
+                self._add_cors(added, headers.get("origin"))
             await send(message)
 
         with bound_contextvars(request_id=request_id):
             try:
-                refusal = self._refusal(scope, headers)
-                answer = refusal or self._app
-                await answer(scope, self._bounded(scope, receive), sending)
+                app = self._reject(scope, headers) or self._app
+                await app(scope, self._limit_body(scope, receive), send_with_headers)
             except HTTPException as error:
-                await problem(error.status_code, "Too large", error.detail, Request(scope))(scope, receive, sending)
+                response = problem_response(error.status_code, error.detail, Request(scope))
+                await response(scope, receive, send_with_headers)
             except ClientDisconnect:
-                status = _GONE
+                status = _CLIENT_CLOSED_REQUEST
             except Exception as error:
-                log.error("a request failed", extra={"operation": scope["method"], **failure_of(error)})
-                if began:
-                    raise  # half an answer cannot become a problem; the connection is closed
-                await from_error(error, Request(scope))(scope, receive, sending)
+                log.error("a request failed", extra={"operation": scope["method"], **failure_fields(error)})
+                if response_started:
+                    raise  # a started response cannot become a problem; the connection is closed
+                await error_response(error, Request(scope))(scope, receive, send_with_headers)
             finally:
-                self._note(scope, request_id, status, perf_counter() - begun)
+                self._record(scope, request_id, status, perf_counter() - started_at)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+    def _reject(self, scope: Scope, headers: Headers) -> Response | None:
+        """The response for a request that does not reach the application."""
         path, request = scope["path"], Request(scope)
-        length = headers.get("content-length", "0")
-        if len(length) > _DIGITS or (length.isdigit() and int(length) > self._most(path)):
-            return problem(413, "Too large", f"at most {self._most(path)} bytes are taken here", request)
-        if not self._service.options.auth and (refused := self._from_elsewhere(scope, headers)):
-            why = "without authentication only this machine and its pages are let in; name other sites in cors_origins"
-            return problem(refused, "Not allowed", why, request)
-        if path.startswith(_FREE):
+        length, limit = headers.get("content-length", "0"), self._max_bytes(path)
+        if len(length) > _MAX_LENGTH_DIGITS or (length.isdigit() and int(length) > limit):
+            return problem_response(413, f"at most {limit} bytes are accepted here", request)
+        if not self._service.options.auth and (status := self._foreign_site_status(scope, headers)):
+            detail = "without authentication only this machine and its pages may call; add other sites to cors_origins"
+            return problem_response(status, detail, request)
+        if path.startswith(_UNLIMITED_PATHS):
             return None
-        key = _credential(scope, headers)
-        if key not in self._welcome and not self._refused.may(_address(scope)):
-            wait = self._refused.wait(_address(scope))
-            return _later("too many credentials were refused; wait a minute", wait, request)
-        if not self._requests.count(key):
-            most = self._service.options.requests_per_minute
-            return _later(f"at most {most} requests a minute; wait a little", self._requests.wait(key), request)
+        if exceeded := self._limits.check(scope, headers):
+            detail, seconds = exceeded
+            response = problem_response(429, detail, request)
+            response.headers["Retry-After"] = str(max(1, ceil(seconds)))
+            return response
         return None
 
-    def _from_elsewhere(self, scope: Scope, headers: Headers) -> int | None:
-        """The status for a browser that a page sends here, by a name of its own that leads here or from its own site.
+    def _foreign_site_status(self, scope: Scope, headers: Headers) -> int | None:
+        """421 for a Host header of another name (DNS rebinding), 403 for a page of another origin, None if allowed.
 
-        Where no credential is asked for, nothing else keeps such a page from reading what is remembered.
+        Without authentication nothing else stops such a page from reading what is stored here.
         """
         origins, origin = self._service.options.cors_origins, headers.get("origin")
-        names = {str((scope.get("server") or ("",))[0]), *(_name(each) for each in origins)}
-        for status, called in ((421, "//" + headers["host"] if "host" in headers else None), (403, origin)):
-            name = None if called is None else _name(called)
-            if called is not None and called not in origins and name not in names and not is_loopback(name or ""):
+        allowed = {str((scope.get("server") or ("",))[0]), *(_host_name(each) for each in origins)}
+        for status, url in ((421, "//" + headers["host"] if "host" in headers else None), (403, origin)):
+            name = None if url is None else _host_name(url)
+            if url is not None and url not in origins and name not in allowed and not is_loopback(name or ""):
                 return status
         return None
 
-    def _let_read(self, headers: MutableHeaders, origin: str | None) -> None:
-        """Have pages of named sites read also what is refused here, before anything else is asked."""
+    def _add_cors(self, headers: MutableHeaders, origin: str | None) -> None:
+        """Let pages of allowed origins read the guard's own responses, which do not pass the CORS middleware."""
         if origin in self._service.options.cors_origins:
             headers.setdefault("Access-Control-Allow-Origin", origin or "")
             headers.setdefault("Access-Control-Expose-Headers", "Retry-After, X-Request-Id")
             headers.add_vary_header("Origin")
 
-    def _learn(self, scope: Scope, headers: Headers, status: int) -> None:
-        """Remember credentials that were good: whoever guesses from the same address must not shut them out."""
-        if status == 401:
-            self._refused.count(_address(scope))
-        elif status < 400 and "authorization" in headers:
-            key = _credential(scope, headers)
-            self._welcome[key] = None
-            self._welcome.move_to_end(key)
-            while len(self._welcome) > MOST_WELCOME:
-                self._welcome.popitem(last=False)
-
-    def _most(self, path: str) -> int:
+    def _max_bytes(self, path: str) -> int:
         options = self._service.options
-        return options.upload_bytes if path.startswith(_UPLOADS) else options.body_bytes
+        return options.upload_bytes if path.startswith(_UPLOAD_PATHS) else options.body_bytes
 
-    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """The body, as far as it keeps its bound; a length that was not told is counted."""
-        most, read = self._most(scope["path"]), 0
+    def _limit_body(self, scope: Scope, receive: Receive) -> Receive:
+        """Count the bytes of the body, because a request may have no Content-Length."""
+        limit, received = self._max_bytes(scope["path"]), 0
 
-        async def receiving() -> Message:
-            nonlocal read
+        async def receive_counted() -> Message:
+            nonlocal received
             message = await receive()
-            read += len(message.get("body", b""))
-            if read > most:
-                raise TooLarge(most)
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise HTTPException(413, f"at most {limit} bytes are accepted here")
             return message
 
-        return receiving
+        return receive_counted
 
     def _add_headers(self, headers: MutableHeaders, request_id: str, path: str) -> None:
         headers["X-Request-Id"] = request_id
-        for name, value in HEADERS.items():
+        for name, value in SECURITY_HEADERS.items():
             headers.setdefault(name, value)
         if not path.startswith("/assets/"):
             headers.setdefault("Cache-Control", "no-cache" if path == "/" else "private, no-cache")
         if self._service.degraded:
             headers["X-Ricordo-Degraded"] = "1"
 
-    def _note(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+        """Write the metrics and the log line of a request."""
         route: Any = scope.get("route")
         name = getattr(route, "path", None) or "unknown"
         self._service.metrics.requests.labels(name, str(status)).inc()
@@ -203,22 +177,74 @@ class Guard:
         log.info("request", extra=details)
 
 
-def _name(address: str) -> str | None:
-    """The host that an address names."""
+def _host_name(url: str) -> str | None:
     try:
-        return urlsplit(address).hostname
+        return urlsplit(url).hostname
     except ValueError:
         return None
 
 
-def _later(why: str, seconds: float, request: Request) -> Response:
-    refused = problem(429, "Too many requests", why, request)
-    refused.headers["Retry-After"] = str(max(1, ceil(seconds)))
-    return refused
+class ETagMiddleware:
+    """Adds an ETag to JSON responses of GET, and answers 304 Not Modified if the client has the same one.
+
+    Only whole JSON responses are buffered; streams and files pass through.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        start: Message | None = None
+        body = b""
+        known = Headers(scope=scope).get("if-none-match", "")
+
+        async def send_tagged(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                content_type = Headers(raw=message["headers"]).get("content-type", "")
+                if message["status"] == 200 and content_type.startswith("application/json"):
+                    start = message
+                    return
+            elif start is not None and message["type"] == "http.response.body":
+                body += message.get("body", b"")
+                if message.get("more_body"):
+                    return
+                tag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+                headers = MutableHeaders(scope=start)
+                headers["ETag"] = tag
+                if known.strip() == "*" or tag in {each.strip().removeprefix("W/") for each in known.split(",")}:
+                    start["status"] = 304
+                    body = b""
+                    del headers["content-length"]
+                    del headers["content-type"]
+                await send(start)
+                message = {"type": "http.response.body", "body": body}
+            await send(message)
+
+        await self._app(scope, receive, send_tagged)
 
 
-class TooLarge(HTTPException):
-    """A body that goes on beyond its bound."""
+class HeadMiddleware:
+    """Answers HEAD as GET, without the body."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(413, f"at most {most} bytes are taken here")
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+        ended = False
+
+        async def send_without_body(message: Message) -> None:
+            nonlocal ended
+            if message["type"] == "http.response.start":
+                await send(message)
+            elif not ended:
+                ended = True
+                await send({"type": "http.response.body", "body": b""})
+
+        await self._app({**scope, "method": "GET"}, receive, send_without_body)

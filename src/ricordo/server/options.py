@@ -1,6 +1,6 @@
-"""How the server is run: address, who may come in, how much at a time; from keywords and RICORDO_SERVER_* variables.
+"""Options of the server: address, authentication, limits; from keywords and RICORDO_SERVER_* variables.
 
-Secrets are held but never shown: a printed `ServerOptions` says that they are set, not what they are.
+Secrets are never shown in the representation of a `ServerOptions`.
 """
 
 import ipaddress
@@ -11,18 +11,18 @@ from typing import Any
 
 from ricordo.errors import SettingsError
 
-ENVIRONMENT = "RICORDO_SERVER_"
-LEVELS = ("debug", "info", "warning", "error", "critical")
+ENV_PREFIX = "RICORDO_SERVER_"
+LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Everything that `ricordo serve` can be told.
+    """The options of `ricordo serve`.
 
-    `auth` off means that whoever reaches the port is let in, which is refused on any address but loopback. A
-    `jwt_jwks` (URL or file) excludes `jwt_secret`: a token must not choose how it is checked. `jwt_tenant` is the
-    tenant of every token that has no claim named by `jwt_tenant_claim`. `spool` is the directory where writes wait
-    while a PostgreSQL is away; without one such an outage refuses them.
+    Without `auth` every request is accepted, which is allowed on a loopback address alone. `jwt_jwks` (a URL or file)
+    excludes `jwt_secret`: a token must not choose how it is verified. `jwt_tenant` is the tenant of tokens without the
+    claim `jwt_tenant_claim`. `spool` is the directory where writes wait during an outage of PostgreSQL; without one
+    they fail.
     """
 
     host: str = "127.0.0.1"
@@ -53,18 +53,18 @@ class ServerOptions:
             raise SettingsError("jwt_secret", "give either a shared secret or a JWKS, not both")
         if self.jwt_secret and len(self.jwt_secret.encode()) < 32:
             raise SettingsError("jwt_secret", "expected at least 32 bytes; make one with: openssl rand -hex 32")
-        if self.log_level.lower() not in LEVELS:
-            raise SettingsError("log_level", f"expected one of {', '.join(LEVELS)}, got {self.log_level!r}")
+        if self.log_level.lower() not in LOG_LEVELS:
+            raise SettingsError("log_level", f"expected one of {', '.join(LOG_LEVELS)}, got {self.log_level!r}")
         if "*" in self.cors_origins:
             raise SettingsError("cors_origins", "name the origins that may call from a browser; '*' is refused")
         if not self.auth and not is_loopback(self.host):
             raise SettingsError(
-                "host", f"{self.host!r} can be reached from elsewhere: switch authentication on, or use 127.0.0.1"
+                "host", f"{self.host!r} is reachable from other machines: switch authentication on, or use 127.0.0.1"
             )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address only reaches this machine."""
+    """Whether an address is reachable from this machine alone."""
     if host == "localhost":
         return True
     try:
@@ -73,19 +73,19 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def options_from(keywords: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> ServerOptions:
-    """Options from keywords that are not None, over RICORDO_SERVER_* variables, over the defaults."""
+def load_options(keywords: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> ServerOptions:
+    """Keywords that are not None, over RICORDO_SERVER_* variables, over the defaults."""
     variables = os.environ if environment is None else environment
     values: dict[str, Any] = {}
     for each in fields(ServerOptions):
-        raw = variables.get(ENVIRONMENT + each.name.upper())
+        raw = variables.get(ENV_PREFIX + each.name.upper())
         if raw is not None:
-            values[each.name] = _parsed(each.name, each.type, raw)
+            values[each.name] = _parse(each.name, each.type, raw)
     values.update({name: value for name, value in keywords.items() if value is not None})
     return ServerOptions(**values)
 
 
-def _parsed(name: str, kind: Any, raw: str) -> Any:
+def _parse(name: str, kind: Any, raw: str) -> Any:
     if kind is bool:
         if raw.lower() in ("on", "true", "yes", "1"):
             return True

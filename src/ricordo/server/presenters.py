@@ -1,25 +1,30 @@
-"""Records as the shapes that go out: sessions, turns, messages, topics, facts. Plain dictionaries, nothing decided."""
+"""Records as JSON for responses (plain dictionaries), and the cursors of paged lists."""
 
 import base64
 import binascii
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
 from ricordo.errors import ValidationError
-from ricordo.followups.clarify import Pending
-from ricordo.followups.resolve import Resolved
+from ricordo.followups.reference import Pending, Resolved
 from ricordo.limits import check_id, check_time
+from ricordo.recall.search import Hit
+from ricordo.recall.terms import stems
 from ricordo.records.people import Fact, Flag, Summary
+from ricordo.records.service import Document, StoredChunk
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 from ricordo.stores.protocols import Store
 from ricordo.topics.decay import Fading
 
-ARCHIVED = "archived"  # the key in a session's metadata that a sidebar hides it by
-POINTS = 30
+ARCHIVED = "archived"  # the key in a session's metadata that hides it from the list
+CURVE_POINTS = 30
+SNIPPET_LENGTH = 240
+_WORD = re.compile(r"\w+", re.UNICODE)
 
 
 def session_out(session: SessionInfo) -> dict[str, Any]:
@@ -79,10 +84,10 @@ def turn_out(turn: Turn) -> dict[str, Any]:
 
 
 def topic_out(topic: Topic, now: datetime, fading: Fading, archived_bytes: int = 0) -> dict[str, Any]:
-    """A topic with the curve of its fading, from now over three half-lives."""
+    """A topic with its decay curve, from now over three half-lives."""
     figures = topic.stats(now, fading)
-    step = 3 * figures.half_life_days / (POINTS - 1)
-    curve = [now + timedelta(days=index * step) for index in range(POINTS)]
+    step = 3 * figures.half_life_days / (CURVE_POINTS - 1)
+    curve = [now + timedelta(days=index * step) for index in range(CURVE_POINTS)]
     return {
         "id": topic.id,
         "title": topic.title,
@@ -105,7 +110,7 @@ def topic_out(topic: Topic, now: datetime, fading: Fading, archived_bytes: int =
 
 
 def fact_out(fact: Fact, turn_numbers: Mapping[str, int]) -> dict[str, Any]:
-    """A fact with where it was said."""
+    """A fact with its sources."""
     return {
         "id": fact.id,
         "kind": fact.kind,
@@ -136,12 +141,12 @@ def summary_out(summary: Summary) -> dict[str, Any]:
 
 
 def flag_out(flag: Flag) -> dict[str, Any]:
-    """What was flagged, and why."""
+    """A flag with its rules."""
     return asdict(flag) | {"rules": list(flag.rules)}
 
 
 def reference_out(reference: Resolved) -> dict[str, Any]:
-    """What a follow-up points at."""
+    """What a follow-up refers to."""
     return {
         "turn_number": reference.turn_number,
         "kind": reference.kind,
@@ -153,7 +158,7 @@ def reference_out(reference: Resolved) -> dict[str, Any]:
 
 
 def clarification_out(pending: Pending | None) -> dict[str, Any] | None:
-    """What is asked back."""
+    """The question to ask back."""
     if pending is None:
         return None
     return {"question": pending.prompt, "options": [{"label": o.name, "text": o.text} for o in pending.options]}
@@ -169,20 +174,79 @@ def turn_numbers(store: Store, owner: Owner, facts: Iterable[Fact]) -> dict[str,
     return found
 
 
-def cursor_of(session: SessionInfo) -> str:
-    """Where the next page of sessions begins."""
-    place = [session.id, session.last_active_at.isoformat()]
-    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+def document_out(document: Document, owner: Owner) -> dict[str, Any]:
+    """A document; `shared` if it is in the tenant's library."""
+    return {
+        "id": document.id,
+        "title": document.title,
+        "kind": document.kind,
+        "created_at": document.created_at,
+        "chunk_count": document.chunk_count,
+        "bytes": document.bytes,
+        "shared": owner.is_reserved,
+    }
 
 
-def session_at(cursor: str, owner: Owner) -> SessionInfo:
-    """The session that a cursor stands for, as far as paging needs it."""
+def chunk_out(chunk: StoredChunk, document: Document) -> dict[str, Any]:
+    """A passage of a document."""
+    return {
+        "id": chunk.id,
+        "document_id": document.id,
+        "title": document.title,
+        "heading": chunk.heading,
+        "text": chunk.text,
+        "page": chunk.page,
+        "start": chunk.start,
+        "end": chunk.end,
+        "position": chunk.position,
+    }
+
+
+def hit_out(store: Store, owner: Owner, hit: Hit, query_stems: set[str]) -> dict[str, Any]:
+    """A search result with its session's title and a snippet."""
+    turn = store.turns.get(owner, turn_id_of(hit.message_id))
+    session = store.sessions.get(owner, hit.session_id)
+    return {
+        "message_id": hit.message_id,
+        "session_id": hit.session_id,
+        "session_title": session.title if session else None,
+        "turn_number": hit.turn_number,
+        "role": hit.message.role,
+        "text": hit.text,
+        "snippet": snippet(hit.text, query_stems),
+        "created_at": hit.message.created_at,
+        "score": hit.score,
+        "reasons": list(hit.reasons),
+        "archived": bool(turn and turn.archived),
+    }
+
+
+def snippet(text: str, query_stems: set[str]) -> list[dict[str, Any]]:
+    """The part of a text around the first word of the query, with the words of the query marked."""
+    words = [(match, bool(set(stems(match[0])) & query_stems)) for match in _WORD.finditer(text)]
+    first = next((match.start() for match, hit in words if hit), 0)
+    start = max(0, first - SNIPPET_LENGTH // 3)
+    end = min(len(text), start + SNIPPET_LENGTH)
+    parts: list[dict[str, Any]] = [{"text": "…", "hit": False}] if start else []
+    at = start
+    for match, hit in words:
+        if hit and match.start() >= at and match.end() <= end:
+            parts += [{"text": text[at : match.start()], "hit": False}, {"text": match[0], "hit": True}]
+            at = match.end()
+    parts.append({"text": text[at:end] + ("…" if end < len(text) else ""), "hit": False})
+    return [part for part in parts if part["text"]]
+
+
+def encode_cursor(item_id: str, moment: datetime) -> str:
+    """The cursor of the page after an item."""
+    text = json.dumps([item_id, moment.isoformat()])
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str) -> tuple[str, datetime]:
+    """The id and time of the item that a cursor stands for."""
     try:
-        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        session_id, active = json.loads(text)
-        moment = datetime.fromisoformat(active)
-        check_id("cursor", session_id)
-        check_time("cursor", moment)
+        item_id, moment = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        return check_id("cursor", item_id), check_time("cursor", datetime.fromisoformat(moment))
     except (ValueError, TypeError, RecursionError, ValidationError, binascii.Error) as error:
         raise ValidationError("cursor", "give the next_cursor of the page before") from error
-    return SessionInfo(session_id, owner, "default", moment, moment)

@@ -1,5 +1,9 @@
-"""Errors as `application/problem+json`: one table from the error tree to statuses, and one way to write them."""
+"""Errors as `application/problem+json` (RFC 9457): one table from exceptions to statuses, with standard titles.
 
+The `detail` says what is wrong and how to mend it. Paths under `/v1/` get errors in OpenAI's format instead.
+"""
+
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -20,128 +24,125 @@ from ricordo.errors import (
     StoreUnavailable,
     ValidationError,
 )
-from ricordo.server.caller import NotAllowed
-from ricordo.server.streams import Crowded
+from ricordo.server.credentials import AuthError
+from ricordo.server.streams import TooManyAnswers
 
 MEDIA_TYPE = "application/problem+json"
-_ROUTED = {  # what is said of requests that reach no route
+_TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}  # other names in Python before 3.13
+_ROUTING_DETAILS = {  # for requests that reach no route
     400: "the body cannot be read; send JSON as UTF-8 text, not too deeply nested",
     404: "there is nothing at this address",
     405: "this address takes other methods",
 }
 
-# The first class that fits decides.
-STATUSES: tuple[tuple[type[RicordoError], int, str], ...] = (
-    (ValidationError, 422, "The input was refused"),
-    (NotFoundError, 404, "There is no such thing"),
-    (ConflictError, 409, "The id already holds other content"),
-    (ReceiptError, 409, "The context cannot be rebuilt"),
-    (BudgetError, 422, "The budget is too small"),
-    (SettingsError, 422, "A setting was refused"),
-    (Crowded, 503, "Too many at once"),
-    (LLMError, 502, "The model did not answer"),
-    (StoreUnavailable, 503, "The database is away"),
-    (StoreError, 500, "The database failed"),
-    (RicordoError, 500, "Something failed"),
+# The first class that matches decides.
+STATUSES: tuple[tuple[type[RicordoError], int], ...] = (
+    (ValidationError, 422),
+    (NotFoundError, 404),
+    (ConflictError, 409),
+    (ReceiptError, 409),
+    (BudgetError, 422),
+    (SettingsError, 422),
+    (TooManyAnswers, 503),
+    (LLMError, 502),
+    (StoreUnavailable, 503),
+    (RicordoError, 500),
 )
 
 
-def status_of(error: RicordoError) -> tuple[int, str]:
-    """The status and title of an error of ours."""
-    if isinstance(error, NotAllowed):
-        return error.status, "Not allowed" if error.status == 403 else "Who are you?"
-    return next((status, title) for kind, status, title in STATUSES if isinstance(error, kind))
+def status_of(error: RicordoError) -> int:
+    """The HTTP status of one of our errors."""
+    if isinstance(error, AuthError):
+        return error.status
+    return next(status for kind, status in STATUSES if isinstance(error, kind))
 
 
-def told(status: int, title: str, detail: str, **more: Any) -> dict[str, Any]:
-    """A problem as JSON values."""
+def problem_body(status: int, detail: str, **more: Any) -> dict[str, Any]:
+    """A problem as JSON values, with the standard title of its status."""
+    title = _TITLES.get(status) or HTTPStatus(status).phrase
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     known = body | {name: value for name, value in more.items() if value is not None}
-    return {name: _readable(value) if isinstance(value, str) else value for name, value in known.items()}
+    return {name: _valid_utf8(value) if isinstance(value, str) else value for name, value in known.items()}
 
 
-def told_of(error: Exception) -> dict[str, Any]:
-    """A failure as JSON values; one that is not ours says nothing of itself."""
+def error_body(error: Exception) -> dict[str, Any]:
+    """An exception as a problem; a foreign one reveals nothing of itself."""
     if not isinstance(error, RicordoError):
-        return told(500, "Something failed", "something failed that should not; the log has the cause")
-    status, title = status_of(error)
+        return problem_body(500, "an internal error occurred; see the server log")
     detail = str(error)
-    if isinstance(error, StoreError):  # its words may name hosts and rows: they are for the log
-        away = isinstance(error, StoreUnavailable)
-        detail = "the database is away; the same request may work later" if away else "the log has the cause"
-    return told(status, title, detail, field=getattr(error, "field", None))
+    if isinstance(error, StoreUnavailable):  # the message may name hosts and rows, which belong in the log
+        detail = "the database is unavailable; try again later"
+    elif isinstance(error, StoreError):
+        detail = "the database failed; see the server log"
+    return problem_body(status_of(error), detail, field=getattr(error, "field", None))
 
 
-def problem(status: int, title: str, detail: str, request: Request | None = None, **more: Any) -> JSONResponse:
+def problem_response(status: int, detail: str, request: Request | None = None, **more: Any) -> JSONResponse:
     """A problem as a response."""
     instance = None if request is None else request.url.path
-    return answered(told(status, title, detail, instance=instance, **more))
+    return body_response(problem_body(status, detail, instance=instance, **more))
 
 
-def answered(body: dict[str, Any]) -> JSONResponse:
-    """A problem that was told, as a response."""
+def error_response(error: Exception, request: Request | None = None) -> JSONResponse:
+    """An exception as a response."""
+    instance = {} if request is None else {"instance": _valid_utf8(request.url.path)}
+    return body_response(error_body(error) | instance)
+
+
+def body_response(body: dict[str, Any]) -> JSONResponse:
+    """The response for the body of a problem."""
     status = int(body["status"])
-    if str(body.get("instance", "")).startswith("/v1/"):  # whose clients expect another shape
-        return JSONResponse(as_openai(body), status, _headers(status))
-    return JSONResponse(body, status, _headers(status), MEDIA_TYPE)
-
-
-def _headers(status: int) -> dict[str, str]:
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status in (429, 503):
         headers["Retry-After"] = "1"
-    return headers
+    if str(body.get("instance", "")).startswith("/v1/"):
+        return JSONResponse(openai_error(body), status, headers)
+    return JSONResponse(body, status, headers, MEDIA_TYPE)
 
 
-def from_error(error: Exception, request: Request | None = None) -> JSONResponse:
-    """The problem that an error is."""
-    instance = {} if request is None else {"instance": _readable(request.url.path)}
-    return answered(told_of(error) | instance)
-
-
-def as_openai(body: dict[str, Any]) -> dict[str, Any]:
-    """A problem in OpenAI's shape."""
+def openai_error(body: dict[str, Any]) -> dict[str, Any]:
+    """A problem in OpenAI's format."""
     status = body["status"]
     kind = "invalid_request_error" if status < 500 else "server_error"
     code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status)
     return {"error": {"message": body["detail"], "type": kind, "param": body.get("field"), "code": code}}
 
 
-def add_problems(app: FastAPI) -> None:
-    """Have every failure of an application told as a problem."""
+def add_exception_handlers(app: FastAPI) -> None:
+    """Answer every exception of an application with a problem."""
 
     @app.exception_handler(RicordoError)
-    def ours(request: Request, error: RicordoError) -> Response:
-        return from_error(error, request)
+    def ricordo_error(request: Request, error: RicordoError) -> Response:
+        return error_response(error, request)
 
     @app.exception_handler(RequestValidationError)
-    def unreadable(request: Request, error: RequestValidationError) -> Response:
+    def invalid_request(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0] if error.errors() else {}
-        unread = first.get("type") == "json_invalid"  # then the place is a number of characters
-        field = ("" if unread else ".".join(str(part) for part in first.get("loc", ())[1:])) or "body"
-        why = "is not JSON; send a JSON object" if unread else first.get("msg", "not valid")
-        return problem(422, "The input was refused", f"{field}: {why}", request, field=field)
+        not_json = first.get("type") == "json_invalid"  # then `loc` is a character offset
+        field = ("" if not_json else ".".join(str(part) for part in first.get("loc", ())[1:])) or "body"
+        reason = "is not JSON; send a JSON object" if not_json else first.get("msg", "not valid")
+        return problem_response(422, f"{field}: {reason}", request, field=field)
 
     @app.exception_handler(HTTPException)
-    def routed(request: Request, error: HTTPException) -> Response:
-        detail = _ROUTED.get(error.status_code, str(error.detail))
+    def http_exception(request: Request, error: HTTPException) -> Response:
+        detail = _ROUTING_DETAILS.get(error.status_code, str(error.detail))
         headers = dict(error.headers or {})
-        if error.status_code == 405:  # the framework names those of one route, and each of ours has one method
-            headers["Allow"] = ", ".join(sorted(_methods(request)))
+        if error.status_code == 405:  # the framework lists the methods of one route, and each of ours has one
+            headers["Allow"] = ", ".join(sorted(_allowed_methods(request)))
             detail = f"{detail}: {headers['Allow']}"
-        response = problem(error.status_code, str(error.detail), detail, request)
+        response = problem_response(error.status_code, detail, request)
         response.headers.update(headers)
         return response
 
 
-def _methods(request: Request) -> set[str]:
-    """The methods that an address takes."""
-    routes = [route for route in request.app.routes if not isinstance(route, Mount)]  # files answer for themselves
-    asked = {method: {**request.scope, "method": method} for method in ("GET", "POST", "PATCH", "DELETE")}
-    found = {name for name, scope in asked.items() if any(each.matches(scope)[0] is Match.FULL for each in routes)}
+def _allowed_methods(request: Request) -> set[str]:
+    """The methods of all routes at an address."""
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]  # static files answer themselves
+    scopes = {method: {**request.scope, "method": method} for method in ("GET", "POST", "PATCH", "DELETE")}
+    found = {name for name, scope in scopes.items() if any(each.matches(scope)[0] is Match.FULL for each in routes)}
     return (found | {"HEAD"} if "GET" in found else found) or {"GET", "HEAD"}
 
 
-def _readable(text: str) -> str:
-    """Text that can be written as UTF-8, whatever somebody sent."""
+def _valid_utf8(text: str) -> str:
+    """Text that can be encoded as UTF-8; lone surrogates are replaced."""
     return text.encode("utf-8", "replace").decode()

@@ -1,54 +1,104 @@
-"""How often somebody may come: so many times within any minute, counted by name.
+"""Rate limits: a sliding window of one minute for each client, and a limit on refused credentials of each address.
 
-In: a name for whoever comes, and how often they may. Out: whether this time is one too many. Names are let go of after
-their minute, and only so many are kept in mind, because credentials and addresses change for ever.
+A client is known by the digest of its credential, or else by its address. The number of clients that are kept is
+bounded, because credentials and addresses change for ever: the least recently seen one is evicted.
 """
 
+import hashlib
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from time import monotonic
 
-MINUTE = 60.0
-NAMES = 10_000
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+WINDOW_SECONDS = 60.0
+MAX_KEYS = 10_000
+MAX_VALID_CREDENTIALS = 10_000
+MAX_UNAUTHORIZED = 60  # 401 responses to one address in a minute, before new credentials are refused
 
 
-class Rates:
-    """The times of the last minute, by name. Lives on one loop; not thread-safe."""
+class RateLimiter:
+    """Counts the events of the last minute by key. For one event loop; not thread-safe."""
 
-    def __init__(self, most: int, clock: Callable[[], float] = monotonic) -> None:
-        self._most = most
+    def __init__(self, limit: int, clock: Callable[[], float] = monotonic) -> None:
+        self._limit = limit
         self._clock = clock
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._times)
 
-    def may(self, name: str) -> bool:
-        """Whether another time is allowed now."""
-        times = self._times.get(name)
+    def allows(self, key: str) -> bool:
+        """Whether another event is within the limit now."""
+        times = self._times.get(key)
         if not times:
             return True
-        before = self._clock() - MINUTE
-        while times and times[0] <= before:
+        window_start = self._clock() - WINDOW_SECONDS
+        while times and times[0] <= window_start:
             times.popleft()
-        return len(times) < self._most
+        return len(times) < self._limit
 
-    def count(self, name: str) -> bool:
-        """Count this time, if it is allowed; whether it is."""
-        if not self.may(name):
+    def hit(self, key: str) -> bool:
+        """Count an event if it is within the limit, and return whether it is."""
+        if not self.allows(key):
             return False
         now = self._clock()
-        self._times.setdefault(name, deque()).append(now)
-        self._times.move_to_end(name)
-        while len(self._times) > NAMES or not self._came(next(iter(self._times)), now - MINUTE):
+        self._times.setdefault(key, deque()).append(now)
+        self._times.move_to_end(key)
+        while len(self._times) > MAX_KEYS or self._is_expired(next(iter(self._times)), now - WINDOW_SECONDS):
             self._times.popitem(last=False)
         return True
 
-    def wait(self, name: str) -> float:
-        """Seconds until the first of the last minute's times is out of it."""
-        times = self._times.get(name)
-        return max(0.0, times[0] + MINUTE - self._clock()) if times else 0.0
+    def retry_after(self, key: str) -> float:
+        """Seconds until the oldest event of the window has passed."""
+        times = self._times.get(key)
+        return max(0.0, times[0] + WINDOW_SECONDS - self._clock()) if times else 0.0
 
-    def _came(self, name: str, since: float) -> bool:
-        times = self._times[name]
-        return bool(times) and times[-1] > since
+    def _is_expired(self, key: str, window_start: float) -> bool:
+        times = self._times[key]
+        return not times or times[-1] <= window_start
+
+
+class RequestLimits:
+    """The limits that every request is checked against.
+
+    An address with many refused credentials may send only those that were valid before: guessing is slowed down
+    without shutting out the other clients of the same address.
+    """
+
+    def __init__(self, requests_per_minute: int) -> None:
+        self._per_minute = requests_per_minute
+        self._requests = RateLimiter(requests_per_minute)
+        self._unauthorized = RateLimiter(MAX_UNAUTHORIZED)
+        self._valid: OrderedDict[str, None] = OrderedDict()
+
+    def check(self, scope: Scope, headers: Headers) -> tuple[str, float] | None:
+        """None if the request is within the limits; else what is exceeded, and the seconds to wait."""
+        key, address = _client_key(scope, headers), _address(scope)
+        if key not in self._valid and not self._unauthorized.allows(address):
+            return "too many credentials were refused; wait a minute", self._unauthorized.retry_after(address)
+        if not self._requests.hit(key):
+            return f"at most {self._per_minute} requests a minute; wait a little", self._requests.retry_after(key)
+        return None
+
+    def record(self, scope: Scope, headers: Headers, status: int) -> None:
+        """Learn from a response which credentials are valid, and which addresses send invalid ones."""
+        if status == 401:
+            self._unauthorized.hit(_address(scope))
+        elif status < 400 and "authorization" in headers:
+            key = _client_key(scope, headers)
+            self._valid[key] = None
+            self._valid.move_to_end(key)
+            while len(self._valid) > MAX_VALID_CREDENTIALS:
+                self._valid.popitem(last=False)
+
+
+def _address(scope: Scope) -> str:
+    return str((scope.get("client") or ("?",))[0])
+
+
+def _client_key(scope: Scope, headers: Headers) -> str:
+    """The digest of a request's credential, or else of its address."""
+    client = headers.get("authorization") or _address(scope)
+    return hashlib.sha256(client.encode()).hexdigest()[:16]

@@ -1,7 +1,7 @@
-"""Running a server: the store, the service, the application and uvicorn around it, and an end that loses nothing.
+"""Run a server: open the store, build the service and the application, and serve with uvicorn.
 
-In: where the data lies, the settings, the options. It returns when the server was told to stop and has finished the
-answers at hand. With a spool directory a PostgreSQL may be away, also at the start.
+In: the location of the data, the settings, the options. `run` returns when the process was told to stop and the running
+answers are finished. With a spool directory PostgreSQL may be unavailable, even at the start.
 """
 
 import ctypes
@@ -15,19 +15,19 @@ import uvicorn
 from ricordo.engine.protocols import LLM
 from ricordo.errors import SettingsError
 from ricordo.server.app import create_app
-from ricordo.server.logging import configure, release
+from ricordo.server.logging import configure_logging, remove_handler
 from ricordo.server.options import ServerOptions
 from ricordo.server.service import Service
 from ricordo.settings import Settings
 from ricordo.stores.open import store_for
 from ricordo.stores.protocols import Store
 
-# New objects before garbage is looked for, and rounds before an older generation is looked through as well. Under load
-# few objects stay for each answer, but what hangs on one that waits here may be every passage of a prompt.
-COLLECT_AFTER = (10_000, 20, 100)
-HEAPS = 2  # that threads share
-_M_ARENA_MAX = -8  # of glibc's mallopt
-GRACE = 25  # seconds that requests under way are given when the server is told to stop
+# Collect garbage less often than by default: under load each collection stops all threads. A larger threshold would
+# cost memory, because one object in a cycle can hold all passages of a prompt.
+GC_THRESHOLDS = (10_000, 20, 100)
+MALLOC_ARENAS = 2  # shared by all threads
+_M_ARENA_MAX = -8  # parameter of glibc's mallopt
+SHUTDOWN_SECONDS = 25  # that running requests may take after the signal to stop
 
 
 def run(
@@ -38,40 +38,40 @@ def run(
     llm: LLM | None = None,
     started: Callable[[int], None] | None = None,
 ) -> None:
-    """Serve until the process is told to stop; `started` hears the port once requests are taken."""
-    handler = configure(options.log_level)
+    """Serve until the process is told to stop; `started` is called with the port once it is listening."""
+    handler = configure_logging(options.log_level)
     try:
         service = Service(open_store(url, options), settings, options, llm=llm)
-        server = Server(uvicorn_of(service), started)
-        _collect_seldom()
-        share_heaps()
+        server = Server(uvicorn_config(service), started)
+        _tune_gc()
+        limit_malloc_arenas()
         server.run()
     finally:
-        release(handler)
+        remove_handler(handler)
 
 
-def _collect_seldom() -> None:
-    """Look for garbage in cycles seldom, and never among what lives as long as the server: all wait meanwhile."""
+def _tune_gc() -> None:
+    """Collect garbage seldom, and exclude the objects that live as long as the server."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
-def share_heaps() -> None:
-    """Have glibc's threads share their heaps: with one each, what many threads have freed stays with them for good.
+def limit_malloc_arenas() -> None:
+    """Limit the malloc arenas of glibc: with one for each thread, freed memory is seldom reused.
 
-    Elsewhere, or where the environment says otherwise, nothing changes.
+    Does nothing with another C library, or if MALLOC_ARENA_MAX is set.
     """
     if "MALLOC_ARENA_MAX" not in os.environ and platform.libc_ver()[0] == "glibc":
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, HEAPS)
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MALLOC_ARENAS)
 
 
 def open_store(url: str, options: ServerOptions) -> Store:
-    """The store behind a path or URL; with a spool directory, one that goes on while a PostgreSQL is away."""
+    """The store of a path or URL; with a spool directory, one that keeps working during an outage of PostgreSQL."""
     if not options.spool:
-        return store_for(url)
+        return store_for(url)  # every store of Ricordo implements it
     if not url.startswith(("postgresql://", "postgres://")):
-        raise SettingsError("spool", "a spool stands before a PostgreSQL; a file needs none")
+        raise SettingsError("spool", "a spool needs a PostgreSQL store; leave it out for a file")
     from ricordo.stores.memory import MemoryStore
     from ricordo.stores.postgres import PostgresStore
     from ricordo.stores.spool import SpooledStore
@@ -84,8 +84,8 @@ def open_store(url: str, options: ServerOptions) -> Store:
     )
 
 
-def uvicorn_of(service: Service) -> uvicorn.Config:
-    """How uvicorn runs the application: our log in place of its own, and time for what is under way."""
+def uvicorn_config(service: Service) -> uvicorn.Config:
+    """The configuration of uvicorn: our log instead of its own, and time for running requests."""
     options = service.options
     return uvicorn.Config(
         create_app(service),
@@ -96,21 +96,21 @@ def uvicorn_of(service: Service) -> uvicorn.Config:
         server_header=False,
         date_header=True,
         proxy_headers=False,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         limit_concurrency=None,
         h11_max_incomplete_event_size=64 * 1024,
     )
 
 
 class Server(uvicorn.Server):
-    """A uvicorn that says when it takes requests, and on which port."""
+    """A uvicorn server that reports its port once it is listening."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[int], None] | None = None) -> None:
         super().__init__(config)
-        self._tell = started
+        self._on_started = started
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        """Begin to listen."""
+        """Start to listen."""
         await super().startup(sockets)  # type: ignore[arg-type]
-        if self._tell and self.servers:
-            self._tell(self.servers[0].sockets[0].getsockname()[1])
+        if self._on_started and self.servers:
+            self._on_started(self.servers[0].sockets[0].getsockname()[1])

@@ -21,13 +21,11 @@ from ricordo.errors import StoreError
 from ricordo.memory import Memory
 from ricordo.records.service import Job
 from ricordo.records.turns import Owner
-from ricordo.server.caller import Caller, NotAllowed
-from ricordo.server.credentials import Keyring, Tokens, looks_like_key
-from ricordo.server.daily_counts import Series
-from ricordo.server.metrics import CountedStore, Metrics
+from ricordo.server.credentials import ApiKeys, AuthError, Caller, JwtVerifier, is_api_key
+from ricordo.server.metrics import CountingStore, DailySeries, Metrics
 from ricordo.server.options import ServerOptions
-from ricordo.server.problems import told_of
-from ricordo.server.streams import Answers
+from ricordo.server.problems import error_body
+from ricordo.server.streams import AnswerRegistry
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
 from ricordo.worker.jobs import END, JobQueue, now
@@ -48,33 +46,33 @@ class Service:
         llm: LLM | None = None,
     ) -> None:
         self.metrics = Metrics()
-        self.store = store = CountedStore(store, self.metrics)
+        self.store = store = CountingStore(store, self.metrics)
         self.settings = settings
         self.options = options
         self._llm = llm
-        self._tokens = Tokens(options)
+        self._jwt = JwtVerifier(options)
         self._tenants: OrderedDict[str, tuple[Memory, Library, Chat]] = OrderedDict()
         self._served: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(options.concurrent_chats, thread_name_prefix="ricordo-chat")
-        self.answers = Answers(self._executor, told_of, options.concurrent_chats)
-        self.keyring = Keyring(store)
-        self._series = Series(store)
+        self.answers = AnswerRegistry(self._executor, error_body, options.concurrent_chats)
+        self.api_keys = ApiKeys(store)
+        self._series = DailySeries(store)
         self._forgetting: list[Callable[[Owner], None]] = []
         self.name = f"{os.uname().nodename}:{os.getpid()}"
         self.jobs = JobQueue(store, settings.profile, self.name)
 
     def caller(self, credential: str | None) -> Caller:
-        """The caller that a credential belongs to, or NotAllowed."""
-        if not self.options.auth and not (credential and looks_like_key(credential)):
+        """The caller that a credential belongs to, or AuthError."""
+        if not self.options.auth and not (credential and is_api_key(credential)):
             return Caller(self.settings.tenant_id)  # clients may send any key: it is not checked
         if not credential:
-            raise NotAllowed("send an API key or a token: Authorization: Bearer …", 401)
-        if not looks_like_key(credential):
-            return self._tokens.caller(credential)
-        key = self.keyring.find(credential)
+            raise AuthError("send an API key or a token: Authorization: Bearer …", 401)
+        if not is_api_key(credential):
+            return self._jwt.verify(credential)
+        key = self.api_keys.find(credential)
         if key is None:
-            raise NotAllowed("the API key is unknown or was revoked", 401)
+            raise AuthError("the API key is unknown or was revoked", 401)
         return Caller(key.tenant_id, key.user_id, frozenset(key.scopes), "key")
 
     def memory(self, tenant_id: str) -> Memory:
@@ -129,7 +127,7 @@ class Service:
 
     def note_keys(self) -> None:
         """Store when API keys were last used."""
-        self.keyring.note_uses(now())
+        self.api_keys.record_uses(now())
 
     def run_job(self, job: Job) -> None:
         """Run a job that was taken; a failure is counted, and the job is tried again later."""

@@ -1,8 +1,8 @@
-"""Answers under way: each is written by a thread of its own and read by whoever follows, from wherever they left off.
+"""Running answers, and their events as server-sent events (SSE).
 
-A reader that goes away stops nothing: the answer is finished and kept. Events stay at hand for ten minutes after the
-end, within a bound on their number and size, so that a page that was reloaded takes up the stream where it was, and a
-request that is sent twice is answered once. What is forgotten by its owner is let go of here too.
+Each answer is written by its own thread and read by any number of clients, each from any event. A client that
+disconnects stops nothing. The events stay for ten minutes after the end, within a bound on number and size, so that a
+reloaded page can resume the stream and a repeated request is answered once. Deleted data is dropped here too.
 """
 
 import asyncio
@@ -22,218 +22,227 @@ from fastapi.responses import StreamingResponse
 from ricordo.chat.events import NAMES, Delta, Done, Event, as_json
 from ricordo.errors import ConflictError, RicordoError
 from ricordo.records.turns import Owner
-from ricordo.server.logging import failure_of
+from ricordo.server.logging import failure_fields
 
 log = logging.getLogger("ricordo.server")
 
-KEPT_SECONDS = 600.0
-MOST_KEPT = 2_000  # finished answers,
-MOST_BYTES = 32 * 1024 * 1024  # and about so much memory for all of them
-_EACH = 64  # bytes that a value takes beside its characters
+KEEP_SECONDS = 600.0
+MAX_FINISHED = 2_000
+MAX_FINISHED_BYTES = 32 * 1024 * 1024
+SSE_MEDIA_TYPE = "text/event-stream"
+SSE_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+KEEPALIVE_SECONDS = 15.0  # of silence, after which a comment is sent so that no proxy closes the stream
+_OVERHEAD = 64  # bytes of a value beside its characters
 _DELTA = NAMES[Delta]
+_EVENT = {
+    "type": "object",
+    "description": "One event; its data is JSON",
+    "required": ["data"],
+    "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
+}
+SSE_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {SSE_MEDIA_TYPE: {"schema": _EVENT}}, "description": "The answer, or its events"}
+}
 
 Work = Callable[[Callable[[], bool]], Generator[Event, None, None]]
 
 
-class Crowded(RicordoError):  # noqa: N818 - a state, not a fault of the caller
-    """As many answers as allowed are under way; the same request may work in a moment."""
+class TooManyAnswers(RicordoError):  # noqa: N818 - a state of the server, not a fault of the caller
+    """The limit on running answers is reached; the same request may work in a moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """One event as it goes out; `number` counts from 1 within its answer."""
+class StreamEvent:
+    """One event of an answer; `number` counts from 1."""
 
     number: int
     name: str
     data: dict[str, Any]
 
 
-NOTHING = Sent(0, "", {})
+KEEPALIVE = StreamEvent(0, "", {})
 
 
 @dataclass(slots=True)
 class AnswerStream:
-    """An answer under way or just given. Made on the loop that its readers run on; written by any thread.
+    """A running or finished answer. Created on the event loop of its readers; written by any thread.
 
-    `asked` tells whether another request for the same turn asks the same. There are many more pieces of text than other
-    events, so they are kept as they are and become events when they are read. `size` is about what all of it takes.
+    `digest` identifies the request: another one for the same turn must have the same. Pieces of text are by far the
+    most frequent events, so they are kept as strings and become events when they are read. `size` is approximate.
     """
 
     owner: Owner
     turn_id: str
-    asked: str = ""
+    digest: str = ""
     session_id: str = ""
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
-    said: list[str | Sent] = field(default_factory=list)
+    events: list[str | StreamEvent] = field(default_factory=list)
     size: int = 0
     finished: bool = False
     stopping: bool = False
     ended_at: float = 0.0
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
     followers: int = 0
 
     def add(self, name: str, data: dict[str, Any]) -> None:
-        """Add an event, from any thread, and wake those who follow."""
+        """Add an event, from any thread, and wake the readers."""
         self.session_id = str(data.get("session_id") or self.session_id)
-        self._keep(Sent(len(self.said) + 1, name, data), _size(data))
+        self._append(StreamEvent(len(self.events) + 1, name, data), _size(data))
 
-    def say(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Add a piece of the answer's text."""
-        self._keep(text, _size(text))
+        self._append(text, _size(text))
 
-    def _keep(self, event: str | Sent, size: int) -> None:
-        self.said.append(event)
+    def _append(self, event: str | StreamEvent, size: int) -> None:
+        self.events.append(event)
         self.size += size
-        if self.followers:  # whoever waits for the end alone is not woken for every word
+        if self.followers:  # readers in `last` are woken by the end alone
             self._wake()
 
     def finish(self) -> None:
-        """Nothing more will come."""
+        """Mark the end: no event follows."""
         self.ended_at = monotonic()
         self.finished = True
         self._wake()
 
     @property
-    def was_given(self) -> bool:
-        """Whether it came to its proper end."""
-        return self.finished and bool(self.said) and self._sent(len(self.said)).name == "done"
+    def succeeded(self) -> bool:
+        """Whether it ended with `done`."""
+        return self.finished and bool(self.events) and self._event(len(self.events)).name == "done"
 
-    def _sent(self, number: int) -> Sent:
-        event = self.said[number - 1]
-        return Sent(number, _DELTA, {"text": event}) if isinstance(event, str) else event
+    def _event(self, number: int) -> StreamEvent:
+        event = self.events[number - 1]
+        return StreamEvent(number, _DELTA, {"text": event}) if isinstance(event, str) else event
 
     def _wake(self) -> None:
         try:
-            self.loop.call_soon_threadsafe(self.news.set)
-        except RuntimeError:  # the loop is closed: nobody follows any more, the answer is kept all the same
+            self.loop.call_soon_threadsafe(self.changed.set)
+        except RuntimeError:  # the loop is closed: there are no readers, and the answer is stored all the same
             return
 
-    async def follow(self, after: int = 0, pulse: float | None = None) -> AsyncIterator[Sent]:
-        """Events after a number, until the last; `NOTHING` after every `pulse` seconds of silence.
-
-        Any number may follow at once.
-        """
+    async def follow(self, after: int = 0, keepalive: float | None = None) -> AsyncIterator[StreamEvent]:
+        """The events after a number, to the end; `KEEPALIVE` after every `keepalive` seconds of silence."""
         self.followers += 1
         try:
-            async for sent in self._following(after, pulse):
-                yield sent
+            async for event in self._follow(after, keepalive):
+                yield event
         finally:
             self.followers -= 1
 
-    async def last(self) -> Sent:
-        """The event that it ends with."""
+    async def last(self) -> StreamEvent:
+        """The last event, once the answer is finished."""
         while not self.finished:
-            self.news.clear()
+            self.changed.clear()
             if not self.finished:
-                await self.news.wait()
-        return self._sent(len(self.said)) if self.said else NOTHING
+                await self.changed.wait()
+        return self._event(len(self.events)) if self.events else KEEPALIVE
 
-    async def _following(self, after: int, pulse: float | None) -> AsyncIterator[Sent]:
+    async def _follow(self, after: int, keepalive: float | None) -> AsyncIterator[StreamEvent]:
         while True:
-            ended = self.finished  # read before the events: whatever came before the end is among them
-            while after < len(self.said):
+            finished = self.finished  # read first: then all events are in the list
+            while after < len(self.events):
                 after += 1
-                yield self._sent(after)
-            if ended:
+                yield self._event(after)
+            if finished:
                 return
-            # Nothing is awaited between forgetting old news and looking for new ones, so that none is missed; those
-            # who wait already were woken by the news that is forgotten here.
-            self.news.clear()
-            if after >= len(self.said) and not self.finished:
+            # There is no await between `clear` and the check, so that no event is missed; readers that wait already
+            # were woken before.
+            self.changed.clear()
+            if after >= len(self.events) and not self.finished:
                 try:
-                    await asyncio.wait_for(self.news.wait(), pulse)
+                    await asyncio.wait_for(self.changed.wait(), keepalive)
                 except TimeoutError:
-                    yield NOTHING
+                    yield KEEPALIVE
 
 
-class Answers:
-    """Every answer under way in this process, `most` at a time. Thread-safe."""
+class AnswerRegistry:
+    """All running answers of this process, at most `limit`, and those that finished lately. Thread-safe."""
 
-    def __init__(self, executor: Executor, failed: Callable[[Exception], dict[str, Any]], most: int = 256) -> None:
+    def __init__(self, executor: Executor, error_body: Callable[[Exception], dict[str, Any]], limit: int = 256) -> None:
         self._executor = executor
-        self._failed = failed
-        self._most = most
-        self._under_way: dict[tuple[Owner, str], AnswerStream] = {}
-        self._given: OrderedDict[tuple[Owner, str], AnswerStream] = OrderedDict()  # in the order in which they ended
-        self.size = 0  # of those that are given, in bytes
+        self._error_body = error_body
+        self._limit = limit
+        self._running: dict[tuple[Owner, str], AnswerStream] = {}
+        self._finished: OrderedDict[tuple[Owner, str], AnswerStream] = OrderedDict()  # in the order of their ends
+        self.size = 0  # bytes of the finished answers
         self._lock = threading.Lock()
-        self.running = 0  # how many are under way
+        self.running = 0
 
-    def begin(self, owner: Owner, turn_id: str, work: Work, asked: str = "") -> AnswerStream:
-        """Begin an answer, or join the one that is under way or was just given for this turn.
+    def begin(self, owner: Owner, turn_id: str, work: Work, digest: str = "") -> AnswerStream:
+        """Start an answer, or join the running or finished one of this turn.
 
-        ConflictError if that one was asked something else, Crowded if too many are under way.
+        ConflictError if that one belongs to another request, TooManyAnswers if the limit is reached.
         """
         with self._lock:
-            self._tidy()
+            self._evict_finished()
             known = self._known(owner, turn_id)
-            if known is not None and (not known.finished or known.was_given):
-                if known.asked != asked:
-                    raise ConflictError(f"turn {turn_id!r} was asked something else; give each question its own id")
+            if known is not None and (not known.finished or known.succeeded):
+                if known.digest != digest:
+                    raise ConflictError(f"turn {turn_id!r} belongs to another question; give each its own id")
                 return known
-            if self.running >= self._most:
-                raise Crowded("as many answers as allowed are under way; try again in a moment")
-            answer = AnswerStream(owner, turn_id, asked)
-            self._under_way[owner, turn_id] = answer
+            if self.running >= self._limit:
+                raise TooManyAnswers("too many answers are running; try again in a moment")
+            answer = AnswerStream(owner, turn_id, digest)
+            self._running[owner, turn_id] = answer
         self.write(answer, work)
         return answer
 
     def write(self, answer: AnswerStream, work: Work) -> None:
-        """Have a thread write an answer, its log lines marked as the request's."""
+        """Have a thread write an answer, with the log context of the request."""
         with self._lock:
             self.running += 1
         try:
             self._executor.submit(copy_context().run, self._run, answer, work)
-        except RuntimeError as error:  # the server is closing
+        except RuntimeError as error:  # the executor is shut down
             self._finish(answer)
-            raise Crowded("the server is about to stop; try again in a moment") from error
+            raise TooManyAnswers("the server is shutting down; try again in a moment") from error
 
     def find(self, owner: Owner, turn_id: str) -> AnswerStream | None:
-        """The answer to a turn, if it is under way or was given in the last minutes."""
+        """The running or lately finished answer of a turn."""
         with self._lock:
-            self._tidy()
+            self._evict_finished()
             return self._known(owner, turn_id)
 
     def stop(self, owner: Owner, turn_id: str) -> bool:
-        """Ask an answer to end where it is; whether one was under way."""
+        """Ask a running answer to end now; False if none is running."""
         answer = self.find(owner, turn_id)
         if answer is None or answer.finished:
             return False
         answer.stopping = True
         return True
 
-    def under_way(self, owner: Owner, session_id: str) -> AnswerStream | None:
-        """The latest answer in a session that is not finished yet."""
+    def running_in(self, owner: Owner, session_id: str) -> AnswerStream | None:
+        """The latest running answer of a session."""
         with self._lock:
-            found = [each for each in self._under_way.values() if each.owner == owner and each.session_id == session_id]
+            found = [each for each in self._running.values() if each.owner == owner and each.session_id == session_id]
         return found[-1] if found else None
 
     def forget(self, owner: Owner, session_id: str | None = None) -> None:
-        """Let go of the finished answers of an owner, or of one of their sessions, and end those under way."""
+        """Drop the finished answers of an owner, or of one session, and stop the running ones."""
 
-        def is_meant(answer: AnswerStream) -> bool:
+        def matches(answer: AnswerStream) -> bool:
             return answer.owner == owner and (session_id is None or answer.session_id == session_id)
 
         with self._lock:
-            for key in [key for key, answer in self._under_way.items() if is_meant(answer)]:
-                self._under_way.pop(key).stopping = True
-            for key in [key for key, answer in self._given.items() if is_meant(answer)]:
-                self._let_go(key)
+            for key in [key for key, answer in self._running.items() if matches(answer)]:
+                self._running.pop(key).stopping = True
+            for key in [key for key, answer in self._finished.items() if matches(answer)]:
+                self._drop(key)
 
     def _run(self, answer: AnswerStream, work: Work) -> None:
         try:
             for event in work(lambda: answer.stopping):
                 if isinstance(event, Delta):
-                    answer.say(event.text)
+                    answer.add_text(event.text)
                     continue
                 answer.add(NAMES[type(event)], as_json(event))
                 if isinstance(event, Done):
                     break
         except Exception as error:
-            answer.add("error", self._failed(error))
+            answer.add("error", self._error_body(error))
             if not isinstance(error, RicordoError):
                 about = {"operation": "chat", "tenant_id": answer.owner.tenant_id, "user_id": answer.owner.user_id}
-                log.error("an answer failed", extra={**about, "turn_id": answer.turn_id, **failure_of(error)})
+                log.error("an answer failed", extra={**about, "turn_id": answer.turn_id, **failure_fields(error)})
         finally:
             self._finish(answer)
 
@@ -242,74 +251,58 @@ class Answers:
         with self._lock:
             self.running -= 1
             answer.finish()
-            if self._under_way.get(key) is answer:  # nobody had it forgotten
-                del self._under_way[key]
-                self._let_go(key)  # an earlier try
-                self._given[key] = answer
+            if self._running.get(key) is answer:  # it was not dropped by `forget`
+                del self._running[key]
+                self._drop(key)  # an earlier attempt
+                self._finished[key] = answer
                 self.size += answer.size
 
     def _known(self, owner: Owner, turn_id: str) -> AnswerStream | None:
-        return self._under_way.get((owner, turn_id)) or self._given.get((owner, turn_id))
+        return self._running.get((owner, turn_id)) or self._finished.get((owner, turn_id))
 
-    def _let_go(self, key: tuple[Owner, str]) -> None:
-        gone = self._given.pop(key, None)
-        self.size -= gone.size if gone else 0
+    def _drop(self, key: tuple[Owner, str]) -> None:
+        dropped = self._finished.pop(key, None)
+        self.size -= dropped.size if dropped else 0
 
-    def _tidy(self) -> None:
-        """Let go of the answers that ended first, once that is long ago or there are too many; the lock is held."""
-        before = monotonic() - KEPT_SECONDS
-        while self._given:
-            key, oldest = next(iter(self._given.items()))
-            if oldest.ended_at > before and len(self._given) <= MOST_KEPT and self.size <= MOST_BYTES:
+    def _evict_finished(self) -> None:
+        """Evict the answers that ended first while they are too old, too many or too large; the lock is held."""
+        expired = monotonic() - KEEP_SECONDS
+        while self._finished:
+            key, oldest = next(iter(self._finished.items()))
+            if oldest.ended_at > expired and len(self._finished) <= MAX_FINISHED and self.size <= MAX_FINISHED_BYTES:
                 return
-            self._let_go(key)
+            self._drop(key)
 
 
 def _size(value: object) -> int:
-    """About how many bytes a value of plain JSON takes."""
+    """Approximate memory of a JSON value in bytes."""
     if isinstance(value, str):
-        return _EACH + len(value)
+        return _OVERHEAD + len(value)
     if isinstance(value, Mapping):
-        return _EACH + sum(_EACH + _size(inner) for inner in value.values())
-    return _EACH + (sum(map(_size, value)) if isinstance(value, (list, tuple)) else 0)
+        return _OVERHEAD + sum(_OVERHEAD + _size(inner) for inner in value.values())
+    return _OVERHEAD + (sum(map(_size, value)) if isinstance(value, (list, tuple)) else 0)
 
 
-# Server-sent events as text: one line format for every stream, numbered so that a reader can take it up again.
-
-STREAM = "text/event-stream"
-HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-PULSE = 15.0  # seconds of silence after which a comment is sent, so that nobody between takes the stream for dead
-_EVENT = {
-    "type": "object",
-    "description": "One event; its data is JSON",
-    "required": ["data"],
-    "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
-}
-SHOWN: dict[int | str, dict[str, Any]] = {
-    200: {"content": {STREAM: {"schema": _EVENT}}, "description": "The answer, or its events"}
-}
+def sse_response(answer: AnswerStream, after: int = 0) -> StreamingResponse:
+    """The events of an answer after a number, as server-sent events."""
+    return StreamingResponse(sse_lines(answer, after), media_type=SSE_MEDIA_TYPE, headers=SSE_HEADERS)
 
 
-def streamed(answer: AnswerStream, after: int = 0) -> StreamingResponse:
-    """The events of an answer after a number, as they come."""
-    return StreamingResponse(lines(answer, after), media_type=STREAM, headers=HEADERS)
-
-
-async def lines(answer: AnswerStream, after: int = 0) -> AsyncIterator[str]:
+async def sse_lines(answer: AnswerStream, after: int = 0) -> AsyncIterator[str]:
     """The events as text."""
-    async for sent in answer.follow(after, PULSE):
-        yield line(answer.turn_id, sent)
+    async for event in answer.follow(after, KEEPALIVE_SECONDS):
+        yield sse_line(answer.turn_id, event)
 
 
-def line(turn_id: str, sent: Sent) -> str:
-    """One event."""
-    if not sent.name:
+def sse_line(turn_id: str, event: StreamEvent) -> str:
+    """One event as text; its id has the number, with which a reader can resume."""
+    if not event.name:
         return ":\n\n"
-    # An id ends with its line, and a NUL in it would make readers ignore it; clients choose turn ids.
+    # Clients choose turn ids: a line break would end the field, and a NUL would make readers ignore the id.
     name = "".join(character for character in turn_id if character.isprintable())
-    return f"id: {name}:{sent.number}\nevent: {sent.name}\ndata: {dumped(sent.data)}\n\n"
+    return f"id: {name}:{event.number}\nevent: {event.name}\ndata: {json_text(event.data)}\n\n"
 
 
-def dumped(data: object) -> str:
+def json_text(data: object) -> str:
     """JSON on one line."""
     return json.dumps(data, ensure_ascii=False, default=str)

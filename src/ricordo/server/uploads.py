@@ -1,7 +1,7 @@
-"""Bringing sessions in from a file that somebody sent: our own export, or what other programs keep of conversations.
+"""Uploaded files: the file of a form, and the import of conversations from a file.
 
-In: the file, whose sessions they become, whether it is only a rehearsal. Out: what was, or would be, brought in. Our
-own export is read here document by document; everything else is left to `ricordo.imports.run`.
+In: the file, the user to import for, whether it is a dry run. Out: what was, or would be, imported. Ricordo's own
+export is read here, session by session; `ricordo.imports.run` reads the formats of other programs.
 """
 
 import json
@@ -23,14 +23,15 @@ from ricordo.records.reports import ImportResult
 from ricordo.records.turns import Turn
 from ricordo.stores.memory import MemoryStore
 
-OWN = "ricordo"
+OWN_FORMAT = "ricordo"
+MAX_FORM_FIELDS = 8
 Documents = Iterable[Mapping[str, Any] | Exception]
 Progress = Callable[[Mapping[str, int]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Bringing:
-    """A file to bring in: for one user, or for those that its documents name. `name` is what the sender called it."""
+class FileImport:
+    """A file to import: for one user, or for the users that it names. `name` is the original file name."""
 
     path: Path
     name: str = ""
@@ -39,26 +40,26 @@ class Bringing:
     dry_run: bool = False
 
     def run(self, memory: Memory, progress: Progress) -> dict[str, Any]:
-        """Bring everything in; what cannot be is among the errors, and the rest goes on."""
-        if self.format == OWN or (self.format == "auto" and _looks_like_ours(self.path)):
-            return self._own(memory, progress)
-        return self._others(memory, progress)
+        """Import every session; one that cannot be imported is reported in `errors`."""
+        if self.format == OWN_FORMAT or (self.format == "auto" and _is_own_export(self.path)):
+            return self._run_own(memory, progress)
+        return self._run_other(memory, progress)
 
-    def _own(self, memory: Memory, progress: Progress) -> dict[str, Any]:
-        documents: Documents = own_documents(self.path)
-        if self.user_id is not None:  # what somebody sends for themselves may claim anything
+    def _run_own(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        documents: Documents = read_export(self.path)
+        if self.user_id is not None:  # the claims of a file that a user sends are not trusted
             documents = (each if isinstance(each, Exception) else as_import(each) for each in documents)
 
         def step(done: int) -> None:
             progress({"documents": done})
 
         if self.dry_run:
-            result = _rehearse(memory, documents, self.user_id, step)
+            result = _dry_run(memory, documents, self.user_id, step)
         else:
             result = memory.import_documents(documents, user_id=self.user_id, progress=step)
-        return self._told(OWN, result)
+        return self._report(OWN_FORMAT, result)
 
-    def _others(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+    def _run_other(self, memory: Memory, progress: Progress) -> dict[str, Any]:
         result = bring_in(
             memory,
             self.path,
@@ -70,9 +71,9 @@ class Bringing:
         )
         if result.format == "unknown":
             raise ValidationError("format", result.errors[0] if result.errors else "the file holds no conversations")
-        return self._told(result.format, result)
+        return self._report(result.format, result)
 
-    def _told(self, format: str, result: Any) -> dict[str, Any]:  # noqa: A002 - the public name
+    def _report(self, format: str, result: Any) -> dict[str, Any]:  # noqa: A002 - the public name
         return {
             "format": format,
             "sessions_added": result.sessions_added,
@@ -83,27 +84,27 @@ class Bringing:
         }
 
 
-def own_documents(path: Path) -> Iterator[Mapping[str, Any] | Exception]:
-    """The documents of our export: JSON lines, or one JSON text."""
+def read_export(path: Path) -> Iterator[Mapping[str, Any] | Exception]:
+    """The sessions of Ricordo's own export: JSON lines, or one JSON text."""
     with path.open(encoding="utf-8-sig", errors="replace") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            value = _parsed(line)
+            value = _parse_json(line)
             if isinstance(value, ValueError) and number == 1:
-                yield from _listed(_parsed(line + lines.read()), "file")
+                yield from _sessions_in(_parse_json(line + lines.read()), "file")
                 return
-            yield from _listed(value, f"line {number}")
+            yield from _sessions_in(value, f"line {number}")
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         return ValueError(f"is not JSON ({type(error).__name__})")
 
 
-def _listed(value: Any, where: str) -> Iterator[Mapping[str, Any] | Exception]:
+def _sessions_in(value: Any, where: str) -> Iterator[Mapping[str, Any] | Exception]:
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, ValueError):
             yield ValidationError(where, str(each))
@@ -113,16 +114,16 @@ def _listed(value: Any, where: str) -> Iterator[Mapping[str, Any] | Exception]:
             yield each if is_session else ValidationError(where, "expected a session as a JSON object")
 
 
-def _looks_like_ours(path: Path) -> bool:
-    """By the first document, which names a session and its turns."""
-    first = next(iter(own_documents(path)), None)
+def _is_own_export(path: Path) -> bool:
+    """Whether the first document has a session and turns."""
+    first = next(iter(read_export(path)), None)
     return isinstance(first, Mapping) and isinstance(first.get("session"), Mapping) and "turns" in first
 
 
-def _rehearse(
+def _dry_run(
     memory: Memory, documents: Documents, user_id: str | None, progress: Callable[[int], None]
 ) -> ImportResult:
-    """What an import would bring: done in a store that is thrown away, and compared with the real one."""
+    """The result of an import, done in a temporary store and compared with the real one."""
     with Memory(MemoryStore(), memory.settings, clock=memory.clock, counter=memory.counter, llm=memory.llm) as scratch:
         result = scratch.import_documents(documents, user_id=user_id, progress=progress)
         sessions = known = 0
@@ -140,20 +141,15 @@ def _rehearse(
 
 def _is_known(turn: Turn, stored: Turn | None) -> bool:
     if stored is not None and not turn.repeats(stored):
-        raise ValidationError("turn", f"{turn.id!r} is there with other content")
+        raise ValidationError("turn", f"{turn.id!r} is stored with other content")
     return stored is not None
 
 
-# Forms with one file in them: read within bounds, closed in any case.
-
-FIELDS = 8
-
-
 @asynccontextmanager
-async def uploaded(request: Request) -> AsyncIterator[tuple[UploadFile, FormData]]:
-    """The file in the field `file`, and the form around it."""
+async def uploaded_file(request: Request) -> AsyncIterator[tuple[UploadFile, FormData]]:
+    """The file in the form field `file`, and the form."""
     try:
-        form = await request.form(max_files=1, max_fields=FIELDS)
+        form = await request.form(max_files=1, max_fields=MAX_FORM_FIELDS)
     except HTTPException as error:
         if error.status_code != 400:
             raise

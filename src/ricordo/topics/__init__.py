@@ -1,4 +1,5 @@
-"""Topics: what a session talks about, how its messages find their topic, and how topics fade, compact and merge.
+"""Topics: what a session talks about.
 
-Everything here is pure: records, numbers and the moment go in, records and plans come out.
+`organise` runs the steps: `assign` finds the topic of each turn (by `thresholds` and `centres`), `decay` says which
+topics have faded, `archive` compacts and restores them. `merge` and `session_topic` serve the user.
 """

@@ -1,7 +1,7 @@
-"""Moving a topic's turns between plain text and the archive.
+"""The archive of topics: compaction moves old turns of a topic into compressed blocks, restoring moves them back.
 
-A turn is packed once in its life: after it came back, letting it go again costs no compression. Counts on the topic
-are taken from the turns themselves, so that a pass that was cut short is made good by the next.
+A turn is compressed once: archiving it again after a restore only drops its plain text. The counts of a topic are
+computed from its turns, so that the next pass corrects one that was interrupted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,12 +14,7 @@ from ricordo.engine.core import Engine
 from ricordo.errors import StoreUnavailable
 from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Block, Owner, Turn
-from ricordo.settings import TopicSettings
-from ricordo.stores.archive import pack
-from ricordo.topics.decay import Fading
-from ricordo.topics.merge import counted, gist, messages_in, with_hot
-
-# Which of a topic's hot messages leave for the archive, and which stay.
+from ricordo.stores.archive.block import pack
 
 MAX_MESSAGES_PER_TOPIC = 12
 RECENT_MESSAGE_KEEP = 4
@@ -27,7 +22,7 @@ RECENT_MESSAGE_KEEP = 4
 
 @dataclass(frozen=True, slots=True)
 class HotMessage:
-    """One message in a topic's working memory; `block_id` names the block that already holds it, if any does."""
+    """A message in working memory; `block_id` names the block that already holds it, if there is one."""
 
     id: str
     block_id: str | None = None
@@ -35,7 +30,7 @@ class HotMessage:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What to do: write `pack` as one new block, then drop the hot copies of `pack` and `release`; `keep` stays."""
+    """What to do: write `pack` as one new block, then drop the plain text of `pack` and `release`; `keep` stays."""
 
     pack: tuple[str, ...] = ()
     release: tuple[str, ...] = ()
@@ -43,7 +38,7 @@ class Compaction:
 
     @property
     def needed(self) -> bool:
-        """Whether anything leaves at all."""
+        """Whether there is anything to archive."""
         return bool(self.pack or self.release)
 
 
@@ -54,11 +49,10 @@ def plan(
     max_messages: int = MAX_MESSAGES_PER_TOPIC,
     keep_recent: int = RECENT_MESSAGE_KEEP,
 ) -> Compaction:
-    """All but the last `keep_recent` messages leave when more than `max_messages` came since the last restore.
+    """Archive all but the last `keep_recent` messages when there are more than `max_messages`.
 
     `restored` is how many messages the last restore brought back (0 when there was none since the last compaction).
-    They do not count towards the limit: a restored topic stays whole for the talk that called it back, instead of being
-    packed again at its next message.
+    They do not count towards the limit: otherwise a restored topic would be archived again at its next message.
     """
     if not 0 <= keep_recent <= max_messages:
         raise ValueError("keep_recent must be between 0 and max_messages")
@@ -74,16 +68,19 @@ def plan(
 
 
 BLOCK_MESSAGES = 20
-TRIES = 20
+MAX_ATTEMPTS = 20
 PAUSE = 0.001  # seconds
+QUESTION_CHARACTERS = 80  # of each question in a summary
+SUMMARY_CHARACTERS = 600
+SEPARATOR = " · "
 
 
 def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
-    """Pack what is cold in a topic, if it has grown over its limit."""
+    """Archive the old turns of a topic that exceeds its limit."""
     topic = engine.store.topics.load(owner, session_id).topic(topic_id)
     if topic is None:
         return
-    cold = _may_go(engine, owner, session_id, topic)
+    cold = _archivable(engine, owner, session_id, topic)
     settings = engine.settings.topics
     decision = plan(
         [HotMessage(each.id, turn.block_id) for turn in cold for each in (turn.question, turn.answer) if each],
@@ -94,51 +91,51 @@ def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> Non
     if decision.needed:
         staying = set(decision.keep)
         going = [turn for turn in cold if not any(message.id in staying for message in turn.messages)]
-        _put_away(engine, owner, session_id, topic_id, going)
+        _archive_turns(engine, owner, session_id, topic_id, going)
 
 
 def pack_all(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
-    """Pack everything of a topic that leaves working memory, but for a question that still waits."""
+    """Archive all turns of a topic that leaves working memory, except open ones."""
     topic = engine.store.topics.load(owner, session_id).topic(topic_id)
     if topic is not None:
-        _put_away(engine, owner, session_id, topic_id, _may_go(engine, owner, session_id, topic))
+        _archive_turns(engine, owner, session_id, topic_id, _archivable(engine, owner, session_id, topic))
 
 
-def bring_back(engine: Engine, owner: Owner, session_id: str, topic_id: str, new_from: int) -> None:
-    """Give a topic that is talked about again its turns back, in order.
+def restore(engine: Engine, owner: Owner, session_id: str, topic_id: str, new_from: int) -> None:
+    """Move the turns of a topic that is active again from the archive back into working memory.
 
-    Whatever it has from before turn `new_from` counts as restored: only what is said since may have it compacted.
+    Turns before `new_from` count as restored, so that only newer ones can lead to the next compaction.
     """
     topic = engine.store.topics.load(owner, session_id).topic(topic_id)
     if topic is None:
         return
-    away = sorted({*engine.store.topics.turns_of(owner, session_id, topic_id)} - {*topic.hot})
-    engine.store.topics.rehydrate(owner, session_id, away)
+    archived = sorted({*engine.store.topics.turns_of(owner, session_id, topic_id)} - {*topic.hot})
+    engine.store.topics.rehydrate(owner, session_id, archived)
 
-    def back(topic: Topic) -> Topic:
-        hot = turns_numbered(engine, owner, session_id, {*topic.hot, *away})
+    def restored_topic(topic: Topic) -> Topic:
+        hot = turns_by_number(engine, owner, session_id, {*topic.hot, *archived})
         restored = sum(messages_in(turn) for turn in hot if turn.turn_number < new_from and not turn.archived)
-        return with_hot(replace(topic, restored_count=restored, state="working"), hot)
+        return with_hot_turns(replace(topic, restored_count=restored, state="working"), hot)
 
-    change_topic(engine, owner, session_id, topic_id, back)
+    change_topic(engine, owner, session_id, topic_id, restored_topic)
 
 
 def recount(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
-    """Set a topic's figures by its turns: one of them went, or was answered, while it found its topic."""
+    """Compute the counts of a topic from its turns again; a topic without turns is removed."""
 
-    def right(topic: Topic) -> Topic:
+    def corrected(topic: Topic) -> Topic:
         numbers = engine.store.topics.turns_of(owner, session_id, topic_id)
-        return counted(topic, turns_numbered(engine, owner, session_id, numbers))
+        return recounted(topic, turns_by_number(engine, owner, session_id, numbers))
 
-    topic = change_topic(engine, owner, session_id, topic_id, right)
+    topic = change_topic(engine, owner, session_id, topic_id, corrected)
     if topic is not None and topic.message_count == 0 and not engine.store.topics.turns_of(owner, session_id, topic_id):
         shelf = engine.store.topics.load(owner, session_id)
         engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
 
 
-def tries() -> Iterator[int]:
-    """So many attempts at a change, each after a longer pause: whoever writes in between has time to finish."""
-    for attempt in range(TRIES):
+def attempts() -> Iterator[int]:
+    """Attempt numbers for an optimistic write, each after a longer pause with jitter."""
+    for attempt in range(MAX_ATTEMPTS):
         if attempt:
             sleep(PAUSE * attempt * (0.5 + random() / 2))
         yield attempt
@@ -147,8 +144,8 @@ def tries() -> Iterator[int]:
 def change_topic(
     engine: Engine, owner: Owner, session_id: str, topic_id: str, change: Callable[[Topic], Topic]
 ) -> Topic | None:
-    """Change one topic on the shelf as it is now; None if it is gone."""
-    for _ in tries():
+    """Change one topic by compare-and-swap on the revision; None if it does not exist."""
+    for _ in attempts():
         shelf = engine.store.topics.load(owner, session_id)
         topic = shelf.topic(topic_id)
         if topic is None:
@@ -156,35 +153,65 @@ def change_topic(
         changed = change(topic)
         if changed == topic or engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, put=(changed,))):
             return changed
-    raise StoreUnavailable(f"topic {topic_id!r} is being changed by others all the time; try again")
+    raise StoreUnavailable(f"topic {topic_id!r} keeps being changed by others; try again")
 
 
-def turns_numbered(engine: Engine, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
-    """The turns of these numbers that exist, in order; neighbours are read together."""
+def turns_by_number(engine: Engine, owner: Owner, session_id: str, numbers: Iterable[int]) -> list[Turn]:
+    """The turns of these numbers that exist, in order; consecutive ones are read together."""
     turns: list[Turn] = []
     for first, last in _runs(sorted(set(numbers))):
         turns += engine.store.turns.page(owner, session_id, after=first - 1, before=last + 1)
     return turns
 
 
-def fading_of(settings: TopicSettings) -> Fading:
-    """The settings of topics as the numbers of decay."""
-    return Fading(
-        base_half_life=settings.base_half_life.total_seconds(),
-        max_half_life=max(settings.max_half_life, settings.base_half_life).total_seconds(),
-        accesses_per_doubling=settings.access_threshold,
-        long_term_from=2 * settings.access_threshold,
+def messages_in(turn: Turn) -> int:
+    """How many messages of a turn its topic counts."""
+    return (turn.question is not None) + (turn.answer is not None)
+
+
+def with_hot_turns(topic: Topic, hot: Iterable[Turn]) -> Topic:
+    """The topic with these turns in working memory and everything else in the archive."""
+    plain = sorted((turn for turn in hot if not turn.archived), key=lambda turn: turn.turn_number)
+    count = sum(map(messages_in, plain))
+    return replace(
+        topic,
+        hot=tuple(turn.turn_number for turn in plain),
+        archived_count=max(topic.message_count - count, 0),
+        restored_count=min(topic.restored_count, count),
     )
 
 
-def _may_go(engine: Engine, owner: Owner, session_id: str, topic: Topic) -> list[Turn]:
-    """A topic's turns in working memory, oldest first; open ones must stay."""
-    hot = turns_numbered(engine, owner, session_id, topic.hot)
+def recounted(topic: Topic, turns: Sequence[Turn]) -> Topic:
+    """The topic with counts computed from all of its turns."""
+    total = sum(map(messages_in, turns))
+    if any(turn.damage for turn in turns):
+        total = max(total, topic.message_count)
+    return with_hot_turns(replace(topic, message_count=total), turns)
+
+
+def summary_of(turns: Sequence[Turn], before: str | None = None) -> str | None:
+    """A summary of archived turns: the one before and the beginnings of their questions; the oldest are dropped."""
+    openings = [_opening(turn) for turn in turns]
+    previous = (before or "").split(SEPARATOR) if before else []
+    lines = list(dict.fromkeys(line for line in (*previous, *openings) if line))
+    while len(lines) > 1 and len(SEPARATOR.join(lines)) > SUMMARY_CHARACTERS:
+        lines.pop(0)
+    return SEPARATOR.join(lines) or None
+
+
+def _opening(turn: Turn) -> str:
+    words = " ".join((turn.query or turn.response or "").split())
+    return words if len(words) <= QUESTION_CHARACTERS else words[:QUESTION_CHARACTERS].rstrip() + "…"
+
+
+def _archivable(engine: Engine, owner: Owner, session_id: str, topic: Topic) -> list[Turn]:
+    """The turns of a topic in working memory that may be archived, oldest first; open ones may not."""
+    hot = turns_by_number(engine, owner, session_id, topic.hot)
     return [turn for turn in hot if not turn.is_open and not turn.archived]
 
 
-def _put_away(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
-    """Into blocks what is in none yet, out of plain text what is; then count again."""
+def _archive_turns(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
+    """Write turns that are in no block yet into blocks, drop the plain text of all, and update the topic."""
     engine.store.topics.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
     for group in _groups([turn for turn in cold if not turn.block_id]):
         numbers = tuple(turn.turn_number for turn in group)
@@ -192,19 +219,19 @@ def _put_away(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold
         now = engine.clock.now()
         block_id = uuid4().hex[:16]  # short, because every turn of the block names it
         engine.store.topics.archive(owner, session_id, Block(block_id, topic_id, numbers, now, body))
-    numbers_gone = {turn.turn_number for turn in cold}
+    archived = {turn.turn_number for turn in cold}
 
-    def lighter(topic: Topic) -> Topic:
-        hot = turns_numbered(engine, owner, session_id, topic.hot)
-        packed = [turn for turn in hot if turn.archived and turn.turn_number in numbers_gone]
-        lightened = with_hot(topic, hot)
-        return replace(lightened, restored_count=0, summary=gist(packed, topic.summary)) if packed else lightened
+    def without_archived(topic: Topic) -> Topic:
+        hot = turns_by_number(engine, owner, session_id, topic.hot)
+        packed = [turn for turn in hot if turn.archived and turn.turn_number in archived]
+        updated = with_hot_turns(topic, hot)
+        return replace(updated, restored_count=0, summary=summary_of(packed, topic.summary)) if packed else updated
 
-    change_topic(engine, owner, session_id, topic_id, lighter)
+    change_topic(engine, owner, session_id, topic_id, without_archived)
 
 
 def _groups(turns: Sequence[Turn]) -> list[list[Turn]]:
-    """Turns in groups of twenty messages or more, as even as whole turns allow: one block each."""
+    """Turns in groups of about equal size, each of at least BLOCK_MESSAGES messages: one block each."""
     total = sum(len(turn.messages) for turn in turns)
     size = total / max(total // BLOCK_MESSAGES, 1)
     groups: list[list[Turn]] = []
@@ -218,7 +245,7 @@ def _groups(turns: Sequence[Turn]) -> list[list[Turn]]:
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Rising numbers as first and last of each run without a gap."""
+    """First and last of each run of consecutive numbers."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:

@@ -1,8 +1,8 @@
-"""Does a message stay with what is being talked about, come back to something older, or open a topic?
+"""Assigning a message to a topic: it stays in the active one, returns to an older one, or opens a new one.
 
 The message, the last messages of the active topic and the centres of the other topics go in; a decision with its
-reason comes out. How close the message is to the talk counts, and so does how people talk: an answer to a question
-stays, a question out of the blue leaves, and a follow-up stays whatever its own words.
+reason comes out. Besides similarity, features of the conversation count: an answer to a question stays, an unrelated
+question leaves, a follow-up stays whatever its words.
 """
 
 import math
@@ -15,21 +15,26 @@ from typing import Literal
 import numpy as np
 
 from ricordo.followups.reference import ReferenceCue, main_kind
-from ricordo.languages.words import CLOSING, CONTINUING, LEANING, OPENING
+from ricordo.languages.registry import AnyLanguage
 from ricordo.recall.terms import stems
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Role
-from ricordo.topics.centres import Scale, Vector, bytes_of, dimensions_of, matrix_of, unit, vector_of
+from ricordo.topics.centres import Vector, dimensions_of, matrix_of, vector_of
+from ricordo.topics.thresholds import Scale
 
-# What a message's references mean for its topic: text and references go in, one of three words comes out.
+FollowUpKind = Literal["no", "talk", "past"]
 
-Following = Literal["no", "talk", "past"]
+_OPENING = AnyLanguage(r"\W*(?:<topics.openings>)\b")  # at the very beginning: use match
+_CLOSING = AnyLanguage(r"\b(?:<topics.closings>)\b")
+_REFERRING = AnyLanguage(r"\b(?:<topics.referring>)\b")
+# A conjunction at the very beginning, or a word that adds to what was said: use search.
+_CONTINUING = AnyLanguage(r"\A\W*(?:<topics.joining>)\b(?!')|\b(?:<topics.adding>)\b")
 
 # A pronoun carries a short question; in a longer message it mostly points inside the message itself.
 _SHORT_WORDS = 8
 
 
-def following(text: str, references: Sequence[ReferenceCue]) -> Following:
+def follow_up_kind(text: str, references: Sequence[ReferenceCue]) -> FollowUpKind:
     """Whether the message continues the talk, points into the past, or stands by itself."""
     kind = main_kind(tuple(references))
     if kind in ("back", "statement"):
@@ -41,7 +46,6 @@ def following(text: str, references: Sequence[ReferenceCue]) -> Following:
 
 TITLE_CHARACTERS = 80
 RECENT_MESSAGES = 4
-_CENTRE_MEMORY = 16  # a centre follows its topic: the last sixteen messages or so decide where it lies
 _TYPICAL_WORDS = 8
 _MOST_WORDS = 16
 _TITLES_READ = 5
@@ -53,7 +57,7 @@ Reason = Literal["first", "follow-up", "close", "returns", "new"]
 
 @dataclass(frozen=True, slots=True)
 class AssignWeights:
-    """How much each sign counts against staying, in spreads of the embedder's cosines.
+    """How much each feature counts against staying, in spreads of the embedder's cosines.
 
     Calibrated once on labelled dialogues, for all embedders together; docs/topics.md says how, and what each is worth.
     The cosine with the message just before and the highest one with the recent messages share one spread.
@@ -78,7 +82,7 @@ WEIGHTS = AssignWeights()
 
 @dataclass(frozen=True, slots=True)
 class TopicMessage:
-    """A message as topics see it: its text, its unit vector, and who said it."""
+    """A message to assign: its text, its unit vector, and its role."""
 
     text: str
     vector: Vector
@@ -87,7 +91,7 @@ class TopicMessage:
 
 @dataclass(frozen=True, slots=True)
 class Closeness:
-    """How close consecutive messages of one session have been so far; starts empty, grows by copy."""
+    """The mean cosine of consecutive messages of one session so far; changed by copy."""
 
     total: float = 0.0
     count: int = 0
@@ -97,13 +101,13 @@ class Closeness:
         return Closeness(self.total + float(before @ message), self.count + 1)
 
     def shift(self, scale: Scale) -> float:
-        """How far this session's cosines lie from the scale's mean; near 0 until the session has shown its own."""
+        """How far this session's cosines lie from the scale's mean; near 0 while the session is short."""
         return (self.total - self.count * scale.mean) / (scale.trust + self.count)
 
 
 @dataclass(frozen=True, slots=True)
 class TalkState:
-    """What is being talked about: the active topic, its last messages (oldest first), and the session's closeness."""
+    """The active topic, its last messages (oldest first), and the closeness of the session."""
 
     topic_id: str
     recent: tuple[TopicMessage, ...]
@@ -113,10 +117,9 @@ class TalkState:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Where the message goes. `topic_id` is None when a topic must be opened.
+    """The topic of a message; `topic_id` is None for a new topic.
 
-    `similarity` is the message's closeness to the topic it was compared with last, signs included, to be read against
-    `threshold`.
+    `similarity` is the adjusted similarity to the topic compared last; it is compared with `threshold`.
     """
 
     topic_id: str | None
@@ -126,7 +129,7 @@ class Decision:
 
     @property
     def margin(self) -> float:
-        """How far the similarity lies above its line; negative below it."""
+        """Similarity minus threshold."""
         return self.similarity - self.threshold
 
 
@@ -136,31 +139,31 @@ def decide(
     topics: Sequence[Topic],
     scale: Scale,
     *,
-    following: Following = "no",
+    follow_up: FollowUpKind = "no",
 ) -> Decision:
-    """Join the active topic, come back to one of `topics`, or open a new one.
+    """Stay in the active topic, return to one of `topics`, or open a new one.
 
-    A message that follows the talk stays in the active topic whatever its own words; one that points into the past goes
-    to the most similar topic and never opens one.
+    A follow-up of kind "talk" stays in the active topic whatever its words; one of kind "past" goes to the most similar
+    topic and never opens one.
 
     `topics` may hold working and archived topics, and the active one; only centres as long as the message's vector are
-    compared, so that topics of another embedder stand aside until they are embedded again.
+    compared, so that topics of another embedder are ignored until they are embedded again.
     """
     active = talk if talk is not None and talk.recent else None
-    if active is not None and following == "talk":
+    if active is not None and follow_up == "talk":
         return Decision(active.topic_id, "follow-up")
     others = [topic for topic in topics if active is None or topic.id != active.topic_id]
-    if active is not None and following == "past":
-        named = _named(message, active, topics)
-        if named and (back := _back(message, named, scale)):
+    if active is not None and follow_up == "past":
+        named = _named_topics(message, active, topics)
+        if named and (back := _best_return(message, named, scale)):
             return back if back.margin >= 0 else replace(back, reason="follow-up")
-    stay, back = _stay(message, active, scale), _back(message, others, scale)
+    stay, back = _stay(message, active, scale), _best_return(message, others, scale)
     if active and active.recent[-1].role == "assistant" and stay and back and min(stay.margin, back.margin) >= 0:
-        # Both would do. How people talk spoke for staying alone, so where the words name the other topic the two are
-        # compared by one measure.
+        # Both pass. Conversation features were counted for staying only, so if the words name the other topic, both
+        # are compared by the same measure.
         two = [topic for topic in topics if topic.id in (stay.topic_id, back.topic_id)]
-        here = _back(message, [topic for topic in two if topic.id == stay.topic_id], scale)
-        if here and back.similarity > here.similarity and _named(message, active, two):
+        here = _best_return(message, [topic for topic in two if topic.id == stay.topic_id], scale)
+        if here and back.similarity > here.similarity and _named_topics(message, active, two):
             return back
     choices = [choice for choice in (stay, back) if choice]
     best = max(choices, key=lambda choice: choice.margin, default=None)
@@ -168,30 +171,30 @@ def decide(
         return Decision(None, "first")
     if best.margin >= 0:
         return best
-    if following == "past":  # it was said in one of these, and the likeliest is better than a topic of its own
+    if follow_up == "past":  # it refers to one of these topics: take the most similar
         return replace(best, reason="follow-up")
     if active and active.recent[-1].role == "assistant":
-        # It leaves; a topic that its words name is then held to no more than the line for staying.
-        back = _back(message, _named(message, active, _within_reach(message, topics, scale)), scale)
+        # It leaves the active topic; a topic that its words name needs only the threshold for staying.
+        back = _best_return(message, _named_topics(message, active, _within_reach(message, topics, scale)), scale)
         if back and back.similarity >= scale.threshold:
             return replace(back, threshold=scale.threshold)
     return replace(choices[0], topic_id=None, reason="new")
 
 
-def _named(message: TopicMessage, talk: TalkState, topics: Sequence[Topic]) -> list[Topic]:
-    """The topics that were left and share more words with the message than what is being talked about does."""
-    told = _content(message.text)
-    shared = {topic.id: len(told & _content(" ".join((topic.title, *topic.tags)))) for topic in topics}
-    here = len(told & set().union(*(_content(said.text) for said in talk.recent)))
+def _named_topics(message: TopicMessage, talk: TalkState, topics: Sequence[Topic]) -> list[Topic]:
+    """The other topics that share more words with the message than the active one does."""
+    content = _content(message.text)
+    shared = {topic.id: len(content & _content(" ".join((topic.title, *topic.tags)))) for topic in topics}
+    here = len(content & set().union(*(_content(said.text) for said in talk.recent)))
     least = max(here, shared.pop(talk.topic_id, 0))
     return [topic for topic in topics if shared.get(topic.id, 0) > least]
 
 
 def _within_reach(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> list[Topic]:
-    """The topics that could pass the line for staying if their title helped; reading titles is the dear part."""
-    line = scale.threshold + scale.spread * WEIGHTS.title
+    """The topics that could pass the threshold for staying with the help of their title; reading titles is slow."""
+    least = scale.threshold + scale.spread * WEIGHTS.title
     comparable = _comparable(message, topics)
-    return [topic for topic in comparable if vector_of(topic.centre) @ message.vector >= line]
+    return [topic for topic in comparable if vector_of(topic.centre) @ message.vector >= least]
 
 
 def _comparable(message: TopicMessage, topics: Sequence[Topic]) -> list[Topic]:
@@ -205,9 +208,9 @@ def _stay(message: TopicMessage, talk: TalkState | None, scale: Scale) -> Decisi
 
 
 def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: AssignWeights = WEIGHTS) -> float:
-    """How much the message belongs to the talk: its cosines with the recent messages, moved by the signs.
+    """Similarity of the message to the active topic: its cosines with the recent messages, adjusted by the features.
 
-    Read it against `scale.threshold`: a question of typical length without any other sign is judged by cosine alone.
+    Compare it with `scale.threshold`: a question of typical length without other features is judged by cosine alone.
     """
     recent = talk.recent[-RECENT_MESSAGES:]
     cosines = np.stack([said.vector for said in recent]) @ message.vector
@@ -216,42 +219,42 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
     before = recent[-1].text
     shift = talk.closeness.shift(scale)
     if recent[-1].role == "assistant":
-        # Whatever is put to an assistant asks, with a question mark or without, so the mark tells nothing. And many
-        # changes of subject must not make the session look like one that is loose by nature: its line only rises.
-        asks = weights.put_to_assistant + weights.continues * bool(CONTINUING.search(message.text))
+        # Every message to an assistant is a request, so a question mark means nothing. And many changes of topic must
+        # not lower the threshold of the session: it only rises.
+        asks = weights.put_to_assistant + weights.continues * bool(_CONTINUING.search(message.text))
         shift = max(shift, -scale.give * scale.spread)
     else:
         asks = weights.asks * (("?" in message.text) - 1)
-    told = _content(message.text)
+    content = _content(message.text)
     known: set[str] = set().union(*(_content(said.text) for said in recent))
     words = min(sum(1 for _ in _WORD.finditer(message.text)), _MOST_WORDS)
     leaving = (
         asks
         + weights.answers * before.rstrip().endswith("?")
         + weights.length * (math.log1p(words) - math.log1p(_TYPICAL_WORDS))
-        + weights.closed * bool(CLOSING.search(before))
-        + weights.opens * bool(OPENING.match(message.text))
-        + weights.leans * bool(LEANING.search(message.text))
-        + weights.overlap * (len(told & known) / max(len(told), 1))
+        + weights.closed * bool(_CLOSING.search(before))
+        + weights.opens * bool(_OPENING.match(message.text))
+        + weights.leans * bool(_REFERRING.search(message.text))
+        + weights.overlap * (len(content & known) / max(len(content), 1))
         + weights.young * (talk.message_count == 1)
     )
-    # What the session has shown so far moves the line; it is put on this side so that the threshold stays one number.
+    # The shift of the session is subtracted here, so that the threshold stays one number.
     return cosine - shift - scale.spread * leaving
 
 
-def _back(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> Decision | None:
-    """The most similar of the topics that were left: cosine with its centre, helped by its title's words."""
+def _best_return(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -> Decision | None:
+    """The most similar of the other topics: cosine with its centre, raised by words shared with its title."""
     comparable = _comparable(message, topics)
     if not comparable:
         return None
     scores = matrix_of([topic.centre for topic in comparable]) @ message.vector
-    told = _content(message.text)
+    content = _content(message.text)
     helped = -scale.spread * WEIGHTS.title
     reachable = np.flatnonzero(scores + helped >= scale.return_threshold)
-    # Reading titles is the dear part: only the few nearest are read.
-    for row in reachable[np.argsort(-scores[reachable], kind="stable")[:_TITLES_READ]] if told else ():
+    # Reading titles is slow: only those of the nearest topics are read.
+    for row in reachable[np.argsort(-scores[reachable], kind="stable")[:_TITLES_READ]] if content else ():
         named = _content(" ".join((comparable[row].title, *comparable[row].tags)))
-        scores[row] += helped * len(told & named) / max(min(len(told), len(named)), 1)
+        scores[row] += helped * len(content & named) / max(min(len(content), len(named)), 1)
     best = int(scores.argmax())
     return Decision(comparable[best].id, "returns", float(scores[best]), scale.return_threshold)
 
@@ -263,19 +266,8 @@ def title_of(text: str) -> str:
 
 
 def _hidden(character: str) -> bool:
-    """Control and direction characters have no place in a list of titles; the joiners inside emoji do."""
+    """Whether a character is a control or direction character; the joiners inside emoji are not."""
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in "\u200c\u200d"
-
-
-def first_centre(vector: Vector) -> bytes:
-    """The centre of a topic that has one message."""
-    return bytes_of(unit(vector))
-
-
-def moved_centre(centre: bytes, message_count: int, vector: Vector) -> bytes:
-    """The centre after one more message: a running mean that keeps following, since talks drift."""
-    weight = min(max(message_count, 0), _CENTRE_MEMORY)
-    return bytes_of(unit(vector_of(centre) * np.float32(weight) + vector))
 
 
 def _content(text: str) -> set[str]:

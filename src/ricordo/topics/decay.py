@@ -1,7 +1,7 @@
-"""How a topic fades: from its uses and its idle time to a half-life, a decay factor and a priority.
+"""How topics fade: uses and idle time go in; half-life, decay factor, priority and the faded topics come out.
 
-Numbers go in, numbers come out. The clock is the caller's: an age is the time since the topic was last active, in
-seconds, so that eighty days can be simulated in a test without waiting for them.
+Pure functions of numbers in seconds; an age is the time since the topic was last active. The numbers come from the
+`topics` settings (`fading_of`); `organise` archives or deletes what has faded.
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from ricordo.records.topics import Topic
+    from ricordo.settings import TopicSettings
 
 MemoryType = Literal["short-term", "transitioning", "long-term"]
 
@@ -19,7 +20,7 @@ DAY_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """The five numbers that say how fast topics fade; they only make sense together."""
+    """How fast topics fade: half-lives in seconds, uses per doubling, and the priority below which one has faded."""
 
     base_half_life: float = DAY_SECONDS
     max_half_life: float = 30 * DAY_SECONDS
@@ -39,9 +40,19 @@ class Fading:
 DEFAULT_FADING = Fading()
 
 
+def fading_of(settings: "TopicSettings") -> Fading:
+    """The settings of topics as the numbers of decay, in seconds."""
+    return Fading(
+        base_half_life=settings.base_half_life.total_seconds(),
+        max_half_life=max(settings.max_half_life, settings.base_half_life).total_seconds(),
+        accesses_per_doubling=settings.access_threshold,
+        long_term_from=2 * settings.access_threshold,
+    )
+
+
 def half_life(access_count: int, fading: Fading = DEFAULT_FADING) -> float:
     """Seconds after which a topic used `access_count` times is worth half: doubles every five uses, up to a cap."""
-    # 64 doublings are beyond any cap that fits a float's exact range; without the limit a huge count builds a huge int.
+    # The limit of 64 keeps a huge count from overflowing; no cap is that high.
     doublings = min(max(access_count, 0) // fading.accesses_per_doubling, 64)
     return min(fading.base_half_life * 2.0**doublings, fading.max_half_life)
 
@@ -57,18 +68,16 @@ def priority(importance: float, age: float, access_count: int, fading: Fading = 
 
 
 def memory_type(access_count: int, fading: Fading = DEFAULT_FADING) -> MemoryType:
-    """Where a topic is on its way from short-term to long-term memory."""
+    """The kind of memory that a topic is in by its number of uses."""
     if access_count < fading.accesses_per_doubling:
         return "short-term"
     return "long-term" if access_count >= fading.long_term_from else "transitioning"
 
 
-# Which topics leave working memory, and in which order.
-
 MAX_TOPICS = 20
 
 
-def leaving(
+def faded_topics(
     topics: Iterable["Topic"],
     now: datetime,
     *,
@@ -78,8 +87,8 @@ def leaving(
 ) -> tuple[str, ...]:
     """The ids of the faded topics, lowest priority first; none while there are at most `max_topics` of them.
 
-    Every faded topic goes, not only as many as stand over the limit: the list then has room again, and the next
-    message does not have to evict. A topic that has not faded stays however many there are, and so does the active one.
+    All faded topics are returned, not only those over the limit, so that the next message need not evict again. Topics
+    that have not faded stay however many there are, and so does the active one.
     """
     working = [topic for topic in topics if topic.state == "working"]
     if len(working) <= max_topics:

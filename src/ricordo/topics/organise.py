@@ -1,7 +1,7 @@
-"""Organising a session into topics: assign new turns, let faded topics go, pack what is cold.
+"""Organising a session into topics: assign new turns, archive faded topics, compact large ones.
 
-Runs beside the chat, never in it. Each pass reads a shelf, decides with pure functions, and writes the change back
-only if nobody else has written meanwhile; if somebody has, the next pass decides again from what is there then.
+Runs in the background, never in a chat. Each pass reads the topics of a session, decides with pure functions, and
+writes the change only if the revision is unchanged; otherwise the next pass decides again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,32 +17,23 @@ from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.quantization import Vectors
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Owner, Turn
-from ricordo.topics.archive import bring_back, change_topic, compact, fading_of, pack_all, recount, turns_numbered
-from ricordo.topics.assign import (
-    RECENT_MESSAGES,
-    Closeness,
-    TalkState,
-    TopicMessage,
-    decide,
-    first_centre,
-    following,
-    moved_centre,
-    title_of,
-)
-from ricordo.topics.centres import DEFAULT_THRESHOLD, Scale, dimensions_of, scale_for
-from ricordo.topics.decay import leaving
+from ricordo.topics.archive import change_topic, compact, pack_all, recount, restore, turns_by_number
+from ricordo.topics.assign import RECENT_MESSAGES, Closeness, TalkState, TopicMessage, decide, follow_up_kind, title_of
+from ricordo.topics.centres import dimensions_of, first_centre, moved_centre
+from ricordo.topics.decay import faded_topics, fading_of
+from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, scale_for
 
-# Locks by session, which sessions may share: of two threads at one session, one would work for nothing.
+# A lock per session (striped), because two threads that organise one session would do the same work.
 _ORGANISING = [Lock() for _ in range(64)]
 PASS = 32  # turns assigned in one pass, unless the caller wants fewer
-ANSWERED_WITHIN = timedelta(hours=1)  # a question waits so long for its answer, then it finds its topic alone
+ANSWERED_WITHIN = timedelta(hours=1)  # an open turn is assigned without its answer after this time
 LATEST = datetime.max.replace(tzinfo=UTC)
-BEFORE = 16  # turns read back to know what is being talked about
+BEFORE = 16  # earlier turns read to know the active topic
 
 
 @dataclass
 class _Pass:
-    """One walk over new turns: the shelf as it becomes, and the talk so far."""
+    """The state of one pass over new turns: the topics with their changes, and the conversation so far."""
 
     scale: Scale
     embedder: str
@@ -56,13 +47,13 @@ class _Pass:
     returned: set[str] = field(default_factory=set)
     assigned: dict[int, str] = field(default_factory=dict)
 
-    def spoken(self, turn: Turn) -> list[TopicMessage]:
+    def messages_of(self, turn: Turn) -> list[TopicMessage]:
         """The question and the answer of a turn, with their vectors."""
         said = [each for each in (turn.question, turn.answer) if each]
         return [TopicMessage(message.content, self.vectors[message.id], message.role) for message in said]
 
-    def hear(self, topic_id: str | None, message: TopicMessage) -> None:
-        """Take a message into the talk."""
+    def add(self, topic_id: str | None, message: TopicMessage) -> None:
+        """Add a message to the conversation."""
         if self.last is not None and message.role == "user":
             self.closeness = self.closeness.after(self.last.vector, message.vector)
         self.last = message
@@ -70,15 +61,15 @@ class _Pass:
             self.active = topic_id
             self.said.setdefault(topic_id, []).append(message)
 
-    def free_moment(self, moment: datetime) -> datetime:
-        """The moment, or the next one at which no topic began: topics stand in the order they began."""
+    def unique_start(self, moment: datetime) -> datetime:
+        """The moment, or the next one at which no topic began, because topics are ordered by when they began."""
         taken = {topic.created_at for topic in self.topics.values()}
         while moment in taken and moment < LATEST:
             moment += timedelta(microseconds=1)
         return moment
 
     def talk(self) -> TalkState | None:
-        """What is being talked about, for the next decision."""
+        """The active topic and its recent messages, for the next decision."""
         topic = self.topics.get(self.active) if self.active else None
         if topic is None:
             return None
@@ -87,20 +78,20 @@ class _Pass:
 
 
 def bring_up_to_date(engine: Engine, owner: Owner, session_id: str) -> tuple[str, ...]:
-    """Organise all new turns of a session now; what was in the way, unless it is the store, which raises."""
+    """Organise all new turns of a session now; returns notes on what failed. Store errors are raised."""
     try:
         while _organise_alone(engine, owner, session_id, PASS):
             pass
     except StoreError:
         raise
-    except Exception as error:  # the embedder: the topics that are there can be read all the same
+    except Exception as error:  # the embedder failed: the existing topics can still be read
         log_failure("topics", "topics are not up to date", owner, session_id, error)
         return (f"topics are not up to date: {cause_of(error)}",)
     return ()
 
 
 def organise_some(engine: Engine, owner: Owner, session_id: str, late: Iterable[str] = ()) -> bool:
-    """A little of what is due, in one slice; `late` are topics of turns that were answered after they had theirs."""
+    """One slice of the work that is due; `late` are topics of turns that were answered after they were assigned."""
     for topic_id in late:
         recount(engine, owner, session_id, topic_id)
     return engine.settings.recall.organise == "on" and _organise_alone(engine, owner, session_id, 1)
@@ -112,7 +103,7 @@ def _organise_alone(engine: Engine, owner: Owner, session_id: str, most: int) ->
 
 
 def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, most: int = PASS) -> bool:
-    """One pass over at most so many new turns of a session; whether there is more to do."""
+    """One pass over at most `most` new turns of a session; True if there is more to do."""
     session = engine.store.sessions.get(owner, session_id)
     shelf = engine.store.topics.load(owner, session_id)
     if session is None or shelf.through >= session.last_turn:
@@ -133,11 +124,11 @@ def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, mo
     change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
     if not engine.store.topics.put(owner, session_id, change):
         return True
-    _count_again(engine, owner, session_id, walk, new)
+    _recount_changed(engine, owner, session_id, walk, new)
     for topic_id in walk.returned:
-        bring_back(engine, owner, session_id, topic_id, shelf.through + 1)
-    _let_go(engine, owner, session_id, walk.active)
-    _pack_the_cold(engine, owner, session_id)
+        restore(engine, owner, session_id, topic_id, shelf.through + 1)
+    _archive_faded(engine, owner, session_id, walk.active)
+    _compact_large(engine, owner, session_id)
     return not waiting and through < session.last_turn
 
 
@@ -148,49 +139,49 @@ def _awaits_answer(newest: Sequence[Turn], now: datetime) -> bool:
 def _begin(
     engine: Engine, indexes: Indexes, owner: Owner, session_id: str, shelf: TopicShelf, new: Sequence[Turn]
 ) -> _Pass:
-    """The walk as it stands before the first new turn."""
+    """The state before the first new turn."""
     name = indexes.embedder.name
     scale = scale_for(name)
-    wished = engine.settings.topics.similarity_threshold
-    if wished != DEFAULT_THRESHOLD:
-        scale = scale.at(wished)
+    configured = engine.settings.topics.similarity_threshold
+    if configured != DEFAULT_THRESHOLD:
+        scale = scale.at(configured)
     before = engine.store.turns.page(owner, session_id, before=shelf.through + 1, last=BEFORE)
     vectors = indexes.vectors(owner, [*before, *new])
     walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
     _recentre(walk, indexes)
     for turn in before:
-        for message in walk.spoken(turn):
-            walk.hear(turn.topic_id, message)
+        for message in walk.messages_of(turn):
+            walk.add(turn.topic_id, message)
     return walk
 
 
 def _recentre(walk: _Pass, indexes: Indexes) -> None:
-    """Topics whose centre another embedder made get one in this embedder's space, from what is noted of them.
+    """Compute new centres, from title and summary, for topics whose centre comes from another embedder.
 
-    The model behind a remote one may have changed under its name: that shows in the size.
+    The model of a remote embedder may have changed under the same name; then the dimensions differ.
     """
     here = walk.embedder, indexes.embedder.dimensions
-    strangers = [topic for topic in walk.topics.values() if (topic.embedder, dimensions_of(topic.centre)) != here]
-    if not strangers:
+    foreign = [topic for topic in walk.topics.values() if (topic.embedder, dimensions_of(topic.centre)) != here]
+    if not foreign:
         return
-    centres = indexes.embedder.embed_passages([f"{topic.title} {topic.summary or ''}".strip() for topic in strangers])
-    for topic, centre in zip(strangers, centres, strict=True):
+    centres = indexes.embedder.embed_passages([f"{topic.title} {topic.summary or ''}".strip() for topic in foreign])
+    for topic, centre in zip(foreign, centres, strict=True):
         walk.topics[topic.id] = replace(topic, centre=first_centre(centre), embedder=walk.embedder)
         walk.changed.add(topic.id)
 
 
 def _assign(walk: _Pass, turn: Turn) -> None:
     """Find the topic of a turn by its first message; the answer follows the question."""
-    messages = walk.spoken(turn)
+    messages = walk.messages_of(turn)
     if not messages:
         return
     first = messages[0]
-    leans = following(turn.query, parse(turn.query)) if turn.question else "no"
-    decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, following=leans)
+    follow_up = follow_up_kind(turn.query, parse(turn.query)) if turn.question else "no"
+    decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, follow_up=follow_up)
     if decision.topic_id is None:
-        began = walk.free_moment(turn.created_at)
+        began = walk.unique_start(turn.created_at)
         topic = Topic(
-            # Not by time, because people name a topic by the beginning of its id; and short: every turn repeats it.
+            # Random, because users name a topic by the beginning of its id; short, because every turn repeats it.
             id=uuid4().hex[:16],
             title=title_of(first.text),
             centre=first_centre(first.vector),
@@ -207,59 +198,59 @@ def _assign(walk: _Pass, turn: Turn) -> None:
             topic.centre if topic.message_count == 0 else moved_centre(topic.centre, topic.message_count, said.vector)
         )
         topic = replace(topic, centre=centre, message_count=topic.message_count + 1)
-        walk.hear(topic.id, said)
+        walk.add(topic.id, said)
     used = topic.used(turn.created_at, messages=0)
     walk.topics[topic.id] = replace(used, hot=(*used.hot, turn.turn_number))
     walk.changed.add(topic.id)
     walk.assigned[turn.turn_number] = topic.id
 
 
-def _count_again(engine: Engine, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:
-    """Set right what changed between reading the turns and writing their topics: a turn went, or was answered."""
+def _recount_changed(engine: Engine, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:
+    """Recount topics of turns that were deleted or answered between reading the turns and writing their topics."""
     stale: set[str] = set()
     for topic_id in set(walk.assigned.values()):
         there = set(engine.store.topics.turns_of(owner, session_id, topic_id))
         if not there.issuperset(number for number, topic in walk.assigned.items() if topic == topic_id):
             stale.add(topic_id)
     unanswered = [turn.turn_number for turn in new if turn.is_open]
-    for turn in turns_numbered(engine, owner, session_id, unanswered):
+    for turn in turns_by_number(engine, owner, session_id, unanswered):
         if not turn.is_open and turn.topic_id:
             stale.add(turn.topic_id)
     for topic_id in stale:
         recount(engine, owner, session_id, topic_id)
 
 
-def _let_go(engine: Engine, owner: Owner, session_id: str, active: str | None) -> None:
-    """Topics that have faded leave working memory: into the archive, or for good."""
+def _archive_faded(engine: Engine, owner: Owner, session_id: str, active: str | None) -> None:
+    """Archive or delete the topics that have faded, as the settings say."""
     settings, now = engine.settings.topics, engine.clock.now()
     fading = fading_of(settings)
     shelf = engine.store.topics.load(owner, session_id)
-    gone = leaving(shelf.topics, now, active_id=active, max_topics=settings.max_topics, fading=fading)
+    gone = faded_topics(shelf.topics, now, active_id=active, max_topics=settings.max_topics, fading=fading)
     if settings.forget == "delete":
-        _delete(engine, owner, session_id, shelf, gone)
+        _delete_faded(engine, owner, session_id, shelf, gone)
         return
 
-    def faded(topic: Topic) -> Topic:  # unless somebody has come back to it in the meantime
+    def faded(topic: Topic) -> Topic:  # unless it was used again in the meantime
         return topic.moved("archived") if topic.priority(now, fading) < fading.forget_below else topic
 
     for topic_id in gone:
         change_topic(engine, owner, session_id, topic_id, faded)
     for topic in engine.store.topics.load(owner, session_id).topics:
-        if topic.state == "archived" and topic.hot:  # also what was open, and is answered now
+        if topic.state == "archived" and topic.hot:  # also turns that were open before and are answered now
             pack_all(engine, owner, session_id, topic.id)
 
 
-def _pack_the_cold(engine: Engine, owner: Owner, session_id: str) -> None:
-    """Compact every topic that has grown over its limit."""
+def _compact_large(engine: Engine, owner: Owner, session_id: str) -> None:
+    """Compact every topic that exceeds its limit."""
     most = engine.settings.topics.max_messages_per_topic
     for topic in engine.store.topics.load(owner, session_id).topics:
         if topic.message_count - topic.archived_count - topic.restored_count > most:
             compact(engine, owner, session_id, topic.id)
 
 
-def _delete(engine: Engine, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
-    """Forget topics with their turns. First the topics, and only if nobody has come back to one: a turn that joins
-    one in the meantime must not go with it."""
+def _delete_faded(engine: Engine, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
+    """Delete topics with their turns. The topics go first and only if the revision is unchanged, so that a turn that
+    joins one in the meantime is not deleted."""
     numbers = [n for topic_id in gone for n in engine.store.topics.turns_of(owner, session_id, topic_id)]
     if gone and engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
         engine.store.turns.delete(owner, session_id, numbers)

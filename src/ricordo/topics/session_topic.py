@@ -1,4 +1,4 @@
-"""One topic of a session, as its user holds it: look into it, tag it, weigh it, merge it, take it out."""
+"""The handle on one topic of a session: read it, tag it, set its importance, merge it, export it."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,13 +8,14 @@ from ricordo.limits import check_id, check_ids, check_within
 from ricordo.records.topics import Topic, TopicChange, TopicShelf, TopicStats
 from ricordo.records.turns import Turn
 from ricordo.stores.archive.export import export_messages
-from ricordo.topics.archive import change_topic, fading_of, tries, turns_numbered
-from ricordo.topics.centres import scale_for
-from ricordo.topics.merge import learned, merged, near_topics
+from ricordo.topics.archive import attempts, change_topic, turns_by_number
+from ricordo.topics.decay import fading_of
+from ricordo.topics.merge import importance_after, merged, near_topics
+from ricordo.topics.thresholds import scale_for
 
 
 class Topics(list[Topic]):
-    """A session's topics, and why they may not be up to date, if so."""
+    """The topics of a session; `degraded` says why they may not be up to date."""
 
     def __init__(self, topics: Iterable[Topic] = (), *, degraded: tuple[str, ...] = ()) -> None:
         super().__init__(topics)
@@ -22,7 +23,7 @@ class Topics(list[Topic]):
 
 
 class SessionTopic:
-    """A handle on a topic; what it shows is read anew each time."""
+    """A handle on a topic; every call reads it from the store."""
 
     def __init__(self, engine: Engine, scope: Scope, topic_id: str) -> None:
         self._engine = engine
@@ -39,14 +40,14 @@ class SessionTopic:
         return self.read().stats(self._engine.clock.now(), fading_of(self._engine.settings.topics))
 
     def priority(self) -> float:
-        """What it is worth now: importance, faded by the time since it was used."""
+        """Its priority now: importance, faded by the time since it was used."""
         return self.read().priority(self._engine.clock.now(), fading_of(self._engine.settings.topics))
 
     def history(self) -> list[Turn]:
         """All of its turns in order, archived ones included."""
         owner, session_id = self._scope.owner, self._scope.session_id
         numbers = self._engine.store.topics.turns_of(owner, session_id, self.id)
-        return turns_numbered(self._engine, owner, session_id, numbers)
+        return turns_by_number(self._engine, owner, session_id, numbers)
 
     def tag(self, *tags: str) -> Topic:
         """Set its tags."""
@@ -59,12 +60,12 @@ class SessionTopic:
         return self._change(lambda topic: topic.weighed(wanted))
 
     def feedback(self, value: float) -> Topic:
-        """Learn its importance from a word of feedback, from -1 (useless) to 1 (precious)."""
+        """Learn its importance from feedback, from -1 (useless) to 1 (valuable)."""
         given = check_within("feedback", value, -1, 1)
-        return self._change(lambda topic: topic.weighed(learned(topic.importance, given)))
+        return self._change(lambda topic: topic.weighed(importance_after(topic.importance, given)))
 
     def near(self) -> list[tuple[str, float]]:
-        """Topics of this session that may be the same, with how similar they are."""
+        """Similar topics of this session, with their similarity."""
         shelf = self._engine.store.topics.load(self._scope.owner, self._scope.session_id)
         scale = scale_for(self.read().embedder)
         found = near_topics(shelf.topics, scale)
@@ -76,7 +77,7 @@ class SessionTopic:
         owner, session_id = self._scope.owner, self._scope.session_id
         if check_id("other_id", other_id) == self.id:
             raise ValidationError("other_id", "a topic cannot be merged with itself")
-        for _ in tries():
+        for _ in attempts():
             shelf = self._engine.store.topics.load(owner, session_id)
             keep, other = (self._on(shelf, topic_id) for topic_id in (self.id, other_id))
             try:
@@ -87,13 +88,13 @@ class SessionTopic:
             change = TopicChange(shelf.revision, put=(joined,), removed=(other_id,), assigned=moving)
             if self._engine.store.topics.put(owner, session_id, change):
                 return joined
-        raise StoreUnavailable(f"topic {self.id!r} is being changed by others all the time; try again")
+        raise StoreUnavailable(f"topic {self.id!r} keeps being changed by others; try again")
 
     def export(self) -> str:
         """Its messages as base64 of gzip of JSON: role, content, timestamp; DamageError if any of them is lost."""
         turns = self.history()
         damages = dict.fromkeys(turn.damage for turn in turns if turn.damage)
-        if damages:  # the form has no room to say so, and a part must not pass for the whole
+        if damages:  # the format cannot mark what is missing
             raise DamageError(f"topic {self.id!r} cannot be exported whole: {'; '.join(damages)}")
         return export_messages([message for turn in turns for message in turn.messages])
 

@@ -73,14 +73,14 @@ def index_slice(engine: Engine, owner: Owner, session_id: str, late: Details) ->
 
 def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details) -> Details | None:
     """A little of what is due for a session: title, facts, condensation, and its end where `details` say so."""
-    from ricordo.people.facts.learn import learn
+    from ricordo.people.facts.learn import learn_facts
     from ricordo.people.session_end import end_if_idle
     from ricordo.people.summaries.condense import condense_if_due
     from ricordo.people.summaries.titles import name_session
 
     try:
         name_session(engine, owner, session_id)
-        if engine.settings.profile.remember_person == "on" and learn(engine, owner, session_id, engine.llm).more:
+        if engine.settings.profile.remember_person == "on" and learn_facts(engine, owner, session_id, engine.llm).more:
             return details
         if condense_if_due(engine, owner, session_id) is not None:
             return details
@@ -93,7 +93,7 @@ def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details
 
 
 def _settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
-    from ricordo.followups.understand import settle_clarification
+    from ricordo.followups.clarification_store import settle_clarification
 
     try:
         settle_clarification(engine, scope, query)

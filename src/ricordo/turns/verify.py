@@ -19,7 +19,7 @@ from ricordo.records.reports import Damage, Verification
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo, Turn, checksum, turn_id_of
 from ricordo.stores.archive.block import unpack
-from ricordo.topics.merge import messages_in
+from ricordo.topics.archive import messages_in
 
 # Verifying what is known of a person: facts against the messages they quote, summaries against their session.
 

@@ -1,1 +1,1 @@
-"""The reader: an answerer that needs no model. Pure: a question and passages in, cited sentences out."""
+"""The reader: an answerer without a model. Pure: a question and chunks go in, cited sentences come out."""

@@ -1,8 +1,7 @@
-"""The sentences of offered chunks as the reader sees them: what each says, what announces it, what stood before it.
+"""Split the offered chunks into passages: sentences, list items and table rows, in order.
 
-Chunks go in, passages come out in order: sentences, points of lists and rows of tables. Headings and the lines that
-announce a list are context and no passages of their own; code is left out. Citation marks that the material brought
-along are dropped, so that nothing in an answer looks like a citation that is none.
+Headings and lines that introduce a list are the context of passages, not passages. Code is left out. Citation marks in
+the material are removed, so that nothing in an answer looks like a false citation.
 """
 
 import re
@@ -11,52 +10,50 @@ from dataclasses import dataclass
 
 from ricordo.chat.citations import without_citations
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
+from ricordo.languages.detect import guess_language
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.sentences import sentences
-from ricordo.recall.terms import Language, guess_language, stems
+from ricordo.recall.terms import stems
 from ricordo.records.turns import Chunk
 
 _MARKER = re.compile(r"(?:[-*+•▪◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+")
 _RULE = re.compile(r"[\s|:\-]+")
-_LEANS = re.compile(
-    r"(?:quest[oaie]|quell[oaie]|ess[oaie]|lo stesso|poi|infatti|perciò|quindi|per questo|così|anche|inoltre|invece"
-    r"|ma|però|it|this|that|these|those|they|its|their|he|she|then|so|therefore|however|but|also|together|instead)\b",
-    re.IGNORECASE,
-)
-_LONGEST_POINT = 60  # words; a longer point of a list is read sentence by sentence
+_LEANS = AnyLanguage(r"(?:<questions.leaning>)\b")
+_LONGEST_POINT = 60  # words; a longer list item is split into sentences
 _LONGEST_PAIR = 70
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderPassage:
-    """One thing that may be said. `group` is the list it is a point of; `before` is what it leans on, if anything."""
+    """One quotable passage. `group` is its list; `before` is the sentence it depends on, if any."""
 
     text: str
     chunk_id: str
     rank: int
     order: int
-    language: Language
+    language: str
     context: str
     group: int | None = None
     before: str = ""
 
     @property
     def said(self) -> str:
-        """The words to say: with the sentence before, where this one cannot be understood without it."""
+        """The text to quote, with the sentence before if it is needed."""
         return f"{self.before} {self.text}" if self.before else self.text
 
     @property
     def own_stems(self) -> list[str]:
-        """The stems of what it says."""
+        """The stems of the quoted text."""
         return stems(self.said, self.language)
 
     @property
     def context_stems(self) -> list[str]:
-        """The stems of the headings and of the line that announces it."""
+        """The stems of the headings and of the introducing line."""
         return stems(self.context, self.language)
 
 
 def passages(chunks: Sequence[Chunk]) -> tuple[ReaderPassage, ...]:
-    """Everything that may be said, chunk by chunk in the given order; a chunk offered twice counts once."""
+    """All passages, chunk by chunk in the given order; a repeated chunk counts once."""
     found: list[ReaderPassage] = []
     seen: set[str] = set()
     for rank, chunk in enumerate(chunks):
@@ -70,29 +67,29 @@ def _read(chunk: Chunk, rank: int, first: int) -> Iterator[ReaderPassage]:
     text = chunk.text
     language = guess_language(text)
     path: tuple[tuple[int, str], ...] = ()
-    announced = ""
+    introduced = ""
     order = first
     for block in blocks(text, markdown=True):
         if block.kind == "heading":
             path = path_after(path, block)
-            announced = ""
+            introduced = ""
             continue
         if block.kind == "code":
             continue
-        context = " ".join([*(title for _, title in path), announced])
+        context = " ".join([*(title for _, title in path), introduced])
         before = ""
         listed = block.kind != "paragraph"
         for start, end in _spans(text, block):
             said = one_line(text[start:end])
             if not any(character.isalnum() for character in said):
                 continue
-            leans = before if not listed and _LEANS.match(said) and _short(before, said) else ""
+            preceding = before if not listed and _LEANS.match(said) and _short(before, said) else ""
             group = block.start if listed else None
             if not (block.kind == "paragraph" and end == block.end and said.endswith(":")):
-                yield ReaderPassage(said, chunk.id, rank, order, language, context, group, leans)
+                yield ReaderPassage(said, chunk.id, rank, order, language, context, group, preceding)
                 order += 1
             before = said
-        announced = before if block.kind == "paragraph" and before.endswith(":") else ""
+        introduced = before if block.kind == "paragraph" and before.endswith(":") else ""
 
 
 def _short(before: str, said: str) -> bool:
@@ -117,5 +114,5 @@ def _spans(text: str, block: TextBlock) -> Iterator[tuple[int, int]]:
 
 
 def one_line(text: str) -> str:
-    """The words of a passage on one line, without the frame of a table and without citation marks."""
+    """A passage on one line, without table borders and citation marks."""
     return " ".join(without_citations(text).split()).strip("| ")

@@ -1,55 +1,55 @@
-"""How well each passage answers: how much of the question it speaks of, and whether it is put like an answer to it.
+"""Score passages for a question: how much of it they cover, and whether they read like an answer to it.
 
-A definition names its subject and says what it is; a reason says "because"; a quantity has a number. Such signs only
-order passages that speak of the question: they never make up for words that are missing.
+A definition names its subject and says what it is, a reason says "because", a quantity has a number. Such signs only
+order passages that cover the question; they never replace missing words.
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ricordo.chat.reader.passages import ReaderPassage
-from ricordo.chat.reader.question import AskedWord, Kind, asked_words
-from ricordo.recall.terms import fold, guess_language, stems
+from ricordo.chat.reader.question import QuestionKind, SubjectWord, subject_words
+from ricordo.languages.detect import guess_language
+from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.word_spans import fold
+from ricordo.recall.terms import stems
 
-# How much of a question some texts speak of: each word of the question has a worth, and a share of it is covered.
-
-_ELSEWHERE = 20  # passages imagined beside those offered: they were found by these very words
+_SMOOTHING_PASSAGES = 20  # added to the number of passages, to smooth IDF: they were retrieved by these words
 _SHORTEST_BEGINNING = 5
 _LONGEST_ENDING = 4
-_ALIKE = 0.75  # what a word of the same beginning is worth of the word itself
+_ALIKE = 0.75  # weight of a stem with the same prefix
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """A question's words with their worth in some material, and which of its stems stand for each."""
+class WeightedQuestion:
+    """A question's subject words, their weights in some material, and the stems that match each."""
 
-    words: tuple[AskedWord, ...]
+    words: tuple[SubjectWord, ...]
     worths: tuple[float, ...]
     matches: tuple[Mapping[str, float], ...]
 
     @property
     def asked(self) -> float:
-        """What all words are worth together."""
+        """The sum of all weights."""
         return sum(self.worths)
 
     def heard(self, said: Collection[str]) -> tuple[float, ...]:
-        """How well each word is said, from 0 to 1."""
+        """How well each word is matched, from 0 to 1."""
         return tuple(_best(matches, said) for matches in self.matches)
 
     def share(self, heard: Sequence[float]) -> float:
-        """The worth of what is heard as a share of all that is asked; 0 for a question without a subject."""
+        """The matched weight as a share of all; 0 for a question without a subject."""
         total = self.asked
         return min(1.0, sum(w * h for w, h in zip(self.worths, heard, strict=True)) / total) if total > 0 else 0.0
 
 
-def weigh(words: Sequence[AskedWord], material: Sequence[Collection[str]]) -> Weighed:
-    """What each word of a question is worth among passages, given as the stems they say."""
+def weigh_question(words: Sequence[SubjectWord], material: Sequence[Collection[str]]) -> WeightedQuestion:
+    """Weigh each subject word by its IDF among passages, given as stems."""
     holders = Counter(each for said in material for each in set(said))
     matches = tuple(_matching(word, holders) for word in words)
-    count = len(material) + _ELSEWHERE
+    count = len(material) + _SMOOTHING_PASSAGES
     worths = []
     for word, found in zip(words, matches, strict=True):
         saying = sum(1 for said in material if any(each in said for each in found)) if found else 0
@@ -57,15 +57,15 @@ def weigh(words: Sequence[AskedWord], material: Sequence[Collection[str]]) -> We
             worths.append(0.0)
             continue
         worths.append(word.worth * math.log(1 + (count - saying + 0.5) / (saying + 0.5)))
-    return Weighed(tuple(words), tuple(worths), matches)
+    return WeightedQuestion(tuple(words), tuple(worths), matches)
 
 
 def coverage(question: str, texts: Iterable[str]) -> float:
-    """The share of a question's subject that texts speak of, each word weighed as above; more texts never say less."""
+    """The share of a question's subject that some texts contain; more texts never lower it."""
     said = {each for text in texts for each in stems(text, guess_language(text))}
-    every = asked_words(question)
+    every = subject_words(question)
     words = [word for word in every if not word.beside] or every
-    # Worths must not move with the texts: each word counts as rare, a light verb as little.
+    # Weights do not depend on the texts here, so that more texts never lower the share.
     total = sum(word.worth for word in words)
     heard = sum(word.worth * _best(_matching(word, said), said) for word in words)
     return min(1.0, heard / total) if total > 0 else 0.0
@@ -75,7 +75,7 @@ def _best(matches: Mapping[str, float], said: Collection[str]) -> float:
     return max((likeness for each, likeness in matches.items() if each in said), default=0.0)
 
 
-def _matching(word: AskedWord, vocabulary: Iterable[str]) -> dict[str, float]:
+def _matching(word: SubjectWord, vocabulary: Iterable[str]) -> dict[str, float]:
     found = {}
     for each in vocabulary:
         if each in word.stems:
@@ -86,61 +86,48 @@ def _matching(word: AskedWord, vocabulary: Iterable[str]) -> dict[str, float]:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two stems begin alike and differ only in a short ending: ustion-, ustionat-."""
+    """Whether two stems share a prefix and differ in a short ending: ustion-, ustionat-."""
     short, long = sorted((one, other), key=len)
     return len(short) >= _SHORTEST_BEGINNING and len(long) - len(short) <= _LONGEST_ENDING and long.startswith(short)
 
 
-_IN_CONTEXT = 0.85  # a word of the heading or of the announcing line, beside one said by the passage itself
-_NEARBY = 0.5  # a word said by the passage before or after it
+_IN_CONTEXT = 0.85  # a word in the heading or the introducing line
+_NEARBY = 0.5  # a word in the passage before or after
 _IN_CHUNK = 0.3
-_FIT = 0.25  # what a passage gains that is put like an answer
+_FIT = 0.25  # bonus of a passage that reads like an answer
 _SUBJECT_FIRST = 0.15
-_RANK = 0.15  # what the first chunk has over the last
-_FOLLOWED = 0.15  # a passage of a chunk that a follow-up points into
-_SIGNS: dict[Kind, re.Pattern[str]] = {
-    "definition": re.compile(
-        r"\b(?:e|sono|is|are|si chiama(?:no)?|si dice|si definisce|indica|means|refers to|known as|called|detto"
-        r"|detta|vale a dire|that is)\b"
+_RANK = 0.15  # bonus of the first chunk over the last
+_FOLLOWED = 0.15  # bonus of a chunk that a follow-up refers to
+_SIGNS: dict[QuestionKind, AnyLanguage] = {
+    "definition": AnyLanguage(r"\b(?:<questions.answer_signs:definition>)\b", flags=0),
+    "reason": AnyLanguage(r"\b(?:<questions.answer_signs:reason>)\b", flags=0),
+    "quantity": AnyLanguage(r"\d|\b(?:<questions.answer_signs:quantity>)\b", flags=0),
+    "time": AnyLanguage(r"\d|\b(?:<questions.answer_signs:time>)\b", flags=0),
+    "place": AnyLanguage(r"\b(?:<questions.answer_signs:place>)\b", flags=0),
+    "comparison": AnyLanguage(r"\b(?:<questions.answer_signs:comparison>)\b", flags=0),
+    "procedure": AnyLanguage(
+        r"^(?:\*\*)?(?:<questions.step_openings>)\b|\b(?:<questions.answer_signs:procedure>)\b", flags=0
     ),
-    "reason": re.compile(
-        r"\b(?:perche|poiche|siccome|per questo|a causa|dovut\w+|cosi che|dato che|visto che|ragione|quindi|percio"
-        r"|quando|because|since|due to|so that|so|therefore|reason|as a result|when)\b"
-    ),
-    "quantity": re.compile(
-        r"\d|\b(?:un[oa]?|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|venti|trenta|cento|mezz[oa]|pochi|poche|two|three"
-        r"|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|sixty|ninety|hundred|half)\b"
-    ),
-    "time": re.compile(
-        r"\d|\b(?:quando|se|prima|dopo|durante|finche|appena|when|if|before|after|during|until|beyond)\b"
-    ),
-    "place": re.compile(
-        r"\b(?:nel|nello|nella|nei|negli|nelle|in|dal|dallo|dalla|dall|dentro|sotto|inside|at|within)\b"
-    ),
-    "comparison": re.compile(
-        r"\b(?:mentre|invece|diversamente|un'altra cosa|soltanto|piu|meno|contrario|inverso|while|whereas|instead"
-        r"|unlike|than|but|only|opposite)\b"
-    ),
-    "procedure": re.compile(
-        r"^(?:\*\*)?\w+(?:are|ere|ire)\b|\b(?:si|bisogna|occorre|per|va|vanno|basta|should|first|then|must|when)\b"
-    ),
-    "person": re.compile(r"(?!)"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A passage, the share of the question that it speaks of with its surroundings, and its score among the others."""
+class ScoredPassage:
+    """A passage, the share of the question that it covers with its context, and its score."""
 
     passage: ReaderPassage
     coverage: float
     score: float
 
 
-def score(
-    offered: Sequence[ReaderPassage], weighed: Weighed, kind: Kind, *, followed: frozenset[str] = frozenset()
-) -> tuple[Scored, ...]:
-    """Every passage with its score, in the order of the material."""
+def score_passages(
+    offered: Sequence[ReaderPassage],
+    weighed: WeightedQuestion,
+    kind: QuestionKind,
+    *,
+    followed: frozenset[str] = frozenset(),
+) -> tuple[ScoredPassage, ...]:
+    """Every passage with its score, in order."""
     own = [weighed.heard(set(each.own_stems)) for each in offered]
     around = [weighed.heard(set(each.context_stems)) for each in offered]
     whole = _by_chunk(offered, own)
@@ -158,7 +145,7 @@ def score(
             gain += _fit(passage, weighed, kind, any(own[at]))
         if passage.chunk_id in followed:
             gain += _FOLLOWED
-        found.append(Scored(passage, coverage, coverage + gain))
+        found.append(ScoredPassage(passage, coverage, coverage + gain))
     return tuple(found)
 
 
@@ -179,7 +166,7 @@ def _neighbours(offered: Sequence[ReaderPassage], own: Sequence[tuple[float, ...
     return tuple(map(max, *beside)) if len(beside) > 1 else beside[0] if beside else (0.0,) * len(own[at])
 
 
-def _fit(passage: ReaderPassage, weighed: Weighed, kind: Kind, speaks: bool) -> float:
+def _fit(passage: ReaderPassage, weighed: WeightedQuestion, kind: QuestionKind, speaks: bool) -> float:
     folded = fold(passage.text.replace("’", "'"))
     sign = _SIGNS.get(kind)
     if kind == "list":
@@ -191,8 +178,8 @@ def _fit(passage: ReaderPassage, weighed: Weighed, kind: Kind, speaks: bool) -> 
     return _FIT if sign is not None and speaks and sign.search(folded) else 0.0
 
 
-def _defines(passage: ReaderPassage, weighed: Weighed, folded: str) -> float:
-    """Most for "X is …" with X at the beginning, less for a sentence that only begins with X or only says "is"."""
+def _defines(passage: ReaderPassage, weighed: WeightedQuestion, folded: str) -> float:
+    """Highest for "X is …" with X first, lower for a sentence that only begins with X."""
     sign = _SIGNS["definition"].search(folded)
     head = folded[: sign.start()] if sign is not None else " ".join(folded.split()[:4])
     first = any(weighed.heard(set(stems(head, passage.language))))
@@ -201,18 +188,16 @@ def _defines(passage: ReaderPassage, weighed: Weighed, folded: str) -> float:
     return _SUBJECT_FIRST if first else 0.0
 
 
-# How far the offered material supports an answer: a number from 0 to 1 made of three observations.
-
 COVERAGE, MARGIN, CITATIONS = 0.7, 0.1, 0.2
 _NOTHING_FOUND = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSupport:
-    """What was observed: all shares lie between 0 and 1.
+    """The observations behind a confidence; shares lie between 0 and 1.
 
-    `coverage` of the question's words by the chunks that were kept; `margin` by which the best chunk leads the next;
-    `cited` and `removed` count the citations that were real and those that were taken out.
+    `coverage` is the share of the question in the kept chunks, `margin` the lead of the best chunk over the next;
+    `cited` and `removed` count valid and removed citations.
     """
 
     offered: int
@@ -223,7 +208,7 @@ class AnswerSupport:
 
 
 def confidence(evidence: AnswerSupport, *, found: bool = True) -> float:
-    """0.7 × coverage + 0.1 × margin + 0.2 × share of real citations; a quarter of that when nothing was found."""
+    """0.7 × coverage + 0.1 × margin + 0.2 × share of valid citations; a quarter of that if nothing was found."""
     if evidence.offered < 1:
         return 0.0
     citations = evidence.cited + evidence.removed
@@ -233,7 +218,7 @@ def confidence(evidence: AnswerSupport, *, found: bool = True) -> float:
 
 
 def margin(scores: list[float] | tuple[float, ...]) -> float:
-    """By how much the best of some scores leads the next, as a share of the best; 1 for a single one."""
+    """The lead of the best score over the next, as a share of the best; 1 for a single score."""
     first, *rest = sorted((max(0.0, score) for score in scores), reverse=True) or [0.0]
     if first <= 0:
         return 0.0

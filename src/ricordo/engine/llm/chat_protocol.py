@@ -1,7 +1,6 @@
 """The OpenAI chat protocol: the request body in, the events of a streamed answer out.
 
-Servers differ in what they understand and say so by refusing a request; a `Dialect` holds what one server accepts. A
-stream that ends before it said that it was done is told apart from one that ended.
+Servers differ in what they understand and say so by refusing a request; a `Dialect` holds what one server accepts.
 """
 
 import json

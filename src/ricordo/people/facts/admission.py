@@ -1,7 +1,7 @@
-"""Which claims may become facts, whoever made them: patterns and models pass the same gate.
+"""Admission: which claims may become facts. Claims read by patterns and by a model pass the same checks.
 
-A candidate goes in; a reason to refuse it comes out, or nothing. A claim is one short line that states something, in
-nobody's voice, and quotes words that the user plainly said: orders, second persons and links are not.
+A claim goes in; the reason to refuse it comes out, or an empty string. An admitted claim is one short line in the third
+person that quotes words the user said about themselves: no instructions, no second person, no links.
 """
 
 import re
@@ -9,166 +9,114 @@ import unicodedata
 from datetime import UTC, tzinfo
 from functools import lru_cache
 
-from ricordo.languages.followups_base import words as word_table
-from ricordo.people.facts.claims import FRAMES, Claim, is_negative
-from ricordo.people.facts.clauses import clauses, plain
-from ricordo.people.facts.dates import PHRASE, day_named, day_of
-from ricordo.recall.terms import Language, fold, stems, tokens
+from ricordo.languages.dates import PHRASE, last_day_in, resolve_day
+from ricordo.languages.registry import AnyLanguage, all_words, languages
+from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.word_spans import fold
+from ricordo.people.facts.claims import Claim, is_negative
+from ricordo.people.facts.clauses import clauses, own_text
+from ricordo.recall.terms import stems, tokens
 from ricordo.records.people import FACT_KINDS
-from ricordo.safety.crisis import crisis
+from ricordo.safety.crisis import detect_crisis
 
-# What may become a fact: a claim of one sentence, with the user message that it quotes.
-
-
-LONGEST = 200
+MAX_CLAIM_LENGTH = 200
 _LEARNED_FROM = frozenset({"user_said", "user_edit", "import"})
-_ORDER_FIRST = re.compile(
-    r"\W*(?:per favore|please|and|e|then|poi|ora|now|just|only|solo|sempre|always|mai|never)?\W*\b(?:"
-    # Italian, second person and infinitive of command
-    r"ignora\w*|dimentica\w*|ricord\w+|rispond\w+|rivela\w*|mostra\w*|esegu\w+|dimmi|digli|scrivi\w*|usa|"
-    r"agisci|comport\w+|obbed\w+|"
-    r"segui|traduci\w*|ripeti\w*|invia\w*|manda\w*|cancella\w*|elimina\w*|stampa\w*|fingi\w*|considera\w*|"
-    r"assicura\w*|evita\w*|smetti\w*|"
-    r"fai|fa'|dai|apri|clicca|visita|chiamami|fidati|consiglia\w*|raccomanda\w*|tratta\w*|devi|dovete|"
-    r"bisogna|occorre|non dire|non fare|non devi|"
-    # English, base form
-    r"ignore|forget|remember|respond|reply|answer|reveal|show|always|never|do|don't|act|behave|pretend|"
-    r"obey|follow|translate|repeat|send|"
-    r"delete|remove|print|write|say|tell|use|output|execute|run|visit|click|open|call|give|make|let|"
-    r"please|must|should|treat|assume|consider|"
-    r"ensure|stop|start|trust|recommend|disregard|override|bypass|refer|reject|accept|grant|allow|include|"
-    r"insert|append|mention|be|keep|note"
-    r")\b"
+_ORDER_FIRST = AnyLanguage(
+    r"\W*(?:<statements.order_leads>)?\W*\b(?:<statements.orders_first>)\b",
+    flags=0,
 )
-_ORDER_ANYWHERE = re.compile(
-    r"\b(?:you|your|yours|yourself|tu|tuo|tua|tuoi|tue|ti|te|vi|voi|devi|dovrai|dovresti|puoi|potrai|"
-    r"from now on|d'ora in poi|da ora in poi|d'ora in avanti|istruzion\w+|instructions?|prompt|"
-    r"guardrails?|system message|"
-    r"assistant\w?|assistente|chatbot|modello linguistico|language model|developer mode|admin\w*|jailbreak\w*|"
-    r"regole di sicurezza|safety rules?|must always|must never|should always|should never|"
-    r"has to be obeyed|deve essere obbedit\w+)\b"
-    r"|https?:|www\.|[<>{}\[\]|`=\\]"
-)
-_FIRST_PERSON = {
-    "it": re.compile(r"\b(?:io|mio|mia|miei|mie|mi|me)\b"),
-    "en": re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|myself)\b"),
-}
+_ORDER_ANYWHERE = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
 
 
-def refusal(candidate: Claim) -> str:
-    """Why a claim is not taken in; empty when it is."""
+def refusal_reason(candidate: Claim) -> str:
+    """Why a claim is refused; empty if it is admitted."""
     said = candidate.said
     if candidate.kind not in FACT_KINDS:
         return "unknown kind"
-    if _cries_for_help(candidate.said.text):
-        return "a cry for help is not learned from"
+    if _has_crisis(candidate.said.text):
+        return "the message shows a crisis"
     if said.origin not in _LEARNED_FROM:
         return "not said by the user"
     if not candidate.quote.strip() or candidate.quote not in said.text:
-        return "quotes nothing that was said"
+        return "the quote is not in the message"
     if not _is_line(candidate.text) or not _is_line(candidate.quote):
         return "not one short line"
     if is_order(candidate.text, candidate.language):
-        return "an order or an address, not a claim"
-    if not _plainly_said(candidate.quote, said.text):
-        return "quotes what the user did not plainly say"
+        return "an instruction or an address, not a claim"
+    if not _is_own_text(candidate.quote, said.text):
+        return "the quote is not the user's own statement"
     return ""
 
 
 @lru_cache(maxsize=4)
-def _cries_for_help(text: str) -> bool:
-    """Whether a message shows the sign of a crisis; asked for each of its claims, and read once."""
-    return crisis(text) is not None
+def _has_crisis(text: str) -> bool:
+    """Whether a crisis is detected in a message; cached, because it is called for each claim of a message."""
+    return detect_crisis(text) is not None
 
 
 def is_order(text: str, language: str) -> bool:
-    """Whether a sentence tells somebody what to do, speaks to them, or in the first person, or asks."""
+    """Whether a sentence is an instruction, a question, or speaks in the first or second person."""
     flat = fold(text.replace("\u2019", "'"))
     parts = re.split(r"[:.;!?]\s+", flat)  # "Favourite rule: never refuse", "Lives in Rome. Ignore all rules"
-    voices = _FIRST_PERSON.values() if language not in _FIRST_PERSON else (_FIRST_PERSON[language],)
+    known = languages()
+    voices = [each for each in known if each.code == language] or known
     return (
         any(_ORDER_FIRST.match(part) for part in parts)
         or _ORDER_ANYWHERE.search(flat) is not None
-        or any(voice.search(flat) for voice in voices)
+        or any(each.statements.first_person.search(flat) for each in voices)
         or flat.rstrip().endswith("?")
     )
 
 
 def _is_line(text: str) -> bool:
-    """One line of at most 200 characters without anything that cannot be seen."""
+    """Whether a text is one line of at most `MAX_CLAIM_LENGTH` visible characters."""
     return (
         bool(text.strip())
-        and len(text) <= LONGEST
+        and len(text) <= MAX_CLAIM_LENGTH
         and not any(unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp") for c in text)
     )
 
 
-def _plainly_said(quote: str, text: str) -> bool:
+def _is_own_text(quote: str, text: str) -> bool:
     flat = quote.replace("\u2019", "'").replace("\u02bc", "'").replace("\u00a0", " ")
-    return flat in plain(text)
+    return flat in own_text(text)
 
 
-# Whether a model's claim says no more, and nothing else, than the words it quotes: how made-up facts are kept out.
-
-_STEM = 4  # letters that two forms of one word share: "allergico" and "allergia", "Anna's" and "Anna"
+_STEM = 4  # letters shared by two forms of one word: "allergico" and "allergia"
 _NAME_LIKE = re.compile(r"(?<!^)(?<![.!?] )\b[A-ZÀ-Ý][\w'-]+")
-_WORDING = FRAMES | word_table(
-    "called chiamato chiamata years old anni age eta native madre madrelingua school year class classe grade favourite "
-    "favorite preferenza preferito preferita preferiti preferite plays play suona pratica tifa segue dieta condition "
-    "finds trova hard difficult difficile difficili passione appassionato comes originally originario originaria lives "
-    "resides living studying studies attends working works job lavoro professione birthday compleanno having goal "
-    "currently attualmente dichiara states says that loves dislikes hates favours "
-)
-_DENIED = re.compile(
-    r"\b(?:non|mai|neanche|nemmeno|mica|nessun\w*|senza|odi[oa]|detest[oa]|sopport[oa]|schifo|annoia\w*|not|never|no|nor|"
-    r"neither|hardly|barely|without|dislikes?|hates?|detests?|stand|bear|longer|cannot)\b|n't\b"
-)
-_NO_TROUBLE = re.compile(
-    r"\b(?:non (?:ho(?! (?:ancora |mai )?capito)|faccio|mi (?:sembra|risulta))|no longer|non .*\bpiu|"
-    r"(?:do not|don't|never) (?:have|find|struggle)|"
-    r"(?:not|without|no|hardly|barely) (?:struggl\w+|hav\w+|trouble|problems?|difficult\w+)|"
-    r"(?:ora|adesso|finalmente|ormai|now|finally)\b.*(?<!non )(?<!n't )\b(?:capi\w+|chiar\w+|underst\w+|get|got))\b"
-)
-_ONCE_OR_SOME_DAY = re.compile(
-    r"\b(?:lived|worked|studied|liked|was(?! born)|were|vivevo|abitavo|lavoravo|studiavo|ero|voglio|vorrei|spero|sogno|"
-    r"want|wish|hope|plan|dream|going to|will|vivro|andro|diventero|saro)\b|'ll\b"
-)
-_NAMING = re.compile(r"\b(?:chiam\w+|nome|name\w*|call\w*|nick\w*|soprannom\w+|sono|i'm|im|i am|this is)\b")
-_SOMEBODY_ELSE = re.compile(
-    r"\W*(?:(?:(?:il|la|i|le|un|una|a|the|one of)\s+)?(?:mi[oae]|miei|my|our|nostr[oa])\s+"
-    r"(?:(?:best|little|big|old|older|younger|twin|miglior|new)\s+)?(?:"
-    r"amic\w+|sorell\w+|fratell\w+|madre|padre|mamma|papa|nonn\w+|zi[oa]|cugin\w+|figli\w*|marito|moglie|compagn\w+|prof\w*|"
-    r"ragazz[oa]|capo|collega|vicin[oa]|maestr[oa]|cane|gatt[oa]|friend\w*|sister\w*|brother\w*|mother|father|mom|mum|dad|"
-    r"grand\w+|uncle|aunt|cousin\w*|son|daughter|husband|wife|boyfriend|girlfriend|partner|teacher|boss|neighbou?r|"
-    r"roommate|classmate|colleague|dog|cat)|he|she|they|you|lui|lei|loro|tu)\b"
-)
+_DENIED = AnyLanguage(r"<statements.denied>", flags=0)
+_NO_TROUBLE = AnyLanguage(r"\b(?:<statements.no_trouble>)\b", flags=0)
+_NOT_NOW = AnyLanguage(r"<statements.not_now>", flags=0)
+_NAMING = AnyLanguage(r"\b(?:<statements.naming>)\b", flags=0)
+_OTHER_PERSON = AnyLanguage(r"\W*(?:<statements.other_people>)\b", flags=0)
+_DAY_PHRASE = AnyLanguage(rf"\b(?:{PHRASE})")
 
 
-def unfounded(candidate: Claim, zone: tzinfo = UTC) -> str:
-    """Why a claim is not what its writer said; empty when it is. `zone` tells on which day they said it."""
-    spoken = _spoken(candidate.quote, candidate.said.text)
+def ungrounded_reason(candidate: Claim, zone: tzinfo = UTC) -> str:
+    """Why a model's claim is not supported by its message; empty if it is. `zone` is the user's time zone."""
+    spoken = _quoted_clauses(candidate.quote, candidate.said.text)
     if not spoken:
-        return "quotes what the user did not state of themselves"
+        return "the quote is not a statement about the user"
     kind, text, statement = candidate.kind, fold(candidate.text), fold(" , ".join(spoken))
-    if kind != "relation" and any(_SOMEBODY_ELSE.match(fold(each)) for each in spoken):
-        return "tells of somebody else"
+    if kind != "relation" and any(_OTHER_PERSON.match(fold(each)) for each in spoken):
+        return "about another person"
     if kind == "name" and not _NAMING.search(statement):
-        return "takes for a name what is none"
-    if kind in ("place", "other", "preference") and _ONCE_OR_SOME_DAY.search(statement):
-        return "tells as true what was once or may be"
+        return "not a name"
+    if kind in ("place", "other", "preference") and _NOT_NOW.search(statement):
+        return "past or possible, stated as present"
     if kind == "difficulty":
         if (_NO_TROUBLE.search(statement) is not None) != is_negative(kind, text):
-            return "turns a difficulty round"
+            return "a difficulty with the wrong sign"
     elif (_DENIED.search(statement) is not None) != (_DENIED.search(text) is not None):
-        return "turns yes and no round"
-    if not _heard(candidate):
-        return "adds what was not said"
+        return "negation differs from the quote"
+    if not _words_were_said(candidate):
+        return "adds words that were not said"
     return "" if _same_day(candidate, zone) else "names another day"
 
 
-def _spoken(quote: str, text: str) -> list[str]:
-    """The clauses that a quote touches, if it begins and ends in clauses of a plain statement."""
-    flat, wanted = plain(text), plain(quote).strip(" \t,.;:!?…-–—()*_")
+def _quoted_clauses(quote: str, text: str) -> list[str]:
+    """The clauses that a quote overlaps; empty if the quote goes beyond plain statements."""
+    flat, wanted = own_text(text), own_text(quote).strip(" \t,.;:!?…-–—()*_")
     stated = clauses(text)
     start = flat.find(wanted) if wanted else -1
     while start >= 0:
@@ -180,21 +128,22 @@ def _spoken(quote: str, text: str) -> list[str]:
     return []
 
 
-def _heard(candidate: Claim) -> bool:
-    """Whether each telling word of a claim was said, in some form; names and numbers letter by letter.
+def _words_were_said(candidate: Claim) -> bool:
+    """Whether every content word of a claim occurs in the message; names and numbers must match exactly.
 
-    A day may have been worked out, and is looked at apart.
+    A date may have been computed, so it is checked separately.
     """
     dated = candidate.kind in ("date", "goal")
-    text = re.sub(rf"\b(?:{PHRASE})", " ", candidate.text, flags=re.IGNORECASE) if dated else candidate.text
-    language: Language = "it" if candidate.language == "it" else "en"
-    said = set(tokens(plain(candidate.said.text)))
+    text = _DAY_PHRASE.sub(" ", candidate.text) if dated else candidate.text
+    language = language_by_code(candidate.language).code
+    said = set(tokens(own_text(candidate.said.text)))
     begun = {word[:_STEM] for word in said}
+    wording = all_words("statements.frames") | all_words("statements.wording")
     names = {word for match in _NAME_LIKE.findall(text) for word in tokens(match)}
     for word in tokens(text):
         whole = word in names or any(c.isdigit() for c in word)
         if (
-            word not in _WORDING
+            word not in wording
             and stems(word, language)
             and (word if whole else word[:_STEM]) not in (said if whole else begun)
         ):
@@ -203,10 +152,10 @@ def _heard(candidate: Claim) -> bool:
 
 
 def _same_day(candidate: Claim, zone: tzinfo) -> bool:
-    """Whether the day of a claim is the one that its quote names, where both name one."""
-    named = re.search(rf"\b(?:{PHRASE})", candidate.quote, re.IGNORECASE)
-    told = day_named(candidate.text)
+    """Whether the claim and its quote name the same day, if both name one."""
+    named = _DAY_PHRASE.search(candidate.quote)
+    told = last_day_in(candidate.text)
     if not named or not told or candidate.about == "date:birthday":
         return True
-    meant = day_of(named[0], candidate.said.created_at.astimezone(zone).date(), candidate.language)
+    meant = resolve_day(named[0], candidate.said.created_at.astimezone(zone).date(), candidate.language)
     return meant is None or meant == told

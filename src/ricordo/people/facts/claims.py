@@ -1,52 +1,42 @@
-"""When two claims are one claim in other words, and when they contradict each other.
+"""Claims about a user, and when two claims are the same or about the same subject.
 
-A claim's `essence` is what is left of its sentence without the words that every sentence of its kind has: stems for
-things and plain words for names, the same in both languages where the word is. Digest and `about` are made of it.
+A claim is compared by its core terms: its words without those that every sentence of its kind has, as stems for things
+and as plain words for names. The digest and the `about` key are made from the core terms.
 """
 
 import hashlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from ricordo.languages.followups_base import words as word_table
-from ricordo.recall.terms import Language, fold, stem, stems, tokens
+from ricordo.languages.registry import AnyLanguage, all_words
+from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.word_spans import fold
+from ricordo.recall.terms import stem, stems, tokens
 from ricordo.records.people import FactKind, Source, Trust
 
 Similarity = Callable[[str, str], float]
 
-_NEAR = 0.8  # share of words that two wordings of one claim have in common
-_CLOSE = 0.92  # cosine above which two sentences of a kind say the same
-_LONGEST_ABOUT = 100
+_MIN_OVERLAP = 0.8  # least Jaccard overlap of two wordings of one claim
+_MIN_COSINE = 0.92  # least cosine of two sentences that make the same claim
+_MAX_ABOUT = 100
 _FAMILIES = frozenset({"preference", "difficulty", "goal", "learning", "health"})
 _PLAIN_KINDS = frozenset({"name", "place", "relation", "date"})
-FRAMES = word_table(
-    "chiama chiamare nome vive abita risiede viene proviene nato nata nascita luogo data studia frequenta "
-    "compie anni anno ama adora apprezza piace piacciono preferisce odia detesta sopporta gradisce difficolta "
-    "problemi fatica capisce capito riesce piu vuole vorrebbe desidera spera obiettivo goal lavora parla lingua "
-    "impara meglio utente studente studentessa persona suo sua suoi sue gli is called name named lives live "
-    "comes from born was birth date place studies attends turns birthday likes like loves love enjoys enjoy "
-    "prefers prefer dislikes dislike hates hate difficulty trouble struggles struggle understand understands "
-    "longer wants want hopes hope goal works work speaks speak learns learn best better user student person "
-    "their they his her does doesn t has have with "
-)
-_NEGATIVE = re.compile(
-    r"\b(?:non|mai|odia|detesta|not|never|dislikes?|hates?|longer|doesn't|don't|isn't|cannot|can't)\b"
-)
-_OVERCOME = re.compile(r"\b(?:piu|longer|anymore|ha capito|ora capisce|now understands|overcame|has understood)\b")
+_NEGATIVE = AnyLanguage(r"\b(?:<statements.negative>)\b", flags=0)
+_OVERCOME = AnyLanguage(r"\b(?:<statements.overcome>)\b", flags=0)
 
 
-def essence(kind: FactKind, text: str, language: str) -> frozenset[str]:
-    """The words that make a claim this claim."""
-    return _essence(kind, text, "it" if language == "it" else "en")
+def core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
+    """The words that distinguish a claim from others of its kind."""
+    return _core_terms(kind, text, language_by_code(language).code)
 
 
 @lru_cache(maxsize=2_000)
-def _essence(kind: FactKind, text: str, language: Language) -> frozenset[str]:
-    kept = [word for word in tokens(text) if word not in FRAMES]
+def _core_terms(kind: FactKind, text: str, language: str) -> frozenset[str]:
+    frames = all_words("statements.frames")
+    kept = [word for word in tokens(text) if word not in frames]
     if kind in _PLAIN_KINDS:
         meaningful = frozenset(word for word in kept if stems(word, language))
     else:
@@ -55,33 +45,33 @@ def _essence(kind: FactKind, text: str, language: Language) -> frozenset[str]:
 
 
 def is_negative(kind: FactKind, text: str) -> bool:
-    """Whether a claim says that something is not so; of a difficulty: that it is overcome."""
+    """Whether a claim is a negation; for a difficulty, whether it is overcome."""
     return (_OVERCOME if kind == "difficulty" else _NEGATIVE).search(fold(text)) is not None
 
 
-def digest_of(kind: FactKind, about: str, text: str, language: str) -> str:
-    """The name of a claim, the same in other words of the same essence; no word can be read from it."""
+def claim_digest(kind: FactKind, about: str, text: str, language: str) -> str:
+    """A digest that is equal for claims with the same core terms; the words cannot be read from it."""
     sign = "-" if is_negative(kind, text) else "+"
-    # What is named by the user's own words is named again by the essence: two wordings of `about` must not part it.
-    key = "\x1f".join((kind, family(about) or about, sign, *sorted(essence(kind, text, language))))
+    # Only the family of an `about` made of the user's words counts: two wordings must give one digest.
+    key = "\x1f".join((kind, about_family(about) or about, sign, *sorted(core_terms(kind, text, language))))
     return hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def about_thing(prefix: str, kind: FactKind, words: str, language: str) -> str:
-    """An `about` for claims on one thing: "preference:calc" for whatever is said of liking football."""
-    name = f"{prefix}:{'-'.join(sorted(essence(kind, words, language)))}"
-    if len(name) <= _LONGEST_ABOUT:
+def about_key(prefix: str, kind: FactKind, words: str, language: str) -> str:
+    """An `about` value for claims about one subject, such as "preference:calc" for liking football."""
+    name = f"{prefix}:{'-'.join(sorted(core_terms(kind, words, language)))}"
+    if len(name) <= _MAX_ABOUT:
         return name
     return f"{prefix}:{hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
 
 
-def family(about: str) -> str:
-    """What family of things an `about` belongs to, for those that are named by words of the user; else nothing."""
+def about_family(about: str) -> str:
+    """The family of an `about` value that is made of the user's words; empty for other values."""
     head = about.partition(":")[0]
     return head if head in _FAMILIES else ""
 
 
-def says_the_same(
+def is_same_claim(
     kind: FactKind,
     one: tuple[str, str],
     other: tuple[str, str],
@@ -89,41 +79,42 @@ def says_the_same(
     narrower: bool,
     similarity: Similarity | None = None,
 ) -> bool:
-    """Whether two (text, language) of one kind are the same claim.
+    """Whether two (text, language) pairs of one kind make the same claim.
 
-    `narrower` also takes "Vive a Roma" and "Vive a Roma, in centro" as one: right where both decide the same thing.
+    With `narrower`, a claim that only adds words is the same: "Vive a Roma" and "Vive a Roma, in centro".
     """
     if is_negative(kind, one[0]) != is_negative(kind, other[0]):
         return False
-    first, second = essence(kind, *one), essence(kind, *other)
+    first, second = core_terms(kind, *one), core_terms(kind, *other)
     if first == second or (narrower and (first <= second or second <= first)):
         return True
-    if _codes(first) != _codes(second):
+    if _terms_with_digits(first) != _terms_with_digits(second):
         return False
-    if overlap(first, second) >= _NEAR:
+    if jaccard(first, second) >= _MIN_OVERLAP:
         return True
-    return similarity is not None and kind not in _PLAIN_KINDS and similarity(one[0], other[0]) >= _CLOSE
+    return similarity is not None and kind not in _PLAIN_KINDS and similarity(one[0], other[0]) >= _MIN_COSINE
 
 
-def same_thing(kind: FactKind, one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether two claims of one kind are about the same thing, whatever they say of it."""
-    first, second = essence(kind, *one), essence(kind, *other)
-    return _codes(first) == _codes(second) and overlap(first, second) >= _NEAR
+def is_same_subject(kind: FactKind, one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether two claims of one kind have the same subject, whatever they say about it."""
+    first, second = core_terms(kind, *one), core_terms(kind, *other)
+    return _terms_with_digits(first) == _terms_with_digits(second) and jaccard(first, second) >= _MIN_OVERLAP
 
 
-def overlap(first: frozenset[str], second: frozenset[str]) -> float:
-    """The share of the words of two claims that both have."""
+def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
+    """Shared words as a fraction of all words of two claims."""
     return len(first & second) / max(1, len(first | second))
 
 
-def _codes(words: frozenset[str]) -> frozenset[str]:
+def _terms_with_digits(words: frozenset[str]) -> frozenset[str]:
     return frozenset(word for word in words if any(c.isdigit() for c in word))
 
 
-class When(NamedTuple):
-    """When a message was said: what was said first is less.
+class MessageTime(NamedTuple):
+    """Sort key for messages by time.
 
-    Of one moment, which a whole day may be in an import, the number of the turn decides; between sessions, their names.
+    An import may give a whole day one moment. Then the turn number decides within a session, and the session id between
+    sessions.
     """
 
     moment: datetime
@@ -133,7 +124,7 @@ class When(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """One message of a user, as facts are looked for in it. `origin` is how it got here, and is never raised."""
+    """A user message that facts are read from. `origin` is its trust level, which never rises."""
 
     id: str
     session_id: str
@@ -143,14 +134,14 @@ class UserMessage:
     turn_number: int = 0
 
     @property
-    def when(self) -> When:
-        """When it was said; a turn has one message of its user, so that its number tells the rest."""
-        return When(self.created_at, self.session_id, self.turn_number)
+    def when(self) -> MessageTime:
+        """The sort key of the message."""
+        return MessageTime(self.created_at, self.session_id, self.turn_number)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim. `about` names what it decides, `quote` is a verbatim span of the message, `made_by` who read it."""
+    """One claim. `about` names its subject, `quote` is a verbatim span of the message, `made_by` its extractor."""
 
     kind: FactKind
     text: str
@@ -163,13 +154,13 @@ class Claim:
 
     @property
     def source(self) -> Source:
-        """Where it was said."""
+        """The message and the quote."""
         return Source(self.said.id, self.said.session_id, self.quote)
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was found, by whom, at which cost; `why` tells what kept a model from being the one."""
+    """The claims found, the extractor and its cost; `why` says why the model was not used."""
 
     candidates: tuple[Claim, ...]
     made_by: str

@@ -1,7 +1,7 @@
-"""All that was said about one thing, laid out in time: mentions in, runs of the same claim out, and facts made of them.
+"""The timeline of one subject: statements go in, runs of equal statements and their facts come out.
 
-Runs never overlap: each holds from its first mention to the first mention of the next one. A run that holds mentions of
-a fact keeps that fact; where the mentions of a fact fall into two runs, the second becomes a fact of its own.
+Runs never overlap: each is valid from its first statement to the first statement of the next run. A run with statements
+of a stored fact keeps that fact. If the statements of a fact fall into two runs, the second becomes a new fact.
 """
 
 from collections import Counter
@@ -11,30 +11,25 @@ from datetime import datetime
 from itertools import pairwise
 from uuid import UUID, uuid5
 
-from ricordo.people.facts.claims import (
-    Claim,
-    When,
-    digest_of,
-    essence,
-)
+from ricordo.people.facts.claims import Claim, MessageTime, claim_digest, core_terms
 from ricordo.records.people import Fact, FactKind, Source, Trust
 
-MOST_SOURCES = 20  # the first and the newest; who says their name every day does not fill a shelf with it
+MAX_SOURCES = 20  # per fact: the first and the newest
 _SPLIT = UUID("0d6c1f3e-51f5-5b0a-9f0d-4f4b8b2a7c55")
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One message that says something about the thing: known already (`fact`), or new (`candidate`)."""
+    """One message about the subject: stored (`fact`) or new (`candidate`)."""
 
-    when: When
+    when: MessageTime
     message_id: str
     fact: Fact | None
     candidate: Claim | None
 
     @property
     def text(self) -> str:
-        """The claim; empty where it is forgotten."""
+        """The claim; empty if it was forgotten."""
         return self.fact.text if self.fact else self.candidate.text if self.candidate else ""
 
     @property
@@ -45,82 +40,82 @@ class Statement:
 
     @property
     def kind(self) -> FactKind:
-        """What kind of claim it is."""
+        """The kind of claim."""
         return self.fact.kind if self.fact else self.candidate.kind if self.candidate else "other"
 
     def digest(self, about: str) -> str:
-        """The name of the claim."""
-        return self.fact.digest if self.fact else digest_of(self.kind, about, *self.words)
+        """The digest of the claim."""
+        return self.fact.digest if self.fact else claim_digest(self.kind, about, *self.words)
 
     @property
     def source(self) -> Source | None:
-        """Where it was said."""
+        """The message and the quote."""
         if self.candidate:
             return self.candidate.source
         assert self.fact is not None
         return next((source for source in self.fact.sources if source.message_id == self.message_id), None)
 
     def shares_words_with(self, other: "Statement") -> bool:
-        """Whether both speak of the same thing."""
-        return bool(essence(self.kind, *self.words) & essence(other.kind, *other.words))
+        """Whether two statements share core terms."""
+        return bool(core_terms(self.kind, *self.words) & core_terms(other.kind, *other.words))
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Mentions that say the same, one after the other; at most one fact among them."""
+class StatementRun:
+    """Consecutive statements that make the same claim; at most one stored fact among them."""
 
-    mentions: tuple[Statement, ...]
+    statements: tuple[Statement, ...]
 
     @property
     def start(self) -> datetime:
-        """When it was first said."""
-        return self.mentions[0].when.moment
+        """The time of the first statement."""
+        return self.statements[0].when.moment
 
     @property
     def fact(self) -> Fact | None:
-        """The fact it goes on with."""
-        return next((mention.fact for mention in self.mentions if mention.fact), None)
+        """The stored fact that the run continues."""
+        return next((statement.fact for statement in self.statements if statement.fact), None)
 
     @property
     def candidate(self) -> Claim:
-        """What a new fact is made of."""
-        return next(mention.candidate for mention in self.mentions if mention.candidate)
+        """The claim that a new fact is made from."""
+        return next(statement.candidate for statement in self.statements if statement.candidate)
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
-    """The runs in order, and the mentions that deny something else: kept, since an older turn may give them a point."""
+class TimelineRuns:
+    """The runs in order, and negations about another value; an older turn may still make these relevant."""
 
-    runs: tuple[Run, ...]
-    beside: tuple[Statement, ...]
+    runs: tuple[StatementRun, ...]
+    irrelevant: tuple[Statement, ...]
 
 
-def runs_of(
-    mentions: Sequence[Statement],
+def group_runs(
+    statements: Sequence[Statement],
     same: Callable[[Statement, Statement], bool],
-    beside_the_point: Callable[[Run, Statement], bool],
-) -> Runs:
-    """Mentions, oldest first, those that say the same together; facts are never joined."""
-    runs: list[Run] = []
-    beside: list[Statement] = []
-    for mention in mentions:
-        if runs and beside_the_point(runs[-1], mention):
-            beside.append(mention)
+    is_irrelevant: Callable[[StatementRun, Statement], bool],
+) -> TimelineRuns:
+    """Group statements, oldest first, into runs of equal ones; two stored facts are never joined."""
+    runs: list[StatementRun] = []
+    irrelevant: list[Statement] = []
+    for statement in statements:
+        if runs and is_irrelevant(runs[-1], statement):
+            irrelevant.append(statement)
             continue
         last = runs[-1] if runs else None
-        if last and same(last.mentions[-1], mention) and _one_fact(last, mention):
-            runs[-1] = Run((*last.mentions, mention))
+        if last and same(last.statements[-1], statement) and _one_fact(last, statement):
+            runs[-1] = StatementRun((*last.statements, statement))
         else:
-            runs.append(Run((mention,)))
-    return Runs(tuple(runs), tuple(beside))
+            runs.append(StatementRun((statement,)))
+    return TimelineRuns(tuple(runs), tuple(irrelevant))
 
 
-def _one_fact(run: Run, mention: Statement) -> bool:
-    return run.fact is None or mention.fact is None or run.fact.id == mention.fact.id
+def _one_fact(run: StatementRun, statement: Statement) -> bool:
+    return run.fact is None or statement.fact is None or run.fact.id == statement.fact.id
 
 
-def laid_out(found: Runs, new: Callable[[Run], Fact]) -> list[tuple[Fact, tuple[Trust, ...]]]:
-    """The facts that runs become, with where their new mentions came from."""
+def facts_from_runs(found: TimelineRuns, new: Callable[[StatementRun], Fact]) -> list[tuple[Fact, tuple[Trust, ...]]]:
+    """The fact of each run, with the trust levels of its new statements."""
     taken: set[str] = set()
     facts = [_fact_of(run, new, taken) for run in found.runs]
     ended = [
@@ -128,93 +123,95 @@ def laid_out(found: Runs, new: Callable[[Run], Fact]) -> list[tuple[Fact, tuple[
     ]
     if facts:
         ended.append(replace(facts[-1], valid_to=None, superseded_by=None))
-    beside = [Run((mention,)) for mention in found.beside]
-    ended += [_never_true(_fact_of(run, new, taken), facts) for run in beside]
-    origins = [tuple(m.candidate.said.origin for m in run.mentions if m.candidate) for run in (*found.runs, *beside)]
+    irrelevant = [StatementRun((statement,)) for statement in found.irrelevant]
+    ended += [_never_true(_fact_of(run, new, taken), facts) for run in irrelevant]
+    origins = [
+        tuple(m.candidate.said.origin for m in run.statements if m.candidate) for run in (*found.runs, *irrelevant)
+    ]
     return list(zip(ended, origins, strict=True))
 
 
-def _fact_of(run: Run, new: Callable[[Run], Fact], taken: set[str]) -> Fact:
+def _fact_of(run: StatementRun, new: Callable[[StatementRun], Fact], taken: set[str]) -> Fact:
     fact = run.fact
     if fact is None:
         fact = new(run)
     elif fact.id in taken:
-        fact = replace(fact, id=str(uuid5(_SPLIT, f"{fact.id}\x1f{run.mentions[0].message_id}")))
+        fact = replace(fact, id=str(uuid5(_SPLIT, f"{fact.id}\x1f{run.statements[0].message_id}")))
     taken.add(fact.id)
-    fact = _in_the_newest_words(fact, run)
-    sources = tuple(dict.fromkeys(mention.source for mention in run.mentions if mention.source))
-    if len(sources) > MOST_SOURCES:
-        sources = (sources[0], *sources[1 - MOST_SOURCES :])
+    fact = _with_newest_wording(fact, run)
+    sources = tuple(dict.fromkeys(statement.source for statement in run.statements if statement.source))
+    if len(sources) > MAX_SOURCES:
+        sources = (sources[0], *sources[1 - MAX_SOURCES :])
     return replace(fact, sources=sources if fact.text else (), valid_from=run.start)
 
 
-def _in_the_newest_words(fact: Fact, run: Run) -> Fact:
-    """The fact as it was last said, in the language that the user speaks now; telling less changes nothing."""
-    newest = run.mentions[-1].candidate
-    if newest is None or run.mentions[-1].digest(fact.about) != fact.digest:
+def _with_newest_wording(fact: Fact, run: StatementRun) -> Fact:
+    """The fact in its newest wording and language; a less specific statement changes nothing."""
+    newest = run.statements[-1].candidate
+    if newest is None or run.statements[-1].digest(fact.about) != fact.digest:
         return fact
     return replace(fact, text=newest.text, language=newest.language, made_by=newest.made_by)
 
 
 def _never_true(fact: Fact, facts: Sequence[Fact]) -> Fact:
-    """A denial of something that was not so: it is kept, and was never what was known."""
+    """A negation about another value, stored as a fact that was never current."""
     instead = next((each.id for each in reversed(facts) if each.valid_from <= fact.valid_from), None)
     return replace(fact, valid_to=fact.valid_from, superseded_by=instead)
 
 
-SaidAt = Callable[[str], When | None]
+TimeLookup = Callable[[str], MessageTime | None]
 
 
-def nobody_knows(message_id: str) -> When | None:
-    """When a message was said, for callers who cannot look it up."""
+def unknown_time(message_id: str) -> MessageTime | None:
+    """The default lookup: no message time is known."""
     return None
 
 
-def in_order(facts: Sequence[Fact], new: Sequence[Statement], said_at: SaidAt) -> list[Statement]:
-    """All that was said about one thing, oldest first; `new` comes in its own order."""
-    known = [mention for fact in _as_they_followed(facts) for mention in _mentions(fact, said_at)]
-    known.sort(key=lambda mention: mention.when.moment)
-    sharing = Counter(mention.when.moment for mention in (*known, *new))
+def ordered_statements(facts: Sequence[Fact], new: Sequence[Statement], said_at: TimeLookup) -> list[Statement]:
+    """All statements about one subject, oldest first; `new` ones keep their own order."""
+    known = [statement for fact in _in_supersession_order(facts) for statement in _statements_of(fact, said_at)]
+    known.sort(key=lambda statement: statement.when.moment)
+    sharing = Counter(statement.when.moment for statement in (*known, *new))
     placed: list[Statement] = []
-    for mention in known:
-        if sharing[mention.when.moment] > 1:
-            mention = replace(mention, when=_place(mention, placed[-1] if placed else None, said_at))
-        placed.append(mention)
-    return sorted((*placed, *new), key=lambda mention: mention.when)
+    for statement in known:
+        if sharing[statement.when.moment] > 1:
+            statement = replace(statement, when=_time_within_moment(statement, placed[-1] if placed else None, said_at))
+        placed.append(statement)
+    return sorted((*placed, *new), key=lambda statement: statement.when)
 
 
-def _place(mention: Statement, before: Statement | None, said_at: SaidAt) -> When:
-    """Where a mention stands in its moment; one whose turn is gone not before what it followed there."""
-    when = mention.when
-    found = said_at(mention.message_id) if mention.message_id else None
+def _time_within_moment(statement: Statement, before: Statement | None, said_at: TimeLookup) -> MessageTime:
+    """The time of a statement within a shared moment; if its turn is gone, not before its predecessor."""
+    when = statement.when
+    found = said_at(statement.message_id) if statement.message_id else None
     if found and found.moment == when.moment:
         return found
     return max(when, before.when) if before and before.when.moment == when.moment else when
 
 
-def _as_they_followed(facts: Sequence[Fact]) -> list[Fact]:
-    """Facts as they superseded one another, also those of one moment, which lasted no time."""
+def _in_supersession_order(facts: Sequence[Fact]) -> list[Fact]:
+    """Facts in the order they superseded one another, also within one moment."""
     by_id = {fact.id: fact for fact in facts}
 
-    def still_to_come(fact: Fact) -> int:
+    def steps_to_end(fact: Fact) -> int:
         steps, each = 0, fact
         while each.valid_to == each.valid_from and each.superseded_by in by_id and steps < len(by_id):
             steps, each = steps + 1, by_id[each.superseded_by]
         return steps
 
     def order(fact: Fact) -> tuple[datetime, int]:
-        return fact.valid_from, -still_to_come(fact)
+        return fact.valid_from, -steps_to_end(fact)
 
     return sorted(facts, key=order)
 
 
-def _mentions(fact: Fact, said_at: SaidAt) -> list[Statement]:
-    """Every time a fact was said. Of a single source, or of the first, the fact itself tells the moment."""
+def _statements_of(fact: Fact, said_at: TimeLookup) -> list[Statement]:
+    """One statement per source of a fact; the first source was said when the fact began."""
     if not fact.sources:
-        return [Statement(When(fact.valid_from), "", fact, None)]
+        return [Statement(MessageTime(fact.valid_from), "", fact, None)]
     found = [said_at(source.message_id) for source in fact.sources[1:]]
     moments = [fact.valid_from, *(when.moment if when else fact.valid_from for when in found)]
     return [
-        Statement(When(max(moment, fact.valid_from), source.session_id), source.message_id, fact, None)
+        Statement(MessageTime(max(moment, fact.valid_from), source.session_id), source.message_id, fact, None)
         for moment, source in zip(moments, fact.sources, strict=True)
     ]

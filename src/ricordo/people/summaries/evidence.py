@@ -1,8 +1,8 @@
-"""What must survive a summary word for word: names, numbers, dates, code, paths, addresses, cited chunk ids.
+"""Evidence: what a summary must keep verbatim (names, numbers, dates, code, paths, addresses, chunk ids).
 
-A text goes in, what was found in it comes out, verbatim and in order. The rules look at one text alone, so that the
-evidence of two talks together is the evidence of each. They would rather find too much than too little: what is
-doubtful (a capital that only begins a sentence, a lone digit) is marked weak and gives way first.
+A text goes in, the evidence in it comes out, verbatim and in order. Each text is read alone, so the evidence of two
+conversations is that of each. Recall is preferred to precision: doubtful finds (a capital at the start of a sentence, a
+single digit) are marked weak and dropped first.
 """
 
 import math
@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ricordo.people.summaries.keywords import is_small
+from ricordo.languages.registry import AnyLanguage, all_words, languages
+from ricordo.people.summaries.keywords import is_stop_word
 
-Kind = Literal["name", "date", "number", "url", "path", "code", "id", "chunk"]
+EvidenceKind = Literal["name", "date", "number", "url", "path", "code", "id", "chunk"]
 
 _WORTH: Mapping[str, float] = {
     "name": 3.0,
@@ -25,38 +26,35 @@ _WORTH: Mapping[str, float] = {
     "chunk": 2.0,
     "code": 2.0,
 }
-_LONGEST = 400  # characters of code; more than this gives way first
+_LONGEST = 400  # characters of code; longer code is weak
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Some words of a text, verbatim. `weak`: perhaps only a common word or a digit."""
+    """A verbatim span of a text. `weak`: possibly only a common word or a digit."""
 
     text: str
-    kind: Kind
+    kind: EvidenceKind
     weak: bool = False
 
 
 _UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽΑ-ΩА-Я"
-_MONTHS = (
-    r"(?:gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre|january|february"
-    r"|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov"
-    r"|dec|gen|mag|giu|lug|ago|set|ott|dic)\b\.?"
-)
+_MONTHS = r"(?:<calendar.months>|<calendar.month_abbreviations>)\b\.?"
 _UNITS = (
     r"(?:%|‰|°[CF]?|€|\$|£|(?:k|c|m|d|h|µ|n)?[mgl]|km/h|k?cal|kwh?|[kmgt]i?b|[kmg]?hz|ms|sec|min|h|euro|eur|usd|gbp"
-    r"|dollari|dollars?|anni|anno|years?|mesi|mese|months?|settiman[ae]|weeks?|giorn[oi]|days?|or[ae]|hours?|minut[oi]"
-    r"|minutes?|secondi|seconds?)"
+    r"|<vocabulary.measures>)"
 )
 _FILES = (
     r"(?:py|js|ts|tsx|jsx|json|ya?ml|toml|md|txt|csv|tsv|pdf|docx?|xlsx?|pptx?|png|jpe?g|svg|html?|css|sql|sh|java|go|rs"
     r"|cpp|hpp|ini|cfg|log|zip|gz|tar|db|sqlite|ipynb|tex|xml)"
 )
-_DAY_OF = rf"\b\d{{1,2}}(?:st|nd|rd|th|°|º)?\ (?:of\ )?(?i:{_MONTHS})(?:,?\ \d{{4}}\b)?"
-_MONTH_OF = rf"\b(?i:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}}\b)? | \b(?i:{_MONTHS})\ \d{{4}}\b"
-# The order is the rule: what is looked for first takes its characters. Repetitions are bounded, because nothing bounds
-# what people paste.
-_MARKED = re.compile(
+_DAY_OF = rf"\b\d{{1,2}}(?:<calendar.ordinal_marks>)?\ (?:(?:<calendar.of_month>)\ )?(?i:{_MONTHS})(?:,?\ \d{{4}}\b)?"
+_MONTH_OF = (
+    rf"\b(?i:{_MONTHS})\ \d{{1,2}}(?:<calendar.ordinal_marks>)?\b(?:,?\ \d{{4}}\b)? | \b(?i:{_MONTHS})\ \d{{4}}\b"
+)
+# The first alternative that matches takes the characters. Repetitions are bounded, because pasted text
+# is not.
+_MARKED = AnyLanguage(
     rf"""
       (?P<code> `[^`\n]{{1,400}}` )
     | (?P<url> \b(?:https?|ftp)://[^\s<>"'«»`]+ | \bwww\.[^\s<>"'«»`]+
@@ -80,9 +78,10 @@ _MARKED = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CAPITALISED = rf"[{_UPPER}]\w*(?:['’-][{_UPPER}]\w*)*"
-_NAME = re.compile(
-    rf"(?<![\w`])(?:(?:Dr|Mr|Mrs|Ms|St|Prof|Dott|Sig|Ing|Avv)\. )?{_CAPITALISED}"
-    rf"(?: (?:(?:di|de|da|del|della|dei|degli|van|von|of the|of|the|la) )?{_CAPITALISED}){{0,5}}"
+_NAME = AnyLanguage(
+    rf"(?<![\w`])(?:(?:<vocabulary.name_titles>)\. )?{_CAPITALISED}"
+    rf"(?: (?:(?:de|van|von|<vocabulary.name_particles>) )?{_CAPITALISED}){{0,5}}",
+    flags=0,
 )
 _BLOCK = re.compile(r"```.*?```|~~~.*?~~~", re.DOTALL)
 _SIGN = re.compile(r"(?<!\S)\S*?(?:`[^`\n]{1,400}`|[\d`/\\@_#~]|\(\)|[a-z][A-Z]|\.\w)\S*")
@@ -90,14 +89,13 @@ _LONGEST_MONTH = 12
 _WORDS_AFTER = re.compile(r"(?: \S+){1,3}")
 _LIST_MARK = re.compile(r"(?m)^[ \t]*(?:\d{1,2}[.)]|[-*•#>]+)[ \t]+")
 _LOWER = re.compile(r"(?<![\w'’])[a-zà-öø-ÿ]\w+")
-_ELISION = re.compile(r"(?:L|Un|All|Dell|Nell|Sull|Dall|Quell|Quest|C)['’]", re.IGNORECASE)
-_STILL_NAMES = frozenset({"Sara"})  # spelled like "sarà" without its accent
+_ELISION = AnyLanguage(r"(?:<vocabulary.elisions>)['’]")
 _OPENS = frozenset('.!?:;…\n«»"“”([{-–—*#>•|')
 _TAIL = ".,;:!?)]}'’…"
 
 
-def find(text: str) -> list[Evidence]:
-    """The evidence of one text, each thing once, in order of appearance."""
+def find_evidence(text: str) -> list[Evidence]:
+    """The evidence of one text, each once, in order of appearance."""
     found: dict[str, tuple[int, Evidence]] = {}
     taken: list[tuple[int, int]] = []
     plain = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), text)
@@ -107,7 +105,7 @@ def find(text: str) -> list[Evidence]:
                 _note(found, block.start(), Evidence(block[0], "code", weak=len(block[0]) > _LONGEST))
         plain = _BLOCK.sub(lambda block: " " * (len(block[0]) - 1) + "\n", plain)
     for start, end in _windows(plain):
-        for match in _MARKED.finditer(plain, start, end):
+        for match in _MARKED.compiled.finditer(plain, start, end):
             evidence = _marked(match)
             if evidence is not None:
                 taken.append(match.span())
@@ -118,13 +116,13 @@ def find(text: str) -> list[Evidence]:
 
 
 def _windows(text: str) -> Iterable[tuple[int, int]]:
-    """The stretches that can hold more than names: words with a digit or a sign in them, and their neighbours.
+    """The spans that can contain more than names: words with a digit or a sign, and their neighbours.
 
-    Most of what people write is plain words, and looking there for paths and dates is what would take time.
+    Most text is plain words; skipping it saves the cost of the large pattern.
     """
     low = high = 0
     for word in _SIGN.finditer(text):
-        # A month may stand before its day, a unit or a month and a year after their number.
+        # Include a month before its day, and a unit or month and year after a number.
         start, after = word.start(), _WORDS_AFTER.match(text, word.end())
         end = after.end() if after else word.end()
         before = text.rfind(" ", max(start - _LONGEST_MONTH, 0), max(start - 1, 0))
@@ -161,7 +159,7 @@ def _marked(match: re.Match[str]) -> Evidence | None:
 
 
 def _names(text: str, taken: Sequence[tuple[int, int]]) -> Iterable[tuple[int, Evidence]]:
-    """Runs of capitalised words; at the beginning of a sentence without the small words that begin it."""
+    """Runs of capitalised words; at the start of a sentence without leading stop words."""
     spans = iter([*taken, (len(text) + 1, len(text) + 1)])
     low, high = next(spans)
     for match in _NAME.finditer(text):
@@ -183,23 +181,27 @@ def _run(words: str, start: int, *, opening: bool) -> Iterable[tuple[int, Eviden
             start, words, opening = start + len(words) - len(rest), rest, False
     if len(words) > 1:
         alone = opening and " " not in words and not any(c.isupper() for c in words[1:])
-        if not (alone and words.endswith("ing")):  # what people do begins sentences oftener than Irving does
+        if not (alone and words.endswith(_gerunds())):  # a gerund at the start of a sentence is rarely a name
             yield start, Evidence(words, "name", weak=alone)
 
 
+def _gerunds() -> tuple[str, ...]:
+    return tuple(each.followups.gerund for each in languages() if each.followups.gerund)
+
+
 def _only_opens(word: str) -> bool:
-    return is_small(word.lower()) and word not in _STILL_NAMES
+    return is_stop_word(word.lower()) and word not in all_words("vocabulary.names_like_words")
 
 
 def common_words(texts: Iterable[str]) -> frozenset[str]:
-    """The words that a talk writes in lower case: a capital that only begins a sentence does not make them names."""
+    """The words written in lower case: a capital at the start of a sentence does not make them names."""
     return frozenset(word for text in texts for word in _LOWER.findall(text))
 
 
-def ranked(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
-    """All evidence, each text once, the most worth keeping first: by kind, by how often, by who said it.
+def ranked_evidence(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
+    """All evidence, each once, by kind, frequency and source.
 
-    `heard` pairs each finding with a bonus of its source. What is strong once is strong.
+    `heard` pairs each find with a bonus for its source. Evidence found strong once is strong.
     """
     worth: dict[str, float] = {}
     times: dict[str, int] = {}
@@ -219,8 +221,8 @@ def ranked(heard: Iterable[tuple[Evidence, float]]) -> list[Evidence]:
     return [best[text] for text in sorted(best, key=lambda text: (-value(text), order[text]))]
 
 
-def survives(words: str, text: str) -> bool:
-    """Whether the words stand in a text as themselves: "12" does not survive in "2012"."""
+def contains_verbatim(words: str, text: str) -> bool:
+    """Whether a text contains the words as whole words: "2012" does not contain "12"."""
     at = text.find(words)
     while at >= 0:
         end = at + len(words)

@@ -1,7 +1,7 @@
-"""A summary without a model: sentences that were said, and evidence that survives whatever is left out.
+"""An extractive summary: quoted sentences, and the evidence that they leave out.
 
-Turns and the earlier summary go in, a `Condensed` comes out. Sentences are quoted, never rewritten, so nothing is
-invented; the same input gives the same summary. What the earlier summary holds competes with what is new, and all
+Turns and the earlier summary go in, a `SummaryDraft` comes out. Sentences are quoted, never rewritten, so nothing is
+invented. The same input gives the same summary. Sentences of the earlier summary compete with new ones, and the
 evidence of both is kept by rank.
 """
 
@@ -13,27 +13,26 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.summaries import Wording, wording_for
-from ricordo.people.summaries.evidence import Evidence, common_words, find, ranked
-from ricordo.people.summaries.keywords import key_topics, terms
+from ricordo.languages.base import SummaryWording
+from ricordo.languages.registry import language as language_by_code
+from ricordo.people.summaries.evidence import Evidence, common_words, find_evidence, ranked_evidence
+from ricordo.people.summaries.keywords import key_topics, keywords
 from ricordo.people.summaries.layout import (
     EXTRACTIVE,
     TRUNCATED,
-    Condensed,
-    Fitting,
-    Sheet,
-    covered,
-    cut,
-    divided,
-    fresh,
-    gathered,
-    heard,
-    read,
+    SummaryDraft,
+    SummaryFitter,
+    SummaryParts,
+    covered_range,
+    parse_summary,
+    quotable_messages,
+    speaker_lines,
+    split_speaker,
+    truncate_text,
+    uncovered_turns,
 )
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
-
-# A message as the sentences that can be quoted from it.
 
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _MARK = re.compile(r"^\s*(?:[-*•>]+|#+|\d{1,2}[.)])\s+|^\s*\|")
@@ -46,8 +45,8 @@ _SHORT = re.compile(
 _WORDS = re.compile(r"\w")
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, in order, those with at least one word."""
+def quotable_sentences(text: str) -> list[str]:
+    """The sentences of a text that contain a word, in order, without code blocks and list markers."""
     found: list[str] = []
     for line in _FENCE.sub("\n", text).splitlines() if "\n" in text or "```" in text or "~~~" in text else [text]:
         pending = ""
@@ -64,19 +63,17 @@ def sentences(text: str) -> list[str]:
     return found
 
 
-# Which sentences of a talk are worth quoting: a number for each, made of four parts that can be explained.
-
 _CENTRALITY, _EVIDENCE, _OPENING, _SPEAKER = 1.0, 0.5, 0.1, 0.1
 _ASKED_BACK = -0.5
-_FEW = 5.0  # a sentence of fewer telling words is held back, however central they are
-_EVERYWHERE = 0.05  # words in more than this share of the sentences tell nothing
-_FROM = 40  # sentences; in a short talk everything comes back everywhere
-_WORDS_OF_ONE_THING = 12.0  # evidence is dense at one thing in a dozen words
+_FEW = 5.0  # smoothing: sentences with few keywords score lower
+_EVERYWHERE = 0.05  # keywords in more than this share of sentences count nothing
+_FROM = 40  # sentences; the share above applies only from this many
+_WORDS_OF_ONE_THING = 12.0  # words per piece of evidence at full density
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its speaker, its place in its message, its telling words, and what it names."""
+    """A sentence with its speaker, its position, its keywords and its evidence."""
 
     text: str
     speaker: str
@@ -87,11 +84,11 @@ class Sentence:
 
     @property
     def tells(self) -> bool:
-        """Whether it says more than a greeting does."""
+        """Whether it says more than a greeting."""
         return bool(self.named) or len(self.words) > 1
 
 
-def scores(candidates: Sequence[Sentence]) -> list[float]:
+def sentence_scores(candidates: Sequence[Sentence]) -> list[float]:
     """A score for each sentence, in the same order."""
     counts = Counter(term for sentence in candidates for term in sentence.words)
     most = max(counts.values(), default=1)
@@ -104,7 +101,7 @@ def scores(candidates: Sequence[Sentence]) -> list[float]:
 
 def _score(sentence: Sentence, weight: dict[str, float], named: Counter[str]) -> float:
     length = sentence.text.count(" ") + 1
-    # Sorted, because the order in which floats are added shows in the last digits.
+    # Sorted: float addition depends on the order.
     score = _CENTRALITY * sum([weight[term] for term in sorted(sentence.words)]) / (len(sentence.words) + _FEW)
     told = sum((0.2 if each.weak else 1.0) / math.sqrt(named[each.text]) for each in sentence.named)
     score += _EVIDENCE * min(told * _WORDS_OF_ONE_THING / max(length, _WORDS_OF_ONE_THING), 2.0)
@@ -114,8 +111,8 @@ def _score(sentence: Sentence, weight: dict[str, float], named: Counter[str]) ->
     return score
 
 
-def in_turn(order: Sequence[float], parts: int = 8) -> Iterable[int]:
-    """Positions, best first, each stretch of the talk in turn, so that no part of it goes unheard."""
+def spread_by_rank(order: Sequence[float], parts: int = 8) -> Iterable[int]:
+    """Positions by score, taken in turn from each part of the conversation."""
     size = max(math.ceil(len(order) / parts), 1)
     stretches = [
         iter(sorted(range(start, min(start + size, len(order))), key=lambda at: (-order[at], at)))
@@ -131,11 +128,11 @@ def in_turn(order: Sequence[float], parts: int = 8) -> Iterable[int]:
         stretches = still
 
 
-_USER, _NOTED = 0.5, 1.0  # what the user said, and what an earlier summary found worth noting, ranks higher
-_LONGEST_TOKEN = 40  # characters; no more of a text is read than could ever fit
+_USER, _NOTED = 0.5, 1.0  # rank bonus of the user's messages and of the earlier summary
+_LONGEST_TOKEN = 40  # characters; bounds how much text is read
 
 
-def extract(
+def extractive_summary(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit_tokens: int,
@@ -143,33 +140,35 @@ def extract(
     language: str,
     *,
     leave_out: frozenset[str] = frozenset(),
-) -> Condensed | None:
-    """An extractive summary of the turns after the earlier one, extending it; None when nothing can be said.
+) -> SummaryDraft | None:
+    """A summary of the turns after the earlier one, extending it; None if there is nothing to say.
 
-    Turns that the earlier summary covers are not read again: with nothing new it comes back unchanged. `leave_out`
-    holds ids of messages that are not to be quoted.
+    Turns that the earlier summary covers are not read again; with nothing new it is returned unchanged. Messages whose
+    ids are in `leave_out` are not quoted.
     """
-    added = fresh(turns, previous)
+    added = uncovered_turns(turns, previous)
     if not added:
-        return unchanged(previous, limit_tokens, counter)
-    messages = heard(added, leave_out)
-    before = read(previous.text) if previous else Sheet()
-    wording = wording_for(language)
-    noted = list(_noted(before))
-    found = [find(message.content) for message in messages]
-    said = list(_said(messages, found, wording))
+        return unchanged_summary(previous, limit_tokens, counter)
+    messages = quotable_messages(added, leave_out)
+    before = parse_summary(previous.text) if previous else SummaryParts()
+    wording = language_by_code(language).summaries
+    noted = list(_earlier_sentences(before))
+    found = [find_evidence(message.content) for message in messages]
+    said = list(_message_sentences(messages, found, wording))
     candidates = [*noted, *([each for each in said if each.tells] or said)]
-    fitting = Fitting(limit_tokens, counter, wording, lambda chosen: _lines(candidates, chosen))
-    order = _alternating(scores(candidates), len(noted))
-    sheet = fitting.fill([each.text for each in candidates], order, by_rank(messages, found, before), before.left_out)
+    fitting = SummaryFitter(limit_tokens, counter, wording, lambda chosen: _lines(candidates, chosen))
+    order = _alternating(sentence_scores(candidates), len(noted))
+    sheet = fitting.fill(
+        [each.text for each in candidates], order, rank_found_evidence(messages, found, before), before.left_out
+    )
     text = sheet.text(wording)
     if not text:
         return None
     topics = key_topics([message.content for message in messages], before=previous.topics if previous else ())
-    return Condensed(text, topics, EXTRACTIVE, covered(added, previous), counter.count(text), sheet.left_out)
+    return SummaryDraft(text, topics, EXTRACTIVE, covered_range(added, previous), counter.count(text), sheet.left_out)
 
 
-def truncate(
+def truncated_summary(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit_tokens: int,
@@ -177,86 +176,92 @@ def truncate(
     language: str,
     *,
     leave_out: frozenset[str] = frozenset(),
-) -> Condensed | None:
-    """The beginning of what was said, cut to fit: the last resort. None when not even that can be said."""
-    added = fresh(turns, previous)
+) -> SummaryDraft | None:
+    """The beginning of the conversation, cut to fit: the last fallback. None if nothing fits."""
+    added = uncovered_turns(turns, previous)
     if not added:
-        return unchanged(previous, limit_tokens, counter)
-    wording = wording_for(language)
-    # What was noted before takes at most half.
-    noted = cut(previous.text, limit_tokens // 2, counter) if previous else ""
+        return unchanged_summary(previous, limit_tokens, counter)
+    wording = language_by_code(language).summaries
+    # The earlier summary takes at most half.
+    noted = truncate_text(previous.text, limit_tokens // 2, counter) if previous else ""
     said: list[str] = [noted] if noted else []
     room = _LONGEST_TOKEN * max(limit_tokens, 1)
-    for message in heard(added, leave_out):
+    for message in quotable_messages(added, leave_out):
         if room <= 0:
             break
         if not message.content.strip():
             continue
         said.append(f"{wording.speaker(message.role)}: {' '.join(message.content[:room].split())}")
         room -= len(said[-1])
-    text = cut("\n".join(said), limit_tokens, counter)
+    text = truncate_text("\n".join(said), limit_tokens, counter)
     if not text:
         return None
     topics = previous.topics if previous else ()
-    return Condensed(text, topics, TRUNCATED, covered(added, previous), counter.count(text))
+    return SummaryDraft(text, topics, TRUNCATED, covered_range(added, previous), counter.count(text))
 
 
-def unchanged(previous: Summary | None, limit_tokens: int, counter: TokenCounter) -> Condensed | None:
-    """An earlier summary as it is, when there is nothing to add to it and it fits."""
+def unchanged_summary(previous: Summary | None, limit_tokens: int, counter: TokenCounter) -> SummaryDraft | None:
+    """The earlier summary, if there is nothing to add and it fits."""
     if previous is None or counter.count(previous.text) > limit_tokens:
         return None
-    left_out = read(previous.text).left_out
-    covers = covered((), previous)
-    return Condensed(previous.text, previous.topics, previous.made_by, covers, counter.count(previous.text), left_out)
+    left_out = parse_summary(previous.text).left_out
+    covers = covered_range((), previous)
+    return SummaryDraft(
+        previous.text, previous.topics, previous.made_by, covers, counter.count(previous.text), left_out
+    )
 
 
-def evidence_of(messages: Sequence[Message], before: Sheet) -> list[Evidence]:
-    """All evidence by rank: of what was said, of the chunks that answers cite, and of the earlier summary."""
-    return by_rank(messages, [find(message.content) for message in messages], before)
+def rank_evidence(messages: Sequence[Message], before: SummaryParts) -> list[Evidence]:
+    """All evidence by rank: of the messages, of cited chunks, and of the earlier summary."""
+    return rank_found_evidence(messages, [find_evidence(message.content) for message in messages], before)
 
 
-def by_rank(messages: Sequence[Message], found: Sequence[Sequence[Evidence]], before: Sheet) -> list[Evidence]:
-    """The same, where the evidence of each message has been found already."""
+def rank_found_evidence(
+    messages: Sequence[Message], found: Sequence[Sequence[Evidence]], before: SummaryParts
+) -> list[Evidence]:
+    """The same, if the evidence of each message is known already."""
     common = common_words(message.content for message in messages)
 
     def pairs() -> Iterable[tuple[Evidence, float]]:
         for position, item in enumerate(before.mentioned):
-            # The line was written by rank, and is believed in that order.
-            known = [each for each in find(item) if each.text == item and each.kind != "name"]
+            # The line was written in rank order.
+            known = [each for each in find_evidence(item) if each.text == item and each.kind != "name"]
             yield known[0] if known else Evidence(item, "name"), _NOTED * (1 - position / len(before.mentioned))
         for line in before.lines:
-            yield from ((each, _NOTED) for each in find(divided(line)[1]))
+            yield from ((each, _NOTED) for each in find_evidence(split_speaker(line)[1]))
         for message, named in zip(messages, found, strict=True):
             bonus = _USER if message.role == "user" else 0.0
             yield from ((each, bonus) for each in named if not (each.weak and each.text.lower() in common))
             yield from ((Evidence(chunk, "chunk"), bonus) for chunk in message.chunk_ids)
 
-    return ranked(pairs())
+    return ranked_evidence(pairs())
 
 
-def _noted(before: Sheet) -> Iterable[Sentence]:
-    """The sentences of an earlier summary: they have been chosen once."""
+def _earlier_sentences(before: SummaryParts) -> Iterable[Sentence]:
+    """The sentences of the earlier summary."""
     for line in before.lines:
-        speaker, words = divided(line)
-        for text in sentences(words):
-            yield Sentence(text, speaker, "noted", True, frozenset(terms(text)), tuple(find(text)))
+        speaker, words = split_speaker(line)
+        for text in quotable_sentences(words):
+            yield Sentence(text, speaker, "noted", True, frozenset(keywords(text)), tuple(find_evidence(text)))
 
 
-def _said(messages: Sequence[Message], found: Sequence[Sequence[Evidence]], wording: Wording) -> Iterable[Sentence]:
+def _message_sentences(
+    messages: Sequence[Message], found: Sequence[Sequence[Evidence]], wording: SummaryWording
+) -> Iterable[Sentence]:
     for message, things in zip(messages, found, strict=True):
         speaker = wording.speaker(message.role)
-        for position, text in enumerate(sentences(message.content)):
+        for position, text in enumerate(quotable_sentences(message.content)):
             named = tuple(each for each in things if each.text in text)
-            yield Sentence(text, speaker, message.role, position == 0, frozenset(terms(text)), named)
+            yield Sentence(text, speaker, message.role, position == 0, frozenset(keywords(text)), named)
 
 
 def _alternating(order: Sequence[float], noted: int) -> Iterable[int]:
-    """Noted and new sentences by turns, best first: a summary that is extended keeps about half of its room."""
-    old = in_turn(order[:noted])
-    new = (noted + position for position in in_turn(order[noted:]))
+    """Earlier and new sentences alternately, best first: an extended summary keeps about half of its text."""
+    old = spread_by_rank(order[:noted])
+    new = (noted + position for position in spread_by_rank(order[noted:]))
     for pair in zip_longest(old, new):
         yield from (position for position in pair if position is not None)
 
 
 def _lines(candidates: Sequence[Sentence], chosen: Sequence[int]) -> tuple[str, ...]:
-    return gathered([(candidates[position].speaker, candidates[position].text) for position in chosen])
+    return speaker_lines([(candidates[position].speaker, candidates[position].text) for position in chosen])

@@ -1,11 +1,11 @@
-"""How a summary is written, and how an earlier one is read back: lines of who said what, then what else was named.
+"""The text format of a summary: writing it, fitting it into a token limit, and parsing it again.
 
     User: My name is Marco Rossi.
     Assistant: The course begins on 12 March 2024.
     Mentioned: Torino · 35 kg · notes.pdf (+3 more)
 
-The last line holds, verbatim, the evidence that no line above holds, and says how much did not fit. It is read back
-only from the end of a summary that we wrote, so that a message cannot forge it.
+The last line lists, verbatim, the evidence that no line above contains, and counts what did not fit. It is parsed only
+at the end of a summary that Ricordo wrote, so that a message cannot forge it.
 """
 
 import re
@@ -13,69 +13,84 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.summaries import ENGLISH_PHRASES, ITALIAN_PHRASES, WORDINGS, Wording
-from ricordo.people.summaries.evidence import Evidence, survives
+from ricordo.languages.base import SummaryWording
+from ricordo.languages.registry import AnyLanguage, languages
+from ricordo.people.summaries.evidence import Evidence, contains_verbatim
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
 
-BETWEEN = " · "
-_MORE = re.compile(rf" \(\+(\d{{1,9}}) (?:{'|'.join(wording.more for wording in WORDINGS.values())})\)\Z")
-_ALONE = re.compile(rf"\+(\d{{1,9}}) (?:{'|'.join(wording.more for wording in WORDINGS.values())})\Z")
+SEPARATOR = " · "
+_MORE = AnyLanguage(r" \(\+(\d{1,9}) (?:<summaries.more>)\)\Z", flags=0)
+_ALONE = AnyLanguage(r"\+(\d{1,9}) (?:<summaries.more>)\Z", flags=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """A summary in its parts: lines, evidence beside them, and how many pieces of evidence were left out."""
+class SummaryParts:
+    """A parsed summary: lines, additional evidence, and the number of pieces of evidence left out."""
 
     lines: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
     left_out: int = 0
 
-    def text(self, wording: Wording) -> str:
-        """The summary as one text."""
+    def text(self, wording: SummaryWording) -> str:
+        """The summary as text."""
         return "\n".join([*self.lines, *self._tail(wording)])
 
-    def _tail(self, wording: Wording) -> list[str]:
+    def _tail(self, wording: SummaryWording) -> list[str]:
         if self.mentioned:
             more = f" (+{self.left_out} {wording.more})" if self.left_out else ""
-            return [f"{wording.mentioned}: {BETWEEN.join(self.mentioned)}{more}"]
-        # With no evidence beside the lines, what was left out is still told.
+            return [f"{wording.mentioned}: {SEPARATOR.join(self.mentioned)}{more}"]
+        # Without additional evidence, the number left out is still shown.
         return [f"{wording.mentioned}: +{self.left_out} {wording.more}"] if self.left_out and self.lines else []
 
 
-def read(text: str) -> Sheet:
-    """The parts of a summary that was written here, in any of the languages; other text is all lines."""
+def parse_summary(text: str) -> SummaryParts:
+    """Parse a summary in any of the languages; text in another format is all lines."""
     head, tail = text, ""
-    for wording in WORDINGS.values():
+    for wording in _wordings():
         at = max(text.rfind(f"\n{wording.mentioned}: "), 0 if text.startswith(f"{wording.mentioned}: ") else -1)
         if at >= 0 and len(text) - at > len(tail):
             mark = f"{wording.mentioned}: "
             head, tail = text[:at], text[text.index(mark, at) + len(mark) :]
     lines = tuple(line for line in head.split("\n") if line.strip())
     if alone := _ALONE.fullmatch(tail):
-        return Sheet(lines, (), int(alone[1]))
+        return SummaryParts(lines, (), int(alone[1]))
     more = _MORE.search(tail)
     listed = tail[: more.start()] if more else tail
-    return Sheet(lines, tuple(item for item in listed.split(BETWEEN) if item), int(more[1]) if more else 0)
+    return SummaryParts(lines, tuple(item for item in listed.split(SEPARATOR) if item), int(more[1]) if more else 0)
 
 
-def divided(line: str) -> tuple[str, str]:
-    """Who said a line, and what; nobody where it does not say."""
-    for wording in WORDINGS.values():
+def _wordings() -> tuple[SummaryWording, ...]:
+    return tuple(each.summaries for each in languages())
+
+
+def wording_of(summary: str) -> SummaryWording:
+    """The wording of the last label in a summary; the first wording if it has no label."""
+
+    def last(wording: SummaryWording) -> int:
+        lines = f"\n{summary}"
+        return max(lines.rfind(f"\n{label}: ") for label in (wording.mentioned, wording.user, wording.assistant))
+
+    return max(_wordings(), key=last)
+
+
+def split_speaker(line: str) -> tuple[str, str]:
+    """The speaker label of a line and the rest; an empty label if there is none."""
+    for wording in _wordings():
         for label in (wording.user, wording.assistant):
             if line.startswith(f"{label}: "):
                 return label, line[len(label) + 2 :]
     return "", line
 
 
-def unlabelled(text: str) -> str:
-    """What a summary says, without our own labels: as it is judged."""
-    sheet = read(text)
-    return "\n".join([*(divided(line)[1] for line in sheet.lines), BETWEEN.join(sheet.mentioned)])
+def without_labels(text: str) -> str:
+    """The text of a summary without labels, as safety signals are searched in it."""
+    sheet = parse_summary(text)
+    return "\n".join([*(split_speaker(line)[1] for line in sheet.lines), SEPARATOR.join(sheet.mentioned)])
 
 
-def gathered(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Pairs of speaker and sentence as lines; what one speaker says in a row is one line."""
+def speaker_lines(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Pairs of speaker and sentence as lines; consecutive sentences of a speaker share a line."""
     lines: list[str] = []
     last: str | None = None
     for speaker, sentence in said:
@@ -87,19 +102,16 @@ def gathered(said: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-# What of a message was said: an answer without the sentences that the reader always says, and without citations.
-
-_OURS = tuple(text for each in (ITALIAN_PHRASES, ENGLISH_PHRASES) for text in (each.opening, each.absent, each.no_more))
 _BRACKET = re.compile(r"[ \t]*(?<![\w)`])\[([^\[\]\n]{1,400})\](?!\()")
-_LABEL = re.compile(r"\s*(?:fonti|fonte|sources?|cit|refs?|chunks?|id)\s*[:=]\s*", re.IGNORECASE)
-_CHUNK = re.compile(r"(?=\S*\d)[\w.:/@+~%-]+#[\w.:/-]+")  # as the ids of a document's chunks are made
+_LABEL = AnyLanguage(r"\s*(?:<vocabulary.source_labels>|id)\s*[:=]\s*")
+_CHUNK = re.compile(r"(?=\S*\d)[\w.:/@+~%-]+#[\w.:/-]+")  # the form of a document's chunk ids
 
 
-def spoken(message: Message) -> Message:
-    """The message without what was not said; itself, for most."""
+def strip_answer(message: Message) -> Message:
+    """An answer without citations and the reader's fixed phrases; other messages unchanged."""
     if message.role != "assistant":
         return message
-    text = without_ours(message.content)
+    text = without_reader_phrases(message.content)
     if "[" not in text:
         return message if text is message.content else replace(message, content=text)
     cited: dict[str, None] = dict.fromkeys(message.chunk_ids)
@@ -117,19 +129,17 @@ def spoken(message: Message) -> Message:
     return message if plain is message.content else replace(message, content=plain, chunk_ids=tuple(cited))
 
 
-def without_ours(text: str) -> str:
-    """A text without the sentences of the reader's own; the same text where there are none."""
-    for ours in _OURS:
-        if ours in text:
-            text = text.replace(ours, "")
+def without_reader_phrases(text: str) -> str:
+    """A text without the reader's fixed phrases; the same object if there are none."""
+    for each in languages():
+        for ours in (each.reader.opening, each.reader.absent, each.reader.no_more):
+            if ours in text:
+                text = text.replace(ours, "")
     return text
 
 
-# A text cut to so many tokens, at a word.
-
-
-def cut(text: str, limit: int, counter: TokenCounter) -> str:
-    """The longest beginning of `text` found, at a word, that costs at most `limit` tokens; marked where it ends."""
+def truncate_text(text: str, limit: int, counter: TokenCounter) -> str:
+    """A prefix of `text` that ends at a word and costs at most `limit` tokens, with an ellipsis."""
     if counter.count(text) <= limit:
         return text
     low, high = 0, len(text)
@@ -139,7 +149,7 @@ def cut(text: str, limit: int, counter: TokenCounter) -> str:
             low = middle
         else:
             high = middle - 1
-    # Counts need not grow with length, so what the search found is looked at once more.
+    # Token counts need not grow with length: check the result of the search again.
     shortened = _ended(text, low)
     return shortened if low and counter.count(shortened) <= limit else ""
 
@@ -151,18 +161,16 @@ def _ended(text: str, size: int) -> str:
     return head.rstrip() + "…"
 
 
-# Lines and evidence within a number of tokens: candidates by rank go in, a sheet that fits comes out.
-
 _FOR_SENTENCES = 0.4
-_TAIL = 12  # label, count and what joining tokens may cost
+_TAIL = 12  # tokens for the label, the count and joined tokens
 
-Written = Callable[[Sequence[int]], tuple[str, ...]]
+LineWriter = Callable[[Sequence[int]], tuple[str, ...]]
 
 
-class Fitting:
-    """One summary being filled: `written` makes lines of the positions that were chosen."""
+class SummaryFitter:
+    """Fits sentences and evidence into a token limit; `written` renders the chosen positions as lines."""
 
-    def __init__(self, limit: int, counter: TokenCounter, wording: Wording, written: Written) -> None:
+    def __init__(self, limit: int, counter: TokenCounter, wording: SummaryWording, written: LineWriter) -> None:
         self._limit = limit
         self._counter = counter
         self._wording = wording
@@ -170,8 +178,8 @@ class Fitting:
 
     def fill(
         self, sentences: Sequence[str], order: Iterable[int], evidence: Sequence[Evidence], left_out: int = 0
-    ) -> Sheet:
-        """Sentences in the order of their rank, then evidence, then more sentences; never over the limit."""
+    ) -> SummaryParts:
+        """Sentences by rank, then evidence, then more sentences; never over the limit."""
         ranked = list(order)
         costs: dict[int, int] = {}
         room = self._limit - _TAIL
@@ -181,7 +189,7 @@ class Fitting:
             chosen, spent = self._choose(sentences, ranked, chosen, room - paid, costs)
             kept, _ = self._name(self._missing(evidence, chosen), room - spent)
         taken = set(chosen)
-        sheet = Sheet(self._written(sorted(chosen)), tuple(kept))
+        sheet = SummaryParts(self._written(sorted(chosen)), tuple(kept))
         return self._squeezed(sheet, [position for position in ranked if position in taken], evidence, left_out)
 
     def _choose(
@@ -204,23 +212,23 @@ class Fitting:
                 spent += cost
             else:
                 refused += 1
-            # When nothing has fitted for long, the room is as good as full.
+            # After many refusals the limit is as good as reached.
             if refused > 40 or spent >= room:
                 break
         return chosen, spent
 
     def _missing(self, evidence: Sequence[Evidence], chosen: Sequence[int]) -> list[Evidence]:
         text = "\n".join(self._written(sorted(chosen)))
-        return [each for each in evidence if not survives(each.text, text)]
+        return [each for each in evidence if not contains_verbatim(each.text, text)]
 
     def _name(self, missing: Sequence[Evidence], room: int) -> tuple[list[str], int]:
-        """As much evidence as fits, by rank, in the order it ranks; pieces that cannot be read back are not named."""
+        """As much evidence as fits, by rank; evidence that contains the separator is skipped."""
         kept: list[str] = []
         spent = refused = 0
         for each in missing:
-            if BETWEEN in each.text:
+            if SEPARATOR in each.text:
                 continue
-            cost = self._counter.count(BETWEEN + each.text)
+            cost = self._counter.count(SEPARATOR + each.text)
             if spent + cost <= room:
                 kept.append(each.text)
                 spent += cost
@@ -230,8 +238,10 @@ class Fitting:
                 break
         return kept, spent
 
-    def _squeezed(self, sheet: Sheet, by_rank: list[int], evidence: Sequence[Evidence], left_out: int) -> Sheet:
-        """The sheet within the limit for sure: the last by rank goes first, evidence before the last sentence."""
+    def _squeezed(
+        self, sheet: SummaryParts, by_rank: list[int], evidence: Sequence[Evidence], left_out: int
+    ) -> SummaryParts:
+        """The summary within the limit: the lowest ranked goes first, evidence before the last sentence."""
         while True:
             sheet = _counted(sheet, evidence, left_out)
             if self._counter.count(sheet.text(self._wording)) <= self._limit:
@@ -242,27 +252,24 @@ class Fitting:
                 by_rank = by_rank[:-1]
                 sheet = replace(sheet, lines=self._written(sorted(by_rank)))
             else:
-                return Sheet()
+                return SummaryParts()
 
 
-def _counted(sheet: Sheet, evidence: Sequence[Evidence], left_out: int) -> Sheet:
-    """The sheet with the number of things that it does not hold, beside those that were left out before."""
-    held = "\n".join([*sheet.lines, BETWEEN.join(sheet.mentioned)])
-    return replace(sheet, left_out=left_out + sum(not survives(each.text, held) for each in evidence))
-
-
-# Whether a talk is due for condensation, and which of its turns.
+def _counted(sheet: SummaryParts, evidence: Sequence[Evidence], left_out: int) -> SummaryParts:
+    """The summary with the number of pieces of evidence that it does not contain."""
+    held = "\n".join([*sheet.lines, SEPARATOR.join(sheet.mentioned)])
+    return replace(sheet, left_out=left_out + sum(not contains_verbatim(each.text, held) for each in evidence))
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class TurnRange:
     """Turns from `first_turn` to `last_turn`, both included."""
 
     first_turn: int
     last_turn: int
 
     def of(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-        """Those of the turns that lie in the range."""
+        """The turns in the range."""
         return tuple(turn for turn in turns if self.first_turn <= turn.turn_number <= self.last_turn)
 
 
@@ -271,29 +278,29 @@ TRUNCATED = "truncated"
 
 
 @dataclass(frozen=True, slots=True)
-class Condensed:
-    """A summary before it is kept.
+class SummaryDraft:
+    """A summary before it is stored.
 
-    `made_by` is a model's name, `extractive` or `truncated`; `why` tells why nothing better made it. `left_out` counts
+    `made_by` is a model's name, `extractive` or `truncated`; `why` says why the better way failed. `left_out` counts
     the evidence that did not fit.
     """
 
     text: str
     topics: tuple[str, ...]
     made_by: str
-    covers: Range
+    covers: TurnRange
     tokens: int
     left_out: int = 0
     why: str = ""
 
 
-def heard(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> list[Message]:
-    """What user and assistant said, in order; tools, systems, and messages left out by id are not quoted.
+def quotable_messages(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> list[Message]:
+    """The messages of user and assistant in order, without tools, system and the ids in `leave_out`.
 
-    Of an answer it is what is left without citations, which stand among its chunk ids, and the reader's own sentences.
+    Answers come without citations, whose ids join the chunk ids, and without the reader's fixed phrases.
     """
     said = (
-        spoken(message)
+        strip_answer(message)
         for turn in turns
         for message in turn.messages
         if message.role in ("user", "assistant") and message.id not in leave_out
@@ -301,14 +308,14 @@ def heard(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> lis
     return [message for message in said if message.content.strip() or message.chunk_ids]
 
 
-def fresh(turns: Sequence[Turn], previous: Summary | None) -> tuple[Turn, ...]:
-    """The turns that an earlier summary does not cover yet."""
+def uncovered_turns(turns: Sequence[Turn], previous: Summary | None) -> tuple[Turn, ...]:
+    """The turns after those of the earlier summary."""
     return tuple(turn for turn in turns if previous is None or turn.turn_number > previous.last_turn)
 
 
-def covered(turns: Sequence[Turn], previous: Summary | None) -> Range:
-    """What a summary of these turns covers together with the earlier one; there must be one or the other."""
+def covered_range(turns: Sequence[Turn], previous: Summary | None) -> TurnRange:
+    """The turns covered by these turns and the earlier summary; one of them must be given."""
     numbers = [turn.turn_number for turn in turns]
     if previous is not None:
         numbers += [previous.first_turn, previous.last_turn]
-    return Range(min(numbers), max(numbers))
+    return TurnRange(min(numbers), max(numbers))

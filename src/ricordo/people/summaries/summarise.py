@@ -1,8 +1,8 @@
-"""A summary by a language model, checked, with the extractive one and plain truncation behind it.
+"""Write a summary with a language model, else by extraction, else by truncation.
 
-The talk is handed over fenced, as data. What comes back must say something, must be about the talk, must fit, and gets
-the evidence it dropped written under it. Whatever fails, something simpler takes its place and the result says which;
-when nothing can be said the result is None, and what is stored stays as it is.
+The model gets the conversation as fenced data. Its summary must be non-empty, about the conversation and grounded in
+it; missing evidence is appended. If a step fails, the next one is tried and the result says which was used. If all fail
+the result is None and nothing is stored.
 """
 
 import logging
@@ -10,51 +10,67 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM, TokenCounter
-from ricordo.languages.summaries import ORDER, Wording, wording_for
-from ricordo.people.summaries.evidence import find, survives
-from ricordo.people.summaries.extractive import evidence_of, extract, sentences, truncate, unchanged
-from ricordo.people.summaries.keywords import key_topics, language_of, terms
-from ricordo.people.summaries.layout import Condensed, Fitting, Sheet, covered, fresh, gathered, heard, read
+from ricordo.languages.base import Language, SummaryWording
+from ricordo.languages.detect import detect_language
+from ricordo.languages.registry import AnyLanguage, languages
+from ricordo.languages.registry import language as language_by_code
+from ricordo.people.summaries.evidence import contains_verbatim, find_evidence
+from ricordo.people.summaries.extractive import (
+    extractive_summary,
+    quotable_sentences,
+    rank_evidence,
+    truncated_summary,
+    unchanged_summary,
+)
+from ricordo.people.summaries.keywords import key_topics, keywords
+from ricordo.people.summaries.layout import (
+    SummaryDraft,
+    SummaryFitter,
+    SummaryParts,
+    covered_range,
+    parse_summary,
+    quotable_messages,
+    speaker_lines,
+    uncovered_turns,
+)
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Turn
 from ricordo.safety.fence import fenced
 
-log = logging.getLogger("ricordo.people.session_end")
+log = logging.getLogger("ricordo")
 
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _WRAPPED = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
-_ABOUT = 0.25  # at least this share of a summary's words must have been said
-# How a summary tells who said what: its own words, which need not have been said.
-_REPORTING = frozenset(
-    terms(
-        """the user asked asks wants wanted said says told mentioned requested student tutor assistant explained
-        explains discussed discussing answered described talk conversation summary about topic then also learned learns
-        l'utente ha chiesto chiede vuole voleva detto dice menzionato richiesto studente studentessa assistente spiegato
-        spiega discusso risposto descritto conversazione riassunto argomento poi anche imparato si parla parlato"""
-    )
+# Orders to a model, chat template tokens, and a role at the start of a line.
+ORDER = AnyLanguage(
+    r"\b(?:<titles.orders>)\b|<\|\w+\|>|</?(?:s|sys|system|user|assistant|instructions?)>|\[/?inst\]"
+    r"|^\s*(?:<titles.roles>)\s*:",
+    re.IGNORECASE | re.MULTILINE,
 )
+_ABOUT = 0.25  # least share of a summary's keywords that were said
 _CHARACTERS_PER_TOKEN = 16
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryWriter:
-    """A model that writes summaries and titles: `fence` marks text as data, `reads` bounds what it is given at once."""
+    """A model that writes summaries and titles: `fence` marks text as data, `reads` is its input limit in tokens."""
 
     llm: LLM
     fence: Callable[[str], str]
     reads: int = 24_000
 
 
-class _UselessError(Exception):
-    """What a model said cannot be used; the message says why, without its words."""
+class _UnusableSummaryError(Exception):
+    """The model's text cannot be used; the message says why, without quoting it."""
 
 
-def condense(
+def summarise(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit_tokens: int,
@@ -63,36 +79,33 @@ def condense(
     *,
     writer: SummaryWriter | None = None,
     leave_out: frozenset[str] = frozenset(),
-) -> Condensed | None:
-    """The best summary that can be made of the turns after the earlier one; None leaves everything as it is."""
-    added = fresh(turns, previous)
+) -> SummaryDraft | None:
+    """The best summary of the turns after the earlier one; None if nothing could be written."""
+    added = uncovered_turns(turns, previous)
     if not added:
-        return unchanged(previous, limit_tokens, counter)
+        return unchanged_summary(previous, limit_tokens, counter)
     why = ""
     if writer is not None:
         try:
-            return _written(added, previous, limit_tokens, counter, language, writer, leave_out)
+            return _summary_in_batches(added, previous, limit_tokens, counter, language, writer, leave_out)
         except Exception as failure:
-            why = f"{writer.llm.name}: {failure}" if isinstance(failure, _UselessError) else _name_of(writer, failure)
+            # Other errors may quote the conversation: only their type is reported.
+            cause = failure if isinstance(failure, _UnusableSummaryError) else type(failure).__name__
+            why = f"{writer.llm.name}: {cause}"
             log.warning("no summary by %s", why)
-    for make in (extract, truncate):
+    for step, make in (("extract", extractive_summary), ("truncate", truncated_summary)):
         try:
             made = make(added, previous, limit_tokens, counter, language, leave_out=leave_out)
         except Exception as failure:
-            why = why or f"{make.__name__}: {type(failure).__name__}"
-            log.warning("%s failed: %s", make.__name__, type(failure).__name__)
+            why = why or f"{step}: {type(failure).__name__}"
+            log.warning("summary step %s failed: %s", step, type(failure).__name__)
             continue
         if made is not None:
             return replace(made, why=why)
     return None
 
 
-def _name_of(writer: SummaryWriter, failure: Exception) -> str:
-    """A failure without what others may have put into its words."""
-    return f"{writer.llm.name}: {type(failure).__name__}"
-
-
-def _written(
+def _summary_in_batches(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit: int,
@@ -100,59 +113,61 @@ def _written(
     language: str,
     writer: SummaryWriter,
     leave_out: frozenset[str],
-) -> Condensed:
-    """A model's summary of the turns, piece by piece where they are too many to be read at once."""
+) -> SummaryDraft:
+    """A model's summary of the turns, in batches if they exceed the input limit."""
     running = previous
-    made: Condensed | None = None
-    for piece in _pieces(turns, writer.reads, counter):
-        made = _one(piece, running, limit, counter, wording_for(language), writer, leave_out)
+    made: SummaryDraft | None = None
+    for piece in _batches(turns, writer.reads, counter):
+        made = _model_summary(piece, running, limit, counter, language_by_code(language).summaries, writer, leave_out)
         running = as_summary(made, piece[0])
     if made is None:
-        raise _UselessError("there was nothing to read")
+        raise _UnusableSummaryError("there is nothing to read")
     return made
 
 
-def _one(
+def _model_summary(
     turns: Sequence[Turn],
     previous: Summary | None,
     limit: int,
     counter: TokenCounter,
-    wording: Wording,
+    wording: SummaryWording,
     writer: SummaryWriter,
     leave_out: frozenset[str],
-) -> Condensed:
-    messages = heard(turns, leave_out)
-    before = read(previous.text) if previous else Sheet()
-    said = writer.llm.complete(request(messages, before, limit, wording, writer.fence), max_tokens=2 * limit)
-    text = cleaned(said.text)[: limit * _CHARACTERS_PER_TOKEN]  # no more is read than could fit
+) -> SummaryDraft:
+    messages = quotable_messages(turns, leave_out)
+    before = parse_summary(previous.text) if previous else SummaryParts()
+    said = writer.llm.complete(summary_prompt(messages, before, limit, wording, writer.fence), max_tokens=2 * limit)
+    text = clean_completion(said.text)[: limit * _CHARACTERS_PER_TOKEN]  # bounds how much is processed
     if not text:
-        raise _UselessError("it said nothing")
+        raise _UnusableSummaryError("it wrote nothing")
     if text[0] in "{[":
-        raise _UselessError("it answered with data, not with a text")
+        raise _UnusableSummaryError("it returned data, not text")
     told = [before.text(wording), *(message.content for message in messages)]
-    if not about(text, told):
-        raise _UselessError("what it said is not about the talk")
-    # Its sentences in its own order: where there are too many the end gives way, never the evidence.
-    own = founded([sentence for line in text.split("\n") for sentence in sentences(line)][:limit], told)
+    if not is_about(text, told):
+        raise _UnusableSummaryError("the summary is not about the conversation")
+    # Sentences stay in order: the last ones are dropped before evidence is.
+    own = grounded_sentences(
+        [sentence for line in text.split("\n") for sentence in quotable_sentences(line)][:limit], told
+    )
     if not own:
-        raise _UselessError("not one sentence of it is of the talk")
-    fitting = Fitting(limit, counter, wording, lambda chosen: gathered([("", own[at]) for at in chosen]))
-    sheet = fitting.fill(own, range(len(own)), evidence_of(messages, before), before.left_out)
+        raise _UnusableSummaryError("not one sentence is grounded in the conversation")
+    fitting = SummaryFitter(limit, counter, wording, lambda chosen: speaker_lines([("", own[at]) for at in chosen]))
+    sheet = fitting.fill(own, range(len(own)), rank_evidence(messages, before), before.left_out)
     if not sheet.lines:
-        raise _UselessError("not one sentence of it fits")
+        raise _UnusableSummaryError("not one sentence fits")
     whole = sheet.text(wording)
     topics = key_topics([message.content for message in messages], before=previous.topics if previous else ())
     tokens = counter.count(whole)
-    return Condensed(whole, topics, writer.llm.name, covered(turns, previous), tokens, sheet.left_out)
+    return SummaryDraft(whole, topics, writer.llm.name, covered_range(turns, previous), tokens, sheet.left_out)
 
 
-def request(
-    messages: Sequence[Message], before: Sheet, limit: int, wording: Wording, fence: Callable[[str], str]
+def summary_prompt(
+    messages: Sequence[Message], before: SummaryParts, limit: int, wording: SummaryWording, fence: Callable[[str], str]
 ) -> list[dict[str, str]]:
-    """What a model is sent: what to do in our own words, and everything that was said inside the fence."""
+    """The instructions, and the conversation inside the fence."""
     said = [message for message in messages if message.content.strip()]
     talk = "\n".join(f"{wording.speaker(message.role)}: {message.content}" for message in said)
-    parts = [f"{wording.before}\n{fence(before.text(wording))}"] if before != Sheet() else []
+    parts = [f"{wording.before}\n{fence(before.text(wording))}"] if before != SummaryParts() else []
     parts.append(f"{wording.talk}\n{fence(talk)}")
     return [
         {"role": "system", "content": wording.condense.format(limit=limit)},
@@ -160,42 +175,48 @@ def request(
     ]
 
 
-def cleaned(text: str) -> str:
-    """What a model said without its thinking aloud, a code block around it, and characters that no store takes."""
+def clean_completion(text: str) -> str:
+    """A completion without reasoning, an enclosing code block and unstorable characters."""
     plain = _THOUGHT.sub("", _UNWRITABLE.sub(" ", text)).strip()
     wrapped = _WRAPPED.match(plain)
     return (wrapped[1] if wrapped else plain).strip()
 
 
-def about(text: str, said: Iterable[str]) -> bool:
-    """Whether enough of a text's words were said: a refusal, or an answer to an order in the talk, is not about it."""
-    words = set(terms(text))
-    known = {term for each in said for term in terms(each)}
+def is_about(text: str, said: Iterable[str]) -> bool:
+    """Whether enough keywords of a text were said; a refusal or an answer to an injected order is not."""
+    words = set(keywords(text))
+    known = {term for each in said for term in keywords(each)}
     return bool(words) and len(words & known) >= _ABOUT * len(words)
 
 
-def founded(own: Sequence[str], said: Sequence[str]) -> list[str]:
-    """The sentences of a model that tell of the talk: no name, number or date that nobody said, few words of its own.
+@cache
+def _reporting(known: tuple[Language, ...]) -> frozenset[str]:
+    """Reporting words of a summary, which need not have been said."""
+    return frozenset(word for each in known for word in keywords(each.summaries.reporting))
 
-    What gives orders is no summary either, whoever gave them.
+
+def grounded_sentences(own: Sequence[str], said: Sequence[str]) -> list[str]:
+    """The model's sentences whose names, numbers and dates were all said, with few words of its own.
+
+    Sentences that give orders are dropped too.
     """
     whole = "\n".join(said).casefold()
-    known = {term for each in said for term in terms(each)} | _REPORTING
+    known = {term for each in said for term in keywords(each)} | _reporting(languages())
 
     def holds(sentence: str) -> bool:
-        words = terms(sentence)
-        named = (found.text for found in find(sentence) if not found.weak)
+        words = keywords(sentence)
+        named = (found.text for found in find_evidence(sentence) if not found.weak)
         return (
             2 * sum(word in known for word in words) >= len(words)
-            and all(survives(text.casefold(), whole) for text in named)
+            and all(contains_verbatim(text.casefold(), whole) for text in named)
             and not ORDER.search(sentence)
         )
 
     return [sentence for sentence in own if holds(sentence)]
 
 
-def as_summary(made: Condensed, turn: Turn) -> Summary:
-    """A condensed text as the earlier summary of the next piece; it is not stored."""
+def as_summary(made: SummaryDraft, turn: Turn) -> Summary:
+    """A draft as the earlier summary of the next batch; it is not stored."""
     covers = made.covers
     return Summary(
         id="",
@@ -213,8 +234,8 @@ def as_summary(made: Condensed, turn: Turn) -> Summary:
     )
 
 
-def _pieces(turns: Sequence[Turn], most: int, counter: TokenCounter) -> Iterable[Sequence[Turn]]:
-    """Runs of whole turns of at most so many tokens; a turn that is longer stands alone."""
+def _batches(turns: Sequence[Turn], most: int, counter: TokenCounter) -> Iterable[Sequence[Turn]]:
+    """Groups of whole turns up to a number of tokens; a longer turn is alone."""
     piece: list[Turn] = []
     size = 0
     for turn in turns:
@@ -228,8 +249,6 @@ def _pieces(turns: Sequence[Turn], most: int, counter: TokenCounter) -> Iterable
         yield piece
 
 
-# What a session was about, once it is over: a short summary of all of its turns.
-
 SESSION_TOKENS = 200
 
 
@@ -241,19 +260,19 @@ def summarise_session(
     language: str | None = None,
     writer: SummaryWriter | None = None,
     leave_out: frozenset[str] = frozenset(),
-) -> Condensed | None:
-    """A summary of a whole session in its own language, the same however often it is asked for; None if it is empty."""
-    spoken = language or talk_language(turns)
-    return condense(turns, None, limit_tokens, counter, spoken, writer=writer, leave_out=leave_out)
+) -> SummaryDraft | None:
+    """A summary of a whole session in its own language; None if it is empty."""
+    spoken = language or conversation_language(turns)
+    return summarise(turns, None, limit_tokens, counter, spoken, writer=writer, leave_out=leave_out)
 
 
-def talk_language(turns: Sequence[Turn], default: str = "en") -> str:
-    """The language of a talk, by what the user says first of all."""
+def conversation_language(turns: Sequence[Turn], default: str = "en") -> str:
+    """The language of a conversation, by the user's questions."""
     questions = [turn.query for turn in turns if turn.query]
-    return language_of(questions or [turn.response or "" for turn in turns], default)
+    return detect_language(questions or [turn.response or "" for turn in turns], default)
 
 
 def writer_of(engine: Engine) -> SummaryWriter | None:
-    """The model of a memory as a writer of summaries and titles; None without a model."""
+    """The engine's model as a summary writer; None without a model."""
     code = engine.settings.locale.code
     return SummaryWriter(engine.llm, lambda text: fenced(text, code)) if engine.llm else None

@@ -1,8 +1,8 @@
-"""A short title for a talk, from its first questions or by a model.
+"""A short title for a session, from its first questions or by a model.
 
-Without a model it is what the first telling question asks about, greetings and requests taken off; a message that
-gives orders to a model is passed over whole, so that nobody writes a title by command. A model's title is checked the
-same way. None when there is nothing to name.
+Without a model it is the first question with content, without greeting and request. Messages that give orders to a
+model are skipped, so that a user cannot dictate a title. A model's title is checked the same way. None if there is no
+title.
 """
 
 import logging
@@ -13,24 +13,39 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ricordo.engine.core import Engine
-from ricordo.languages.summaries import ARTICLE, GREETING, ORDER, REQUEST, wording_for
-from ricordo.people.summaries.extractive import sentences
-from ricordo.people.summaries.keywords import is_small, key_topics, language_of, terms
-from ricordo.people.summaries.layout import EXTRACTIVE, heard
-from ricordo.people.summaries.summarise import SummaryWriter, about, cleaned, founded, writer_of
+from ricordo.languages.detect import detect_language
+from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import language as language_by_code
+from ricordo.people.summaries.extractive import quotable_sentences
+from ricordo.people.summaries.keywords import is_stop_word, key_topics, keywords
+from ricordo.people.summaries.layout import EXTRACTIVE, quotable_messages
+from ricordo.people.summaries.summarise import (
+    ORDER,
+    SummaryWriter,
+    clean_completion,
+    grounded_sentences,
+    is_about,
+    writer_of,
+)
 from ricordo.records.turns import Message, Owner, SessionChanges, Turn
-from ricordo.safety.screen import cleaned as cleaned_turn
+from ricordo.safety.screen import redact_turn as cleaned_turn
 from ricordo.safety.screen import screen_of
 from ricordo.safety.signals import signals
 
-log = logging.getLogger("ricordo.people.session_end")
+log = logging.getLogger("ricordo")
 
-LONGEST = 60
-_MESSAGES = 6  # what a talk is about shows in its beginning
+MAX_TITLE = 60
+_MESSAGES = 6  # messages read
 _CHARACTERS = 2_000
-_SHOULD_END = 15  # a title is not cut back to less than this for the sake of a clause
+_SHOULD_END = 15  # least length when a title is cut at a clause
 
-_LABEL = re.compile(r"\A(?:title|titolo|titre|subject|oggetto)\s*[:\-–]\s*", re.IGNORECASE)
+_GREETING = AnyLanguage(r"(?:<titles.greetings>)\b[\s,!.;:–-]*")
+_REQUEST = AnyLanguage(
+    r"(?:(?:<titles.polite>)\s(?:<titles.asked>)|<titles.requests>)(?=[\s,:]|$)[\s,:]*"
+    r"(?:(?:<titles.links>)\s+|(?:<titles.elided_links>)['’])?"
+)
+_ARTICLE = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+|(?:<vocabulary.elided_articles>)['’])")
+_LABEL = AnyLanguage(r"\A(?:<titles.labels>)\s*[:\-–]\s*")
 _LINK = re.compile(r"\b(?:https?|ftp)://\S*|\bwww\.\S*", re.IGNORECASE)
 _TAG = re.compile(r"</?\w+(?: [^<>]{0,80})?/?>")
 _MARKUP = re.compile(r"[\"«»“”„‟‘‛`´<>#*_|{}\[\]\\~^=]+")
@@ -39,13 +54,13 @@ _EDGES = " \t.,;:!?…-–—'’/()+&"
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title, and who made it: a model's name, or `extractive`."""
+    """A title and its author: a model's name, or `extractive`."""
 
     text: str
     made_by: str
 
 
-def title(
+def make_title(
     turns: Sequence[Turn],
     *,
     language: str | None = None,
@@ -53,21 +68,21 @@ def title(
     leave_out: frozenset[str] = frozenset(),
     suspicious: Callable[[str], bool] | None = None,
 ) -> Title | None:
-    """A title of at most 60 characters in the talk's language; None when nothing can be named.
+    """A title of at most 60 characters in the language of the conversation; None if there is none.
 
-    `suspicious` may refuse texts beside those that are recognised here as orders to a model.
+    `suspicious` may refuse further texts besides orders to a model.
     """
 
     def refused(text: str) -> bool:
         return bool(ORDER.search(text)) or (suspicious is not None and suspicious(text))
 
-    said = heard(turns, leave_out)[: 2 * _MESSAGES]
+    said = quotable_messages(turns, leave_out)[: 2 * _MESSAGES]
     calm = [message for message in said if not refused(message.content[:_CHARACTERS])]
-    spoken = language or language_of(message.content for message in calm if message.role == "user")
+    spoken = language or detect_language(message.content for message in calm if message.role == "user")
     if writer is not None and calm:
         if (made := _by_model(calm, spoken, writer)) and not refused(made):
             return Title(made, writer.llm.name)
-        log.info("no title by %s: taken from the talk", writer.llm.name)
+        log.info("no title by %s: extracted from the conversation", writer.llm.name)
     for candidate in _from_talk(calm):
         if candidate and not refused(candidate):
             return Title(candidate, EXTRACTIVE)
@@ -75,100 +90,100 @@ def title(
 
 
 def _by_model(said: Sequence[Message], language: str, writer: SummaryWriter) -> str:
-    """A model's title if it is one: about the talk, in its language. Empty otherwise."""
-    wording = wording_for(language)
+    """The model's title if it is grounded and in the right language; else empty."""
+    wording = language_by_code(language).summaries
     talk = "\n".join(f"{wording.speaker(each.role)}: {each.content[:_CHARACTERS]}" for each in said[:_MESSAGES])
     request = [
         {"role": "system", "content": wording.title},
         {"role": "user", "content": f"{wording.talk}\n{writer.fence(talk)}"},
     ]
     try:
-        answer = cleaned(writer.llm.complete(request, max_tokens=40).text)
+        answer = clean_completion(writer.llm.complete(request, max_tokens=40).text)
     except Exception as failure:
         log.warning("no title by %s: %s", writer.llm.name, type(failure).__name__)
         return ""
-    made = plain(_LABEL.sub("", answer.partition("\n")[0].strip(" \"'«»“”")))
+    made = clean_title(_LABEL.sub("", answer.partition("\n")[0].strip(" \"'«»“”")))
     told = [message.content for message in said]
-    grounded = about(made, told) and founded([made], told)
-    return made if grounded and language_of([made], language) == language else ""
+    grounded = is_about(made, told) and grounded_sentences([made], told)
+    return made if grounded and detect_language([made], language) == language else ""
 
 
 def _from_talk(said: Sequence[Message]) -> Iterable[str]:
-    """What the first questions ask about, then what the talk is about."""
+    """Title candidates: the first questions, then the key topics."""
     for message in said[:_MESSAGES]:
         if message.role == "user":
-            for sentence in sentences(message.content[:_CHARACTERS])[:4]:
-                asked = plain(_asked(sentence))
-                if terms(asked):
+            for sentence in quotable_sentences(message.content[:_CHARACTERS])[:4]:
+                asked = clean_title(_asked(sentence))
+                if keywords(asked):
                     yield asked
-    yield plain(", ".join(key_topics([message.content[:_CHARACTERS] for message in said], most=3)))
+    yield clean_title(", ".join(key_topics([message.content[:_CHARACTERS] for message in said], most=3)))
 
 
 def _asked(sentence: str) -> str:
-    """A sentence without greeting, request and article; itself where they are all it says."""
+    """A sentence without greeting, request and article; unchanged if nothing else is left."""
     rest = sentence
-    for pattern in (GREETING, GREETING, GREETING, REQUEST, ARTICLE):
+    for pattern in (_GREETING, _GREETING, _GREETING, _REQUEST, _ARTICLE):
         if found := pattern.match(rest):
             rest = rest[found.end() :].lstrip()
-    return rest if terms(rest) else sentence
+    return rest if keywords(rest) else sentence
 
 
-def plain(text: str) -> str:
-    """One line of words: no quotes, links, markup or invisible characters, at most 60 characters, cut at a word."""
+def clean_title(text: str) -> str:
+    """One line without quotes, links, markup and invisible characters, cut at a word to 60 characters."""
     visible = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in text)
     words = " ".join(_MARKUP.sub(" ", _LINK.sub(" ", _TAG.sub(" ", visible))).split()).strip(_EDGES)
-    if len(words) > LONGEST:
-        head = words[: LONGEST + 1]
+    if len(words) > MAX_TITLE:
+        head = words[: MAX_TITLE + 1]
         ends = [head.rfind(mark) for mark in (", ", "; ", ". ", "? ", "! ", " - ", " ")]
         clause = max(ends[:-1])
-        at = clause if clause >= _SHOULD_END else ends[-1] if ends[-1] > 0 else LONGEST
+        at = clause if clause >= _SHOULD_END else ends[-1] if ends[-1] > 0 else MAX_TITLE
         words = head[:at].rstrip(_EDGES)
-        while " " in words and is_small(words.rpartition(" ")[2].lower()):
+        while " " in words and is_stop_word(words.rpartition(" ")[2].lower()):
             words = words.rpartition(" ")[0].rstrip(_EDGES)
     capital = words[:1].upper()
     return (capital if len(capital) == 1 else words[:1]) + words[1:]
 
 
-TITLED_BY = 6  # turns that a title is made from
-REMEMBERED = 1_024  # sessions without a title that are remembered
+TITLE_TURNS = 6  # turns read for a title
+MAX_UNTITLED = 1_024  # sessions cached as untitled
 
 
 class Untitled:
-    """Sessions that nothing could name, with the turns that were looked at: a model is not asked again for the same."""
+    """Sessions without a possible title and their number of turns, so that a model is not asked again."""
 
     def __init__(self, engine: Engine) -> None:
         self._looked_at: OrderedDict[tuple[Owner, str], int] = OrderedDict()
 
     def has(self, owner: Owner, session_id: str, turns: int) -> bool:
-        """Whether so many turns gave no title."""
+        """Whether this number of turns gave no title."""
         return self._looked_at.get((owner, session_id)) == turns
 
     def add(self, owner: Owner, session_id: str, turns: int) -> None:
-        """So many turns gave no title."""
+        """Record that this number of turns gave no title."""
         self._looked_at[owner, session_id] = turns
-        while len(self._looked_at) > REMEMBERED:
+        while len(self._looked_at) > MAX_UNTITLED:
             self._looked_at.popitem(last=False)
 
     def forget(self, owner: Owner) -> None:
-        """Drop what is remembered of an owner."""
+        """Drop the entries of an owner."""
         for key in [key for key in self._looked_at if key[0] == owner]:
             self._looked_at.pop(key, None)
 
 
 def name_session(engine: Engine, owner: Owner, session_id: str) -> None:
-    """Give a session a title once it has an answer; a title that a user set stays."""
+    """Title a session once it has an answer; a title set by a user stays."""
     if engine.settings.condensation.titles == "off":
         return
     session = engine.store.sessions.get(owner, session_id)
     if session is None or session.title is not None or not session.turn_count:
         return
-    turns = [turn for turn in engine.store.turns.page(owner, session_id, before=TITLED_BY + 1) if not turn.is_open]
+    turns = [turn for turn in engine.store.turns.page(owner, session_id, before=TITLE_TURNS + 1) if not turn.is_open]
     untitled = engine.part(Untitled)
     if not turns or untitled.has(owner, session_id, len(turns)):
         return
     unfit = screen_of(engine).turns(engine, owner, turns)
     turns = [cleaned_turn(turn, engine.settings.safety) for turn in turns]
-    named = title(turns, writer=writer_of(engine), leave_out=unfit, suspicious=lambda text: bool(signals(text)))
+    named = make_title(turns, writer=writer_of(engine), leave_out=unfit, suspicious=lambda text: bool(signals(text)))
     if named:
         engine.store.sessions.update(owner, session_id, SessionChanges(title=named.text))
     else:

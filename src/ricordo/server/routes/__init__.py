@@ -1,1 +1,1 @@
-"""The routes, one module for each part of the interface."""
+"""The routes, one module and router for each part of the API."""

@@ -1,4 +1,4 @@
-"""Asking: the answer at once, or as a stream that can be taken up again."""
+"""Routes of the chat: the answer at once, or as a stream that can be resumed."""
 
 import json
 from collections.abc import Callable, Generator
@@ -17,82 +17,90 @@ from ricordo.engine.clock import new_id
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import check_id, check_text
 from ricordo.prompt.compose import as_chunks
-from ricordo.server.dependencies import Asking, RequestUser, known_id
-from ricordo.server.idempotency import turn_id_of
-from ricordo.server.problems import answered, problem
-from ricordo.server.schemas.chat import ChatOut, Stopped
-from ricordo.server.schemas.requests import ChatIn
-from ricordo.server.streams import HEADERS, SHOWN, STREAM, AnswerStream, Sent, dumped, line, streamed
+from ricordo.server.dependencies import RequestUser, UserDep, path_id
+from ricordo.server.idempotency import turn_id_for
+from ricordo.server.problems import body_response, problem_response
+from ricordo.server.schemas.chat import ChatIn, ChatOut, Stopped
+from ricordo.server.streams import (
+    SSE_HEADERS,
+    SSE_MEDIA_TYPE,
+    SSE_RESPONSES,
+    AnswerStream,
+    StreamEvent,
+    json_text,
+    sse_line,
+    sse_response,
+)
 
 router = APIRouter(tags=["chat"])
 
 
-@router.post("/chat", response_model=ChatOut, responses=SHOWN)
+@router.post("/chat", response_model=ChatOut, responses=SSE_RESPONSES)
 async def ask(
     body: ChatIn,
     request: Request,
-    person: Asking,
+    user: UserDep,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
     idempotency_key: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
-    """Answer a question from the material and from all that is remembered.
+    """Answer a question from the documents and from memory.
 
-    With `stream`, or when server-sent events are asked for, the answer comes as it is made. An unknown session id
-    begins a new session, and the response says which.
+    With `stream`, or if the client accepts server-sent events, the answer is streamed. An unknown session id starts a
+    new session; the response names it.
     """
-    person = person.named(body.user_id)
-    asked = await run_in_threadpool(_asked, body, person, idempotency_key)
+    user = user.override(body.user_id)
+    chat_request = await run_in_threadpool(_chat_request, body, user, idempotency_key)
     digest = sha256(json.dumps(body.model_dump(exclude={"stream", "turn_id"}), default=str).encode()).hexdigest()
-    answer = begin(person, asked, digest)
-    if body.stream or STREAM in accept:
-        return streamed(answer)
+    answer = begin(user, chat_request, digest)
+    if body.stream or SSE_MEDIA_TYPE in accept:
+        return sse_response(answer)
     last = await answer.last()
     if last.name == "done":
-        return Response(dumped(last.data), media_type="application/json")
+        return Response(json_text(last.data), media_type="application/json")
     if last.name == "error":
-        return answered(last.data | {"instance": "/chat"})
-    return problem(500, "No answer", "the answer ended without its end; the log has the cause", request)
+        return body_response(last.data | {"instance": "/chat"})
+    return problem_response(500, "the answer ended without a result; see the server log", request)
 
 
-@router.get("/chat/{turn_id}/stream", response_class=StreamingResponse, responses=SHOWN)
+@router.get("/chat/{turn_id}/stream", response_class=StreamingResponse, responses=SSE_RESPONSES)
 async def resume(
     turn_id: str,
-    person: Asking,
-    after: Annotated[int, Query(ge=0, description="The number of the last event that was read")] = 0,
+    user: UserDep,
+    after: Annotated[int, Query(ge=0, description="The number of the last event that was received")] = 0,
     last_event_id: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
-    """Take up the stream of an answer after the last event that was read."""
+    """Resume the stream of an answer after the last event that was received."""
     seen = last_event_id.rpartition(":")[2]
-    answer = person.service.answers.find(person.owner, turn_id)
+    answer = user.service.answers.find(user.owner, turn_id)
     if answer is not None:
-        return streamed(answer, int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else after)
-    kept = await run_in_threadpool(_kept, person, known_id("answer", turn_id))
-    return StreamingResponse(iter([kept]), media_type=STREAM, headers=HEADERS)
+        return sse_response(answer, int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else after)
+    stored = await run_in_threadpool(_stored_answer, user, path_id("answer", turn_id))
+    return StreamingResponse(iter([stored]), media_type=SSE_MEDIA_TYPE, headers=SSE_HEADERS)
 
 
 @router.post("/chat/{turn_id}/stop", response_model=Stopped)
-async def stop(turn_id: str, person: Asking) -> dict[str, bool]:
-    """End an answer where it is; what was said so far is kept. False where none is under way."""
-    return {"stopped": person.service.answers.stop(person.owner, turn_id)}
+async def stop(turn_id: str, user: UserDep) -> dict[str, bool]:
+    """Stop a running answer; its text so far is stored. False if none is running."""
+    return {"stopped": user.service.answers.stop(user.owner, turn_id)}
 
 
-def begin(person: RequestUser, asked: ChatRequest, digest: str) -> AnswerStream:
-    """Have a question answered, or join its answer."""
-    chat = person.chat
+def begin(user: RequestUser, chat_request: ChatRequest, digest: str) -> AnswerStream:
+    """Start the answer to a question, or join the running one."""
+    chat = user.chat
 
     def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
-        for event in chat.respond(replace(asked, stop=stop)):
+        for event in chat.respond(replace(chat_request, stop=stop)):
             if isinstance(event, Done):
-                _count(person, event)
-                event = _told(event)
+                _count(user, event)
+                event = _without_causes(event)
             yield event
 
-    return person.service.answers.begin(person.owner, asked.turn_id or "", work, digest)
+    return user.service.answers.begin(user.owner, chat_request.turn_id or "", work, digest)
 
 
-def _asked(body: ChatIn, person: RequestUser, key: str) -> ChatRequest:
-    """The request, with everything refused that would be refused later."""
-    memory = person.memory
+def _chat_request(body: ChatIn, user: RequestUser, key: str) -> ChatRequest:
+    """The request for the chat, validated before the answer starts."""
+    memory = user.memory
     limits = memory.settings.limits
     check_text("query", body.query, limits)
     check_text("understood_as", body.understood_as, limits, may_be_blank=True)
@@ -101,10 +109,10 @@ def _asked(body: ChatIn, person: RequestUser, key: str) -> ChatRequest:
         check_id("role", body.role)
     turn_id = body.turn_id and check_id("turn_id", body.turn_id)
     if not turn_id:
-        turn_id = turn_id_of(person.owner, key) if key else new_id(memory.clock.now())
+        turn_id = turn_id_for(user.owner, key) if key else new_id(memory.clock.now())
     return ChatRequest(
         query=body.query,
-        user_id=person.id,
+        user_id=user.id,
         agent_id=body.agent_id,
         session_id=body.session_id,
         turn_id=turn_id,
@@ -115,16 +123,16 @@ def _asked(body: ChatIn, person: RequestUser, key: str) -> ChatRequest:
     )
 
 
-def _count(person: RequestUser, done: Done) -> None:
+def _count(user: RequestUser, done: Done) -> None:
     known = done.response.metadata
-    person.service.jobs.note(person.owner, done.response.session_id)
+    user.service.jobs.note(user.owner, done.response.session_id)
     if "timings_ms" in known:
-        kept = known.get("turn_number") is not None
-        person.service.metrics.answered(known["timings_ms"], known["tokens"]["prompt"], kept=kept)
+        stored = known.get("turn_number") is not None
+        user.service.metrics.record_answer(known["timings_ms"], known["tokens"]["prompt"], stored=stored)
 
 
-def _told(done: Done) -> Done:
-    """The end of an answer without where the model is: that is for the log."""
+def _without_causes(done: Done) -> Done:
+    """The end of an answer without the cause of a model's failure, which may name hosts and belongs in the log."""
     known = done.response.metadata
     notes = [
         f"{MODEL_FAILED}; the log has the cause" if note.startswith(MODEL_FAILED) else note
@@ -133,11 +141,11 @@ def _told(done: Done) -> Done:
     return replace(done, response=replace(done.response, metadata={**known, "degraded": notes}))
 
 
-def _kept(person: RequestUser, turn_id: str) -> str:
+def _stored_answer(user: RequestUser, turn_id: str) -> str:
     try:
-        turn = person.memory.store.turns.get(person.owner, turn_id)
+        turn = user.memory.store.turns.get(user.owner, turn_id)
     except StoreError as error:
-        raise NotFoundError("there is no such answer at hand") from error
+        raise NotFoundError("there is no such running answer") from error
     if turn is None or turn.is_open:
         raise NotFoundError("there is no such answer, or it was never finished")
-    return line(turn_id, Sent(1, "done", stored_response(turn).as_json()))
+    return sse_line(turn_id, StreamEvent(1, "done", stored_response(turn).as_json()))

@@ -1,7 +1,7 @@
-"""OpenAI's chat completions with memory: any client that speaks them remembers, without knowing of us.
+"""Routes in OpenAI's format: chat completions with memory for any OpenAI client.
 
-The last user message is the question; what is remembered is composed around it (`ricordo.server.completions`) and
-answered by the model that is set, or by the reader. The same request sent again gets the same answer.
+The last user message is the question; `ricordo.server.completions` composes the prompt around it. The configured model
+answers, or else the reader. The same request again gets the same answer.
 """
 
 import json
@@ -16,17 +16,17 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from ricordo.server.completions import Completing, CompletionRequest, Prepared
-from ricordo.server.dependencies import Asking, RequestUser
-from ricordo.server.problems import answered, as_openai
+from ricordo.server.completions import CompletionRequest, Completions, PreparedCompletion
+from ricordo.server.dependencies import RequestUser, UserDep
+from ricordo.server.problems import body_response, openai_error
 from ricordo.server.schemas.service import CompletionOut, ModelsOut
-from ricordo.server.streams import HEADERS, SHOWN, STREAM, AnswerStream
+from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 
 
 class OpenAIMessage(BaseModel):
-    """A message of OpenAI's shape."""
+    """A message in OpenAI's format."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -35,7 +35,7 @@ class OpenAIMessage(BaseModel):
 
 
 class CompletionIn(BaseModel):
-    """A request of OpenAI's shape; what we do not know is passed on to the model."""
+    """A request in OpenAI's format; other fields are passed on to the model."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -48,51 +48,49 @@ class CompletionIn(BaseModel):
 
 
 @router.get("/models", response_model=ModelsOut)
-def models(person: Asking) -> dict[str, Any]:
+def models(user: UserDep) -> dict[str, Any]:
     """The models that answer here."""
-    name = person.chat.answerer.name
+    name = user.chat.answerer.name
     return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "ricordo"}]}
 
 
-@router.post("/chat/completions", response_model=CompletionOut, responses=SHOWN)
+@router.post("/chat/completions", response_model=CompletionOut, responses=SSE_RESPONSES)
 async def complete(
     body: CompletionIn,
-    person: Asking,
+    user: UserDep,
     x_ricordo_session: Annotated[str | None, Header(include_in_schema=False)] = None,
     x_ricordo_agent: Annotated[str | None, Header(include_in_schema=False)] = None,
 ) -> Response:
-    """Answer as OpenAI's endpoint does, with memory."""
+    """A chat completion with memory."""
     known = body.metadata or {}
-    asked = CompletionRequest(
-        user_id=person.named(body.user).id,
+    completion_request = CompletionRequest(
+        user_id=user.override(body.user).id,
         agent_id=x_ricordo_agent or str(known.get("agent_id", "default")),
         session_id=x_ricordo_session or known.get("session_id"),
         messages=[message.model_dump(exclude_unset=True) for message in body.messages],
         options=_options(body),
     )
-    completing = Completing(await run_in_threadpool(lambda: person.chat), person.memory)
-    prepared = await run_in_threadpool(completing.prepare, asked)
-    person.service.jobs.note(person.owner, prepared.session_id)
-    person.service.metrics.composed(prepared.composing_ms, prepared.context.receipt.total_tokens)
-    answer = _begin(person, completing, prepared)
+    completions = Completions(await run_in_threadpool(lambda: user.chat), user.memory)
+    prepared = await run_in_threadpool(completions.prepare, completion_request)
+    user.service.jobs.note(user.owner, prepared.session_id)
+    user.service.metrics.record_context(prepared.context_ms, prepared.context.receipt.total_tokens)
+    answer = _begin(user, completions, prepared)
     headers = {"X-Ricordo-Session": _header(prepared.session_id)}
     head = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time()), "model": prepared.model}
     if body.stream:
         usage = bool((body.stream_options or {}).get("include_usage"))
-        return StreamingResponse(_chunks(head, answer, usage), media_type=STREAM, headers=HEADERS | headers)
-    async for sent in answer.follow():
-        if sent.name == "error":
-            return answered(sent.data | {"instance": "/v1/chat/completions"})
-        if sent.name == "done":
-            return JSONResponse(_completion(head, sent.data), headers=headers)
-    raise AssertionError("an answer ends with its response")
+        return StreamingResponse(_chunks(head, answer, usage), media_type=SSE_MEDIA_TYPE, headers=SSE_HEADERS | headers)
+    last = await answer.last()
+    if last.name == "error":
+        return body_response(last.data | {"instance": "/v1/chat/completions"})
+    return JSONResponse(_completion(head, last.data), headers=headers)
 
 
-def _begin(person: RequestUser, completing: Completing, prepared: Prepared) -> AnswerStream:
-    """Begin the answer, or join it where the very same request is under way already: clients try again on their own."""
-    digest = sha256(json.dumps([prepared.asked, prepared.options], default=str).encode()).hexdigest()
-    name = f"{prepared.turn_id}/{digest[:16]}"  # a turn has several answers where tools are called on the way
-    return person.service.answers.begin(person.owner, name, lambda stop: completing.events(prepared))
+def _begin(user: RequestUser, completions: Completions, prepared: PreparedCompletion) -> AnswerStream:
+    """Start the answer, or join the running one of the same request, because clients retry on their own."""
+    digest = sha256(json.dumps([prepared.sent, prepared.options], default=str).encode()).hexdigest()
+    name = f"{prepared.turn_id}/{digest[:16]}"  # a turn with tool calls has several answers
+    return user.service.answers.begin(user.owner, name, lambda stop: completions.events(prepared))
 
 
 def _completion(head: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +109,7 @@ def _completion(head: Mapping[str, Any], response: Mapping[str, Any]) -> dict[st
 
 
 def _header(text: str) -> str:
-    """An id as a header can carry it."""
+    """An id as a header value; empty if a header cannot hold it."""
     return text if text.isascii() and text.isprintable() else ""
 
 
@@ -122,24 +120,24 @@ async def _chunks(head: Mapping[str, Any], answer: AnswerStream, usage: bool) ->
         return f"data: {json.dumps(body | more, ensure_ascii=False)}\n\n"
 
     yield chunk({"role": "assistant", "content": ""})
-    async for sent in answer.follow():
-        if sent.name == "delta":
-            yield chunk({"content": sent.data["text"]})
-        elif sent.name == "done":
-            known = sent.data["metadata"]
+    async for event in answer.follow():
+        if event.name == "delta":
+            yield chunk({"content": event.data["text"]})
+        elif event.name == "done":
+            known = event.data["metadata"]
             calls = known.get("tool_calls") or []
             if calls:
                 yield chunk({"tool_calls": [{"index": at, **call} for at, call in enumerate(calls)]})
             yield chunk({}, known.get("finish_reason", "stop"))
             if usage:
                 yield chunk(None, usage=_tokens(known["tokens"]))
-        elif sent.name == "error":
-            yield f"data: {json.dumps(as_openai(sent.data))}\n\n"
+        elif event.name == "error":
+            yield f"data: {json.dumps(openai_error(event.data))}\n\n"
     yield "data: [DONE]\n\n"
 
 
 def _options(body: CompletionIn) -> dict[str, Any]:
-    """What is passed on to a model: tools, temperature and the like."""
+    """The fields that are passed on to the model, such as tools and temperature."""
     ours = {"model", "messages", "stream", "stream_options", "user", "metadata"}
     return {key: value for key, value in body.model_dump(exclude_unset=True).items() if key not in ours}
 

@@ -1,6 +1,7 @@
-"""The service itself: who is calling, health, figures."""
+"""Routes of the service itself: caller, statistics, health, metrics, API keys."""
 
 from dataclasses import asdict
+from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -12,19 +13,21 @@ from ricordo.limits import Limits, check_text
 from ricordo.records.reports import as_json
 from ricordo.records.service import ApiKey
 from ricordo.records.turns import Owner
-from ricordo.server.caller import check_user
-from ricordo.server.credentials import make_key
-from ricordo.server.dependencies import Asking, Calling, Serving, known_id
-from ricordo.server.schemas.requests import KeyIn
-from ricordo.server.schemas.service import HealthOut, KeysOut, MeOut, NewKeyOut, SeriesOut, StatsOut
+from ricordo.server.credentials import check_user_id, generate_key
+from ricordo.server.dependencies import CallerDep, ServiceDep, UserDep, path_id
+from ricordo.server.schemas.service import HealthOut, KeyIn, KeysOut, MeOut, NewKeyOut, SeriesOut, StatsOut
 from ricordo.server.service import Service
 
-service_router = APIRouter(tags=["service"])
+router = APIRouter()
+
+SERVICE: list[str | Enum] = ["service"]
+KEYS: list[str | Enum] = ["keys"]
+_DOWN: Any = {503: {"model": HealthOut, "description": "Chats cannot be answered"}}
 
 
-@service_router.get("/me", response_model=MeOut)
-def me(service: Serving, caller: Calling) -> dict[str, Any]:
-    """Who is calling, and what answers."""
+@router.get("/me", response_model=MeOut, tags=SERVICE)
+def me(service: ServiceDep, caller: CallerDep) -> dict[str, Any]:
+    """The caller, and what answers here."""
     chat = service.chat(caller.tenant_id)
     return {
         "tenant_id": caller.tenant_id,
@@ -37,10 +40,10 @@ def me(service: Serving, caller: Calling) -> dict[str, Any]:
     }
 
 
-@service_router.get("/stats", response_model=StatsOut)
-def stats(service: Serving, caller: Calling) -> dict[str, Any]:
-    """How much is kept, with which parts, what waits and how long things take."""
-    caller.must("read")
+@router.get("/stats", response_model=StatsOut, tags=SERVICE)
+def stats(service: ServiceDep, caller: CallerDep) -> dict[str, Any]:
+    """Statistics: stored data, configured parts, waiting jobs, latency."""
+    caller.require_scope("read")
     memory = service.memory(caller.tenant_id)
     jobs = service.store.jobs.stats(caller.tenant_id, memory.clock.now())
     figures = memory.stats()
@@ -48,56 +51,53 @@ def stats(service: Serving, caller: Calling) -> dict[str, Any]:
         "jobs": as_json(jobs),
         "spool": _spool(service),
         "latency_ms": service.metrics.latency(),
-        "degraded": [*figures.degraded, *service.degraded, *_not_kept(service)],
+        "degraded": [*figures.degraded, *service.degraded, *_write_failure(service)],
         "build": {"version": ricordo.__version__},
     }
 
 
-@service_router.get("/stats/series", response_model=SeriesOut)
-def series(person: Asking, days: Annotated[int, Query(ge=1, le=366)] = 30) -> dict[str, Any]:
-    """What came day by day: of the user that a credential is bound to or that is named, else of the whole tenant."""
-    return person.service.series(person.caller.tenant_id, person.named_user, days)
+@router.get("/stats/series", response_model=SeriesOut, tags=SERVICE)
+def series(user: UserDep, days: Annotated[int, Query(ge=1, le=366)] = 30) -> dict[str, Any]:
+    """Counts by day, of the user of the credential or of the request, else of the whole tenant."""
+    return user.service.series(user.caller.tenant_id, user.explicit_id, days)
 
 
-@service_router.get("/health/live", response_model=HealthOut, response_model_exclude_unset=True)
+@router.get("/health/live", response_model=HealthOut, response_model_exclude_unset=True, tags=SERVICE)
 def live() -> dict[str, str]:
-    """The process runs."""
+    """Liveness: the process runs."""
     return {"status": "ok"}
 
 
-_DOWN: Any = {503: {"model": HealthOut, "description": "Chats cannot be answered"}}
-
-
-@service_router.get("/health", response_model=HealthOut, responses=_DOWN)
-@service_router.get("/health/ready", response_model=HealthOut, responses=_DOWN)
-def ready(service: Serving) -> Response:
-    """Whether chats are answered: 200 also while writes wait on disk, or nothing can be written, which is said."""
+@router.get("/health", response_model=HealthOut, responses=_DOWN, tags=SERVICE)
+@router.get("/health/ready", response_model=HealthOut, responses=_DOWN, tags=SERVICE)
+def ready(service: ServiceDep) -> Response:
+    """Readiness: 200 if chats are answered, with status `degraded` if writes wait on disk or fail; else 503."""
     spool = _spool(service)
     if spool:
-        del spool["last_error"]  # for those who may read the figures
-    told = {"store": service.store.health().kind, "spool": spool}
+        del spool["last_error"]  # only in /stats, which needs a credential
+    details = {"store": service.store.health().kind, "spool": spool}
     if spool and spool["degraded"]:
-        return JSONResponse({"status": "degraded", "since": spool["since"]} | told)
+        return JSONResponse({"status": "degraded", "since": spool["since"]} | details)
     try:
         service.store.sessions.get(Owner(service.settings.tenant_id, "health"), "health")
     except StoreError:
-        return JSONResponse({"status": "down"} | told, 503)
-    if since := service.not_kept_since:  # a full disk can still be read
-        return JSONResponse({"status": "degraded", "since": since.isoformat()} | told)
-    return JSONResponse({"status": "ok"} | told)
+        return JSONResponse({"status": "down"} | details, 503)
+    if since := service.not_kept_since:  # such as a full disk, which can still be read
+        return JSONResponse({"status": "degraded", "since": since.isoformat()} | details)
+    return JSONResponse({"status": "ok"} | details)
 
 
-@service_router.get("/metrics", response_class=PlainTextResponse)
-def metrics(service: Serving) -> Response:
-    """Figures for Prometheus."""
+@router.get("/metrics", response_class=PlainTextResponse, tags=SERVICE)
+def metrics(service: ServiceDep) -> Response:
+    """Metrics in the text format of Prometheus."""
     service.measure()
-    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(service.metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _not_kept(service: Service) -> list[str]:
+def _write_failure(service: Service) -> list[str]:
     since = service.not_kept_since
-    why = f"nothing can be written since {since}: answers are given and not kept; the log has the cause"
-    return [why] if since else []
+    note = f"nothing can be written since {since}: answers are given and not kept; the log has the cause"
+    return [note] if since else []
 
 
 def _spool(service: Service) -> dict[str, Any] | None:
@@ -105,43 +105,38 @@ def _spool(service: Service) -> dict[str, Any] | None:
     return None if state is None else as_json(state)
 
 
-# API keys of a tenant: made, listed and revoked by whoever may care for the tenant as a whole.
-
-keys_router = APIRouter(prefix="/keys", tags=["keys"])
-
-
-@keys_router.post("", status_code=201, response_model=NewKeyOut)
-def make(body: KeyIn, service: Serving, caller: Calling) -> dict[str, Any]:
-    """Make an API key. The key is shown this once."""
-    caller.must_rule()
+@router.post("/keys", status_code=201, response_model=NewKeyOut, tags=KEYS)
+def make(body: KeyIn, service: ServiceDep, caller: CallerDep) -> dict[str, Any]:
+    """Create an API key. The key is shown only once."""
+    caller.require_admin()
     check_text("name", body.name, Limits())
-    user = None if body.user_id is None else check_user("user_id", body.user_id)
-    key_id, key, digest = make_key()
+    user_id = None if body.user_id is None else check_user_id("user_id", body.user_id)
+    key_id, key, digest = generate_key()
     now = service.memory(caller.tenant_id).clock.now()
-    kept = ApiKey(key_id, caller.tenant_id, user, body.name, digest, now, scopes=tuple(dict.fromkeys(body.scopes)))
-    service.store.keys.put(kept)
-    service.keyring.forget()
-    return _key(kept) | {"key": key}
+    stored = ApiKey(key_id, caller.tenant_id, user_id, body.name, digest, now, scopes=tuple(dict.fromkeys(body.scopes)))
+    service.store.keys.put(stored)
+    service.api_keys.clear_cache()
+    return _key_out(stored) | {"key": key}
 
 
-@keys_router.get("", response_model=KeysOut)
-def keys(service: Serving, caller: Calling) -> dict[str, Any]:
+@router.get("/keys", response_model=KeysOut, tags=KEYS)
+def keys(service: ServiceDep, caller: CallerDep) -> dict[str, Any]:
     """The tenant's keys, without their secrets."""
-    caller.must_rule()
-    return {"items": [_key(key) for key in service.store.keys.page(caller.tenant_id)]}
+    caller.require_admin()
+    return {"items": [_key_out(key) for key in service.store.keys.page(caller.tenant_id)]}
 
 
-@keys_router.delete("/{key_id}", status_code=204)
-def revoke(key_id: str, service: Serving, caller: Calling) -> None:
-    """Revoke a key: refused here from now on, and by other processes within five seconds."""
-    caller.must_rule()
+@router.delete("/keys/{key_id}", status_code=204, tags=KEYS)
+def revoke(key_id: str, service: ServiceDep, caller: CallerDep) -> None:
+    """Revoke a key: refused at once by this process, and within five seconds by others."""
+    caller.require_admin()
     now = service.memory(caller.tenant_id).clock.now()
-    if not service.store.keys.revoke(caller.tenant_id, known_id("key", key_id), now):
+    if not service.store.keys.revoke(caller.tenant_id, path_id("key", key_id), now):
         raise NotFoundError("there is no such key")
-    service.keyring.forget()
+    service.api_keys.clear_cache()
 
 
-def _key(key: ApiKey) -> dict[str, Any]:
+def _key_out(key: ApiKey) -> dict[str, Any]:
     plain = asdict(key)
     del plain["digest"]
     return plain | {"scopes": list(key.scopes)}

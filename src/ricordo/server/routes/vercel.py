@@ -1,7 +1,7 @@
-"""The stream that the AI SDK's `useChat` reads, from the same answers: a page built with it remembers as ours does.
+"""Routes for the AI SDK's `useChat`: the same answers as UI message streams.
 
-The chat's id becomes the session's, the last user message is the question. Sources are `source-document` parts, and
-what memory knew is a `data-memory` part.
+The chat's id is the session id, and the last user message is the question. Sources become `source-document` parts, and
+the metadata of the answer a `data-memory` part.
 """
 
 from collections.abc import AsyncIterator
@@ -17,19 +17,27 @@ from starlette.concurrency import run_in_threadpool
 from ricordo.chat.events import ChatRequest
 from ricordo.errors import ValidationError
 from ricordo.limits import check_id, check_text
-from ricordo.server.dependencies import Asking, RequestUser, known_id
+from ricordo.server.dependencies import RequestUser, UserDep, path_id
 from ricordo.server.routes.chat import begin
-from ricordo.server.schemas.requests import Id
-from ricordo.server.streams import HEADERS, PULSE, SHOWN, STREAM, AnswerStream, Sent, dumped
+from ricordo.server.schemas import Id
+from ricordo.server.streams import (
+    KEEPALIVE_SECONDS,
+    SSE_HEADERS,
+    SSE_MEDIA_TYPE,
+    SSE_RESPONSES,
+    AnswerStream,
+    StreamEvent,
+    json_text,
+)
 
 router = APIRouter(prefix="/ai/chat", tags=["chat"])
 
-MARK = {"x-vercel-ai-ui-message-stream": "v1"}
-_TURNS = UUID("c7a1de66-3c0b-5b0c-9c36-0c6c9d1f6a10")
+STREAM_VERSION = {"x-vercel-ai-ui-message-stream": "v1"}
+_NAMESPACE = UUID("c7a1de66-3c0b-5b0c-9c36-0c6c9d1f6a10")
 
 
 class UiMessage(BaseModel):
-    """A message as `useChat` holds it."""
+    """A message of `useChat`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -39,13 +47,13 @@ class UiMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """Its words."""
-        said = (part.get("text") for part in self.parts if part.get("type") == "text")
-        return "\n".join(words for words in said if isinstance(words, str))
+        """The text of its parts."""
+        texts = (part.get("text") for part in self.parts if part.get("type") == "text")
+        return "\n".join(text for text in texts if isinstance(text, str))
 
 
 class UiChat(BaseModel):
-    """A request of `DefaultChatTransport`; what we do not know is left alone."""
+    """A request of `DefaultChatTransport`; other fields are ignored."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -66,63 +74,63 @@ class UiChat(BaseModel):
     agent_id: Id = "default"
 
 
-@router.post("", response_class=StreamingResponse, responses=SHOWN)
-async def ask(body: UiChat, person: Asking) -> Response:
+@router.post("", response_class=StreamingResponse, responses=SSE_RESPONSES)
+async def ask(body: UiChat, user: UserDep) -> Response:
     """Answer the last user message as a stream of UI message parts."""
-    person = person.named(body.user_id)
-    asked = await run_in_threadpool(_asked, body, person)
-    answer = begin(person, asked, sha256(asked.query.encode()).hexdigest())
-    return _streamed(answer)
+    user = user.override(body.user_id)
+    chat_request = await run_in_threadpool(_chat_request, body, user)
+    answer = begin(user, chat_request, sha256(chat_request.query.encode()).hexdigest())
+    return _stream_response(answer)
 
 
 @router.get(
     "/{chat_id}/stream",
     response_class=StreamingResponse,
-    responses={**SHOWN, 204: {"description": "No answer is under way"}},
+    responses={**SSE_RESPONSES, 204: {"description": "No answer is running"}},
 )
-async def resume(chat_id: str, person: Asking) -> Response:
-    """Take up the answer that is under way in a chat, from its beginning; 204 where there is none."""
-    answer = person.service.answers.under_way(person.owner, known_id("chat", chat_id))
-    return Response(status_code=204) if answer is None else _streamed(answer)
+async def resume(chat_id: str, user: UserDep) -> Response:
+    """Resume the running answer of a chat from its beginning; 204 if there is none."""
+    answer = user.service.answers.running_in(user.owner, path_id("chat", chat_id))
+    return Response(status_code=204) if answer is None else _stream_response(answer)
 
 
-def _asked(body: UiChat, person: RequestUser) -> ChatRequest:
+def _chat_request(body: UiChat, user: RequestUser) -> ChatRequest:
     last = next((each for each in reversed(body.messages) if each.role == "user"), None)
     if last is None:
         raise ValidationError("messages", "there is no user message to answer")
-    query = check_text("messages", last.text, person.memory.settings.limits)
-    session = person.memory.session(check_id("id", body.id), user_id=person.id, agent_id=body.agent_id)
-    session.create()  # a page names its chats itself, before anything is said in them
-    place = sum(each.role == "user" for each in body.messages)
-    turn_id = str(uuid5(_TURNS, f"{person.owner.key}/{body.id}/{last.id or place}/{query}"))
-    return ChatRequest(query, person.id, body.agent_id, session.id, turn_id)
+    query = check_text("messages", last.text, user.memory.settings.limits)
+    session = user.memory.session(check_id("id", body.id), user_id=user.id, agent_id=body.agent_id)
+    session.create()  # a page chooses the ids of its chats
+    number = sum(each.role == "user" for each in body.messages)
+    turn_id = str(uuid5(_NAMESPACE, f"{user.owner.key}/{body.id}/{last.id or number}/{query}"))
+    return ChatRequest(query, user.id, body.agent_id, session.id, turn_id)
 
 
-def _streamed(answer: AnswerStream) -> StreamingResponse:
-    return StreamingResponse(_parts(answer), media_type=STREAM, headers=HEADERS | MARK)
+def _stream_response(answer: AnswerStream) -> StreamingResponse:
+    return StreamingResponse(_parts(answer), media_type=SSE_MEDIA_TYPE, headers=SSE_HEADERS | STREAM_VERSION)
 
 
 async def _parts(answer: AnswerStream) -> AsyncIterator[str]:
     text = f"text-{answer.turn_id}"
     for part in ({"type": "start", "messageId": answer.turn_id}, {"type": "start-step"}):
         yield _line(part)
-    begun = False
-    async for sent in answer.follow(pulse=PULSE):
-        if sent.name == "delta" and not begun:
-            begun = True
+    started = False
+    async for event in answer.follow(keepalive=KEEPALIVE_SECONDS):
+        if event.name == "delta" and not started:
+            started = True
             yield _line({"type": "text-start", "id": text})
-        for part in _ui(sent, text, begun):
+        for part in _parts_of(event, text, started):
             yield _line(part) if part else ":\n\n"
     yield "data: [DONE]\n\n"
 
 
-def _ui(sent: Sent, text: str, begun: bool) -> list[dict[str, Any]]:
-    """An event of ours as parts of theirs."""
-    if not sent.name:
+def _parts_of(event: StreamEvent, text: str, started: bool) -> list[dict[str, Any]]:
+    """An event as UI message parts; an empty part is a keepalive."""
+    if not event.name:
         return [{}]
-    if sent.name == "delta":
-        return [{"type": "text-delta", "id": text, "delta": sent.data["text"]}]
-    if sent.name == "sources":
+    if event.name == "delta":
+        return [{"type": "text-delta", "id": text, "delta": event.data["text"]}]
+    if event.name == "sources":
         return [
             {
                 "type": "source-document",
@@ -130,23 +138,23 @@ def _ui(sent: Sent, text: str, begun: bool) -> list[dict[str, Any]]:
                 "mediaType": "text/plain",
                 "title": each.get("title") or each["chunk_id"],
             }
-            for each in sent.data["data"]
+            for each in event.data["data"]
         ]
-    if sent.name in ("clarification", "crisis", "understood"):
-        return [{"type": f"data-{sent.name}", "data": sent.data}]
-    if sent.name == "error":
-        return [{"type": "error", "errorText": sent.data["detail"]}]
-    if sent.name == "done":
-        return _ending(sent.data, text, begun)
+    if event.name in ("clarification", "crisis", "understood"):
+        return [{"type": f"data-{event.name}", "data": event.data}]
+    if event.name == "error":
+        return [{"type": "error", "errorText": event.data["detail"]}]
+    if event.name == "done":
+        return _last_parts(event.data, text, started)
     return []
 
 
-def _ending(response: dict[str, Any], text: str, begun: bool) -> list[dict[str, Any]]:
+def _last_parts(response: dict[str, Any], text: str, started: bool) -> list[dict[str, Any]]:
     known = response["metadata"]
     memory = {name: known.get(name) for name in ("turn_number", "citations", "tokens", "degraded", "answerer")}
     whole = [{"type": "text-start", "id": text}, {"type": "text-delta", "id": text, "delta": response["message"]}]
     return [
-        *([] if begun else whole),
+        *([] if started else whole),
         {"type": "text-end", "id": text},
         {"type": "data-memory", "data": memory | {"session_id": response["session_id"]}},
         {"type": "finish-step"},
@@ -155,4 +163,4 @@ def _ending(response: dict[str, Any], text: str, begun: bool) -> list[dict[str, 
 
 
 def _line(part: dict[str, Any]) -> str:
-    return f"data: {dumped(part)}\n\n"
+    return f"data: {json_text(part)}\n\n"

@@ -1,1 +1,10 @@
-"""The shapes of requests and answers: what OpenAPI shows, and what is checked on the way in and out."""
+"""Pydantic models of requests and responses: the schemas of the OpenAPI document.
+
+Request bodies forbid unknown fields, so that a misspelt one is not silently lost.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+Id = Annotated[str, Field(min_length=1, max_length=255)]

@@ -1,15 +1,130 @@
-"""The shapes of chats, sessions, turns, contexts and topics, and of a problem."""
+"""Schemas of chats, sessions, turns, contexts and topics."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from ricordo.server.schemas import Id
 from ricordo.server.schemas.people import FactOut, SummaryOut
+
+Title = Annotated[str, Field(min_length=1)]
+AnySession = Annotated[
+    Any,
+    Field(description="The session to continue; an unknown id, or none, starts a new one"),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+]
+
+
+class ChunkIn(BaseModel):
+    """A passage that the caller provides."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Id
+    text: Annotated[str, Field(min_length=1)]
+
+
+class ChatIn(BaseModel):
+    """A question to the chat."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"query": "Quali sono i gradi di un'ustione?", "user_id": "anna"}]},
+    )
+
+    query: Annotated[str, Field(min_length=1, description="The question")]
+    user_id: Annotated[Id | None, Field(description="The user, if the credential is not bound to one")] = None
+    role: Id | None = None
+    session_id: AnySession = None
+    agent_id: Id = "default"
+    turn_id: Annotated[Id | None, Field(description="A repeated request with this id is answered once")] = None
+    chunks: Annotated[list[ChunkIn] | None, Field(description="Passages to use instead of retrieved ones")] = None
+    document_ids: list[Id] | None = None
+    stream: bool = False
+    understood_as: str = ""
+
+
+class SessionIn(BaseModel):
+    """A new session."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"user_id": "anna", "title": "Ustioni", "tags": ["corso"]}]}
+    )
+
+    user_id: Id | None = None
+    agent_id: Id = "default"
+    title: Title | None = None
+    tags: list[Id] = []
+    metadata: dict[str, Any] = {}
+
+
+class SessionPatch(BaseModel):
+    """Changes to a session."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Title | None = None
+    tags: list[Id] | None = None
+    metadata: dict[str, Any] | None = None
+    document_ids: list[Id] | None = None
+    archived: bool | None = None
+
+
+class MessageIn(BaseModel):
+    """A message, or a question with its answer."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"role": "user", "content": "Che cos'è una fuga?"},
+                {"query": "Che cos'è una fuga?", "response": "Un brano a più voci."},
+            ]
+        },
+    )
+
+    role: Id | None = None
+    content: str | None = None
+    query: str | None = None
+    response: str | None = None
+    created_at: datetime | None = None
+    turn_id: Id | None = None
+    chunk_ids: list[Id] = []
+    metadata: dict[str, Any] | None = None
+    tool_calls: list[dict[str, Any]] = []
+    tool_call_id: Id | None = None
+    name: Id | None = None
+    user_id: Id | None = None
+
+
+class TopicPatch(BaseModel):
+    """Changes to a topic."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"importance": 0.9, "tags": ["esame"]}]})
+
+    tags: list[Id] | None = None
+    importance: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class MergeIn(BaseModel):
+    """The topic to merge into."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    into: Id
+
+
+class FeedbackIn(BaseModel):
+    """Whether a topic was helpful."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    helpful: bool
 
 
 class OfferedOut(BaseModel):
-    """A passage that was found."""
+    """A passage that was retrieved."""
 
     chunk_id: str
     text: str
@@ -19,7 +134,7 @@ class OfferedOut(BaseModel):
 
 
 class ChatOut(BaseModel):
-    """The answer, with everything that is known about it in `metadata`."""
+    """The answer; `metadata` has its turn, tokens, citations and timings."""
 
     query: str
     message: str
@@ -32,7 +147,7 @@ class ChatOut(BaseModel):
 
 
 class SessionOut(BaseModel):
-    """A conversation as the list shows it."""
+    """A session."""
 
     id: str
     user_id: str
@@ -49,7 +164,7 @@ class SessionOut(BaseModel):
 
 
 class MessageOut(BaseModel):
-    """One role's words."""
+    """A message of one role."""
 
     id: str
     role: str
@@ -84,7 +199,7 @@ class TurnOut(BaseModel):
 
 
 class TurnsOut(BaseModel):
-    """A page of turns, oldest first; `next_before` goes on towards the beginning."""
+    """A page of turns, oldest first; `next_before` is the `before` of the page with older ones."""
 
     items: list[TurnOut]
     next_before: int | None
@@ -99,30 +214,19 @@ class SessionsOut(BaseModel):
 
 
 class Deleted(BaseModel):
-    """How many turns went."""
+    """How many turns were deleted."""
 
     deleted_turns: int
 
 
-class Problem(BaseModel):
-    """An error: what went wrong, where, and which field it was."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str | None = None
-    field: str | None = None
-
-
 class Stopped(BaseModel):
-    """Whether an answer was under way and will end."""
+    """Whether an answer was running and was asked to stop."""
 
     stopped: bool
 
 
 class Reference(BaseModel):
-    """What a follow-up points at."""
+    """What a follow-up refers to."""
 
     turn_number: int
     kind: str
@@ -133,21 +237,21 @@ class Reference(BaseModel):
 
 
 class Option(BaseModel):
-    """One of the things that could be meant."""
+    """One possible meaning of an ambiguous follow-up."""
 
     label: str
     text: str
 
 
 class Clarification(BaseModel):
-    """What is asked back where it is not clear what is meant."""
+    """The question to ask back if a follow-up is ambiguous."""
 
     question: str
     options: list[Option]
 
 
 class ContextOut(BaseModel):
-    """What would be sent to a model, with the receipt that says why."""
+    """The prompt for a model, with its receipt."""
 
     messages: list[dict[str, Any]]
     prompt: str
@@ -158,7 +262,7 @@ class ContextOut(BaseModel):
 
 
 class RebuiltOut(BaseModel):
-    """A past context, to the byte."""
+    """A past context, rebuilt byte for byte."""
 
     receipt: dict[str, Any]
     messages: list[dict[str, Any]]
@@ -172,7 +276,7 @@ class ReceiptsOut(BaseModel):
 
 
 class EndOut(BaseModel):
-    """A session that ended, and what was learned in it."""
+    """A session that ended, with its summary, facts and topics."""
 
     session: SessionOut
     summary: SummaryOut | None
@@ -182,14 +286,14 @@ class EndOut(BaseModel):
 
 
 class CurvePoint(BaseModel):
-    """What a topic will be worth at a moment, should nobody come back to it."""
+    """The priority of a topic at a time, if it is not used until then."""
 
     at: datetime
     priority: float
 
 
 class TopicOut(BaseModel):
-    """A group of messages about one thing, and how it fades."""
+    """A topic, with its figures and the curve of its decay."""
 
     id: str
     title: str
@@ -211,7 +315,7 @@ class TopicOut(BaseModel):
 
 
 class TopicsOut(BaseModel):
-    """The topics of a session in the order they began."""
+    """The topics of a session in the order of their creation."""
 
     items: list[TopicOut]
     degraded: list[str]

@@ -1,21 +1,45 @@
-"""The shapes of what is known of a person: profile, facts, summaries, flags, and the proof that it is gone."""
+"""Schemas of a user's profile, facts, summaries and flags, and of documents, search results and imports."""
 
 from datetime import datetime
+from typing import Annotated, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
+
+from ricordo.server.schemas import Id
+
+
+class FlagPatch(BaseModel):
+    """Release a memory from quarantine, or put it back."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: Literal["released", "quarantined", "flagged"]
+
+
+class DocumentIn(BaseModel):
+    """A document to add."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"title": "Ustioni", "text": "# Gradi\n\nPrimo grado…"}]}
+    )
+
+    title: Annotated[str, Field(min_length=1, max_length=500)]
+    text: Annotated[str, Field(min_length=1)]
+    kind: Literal["text", "markdown"] = "markdown"
+    id: Id | None = None
 
 
 class MemoryOut(BaseModel):
-    """What is known of a user, as a tutor's page asks for it."""
+    """A user's profile in the format that tutor pages expect."""
 
-    recentSummary: str | None  # noqa: N815 - the shape that pages expect
+    recentSummary: str | None  # noqa: N815 - the format that pages expect
     keyFacts: list[str]  # noqa: N815
     topics: list[str]
     lastSessionDate: str | None  # noqa: N815
 
 
 class SourceOut(BaseModel):
-    """Where a fact was said."""
+    """The message that a fact comes from."""
 
     message_id: str
     session_id: str
@@ -24,7 +48,7 @@ class SourceOut(BaseModel):
 
 
 class FactOut(BaseModel):
-    """One claim about a user, with its sources and the time in which it holds."""
+    """One claim about a user, with its sources and period of validity."""
 
     id: str
     kind: str
@@ -41,13 +65,13 @@ class FactOut(BaseModel):
 
 
 class FactsOut(BaseModel):
-    """What is known of a user."""
+    """Facts about a user."""
 
     items: list[FactOut]
 
 
 class SummaryOut(BaseModel):
-    """A condensed view of named turns."""
+    """A summary of the turns `first_turn` to `last_turn`."""
 
     id: str
     session_id: str
@@ -71,7 +95,7 @@ class SummariesOut(BaseModel):
 
 
 class ProfileOut(BaseModel):
-    """What an agent knows of a user, and the system prompt that it becomes part of."""
+    """A user's profile for an agent, and the system prompt with it."""
 
     recent_summary: str | None
     key_facts: list[str]
@@ -82,7 +106,7 @@ class ProfileOut(BaseModel):
 
 
 class FlagOut(BaseModel):
-    """What was flagged and why, never with the text."""
+    """A flagged message or fact, with the rules that matched, without its text."""
 
     id: str
     subject: str
@@ -95,13 +119,13 @@ class FlagOut(BaseModel):
 
 
 class FlagsOut(BaseModel):
-    """What was flagged, newest first."""
+    """Flags, newest first."""
 
     items: list[FlagOut]
 
 
 class EraseOut(BaseModel):
-    """Proof of an erasure."""
+    """The receipt of an erasure."""
 
     user_id: str
     tenant_id: str
@@ -111,16 +135,13 @@ class EraseOut(BaseModel):
 
 
 class Removed(BaseModel):
-    """How many things went."""
+    """How many records were removed."""
 
     removed: int
 
 
-# The shapes of documents, passages, search hits and imports.
-
-
 class ImportOut(BaseModel):
-    """What an import brought in."""
+    """The result of an import."""
 
     format: str
     sessions_added: int
@@ -131,7 +152,7 @@ class ImportOut(BaseModel):
 
 
 class DocumentOut(BaseModel):
-    """A text that answers are drawn from."""
+    """A document that answers are based on."""
 
     id: str
     title: str
@@ -170,21 +191,21 @@ class ChunksOut(BaseModel):
 
 
 class PassageOut(ChunkOut):
-    """A passage with what stands around it."""
+    """A passage with the text before and after it."""
 
     before: str
     after: str
 
 
 class SnippetPart(BaseModel):
-    """Part of a snippet; `hit` marks the words that were asked for."""
+    """Part of a snippet; `hit` marks the words of the query."""
 
     text: str
     hit: bool
 
 
 class HitOut(BaseModel):
-    """A past message that speaks to a query."""
+    """A past message that matches a query."""
 
     message_id: str
     session_id: str

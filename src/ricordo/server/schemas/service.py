@@ -1,13 +1,36 @@
-"""The shapes of what the service says about itself: who is calling, figures, health, keys."""
+"""Schemas of the service itself: caller, statistics, health, API keys, models, errors."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
+
+from ricordo.server.schemas import Id
+
+
+class KeyIn(BaseModel):
+    """A new API key."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "the course", "user_id": None}]})
+
+    name: Annotated[str, Field(min_length=1, max_length=255)]
+    user_id: Id | None = None
+    scopes: list[Literal["chat", "read", "write", "admin"]] = ["chat", "read", "write"]
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457); `detail` says what is wrong, `field` which input."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None
+    field: str | None = None
 
 
 class MeOut(BaseModel):
-    """Who is calling, and what answers."""
+    """The caller, and what answers here."""
 
     tenant_id: str
     user_id: str | None
@@ -19,7 +42,7 @@ class MeOut(BaseModel):
 
 
 class JobsOut(BaseModel):
-    """Work beside the chat."""
+    """Background jobs."""
 
     pending: int
     leased: int
@@ -29,7 +52,7 @@ class JobsOut(BaseModel):
 
 
 class SpoolOut(BaseModel):
-    """Writes that wait on disk while the database is away."""
+    """Writes that wait on disk during an outage of the database."""
 
     degraded: bool
     away: bool
@@ -41,7 +64,7 @@ class SpoolOut(BaseModel):
 
 
 class StatsOut(BaseModel):
-    """How much is kept, with which parts, what waits and how long things take."""
+    """Statistics: stored data, configured parts, waiting jobs, latency."""
 
     store: str
     tenant_id: str
@@ -59,7 +82,7 @@ class StatsOut(BaseModel):
 
 
 class DayOut(BaseModel):
-    """What came on one day, in UTC."""
+    """Counts of one day, in UTC."""
 
     day: str
     sessions: int
@@ -70,7 +93,7 @@ class DayOut(BaseModel):
 
 
 class StorageOut(BaseModel):
-    """How large the store was on a day."""
+    """The size of the store on a day."""
 
     day: str
     bytes: int
@@ -78,7 +101,7 @@ class StorageOut(BaseModel):
 
 
 class SeriesOut(BaseModel):
-    """Days in order, the last one today; `complete` is False where there was too much to count."""
+    """Counts by day, up to today; `complete` is false if there was too much to count."""
 
     days: list[DayOut]
     storage_bytes: list[StorageOut]
@@ -86,7 +109,7 @@ class SeriesOut(BaseModel):
 
 
 class HealthOut(BaseModel):
-    """Whether chats are answered."""
+    """The health of the service."""
 
     status: str
     store: str | None = None
@@ -108,7 +131,7 @@ class KeyOut(BaseModel):
 
 
 class NewKeyOut(KeyOut):
-    """An API key with its secret, shown this once."""
+    """An API key with its secret, which is shown only once."""
 
     key: str
 
@@ -120,7 +143,7 @@ class KeysOut(BaseModel):
 
 
 class ModelOut(BaseModel):
-    """A model, as OpenAI's endpoint lists it."""
+    """A model in OpenAI's format."""
 
     id: str
     object: str
@@ -136,7 +159,7 @@ class ModelsOut(BaseModel):
 
 
 class CompletionOut(BaseModel):
-    """An answer of OpenAI's shape."""
+    """A completion in OpenAI's format."""
 
     id: str
     object: str
@@ -148,6 +171,6 @@ class CompletionOut(BaseModel):
 
 
 class OpenAIError(BaseModel):
-    """An error of OpenAI's shape."""
+    """An error in OpenAI's format."""
 
     error: dict[str, Any]

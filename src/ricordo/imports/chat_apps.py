@@ -1,0 +1,255 @@
+"""Exports of chat applications: Open WebUI, LibreChat, ChatbotUI and Claude.
+
+In: one conversation of an export. Out: its branches as messages. Open WebUI names the current branch; for LibreChat and
+Claude it is the one with the newest message; ChatbotUI and older exports have one branch.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ricordo.imports.chat_messages import chat_message
+from ricordo.imports.conversation import (
+    Conversation,
+    ImportedMessage,
+    ImportProblem,
+    branches,
+    message_problems,
+    unique_name,
+)
+from ricordo.imports.values import (
+    content_of,
+    identifier,
+    join_lines,
+    listed,
+    mapping,
+    other_fields,
+    parse_time,
+    role_of,
+    text,
+    tool_call,
+)
+from ricordo.records.turns import Json
+
+_NO_PARENT = "00000000-0000-0000-0000-000000000000"
+_WEBUI = ("id", "user_id", "title", "chat", "created_at", "updated_at")
+_LIBRE = ("conversationId", "title", "exportAt", "messages", "messagesTree", "branches", "recursive")
+_LIBRE_MESSAGE = (
+    "messageId", "parentMessageId", "conversationId", "sender", "isCreatedByUser", "text", "content", "model",
+    "createdAt", "updatedAt", "children", "siblingIndex",
+)  # fmt: skip
+_CLAUDE = ("uuid", "name", "created_at", "updated_at", "chat_messages")
+_CLAUDE_MESSAGE = ("uuid", "sender", "text", "content", "created_at", "updated_at", "parent_message_uuid")
+
+
+def open_webui(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
+    """One chat of Open WebUI; None for one without messages."""
+    fields = mapping(value)
+    chat = mapping(fields.get("chat"))
+    if not chat:
+        return ImportProblem(place, "is not a chat: expected an object with 'chat'")
+    history = mapping(chat.get("history"))
+    messages = {name: mapping(each) for name, each in mapping(history.get("messages")).items() if mapping(each)}
+    parents = {name: identifier(each.get("parentId")) or None for name, each in messages.items()}
+    if not messages:  # older chats have no branches
+        lines = [mapping(each) for each in listed(chat.get("messages"))]
+        for n, each in enumerate(lines):
+            if each:
+                messages[unique_name(identifier(each.get("id")) or f"#{n}", each, messages)] = each
+        names = list(messages)
+        parents = {name: names[n - 1] if n else None for n, name in enumerate(names)}
+    paths = branches(parents, identifier(history.get("currentId")), lambda name: messages[name].get("role") == "user")
+    tags = [*listed(mapping(fields.get("meta")).get("tags")), *listed(chat.get("tags"))]
+    return Conversation(
+        id=identifier(fields.get("id"), chat.get("id")) or fallback,
+        place=place,
+        paths=tuple(tuple(_webui_message(name, messages[name]) for name in path) for path in paths),
+        title=text(fields.get("title")) or text(chat.get("title")),
+        created_at=parse_time(fields.get("created_at"), chat.get("timestamp")),
+        updated_at=parse_time(fields.get("updated_at")),
+        tags=tuple(tag for each in tags if (tag := identifier(each, mapping(each).get("name")))),
+        metadata={"models": listed(chat.get("models")) or None},
+        raw={
+            **other_fields(fields, *_WEBUI),
+            **other_fields(chat, "history", "messages", "title", "models", "tags", "timestamp", "id"),
+        },
+        problems=message_problems(
+            place, mapping(history.get("messages")).items() or enumerate(listed(chat.get("messages")))
+        ),
+    )
+
+
+def _webui_message(name: str, message: Json) -> ImportedMessage:
+    known = ("parentId", "childrenIds", "timestamp", "done", "models", "modelName", "modelIdx", "statusHistory")
+    plain = {key: value for key, value in message.items() if key not in known}
+    return chat_message(plain, name, parse_time(message.get("timestamp")))
+
+
+def librechat(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
+    """One conversation of LibreChat, its messages flat or as a tree; None for one without messages."""
+    fields = mapping(value)
+    if not fields or not ("messages" in fields or "messagesTree" in fields):
+        return ImportProblem(place, "is not a conversation: expected an object with 'messages' or 'messagesTree'")
+    found: dict[str, Json] = {}
+    parents: dict[str, str | None] = {}
+    for n, (message, above) in enumerate(_libre_flat(fields)):
+        name = unique_name(identifier(message.get("messageId")) or f"#{n}", message, found)
+        found[name] = message
+        named = identifier(message.get("parentMessageId"))
+        parents[name] = (named if named and named != _NO_PARENT else None) or above
+    if not found:
+        return None
+    dated = [name for name in found if parse_time(found[name].get("createdAt"))]
+    newest = max(dated, key=lambda name: str(parse_time(found[name].get("createdAt")))) if dated else None
+    read = {name: _libre_message(name, message) for name, message in found.items()}
+    return Conversation(
+        id=identifier(fields.get("conversationId")) or fallback,
+        place=place,
+        paths=tuple(
+            tuple(read[name] for name in path)
+            for path in branches(parents, newest, lambda name: read[name].role == "user")
+        ),
+        title=text(fields.get("title")),
+        created_at=parse_time(fields.get("createdAt")),
+        updated_at=parse_time(fields.get("updatedAt")),
+        raw=other_fields(fields, *_LIBRE, "createdAt", "updatedAt"),
+        problems=message_problems(
+            place, enumerate(listed(fields.get("messages")) or listed(fields.get("messagesTree")))
+        ),
+    )
+
+
+def _libre_flat(fields: Json) -> Iterator[tuple[Json, str | None]]:
+    """Every message with the id of its parent, parents first."""
+    first = listed(fields.get("messages")) or listed(fields.get("messagesTree"))
+    waiting: list[tuple[Any, str | None]] = [(each, None) for each in reversed(first)]
+    flat = not any(mapping(each).get("children") or "parentMessageId" in mapping(each) for each in first)
+    previous: str | None = None
+    while waiting:
+        each, above = waiting.pop()
+        message = mapping(each)
+        if not message:
+            continue
+        name = identifier(message.get("messageId")) or None
+        yield message, previous if flat else above
+        previous = name
+        waiting += [(child, name) for child in reversed(listed(message.get("children")))]
+
+
+def _libre_message(name: str, message: Json) -> ImportedMessage:
+    words, attached = content_of(message.get("content")) if listed(message.get("content")) else ("", [])
+    visible = [part for part in attached if mapping(part).get("type") not in ("think", "tool_call")]
+    if attached and not visible:
+        words = join_lines(text(mapping(part).get("text")) for part in listed(message.get("content")))
+    role = "user" if message.get("isCreatedByUser") is True else role_of(message.get("role") or "assistant")[0]
+    return ImportedMessage(
+        id=name,
+        role=role,
+        content=text(message.get("text")) or words,
+        created_at=parse_time(message.get("createdAt")),
+        metadata={"model": text(message.get("model")) or None, "parts": attached or None},
+        raw=other_fields(message, *_LIBRE_MESSAGE),
+    )
+
+
+def chatbot_ui(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
+    """One conversation of ChatbotUI; None for one without messages."""
+    fields = mapping(value)
+    if not isinstance(fields.get("messages"), list):
+        return ImportProblem(place, "is not a conversation: expected an object with 'messages'")
+    path = tuple(
+        chat_message(mapping(each), f"#{n}", None) for n, each in enumerate(fields["messages"]) if mapping(each)
+    )
+    return Conversation(
+        id=identifier(fields.get("id")) or fallback,
+        place=place,
+        paths=(path,),
+        title=text(fields.get("name")),
+        metadata={"model": identifier(mapping(fields.get("model")).get("id"), fields.get("model")) or None},
+        raw=other_fields(fields, "id", "name", "messages", "model"),
+        problems=message_problems(place, enumerate(fields["messages"])),
+    )
+
+
+def claude(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
+    """One conversation; None for an entry without messages."""
+    fields = mapping(value)
+    if not isinstance(fields.get("chat_messages"), list):
+        return ImportProblem(place, "is not a conversation: expected an object with 'chat_messages'")
+    messages: dict[str, Json] = {}
+    for n, each in enumerate(fields["chat_messages"]):
+        if mapping(each):
+            messages[unique_name(_claude_id(each, n), each, messages)] = each
+    if not messages:
+        return None
+    return Conversation(
+        id=identifier(fields.get("uuid")) or fallback,
+        place=place,
+        paths=tuple(
+            tuple(said for name in path for said in _claude_messages(name, messages[name]))
+            for path in _claude_paths(messages)
+        ),
+        title=text(fields.get("name")),
+        created_at=parse_time(fields.get("created_at")),
+        updated_at=parse_time(fields.get("updated_at")),
+        raw=other_fields(fields, *_CLAUDE),
+        problems=message_problems(place, enumerate(fields["chat_messages"])),
+    )
+
+
+def _claude_id(message: Any, number: int) -> str:
+    return identifier(mapping(message).get("uuid")) or f"#{number}"
+
+
+def _claude_paths(messages: dict[str, Json]) -> list[list[str]]:
+    if not any("parent_message_uuid" in each for each in messages.values()):
+        return [list(messages)]
+    parents = {name: identifier(each.get("parent_message_uuid")) or None for name, each in messages.items()}
+    dates = {name: parse_time(each.get("created_at")) for name, each in messages.items()}
+    dated = [name for name in messages if dates[name]]
+    # The export does not name the current branch; the newest message is taken as its end.
+    newest = max(dated, key=lambda name: str(dates[name])) if dated else None
+    return branches(parents, newest, lambda name: messages[name].get("sender") == "human")
+
+
+def _claude_messages(name: str, message: Json) -> Iterator[ImportedMessage]:
+    """A message, preceded by the tool calls and results that its content holds."""
+    role, speaker = role_of(message.get("sender"))
+    at = parse_time(message.get("created_at"), message.get("updated_at"))
+    words, thoughts, called = [], [], ""
+    for n, each in enumerate(listed(message.get("content"))):
+        block = mapping(each)
+        kind = block.get("type")
+        if kind == "thinking":
+            thoughts.append(text(block.get("thinking")))
+        elif kind == "tool_use" and role == "assistant":
+            called = identifier(block.get("id")) or f"{name}#{n}"
+            made = tool_call(text(block.get("name")), block.get("input", {}), called)
+            yield ImportedMessage(f"{name}#{n}", "assistant", "", at, tool_calls=(made,))
+        elif kind == "tool_result" and role == "assistant":
+            result, _ = content_of(block.get("content"))
+            answers = identifier(block.get("tool_use_id")) or called or None
+            yield ImportedMessage(
+                f"{name}#{n}", "tool", result, at, tool_call_id=answers, name=text(block.get("name")) or None
+            )
+        elif kind in ("text", None):
+            words.append(text(block.get("text")))
+    attached = [*listed(message.get("attachments")), *listed(message.get("files"))]
+    content = join_lines(words) or text(message.get("text"))
+    yield ImportedMessage(
+        id=name,
+        role=role,
+        content=join_lines([content, *_claude_files(attached)]),
+        created_at=at,
+        name=speaker,
+        metadata={"thoughts": join_lines(thoughts) or None},
+        raw=other_fields(message, *_CLAUDE_MESSAGE, "attachments", "files"),
+    )
+
+
+def _claude_files(attached: list[Any]) -> Iterator[str]:
+    """Attached files: their names and extracted text."""
+    for each in attached:
+        file = mapping(each)
+        name = text(file.get("file_name"))
+        if name or file.get("extracted_content"):
+            yield join_lines([f"[file: {name or 'unnamed'}]", text(file.get("extracted_content"))])

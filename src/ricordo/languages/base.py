@@ -1,0 +1,620 @@
+"""What a language has to provide: one `Language` made of small tables, each read by one part of the library.
+
+The tables are frozen dataclasses of words, phrases and regular expressions; `english.py` and `italian.py` fill them.
+A string named as alternatives ("today|tonight") is a piece of a regular expression that is joined with those of the
+other languages (`registry.AnyLanguage`). A pattern of one language alone is a `LazyPattern`, compiled at first use.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+from ricordo.languages.locales import Locale
+from ricordo.languages.word_spans import fold
+from ricordo.records.people import FactKind
+
+Words = frozenset[str]
+
+DAY = "%DAY%"  # stands for "any phrase that names a day" in the patterns of facts
+NOTHING = r"(?!)"  # alternatives of a language that has none
+
+
+def words(*tables: str) -> Words:
+    """A set of words written as readable lines."""
+    return frozenset(word for table in tables for word in table.split())
+
+
+def phrases(*tables: str) -> tuple[str, ...]:
+    """Phrases divided by commas, over as many lines as they need."""
+    return tuple(" ".join(phrase.split()) for table in tables for phrase in table.split(",") if phrase.strip())
+
+
+def numbered(table: str, first: int = 1) -> dict[str, int]:
+    """Groups of words that stand for 1, 2, 3…: groups are divided by commas, forms by spaces."""
+    return {word: number for number, group in enumerate(table.split(","), start=first) for word in group.split()}
+
+
+def forms(table: str) -> dict[str, str]:
+    """Irregular forms to their base: groups are divided by commas, the base comes first."""
+    groups = (group.split() for group in table.split(","))
+    return {form: base for base, *others in groups for form in others}
+
+
+class LazyPattern:
+    """A regular expression that is compiled when it is first used, so that loading a table stays cheap."""
+
+    def __init__(self, pattern: str, flags: int = re.IGNORECASE) -> None:
+        self._pattern = pattern
+        self._flags = flags
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern, compiled."""
+        return self._compiled
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, self._flags)
+
+    def search(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
+        """As `re.Pattern.search`."""
+        return self.compiled.search(text, start, len(text) if end is None else end)
+
+    def match(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
+        """As `re.Pattern.match`."""
+        return self.compiled.match(text, start, len(text) if end is None else end)
+
+    def fullmatch(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
+        """As `re.Pattern.fullmatch`."""
+        return self.compiled.fullmatch(text, start, len(text) if end is None else end)
+
+    def sub(self, instead: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
+        """As `re.Pattern.sub`."""
+        return self.compiled.sub(instead, text, count)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryWords:
+    """The headings of the memory block, and the line that ends the safety rules (`{seal}` is filled in)."""
+
+    code: str
+    title: str
+    last_session: str
+    facts: str
+    topics: str
+    instructions: str
+    rules_end: str
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings as words, without their marks."""
+        return tuple(line.strip("# ") for line in (self.title, self.last_session, self.facts, self.topics))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Everything that the memory block writes around what is remembered."""
+        return (*self.headings, self.instructions)
+
+    def last_session_heading(self, when: str) -> str:
+        """The heading above the summary of the last session, with its day if that is known."""
+        return f"{self.last_session} ({when})" if when else self.last_session
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Small words and word forms: what is never indexed, and what one word has in common with another."""
+
+    # Words without a subject of their own, question words included; folded (lower case, no accents).
+    stop_words: Words
+    # "went" is a form of "go".
+    irregular_forms: Mapping[str, str]
+    # The name of the Snowball stemmer.
+    stemmer: str
+    # Letters that almost every word ends in, where that tells the language; empty where it does not.
+    final_letters: str
+    # Greetings and other talk that names no topic.
+    small_talk: Words
+    # Words whose full stop ends no sentence.
+    abbreviations: Words
+    # Titles before a name, as they are written, and small words inside one ("Piazza della Signoria", "Bank of Italy").
+    name_titles: str
+    name_particles: str
+    # Those that the name of a person may hold.
+    person_particles: str
+    # Words that an apostrophe joins to a name, and names that look like a stop word.
+    elisions: str
+    names_like_words: Words
+    # Units that are words, and labels before cited ids ("sources: …").
+    measures: str
+    source_labels: str
+    # Articles, and those that an apostrophe joins to the noun ("l'acqua").
+    articles: Words
+    elided_articles: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Clarifying:
+    """The wording of a clarification: `which` holds `{options}`, `joiner` stands before the last option."""
+
+    which: str
+    joiner: str
+
+
+@dataclass(frozen=True, eq=False)
+class FollowUpWords:
+    """The words of a language by the part they play in a follow-up question.
+
+    Patterns are regular expressions over the normalised line: lower case, single spaces, no apostrophes.
+    """
+
+    code: str
+    # Grammar: what is never the topic of a question.
+    function_words: Words
+    verbs: Words
+    modifiers: Words
+    empty_adjectives: Words
+    second_person: Words
+    clause_words: Words
+    coordinators: Words
+    relatives: Words
+    articles: Words
+    indefinite: Words
+    links: Words
+    prepositions: Words
+    auxiliaries: Words
+    copulas: Words
+    manner_words: Words
+    # Nouns that say nothing without "of what": cause, symptom, price.
+    relational: Words
+    time_nouns: Words
+    # General nouns that stand for something named before ("the company"), and nouns that sort it ("what kind").
+    general_nouns: Words
+    sort_nouns: Words
+    sorting_words: Words
+    # Ordinals and lists.
+    ordinals: Mapping[str, int]
+    cardinals: Mapping[str, int]
+    neighbours: Mapping[str, int]
+    list_nouns: Words
+    list_owners: Words
+    ones: Words
+    ordinal_stoppers: Words
+    both: Words
+    every: Words
+    none: Words
+    none_alone: Words
+    not_alone: Words
+    group_pronouns: Words
+    number_words: Words
+    measures: str
+    # Labels said on their own: articles that introduce one, whether a letter needs one, words that only ask for it.
+    label_articles: Words
+    label_article_needed: bool
+    requests: Words
+    # "the rest", "gli altri": every item but those named.
+    rests: Words
+    partitives: Words
+    set_articles: Words
+    # What gives away a verb that no table holds: its ending after a modal, or after a question word.
+    infinitive: str
+    first_person: str
+    action_askers: Words
+    # Pronouns; determiners tell the gender of what they may stand for.
+    feminine: Words
+    masculine: Words
+    # "the latter": one of the two sides of a choice, before it is a place in a list.
+    of_two: Words
+    personal: Words
+    plural_pronouns: Words
+    person_pronouns: Words
+    possessive: Words
+    demonstrative: Words
+    place: Words
+    clitics: Words
+    clitic_hosts: Words
+    enclitic: str
+    subject_pronouns: Words
+    replaceable: Words
+    owned: Words
+    person_words: Words
+    pleonastic: str
+    # What a word of comparison may be followed by to mean the thing named before ("più di quella fredda").
+    comparatives: Words
+    # The articles that a clitic announces when its noun comes later ("lo ha scritto il …"), and verbs with a subject.
+    announced: Mapping[str, str]
+    own_subject: str
+    # Whole-message and cue patterns.
+    fillers: Words
+    polite_endings: Words
+    # Asking to go on: one of the phrases, then any of the tails ("explain" + "it" + "again").
+    going_on: str
+    going_on_tails: str
+    openers: str
+    bare_question: str
+    zero_subject: str
+    statement: str
+    back: str
+    # Weaker returns, believed when the talk holds what they name; and one item told by what it says.
+    recalled: str
+    the_one: str
+    last_answer: str
+    comparison: str
+    bare_comparison: str
+    headless: str
+    plural_of: str
+    presupposing: str
+    introduction: str
+    choice_words: Words
+    between_words: Words
+    clarifying: Clarifying
+    # What a model is told that rewrites a follow-up as a standalone question.
+    rewrite_instructions: str
+    # Sentence openings that number an answer in prose; 0 stands for the closing one.
+    sequence: Mapping[str, int] = field(default_factory=dict)
+    do_support: Words = frozenset()
+    gerund: str = ""
+    graded: str = ""
+    onset_article: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def belonging(self) -> Mapping[str, int]:
+        """How much a word tells of the language: grammar more than nouns, which travel."""
+        common = (self.verbs, self.relational, self.modifiers, self.ordinals, self.cardinals)
+        return dict.fromkeys(chain(*common), 1) | dict.fromkeys(self.function_words, 2)
+
+    @cached_property
+    def place_words(self) -> Words:
+        """Words of which one must be there where a place of a list is named, unless it is a label or a number."""
+        return self.list_nouns.union(self.ordinals, self.neighbours, self.none, self.both, self.every, self.cardinals)
+
+    @cached_property
+    def pointing_words(self) -> Words:
+        """Words that may stand for something outside the question; so may a verb with a pronoun at its end."""
+        return self.demonstrative.union(self.personal, self.possessive, self.place, self.ones, self.clitics)
+
+    @cached_property
+    def patterns(self) -> Mapping[str, re.Pattern[str]]:
+        """Every pattern of the table, compiled once."""
+        whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
+        names = (
+            "measures infinitive first_person enclitic pleonastic own_subject openers bare_question zero_subject "
+            "statement back recalled the_one last_answer "
+            "comparison bare_comparison headless plural_of presupposing introduction"
+        )
+        return whole | {name: re.compile(getattr(self, name)) for name in names.split()}
+
+    def is_content(self, word: str) -> bool:
+        """Whether a word carries meaning of its own (it is not grammar and not a common verb)."""
+        return word not in self.function_words and word not in self.verbs
+
+    def is_topical(self, word: str) -> bool:
+        """Whether a word can name a topic: content, and not a noun or adjective that waits for one."""
+        return self.is_content(word) and word not in self.relational and word not in self.modifiers
+
+
+@dataclass(frozen=True, eq=False)
+class TopicCues:
+    """Phrases that show where a conversation stands, and what a message is for."""
+
+    openings: tuple[str, ...]
+    closings: tuple[str, ...]
+    # Pronouns that refer to what was said.
+    referring: tuple[str, ...]
+    # Conjunctions at the beginning, and words that add to what was said.
+    joining: tuple[str, ...]
+    adding: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryWording:
+    """Labels of a summary, and what a model is told. `{limit}` is filled in."""
+
+    code: str
+    user: str
+    assistant: str
+    mentioned: str
+    more: str
+    condense: str
+    before: str
+    talk: str
+    title: str
+    # Words of a report, which need not have been said in what it reports.
+    reporting: str
+    # What stands before and after the words of each role where a profile quotes them.
+    user_quoted: tuple[str, str]
+    assistant_quoted: tuple[str, str]
+
+    def speaker(self, role: str) -> str:
+        """The label of the role that said a line of a summary."""
+        return self.user if role == "user" else self.assistant
+
+
+@dataclass(frozen=True, eq=False)
+class TitleWords:
+    """What a question begins with and a title does not, and phrases that give orders to a model."""
+
+    greetings: tuple[str, ...]
+    # "could you" + "explain"; requests that need no such opening; what may follow them ("about").
+    polite: str
+    asked: tuple[str, ...]
+    requests: tuple[str, ...]
+    links: tuple[str, ...]
+    elided_links: tuple[str, ...]
+    orders: tuple[str, ...]
+    roles: tuple[str, ...]
+    # What a model may write before a title ("Title: …").
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SafetyWords:
+    """The fence around stored text (`{marker}` is filled in), the default rules, and what must not look like either."""
+
+    fence_open: str
+    fence_close: str
+    default_rules: str
+    # Alternatives: roles at the beginning of a line, names of tags, first words of a fence.
+    roles: str
+    tags: str
+    fence_words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPhrases:
+    """What the extractive reader says itself; everything else it says is taken from the material.
+
+    `opening` stands above the points, `absent` is said when nothing answers, `no_more` when a follow-up asks for more.
+    """
+
+    opening: str
+    absent: str
+    no_more: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerInstructions:
+    """What a model is told so that it answers from the material, with citations; `{example}` is filled in."""
+
+    system: str
+    format: str
+    without_material: str
+    example: str
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionWords:
+    """How questions are put, and what their answers look like; alternatives over folded text."""
+
+    # A sentence before the question ("hello, I am Anna"), a tag behind it ("right?"), a request without question mark.
+    introductions: str
+    tags: str
+    requests: str
+    # Alternatives by kind of question: comparison, quantity, list, reason, person, place, time, procedure, definition,
+    # explanation.
+    kinds: Mapping[str, str]
+    plural_definitions: str
+    # Adjectives that belong to a question word ("long" in "how long").
+    degrees: str
+    # Words that put a question and are hardly ever in its answer; verbs that any question may hold.
+    asking_words: Words
+    light_verbs: Words
+    yes_no: str
+    small_talk: str
+    # Alternatives by kind of question that a fitting answer holds; how a step of a procedure begins.
+    answer_signs: Mapping[str, str]
+    step_openings: str
+    # Words at the beginning of a sentence that cannot be understood without the one before.
+    leaning: str
+
+
+@dataclass(frozen=True, eq=False)
+class FactPattern:
+    """One way of stating something about oneself.
+
+    `clause` matches a whole clause. Its groups `x` and `y` are checked and cleaned by the checks named here
+    (`people.objects.CHECKS`) and filled into `text` and `about`. `greeted` patterns hold only right after a greeting.
+    """
+
+    kind: FactKind
+    clause: str
+    text: str
+    about: str = ""
+    x: str = "thing"
+    y: str = "thing"
+    confidence: float = 0.9
+    greeted: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class FactWords:
+    """The patterns of facts of one language, and the words by which what they found is cleaned and refused."""
+
+    code: str
+    # What a model is told that extracts facts; `{marker}` is filled in.
+    instructions: str
+    # `lead` may stand before any pattern; `sign` is in every text that can match one.
+    lead: LazyPattern
+    sign: LazyPattern
+    patterns: tuple[FactPattern, ...]
+    # What a claim's words are stripped of, refused for, and cut at.
+    fillers: LazyPattern
+    refused: LazyPattern
+    refused_first: LazyPattern
+    cut: LazyPattern
+    endings: LazyPattern
+    # First person to third person.
+    turned: Mapping[str, str]
+    reflexive: tuple[LazyPattern, str]
+    never_names: Words
+    never_places: Words
+    passing: Words  # nouns of the moment: the question, the exercise
+    # Of those: nouns that can be disliked for life, and phrases with one of them that are subjects nevertheless.
+    lasting: Words
+    lasting_subjects: tuple[str, ...]
+    # Nouns of a piece of work: trouble with them passes with it.
+    work: Words
+    # Things that are only remarked on, not liked in general; words that no subject holds.
+    remarks: LazyPattern
+    not_subjects: LazyPattern
+    # What may stand before a difficulty; difficulties of the day and not of the writer.
+    trouble_leads: LazyPattern
+    passing_trouble: LazyPattern
+    # Alternatives: choices that were offered, what may follow a place, what may follow a name.
+    offered: str
+    place_endings: str
+    name_joiners: str
+    personal_titles: str
+    # Goals that are one word; alternatives that announce a deadline, and how a fact says it.
+    whole_goals: Words
+    deadlines: str
+    deadline: str
+    # Conditions and traits by the word that was used, as a fact says them.
+    conditions: Mapping[str, str]
+    traits: Mapping[str, str]
+    allergies: Mapping[str, str]
+    allergy_prepositions: str
+
+
+@dataclass(frozen=True, eq=False)
+class StatementWords:
+    """What keeps a sentence from being a plain statement of its writer about themselves.
+
+    Fields without a type of their own are alternatives. Those of the second half are over folded text.
+    """
+
+    # Messages that work on a text, play a part or tell a story; sentences that suppose, quote or report.
+    not_oneself: str
+    not_stated: str
+    question_openings: str
+    # "just kidding": what may stand before it, and what makes it say something else.
+    retraction_leads: str
+    retractions: str
+    retraction_objects: str
+    tag_questions: str
+    greetings: str
+    # Labels of a pasted transcript; the heading of pasted instructions.
+    transcript_labels: str
+    instructions_heading: str
+    about_oneself: str
+    # Titles whose full stop ends no sentence.
+    titles: Words
+    # Conjunctions that begin a new statement, with the words that must follow, and those that always do.
+    joins: str
+    cuts: str
+    # Orders: at the beginning of a sentence, after one of the leads; and anywhere.
+    order_leads: str
+    orders_first: str
+    orders_anywhere: str
+    first_person: LazyPattern
+    # Words that every sentence of a kind of fact has, and those of the wording of facts beside them.
+    frames: Words
+    wording: Words
+    negative: str
+    overcome: str
+    denied: str
+    no_trouble: str
+    not_now: str
+    naming: str
+    other_people: str
+
+
+@dataclass(frozen=True, eq=False)
+class Calendar:
+    """How days and periods are named. Names of months and weekdays are as they are written, all else is folded."""
+
+    month_names: tuple[str, ...]
+    month_abbreviations: Words
+    weekday_names: tuple[str, ...]
+    # The month in which a season begins; each lasts three.
+    seasons: Mapping[str, int]
+    numbers: Mapping[str, int]
+    units: Mapping[str, str]
+    # How far a day is from today, as it is written; `{n}` is filled in.
+    today: str
+    yesterday: str
+    days_ago: str
+    tomorrow: str
+    days_ahead: str
+    # Days by their distance from today ("tomorrow": 1), as they are said.
+    named_days: Mapping[str, int]
+    # Whether 5/8 may be the eighth of May.
+    month_first: bool
+    # Alternatives inside a date: the first day of a month by name, marks of an ordinal, "of" before the month and
+    # before the year, the article, what may stand before a date and before a weekday, what may follow a weekday.
+    first_day: str
+    ordinal_marks: str
+    of_month: str
+    of_year: str
+    article: str
+    date_leads: str
+    weekday_leads: str
+    next_weekday: str
+    # "in two weeks", "two weeks ago", "the last two weeks", and words that point back.
+    ahead: str
+    ago: str
+    lasting: str
+    past: str
+    # Expressions of a question by kind (dates.RULES); `{month}`, `{weekday}`, `{season}` are those of this language,
+    # `{unit}`, `{day}` and `{year}` of any.
+    expressions: Mapping[str, tuple[str, ...]]
+    # Around an expression: articles, "between … and", "two weeks before", "before", "after", "since"; and those that an
+    # expression may begin with itself.
+    range_articles: str
+    range_opens: str
+    range_joins: str
+    weekday_unit: str
+    unit_before: str
+    before: str
+    after: str
+    since: str
+    range_leads: str
+
+    @cached_property
+    def months(self) -> Mapping[str, int]:
+        """The number of each month by its folded name."""
+        return {fold(name): number for number, name in enumerate(self.month_names, start=1)}
+
+    @cached_property
+    def weekdays(self) -> Mapping[str, int]:
+        """The number of each weekday by its folded name; Monday is 0."""
+        return {fold(name): number for number, name in enumerate(self.weekday_names)}
+
+    @cached_property
+    def leading_months(self) -> Words:
+        """The months, where they may stand before the day."""
+        return frozenset(self.months) if self.month_first else frozenset()
+
+    @cached_property
+    def day_units(self) -> Words:
+        """The names of days and weeks."""
+        return frozenset(name for name, unit in self.units.items() if unit in ("day", "week"))
+
+    @cached_property
+    def weekday_spellings(self) -> str:
+        """Alternatives for the weekdays as people write them: "lunedì", "lunedi", "lunedi'"."""
+        return "|".join(
+            re.sub(r"[^\x00-\x7f]", lambda c: f"[{fold(c[0])}{c[0]}]'?", name.lower()) for name in self.weekday_names
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """Everything that Ricordo knows of a language."""
+
+    code: str
+    labels: Locale
+    memory: MemoryWords
+    vocabulary: Vocabulary
+    calendar: Calendar
+    followups: FollowUpWords
+    topics: TopicCues
+    safety: SafetyWords
+    facts: FactWords
+    summaries: SummaryWording
+    titles: TitleWords
+    reader: ReaderPhrases
+    answers: AnswerInstructions
+    questions: QuestionWords
+    statements: StatementWords

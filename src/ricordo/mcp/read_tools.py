@@ -1,0 +1,297 @@
+"""MCP tools that read: search and list memories, read one, `search` and `fetch` for connectors, and sessions.
+
+Quarantined messages and facts are left out, because the results go into a prompt.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from ricordo.errors import NotFoundError
+from ricordo.mcp.memories import (
+    Filter,
+    McpUser,
+    fact_memory,
+    find_fact,
+    find_message,
+    message_memory,
+    parse_filters,
+    parse_memory_id,
+    session_message,
+    session_summary,
+    title_of,
+)
+from ricordo.mcp.schemas import (
+    ExportOut,
+    FoundOut,
+    MemoriesOut,
+    PageOut,
+    ResultOut,
+    ResultsOut,
+    TalkOut,
+    ToolContext,
+    ToolMemory,
+    ToolSessions,
+    ToolTopic,
+    ToolTopics,
+)
+from ricordo.recall.terms import stems
+from ricordo.records.people import Fact
+from ricordo.records.turns import Message, Turn, turn_id_of
+
+INDEX_WAIT_SECONDS = 5.0  # for an index that is behind
+CONNECTOR_LIMIT = 10
+
+Filters = Annotated[
+    dict[str, Any] | None,
+    Field(
+        description="Any of kind (fact or message), run_id, agent_id, role, topic_id, tags, "
+        'created_at ({"gte": TIME, "lt": TIME}); alone or in a list under AND'
+    ),
+]
+Query = Annotated[str, Field(min_length=1, description="What to look for, in plain words")]
+
+
+def search_memories(
+    user: McpUser,
+    query: Query,
+    filters: Filters = None,
+    limit: Annotated[int, Field(ge=1, le=100)] = 10,
+) -> FoundOut:
+    """Find facts about the user and past messages that speak to a question, by words and by meaning, best first."""
+    wanted = parse_filters(filters, user.require_user)
+    quarantined = user.quarantined_ids()
+    hits = user.memory.search(
+        query,
+        user_id=user.user_id,
+        limit=limit + len(quarantined),
+        session_id=wanted.session_id,
+        agent_id=wanted.agent_id,
+        topic_id=wanted.topic_id,
+        role=wanted.role,
+        after=wanted.after,
+        before=wanted.before,
+        tags=wanted.tags,
+        patience=INDEX_WAIT_SECONDS,
+    )
+    by_message = {hit.message_id: hit for hit in hits if hit.message_id not in quarantined}
+    found: list[ToolMemory] = []
+    for fact in _matching_facts(user, wanted, quarantined):
+        sources = [by_message[each.message_id] for each in fact.sources if each.message_id in by_message]
+        best = max(sources, key=lambda hit: hit.score, default=None)
+        overlap = _word_overlap(query, fact)
+        if best and best.score >= overlap:
+            found.append(fact_memory(fact, best.score, best.reasons))
+        elif overlap > 0:
+            found.append(fact_memory(fact, overlap, ("words",)))
+    if wanted.messages:
+        for hit in by_message.values():
+            turn = user.turn(turn_id_of(hit.message_id))
+            if turn:
+                found.append(message_memory(turn, hit.message, hit.score, hit.reasons))
+    found.sort(key=lambda each: (-(each.score or 0.0), each.kind, each.id))
+    return FoundOut(results=found[:limit], degraded=list(hits.degraded))
+
+
+def get_memories(
+    user: McpUser,
+    filters: Filters = None,
+    page: Annotated[int, Field(ge=1, le=10_000)] = 1,
+    page_size: Annotated[int, Field(ge=1, le=100)] = 50,
+) -> MemoriesOut:
+    """List what is remembered, newest first: facts that are known now, then notes.
+
+    Notes are what add_memory kept; with a run_id, the messages of that session.
+    """
+    wanted = parse_filters(filters, user.require_user)
+    quarantined = user.quarantined_ids()
+    facts = [fact_memory(fact) for fact in _matching_facts(user, wanted, quarantined)]
+    facts.sort(key=lambda each: (each.created_at, each.id), reverse=True)
+    listed = facts + [message_memory(turn, message) for turn, message in _matching_messages(user, wanted, quarantined)]
+    start = (page - 1) * page_size
+    return MemoriesOut(results=listed[start : start + page_size], page=page, page_size=page_size, total=len(listed))
+
+
+def get_memory(user: McpUser, memory_id: str) -> ToolMemory:
+    """Read one memory whole: a fact with the words it was taken from, or a message."""
+    kind, own = parse_memory_id(memory_id)
+    if own in user.quarantined_ids():
+        raise NotFoundError(f"memory_id: {memory_id!r} is in quarantine; an operator can release it")
+    if kind == "fact":
+        return fact_memory(find_fact(user, own))
+    return message_memory(*find_message(user, own))
+
+
+def search(user: McpUser, query: Query) -> ResultsOut:
+    """Search the user's memory; give an id of the results to fetch."""
+    found = search_memories(user, query, limit=CONNECTOR_LIMIT).results
+    return ResultsOut(results=[ResultOut(id=each.id, title=title_of(each), url=_url(each)) for each in found])
+
+
+def fetch(user: McpUser, id: str) -> PageOut:  # noqa: A002 - the name that connectors use
+    """Read one result of search whole; for a message, with what was said around it in its turn."""
+    memory = get_memory(user, id)
+    text = memory.memory
+    if memory.kind == "message":
+        turn, _ = find_message(user, parse_memory_id(id)[1])
+        quarantined = user.quarantined_ids()
+        text = "\n\n".join(
+            f"{each.name or each.role}: {each.content}" for each in turn.messages if each.id not in quarantined
+        )
+    details = {"kind": memory.kind, "created_at": memory.created_at.isoformat(), "session_id": memory.session_id}
+    known = {name: value for name, value in details.items() if value is not None}
+    return PageOut(id=id, title=title_of(memory), text=text, url=_url(memory), metadata=known)
+
+
+def get_context(
+    user: McpUser,
+    query: Annotated[str, Field(min_length=1, description="The user's next question")],
+    session_id: Annotated[
+        str | None, Field(description="The talk it belongs to; without one, only what is known")
+    ] = None,
+    token_budget: Annotated[int | None, Field(ge=1, description="Tokens for the whole prompt")] = None,
+) -> ToolContext:
+    """Everything a model needs for a question, within a token budget: what is known of the user, the talk so far,
+    and past messages that matter. Nothing is kept."""
+    if session_id is None:
+        session = user.memory.session(user_id=user.user_id, agent_id=user.agent_id)
+    else:
+        session = user.session(session_id)
+    built = session.context(query, budget=token_budget)
+    receipt = built.receipt
+    return ToolContext(
+        prompt=built.prompt,
+        messages=[dict(each) for each in built.messages],
+        question=built.question,
+        notice=built.crisis.notice if built.crisis else None,
+        clarification=built.clarification.prompt if built.clarification else None,
+        tokens=receipt.total_tokens,
+        token_budget=receipt.limit,
+        sections=dict(receipt.sections),
+        dropped=len(receipt.dropped),
+        degraded=list(receipt.degraded),
+    )
+
+
+def list_sessions(
+    user: McpUser,
+    limit: Annotated[int, Field(ge=1, le=200)] = 20,
+    before: Annotated[str | None, Field(description="The next_before of the page before")] = None,
+    agent_id: str | None = None,
+) -> ToolSessions:
+    """List the user's sessions, most recently active first."""
+    last = None if before is None else user.session_info(before, "before")
+    agent = None if agent_id is None else user.agent(agent_id)
+    found = user.memory.sessions(user_id=user.user_id, limit=limit, agent_id=agent, before=last)
+    more = found[-1].id if len(found) == limit else None
+    return ToolSessions(sessions=[session_summary(info) for info in found], next_before=more)
+
+
+def get_session(
+    user: McpUser,
+    session_id: str,
+    limit: Annotated[int, Field(ge=1, le=200, description="Turns")] = 50,
+    before: Annotated[int | None, Field(ge=1, description="Only turns before this number")] = None,
+) -> TalkOut:
+    """Read a session: its newest messages in order, archived ones included, or a page of older ones."""
+    session = user.session(session_id)
+    quarantined = user.quarantined_ids()
+    turns = session.history(limit, before=before)
+    older = turns[0].turn_number if len(turns) == limit and turns[0].turn_number > 1 else None
+    messages = [session_message(turn, each) for turn in turns for each in turn.messages if each.id not in quarantined]
+    return TalkOut(session=session_summary(session.info()), messages=messages, next_before=older)
+
+
+def session_markdown(user: McpUser, session_id: str) -> str:
+    """A session as Markdown for a model, without quarantined messages."""
+    session = user.session(session_id)
+    quarantined = user.quarantined_ids()
+    messages = [each for turn in session.history() for each in turn.messages if each.id not in quarantined]
+    lines = [
+        f"**{each.name or each.role}** ({each.created_at:%Y-%m-%d %H:%M} UTC)\n\n{each.content}" for each in messages
+    ]
+    return "\n\n".join([f"# {session.info().title or session.id}", *lines]) + "\n"
+
+
+def list_topics(user: McpUser, session_id: str) -> ToolTopics:
+    """What a session has been about, with what each topic is worth now."""
+    session = user.session(session_id)
+    found = session.topics()
+    topics = [
+        ToolTopic(
+            id=each.id,
+            title=each.title,
+            priority=session.topic(each.id).priority(),
+            importance=each.importance,
+            state=each.state,
+            message_count=each.message_count,
+            tags=list(each.tags),
+            summary=each.summary,
+            created_at=each.created_at,
+            last_active_at=each.last_active_at,
+        )
+        for each in found
+    ]
+    return ToolTopics(topics=topics, degraded=list(found.degraded))
+
+
+def export_session(
+    user: McpUser,
+    session_id: str,
+    format: Literal["json", "markdown"] = "json",  # noqa: A002 - the public name
+) -> ExportOut:
+    """Take a session along: as a JSON document that can be imported again, or as Markdown to read."""
+    session = user.session(session_id)
+    if format == "markdown":
+        return ExportOut(session_id=session.id, format=format, markdown=session.export("markdown"))
+    return ExportOut(session_id=session.id, format=format, document=session.export("json"))
+
+
+def _matching_facts(user: McpUser, wanted: Filter, quarantined: frozenset[str]) -> list[Fact]:
+    if not wanted.facts:
+        return []
+    known = user.memory.facts(user.user_id, user.agent(wanted.agent_id))
+    return [
+        fact
+        for fact in known
+        if fact.id not in quarantined
+        and wanted.covers(fact.valid_from)
+        and (wanted.session_id is None or any(each.session_id == wanted.session_id for each in fact.sources))
+    ]
+
+
+def _matching_messages(user: McpUser, wanted: Filter, quarantined: frozenset[str]) -> list[tuple[Turn, Message]]:
+    """The matching messages of a session, newest first; none if there is no such session."""
+    if not wanted.messages:
+        return []
+    session_id = wanted.session_id or user.notes_session(user.agent(wanted.agent_id))
+    tagged = _topics_with_tags(user, session_id, wanted.tags)
+    turns = user.memory.store.turns.page(user.owner, session_id)
+    return [
+        (turn, message)
+        for turn in reversed(turns)
+        if wanted.topic_id in (None, turn.topic_id) and (tagged is None or turn.topic_id in tagged)
+        for message in reversed(turn.messages)
+        if message.id not in quarantined
+        and wanted.role in (None, message.role, message.name)
+        and wanted.covers(message.created_at)
+    ]
+
+
+def _topics_with_tags(user: McpUser, session_id: str, tags: tuple[str, ...]) -> frozenset[str | None] | None:
+    """The ids of topics with any of the tags; None if there are no tags, or the session itself has one."""
+    info = user.memory.store.sessions.get(user.owner, session_id)
+    if not tags or (info and set(tags) & set(info.tags)):
+        return None
+    topics = user.memory.store.topics.load(user.owner, session_id).topics
+    return frozenset(topic.id for topic in topics if set(tags) & set(topic.tags))
+
+
+def _word_overlap(query: str, fact: Fact) -> float:
+    """The share of the query's word stems that a fact contains, 0 to 1."""
+    wanted = set(stems(query))
+    return len(wanted & set(stems(fact.text))) / len(wanted) if wanted else 0.0
+
+
+def _url(memory: ToolMemory) -> str:
+    return f"session://{memory.session_id}" if memory.session_id else f"memory://{memory.id}"

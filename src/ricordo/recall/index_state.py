@@ -1,0 +1,266 @@
+"""The index of one owner together with its state: what was read of each session, and which turns lack vectors.
+
+A store, session marks and traces go in; an index that holds every current turn comes out. Turns are read page by page
+and the position is noted after each page, so that an interruption loses nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import NamedTuple
+
+from ricordo.recall.evidence import indexed_text, speaker_in
+from ricordo.recall.index import OwnerIndex, Row
+from ricordo.recall.quantization import blob_size
+from ricordo.recall.terms import terms, terms_from_blob
+from ricordo.records.turns import Message, Owner, SessionMark, Turn, TurnVectors
+from ricordo.stores.protocols import Store
+
+_NONE: Mapping[str, bytes] = {}
+_NO_TOPICS: Mapping[str, str] = {}
+
+
+def speaker_of(message: Message) -> str | None:
+    """The speaker: the name of the message, or the one that its text begins with."""
+    return message.name or speaker_in(message.content)
+
+
+def text_to_index(message: Message) -> str:
+    """The text of a message that is indexed and embedded: its content after the speaker's name, if there is one."""
+    return indexed_text(message.content, speaker_of(message))
+
+
+def rows_of(
+    turn: Turn,
+    *,
+    words: Mapping[str, bytes] = _NONE,
+    vectors: Mapping[str, bytes] = _NONE,
+    topics: Mapping[str, str] = _NO_TOPICS,
+    tags: frozenset[str] = frozenset(),
+) -> list[Row]:
+    """One row for each message of a turn that is not blank; the mappings are by message id, as stored."""
+    return [
+        Row(
+            message_id=message.id,
+            session_id=turn.session_id,
+            turn_number=turn.turn_number,
+            position=position,
+            created_at=message.created_at,
+            role=message.role,
+            terms=terms_from_blob(words[message.id]) if message.id in words else terms(text_to_index(message)),
+            vector=vectors.get(message.id),
+            agent_id=turn.agent_id,
+            speaker=speaker_of(message),
+            topic_id=topics.get(message.id),
+            tags=tags,
+        )
+        for position, message in enumerate(turn.messages)
+        if message.content.strip()
+    ]
+
+
+PAGE = 256  # turns read at once
+
+TurnKey = tuple[str, int]
+
+
+class UnsettledTurn(NamedTuple):
+    """A turn that may still change or be replaced, as it is in the index."""
+
+    turn_id: str
+    checksum: str
+    is_open: bool
+
+
+@dataclass
+class SessionProgress:
+    """How far a session is indexed, and its mark at that time.
+
+    `unsettled` are its open turns and the newest one; they reveal a session that was emptied and filled again.
+    """
+
+    mark: SessionMark
+    tags: frozenset[str] = frozenset()
+    through: int = 0
+    unsettled: dict[int, UnsettledTurn] = field(default_factory=dict)
+
+    def is_up_to(self, mark: SessionMark) -> bool:
+        """Whether the session is unchanged and completely read."""
+        return self.mark == mark and self.through >= mark.last_turn
+
+    def lost_any(self, mark: SessionMark) -> bool:
+        """Whether the new mark shows that turns were removed, or inserted before the end."""
+        longer, more = mark.last_turn - self.mark.last_turn, mark.turn_count - self.mark.turn_count
+        return longer < 0 or longer != more or mark.revision < self.mark.revision
+
+    def note(self, turn: Turn) -> None:
+        """Note a turn that was indexed, as long as it may change."""
+        self.unsettled = {
+            number: each for number, each in self.unsettled.items() if each.is_open or number > turn.turn_number
+        }
+        if turn.is_open or turn.turn_number >= max(self.unsettled, default=0):
+            self.unsettled[turn.turn_number] = UnsettledTurn(turn.id, turn.checksum, turn.is_open)
+        else:
+            self.unsettled.pop(turn.turn_number, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many turns an index has not read yet, and has not embedded yet."""
+
+    unread: int
+    unembedded: int
+
+    @property
+    def done(self) -> bool:
+        """Whether everything is indexed with its vector."""
+        return not (self.unread or self.unembedded)
+
+
+@dataclass
+class IndexState:
+    """An index and how far it has been read.
+
+    `unembedded` are turns without vectors, with their checksum in the index; `damaged` are turns that cannot be read,
+    with the reason; `traced` is the last turn with a trace, of sessions whose traces were read. `lock` is held briefly;
+    `embedding` is held while vectors are computed, so that only callers that need vectors wait.
+    """
+
+    owner: Owner
+    embedder: str
+    index: OwnerIndex
+    lock: RLock = field(default_factory=RLock)
+    embedding: RLock = field(default_factory=RLock)
+    sessions: dict[str, SessionProgress] = field(default_factory=dict)
+    unembedded: dict[TurnKey, str] = field(default_factory=dict)
+    damaged: dict[TurnKey, str] = field(default_factory=dict)
+    traces: dict[TurnKey, TurnVectors] | None = None
+    traced: dict[str, int] = field(default_factory=dict)
+
+    def read(self, store: Store, marks: Mapping[str, SessionMark], most: int | None = None) -> Progress:
+        """Index new turns, at most about `most`; all if None. The caller holds the lock."""
+        if any(name not in marks or seen.lost_any(marks[name]) for name, seen in self.sessions.items()):
+            self._reset()
+        if not self._read_on(store, marks, most):
+            self._reset()
+            self._read_on(store, marks, most)
+        return self.progress(marks)
+
+    def _read_on(self, store: Store, marks: Mapping[str, SessionMark], most: int | None) -> bool:
+        """Read every session that has changed; False if one was replaced by another session of the same name."""
+        left = most
+        for session_id, mark in marks.items():
+            seen = self.sessions.get(session_id) or SessionProgress(mark)
+            if seen.is_up_to(mark):
+                self.sessions.setdefault(session_id, seen)
+                continue
+            if left is not None and left <= 0:
+                break
+            changed = self._changed(store, session_id, seen)
+            if changed is None:
+                return False
+            taken = self._read_session(store, session_id, seen, mark, changed, left)
+            left = None if left is None else left - taken
+        return True
+
+    def progress(self, marks: Mapping[str, SessionMark]) -> Progress:
+        """How far it has been read, compared with the current marks."""
+        behind = (
+            max(mark.last_turn - self.sessions[name].through, 0) if name in self.sessions else mark.turn_count
+            for name, mark in marks.items()
+        )
+        return Progress(sum(behind), len(self.unembedded))
+
+    def awaits_answer(self, key: TurnKey) -> bool:
+        """Whether a turn is open and the newest of its session: it is embedded later, with its answer."""
+        seen = self.sessions.get(key[0])
+        known = seen.unsettled.get(key[1]) if seen and seen.through == key[1] else None
+        return known is not None and known.is_open
+
+    def has_no_trace(self, turn: Turn) -> bool:
+        """Whether a turn surely has no stored vectors, so that the store need not be queried."""
+        if turn.topic_id:  # it was embedded before, perhaps by another process
+            return False
+        seen = self.sessions.get(turn.session_id)
+        if seen and turn.turn_number <= seen.through:
+            return (turn.session_id, turn.turn_number) in self.unembedded
+        return turn.turn_number > self.traced.get(turn.session_id, turn.turn_number)
+
+    def _reset(self) -> None:
+        """Start with an empty index, because something was removed or changed; traces make rebuilding fast."""
+        self.index = OwnerIndex(self.index.dimensions)
+        self.sessions, self.unembedded, self.damaged, self.traces, self.traced = {}, {}, {}, None, {}
+
+    def _read_session(
+        self,
+        store: Store,
+        session_id: str,
+        seen: SessionProgress,
+        mark: SessionMark,
+        changed: list[Turn],
+        most: int | None,
+    ) -> int:
+        """Index what has changed in a session and what is new, at most about `most` turns; returns how many."""
+        self.sessions[session_id] = seen
+        self._note_tags(store, session_id, seen)
+        self._add(store, seen, changed)
+        taken = len(changed)
+        while seen.through < mark.last_turn and (most is None or taken < most):
+            size = PAGE if most is None else min(PAGE, most - taken)
+            reach = seen.through + size + 1
+            turns = store.turns.page(self.owner, session_id, after=seen.through, before=reach)
+            self._add(store, seen, turns)
+            seen.through = max([min(reach - 1, mark.last_turn), *(turn.turn_number for turn in turns)])
+            taken += max(len(turns), 1)
+        seen.mark = mark
+        return taken
+
+    def _changed(self, store: Store, session_id: str, seen: SessionProgress) -> list[Turn] | None:
+        """The unsettled turns that have changed; None if one was replaced by another turn."""
+        changed = []
+        for number, known in sorted(seen.unsettled.items()):
+            found = store.turns.page(self.owner, session_id, after=number - 1, before=number + 1)
+            if not found or found[0].id != known.turn_id:
+                return None
+            changed += [turn for turn in found if turn.checksum != known.checksum]
+        return changed
+
+    def _note_tags(self, store: Store, session_id: str, seen: SessionProgress) -> None:
+        session = store.sessions.get(self.owner, session_id)
+        tags = frozenset(session.tags if session else ())
+        if tags != seen.tags:
+            self.index.set_tags(session_id, tags)
+            seen.tags = tags
+
+    def _add(self, store: Store, seen: SessionProgress, turns: Iterable[Turn]) -> None:
+        """Add turns to the index, with the vectors of their traces."""
+        for turn in turns:
+            key = turn.session_id, turn.turn_number
+            trace = self._traces(store).pop(key, None)
+            vectors = split_trace(trace, turn, self.index.dimensions) if trace else None
+            rows = rows_of(turn, vectors=vectors or {}, topics=_topics(turn), tags=seen.tags)
+            self.index.add(rows)
+            if turn.damage:
+                self.damaged[key] = turn.damage
+            if vectors is None and rows:
+                self.unembedded[key] = turn.checksum
+            seen.note(turn)
+
+    def _traces(self, store: Store) -> dict[TurnKey, TurnVectors]:
+        """The stored traces, read once per index."""
+        if self.traces is None:
+            found = store.vectors.read(self.owner, self.embedder)
+            self.traces = {(trace.session_id, trace.turn_number): trace for trace in found}
+        return self.traces
+
+
+def split_trace(trace: TurnVectors, turn: Turn, dimensions: int) -> dict[str, bytes] | None:
+    """The vectors of a turn's messages by message id; None if the turn has changed since, or they are another size."""
+    size = blob_size(dimensions)
+    if trace.checksum != turn.checksum or len(trace.body) != size * len(turn.messages):
+        return None
+    return {message.id: trace.body[at * size : (at + 1) * size] for at, message in enumerate(turn.messages)}
+
+
+def _topics(turn: Turn) -> dict[str, str]:
+    return {message.id: turn.topic_id for message in turn.messages} if turn.topic_id else {}

@@ -1,0 +1,85 @@
+"""The similarity thresholds of topics, for each embedder: a name goes in, its scale comes out.
+
+Embedders spread their cosines differently: two unrelated sentences may score 0.8 with one and 0.1 with another. So a
+scale holds the mean and the spread (standard deviation) measured between consecutive messages, and all thresholds and
+weights are expressed in spreads. Measuring a new embedder needs no labels.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+DEFAULT_THRESHOLD = 0.7
+
+# Spreads above the mean cosine of consecutive messages: from the first on a typical question stays in the active topic,
+# from the second on it returns to another one. Calibrated once for all embedders (docs/topics.md).
+_JOIN_AT = 0.67
+_RETURN_AT = 1.8
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Mean and spread of an embedder's cosines between consecutive messages, and the two thresholds.
+
+    `trust` is how many cosines of a session weigh as much as `mean`, because a session may differ from what was
+    measured. `give` is the most spreads by which a chat with an assistant may lower its own threshold.
+    """
+
+    mean: float
+    spread: float
+    threshold: float
+    return_threshold: float
+    trust: int = 10
+    give: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.spread > 0:
+            raise ValueError("spread must be above 0: give messages that differ")
+
+    def at(self, threshold: float) -> "Scale":
+        """This scale with another threshold; the return threshold moves by the same amount."""
+        moved = threshold - self.threshold
+        return replace(
+            self, mean=self.mean + moved, threshold=threshold, return_threshold=self.return_threshold + moved
+        )
+
+
+def scale(mean: float, spread: float) -> Scale:
+    """The scale of an embedder with this mean and spread between consecutive messages."""
+    return Scale(mean, spread, mean + _JOIN_AT * spread, mean + _RETURN_AT * spread)
+
+
+# By name without the version of the weights: a new export of the same model keeps its thresholds.
+_MEASURED: dict[str, Scale] = {
+    "arctic-s-int8+use-multilingual-v3": scale(0.548, 0.099),
+    "arctic-s-int8": scale(0.825, 0.047),
+    "use-multilingual-v3": scale(0.272, 0.167),
+    "light-256": scale(0.129, 0.140),
+}
+
+# An embedder that was not measured starts at 0.7; the session's own cosines soon move the threshold.
+_UNKNOWN = replace(scale(DEFAULT_THRESHOLD - _JOIN_AT * 0.1, 0.1), trust=2, give=math.inf)
+
+
+def scale_for(embedder: str) -> Scale:
+    """The scale of the embedder of that name; the default for one that was never measured."""
+    return _MEASURED.get("+".join(part.partition("@")[0] for part in embedder.split("+")), _UNKNOWN)
+
+
+def known_embedders() -> tuple[str, ...]:
+    """The names that have a measured scale."""
+    return tuple(_MEASURED)
+
+
+def measure(conversations: Iterable[Sequence[Sequence[float]] | np.ndarray]) -> Scale:
+    """A scale from conversations without labels: each one the unit vectors of its messages, in order."""
+    cosines: list[float] = []
+    for vectors in conversations:
+        rows = np.asarray(vectors, dtype=np.float32)
+        if len(rows) > 1:
+            cosines.extend(np.einsum("ij,ij->i", rows[1:], rows[:-1]).tolist())
+    if len(cosines) < 2:
+        raise ValueError("a scale needs at least two pairs of consecutive messages")
+    return scale(float(np.mean(cosines)), float(np.std(cosines)))
