@@ -187,7 +187,7 @@ class RicordoMemory(AbstractCapability[Any]):
             budget=self._budget,
             on_crisis=self._on_crisis,
         )
-        user, session_id = cast(str, mine._whose), cast(str, mine._where)
+        user, session_id = cast(str, mine._user_source), cast(str, mine._where)
         mine._session = self._memory.session(session_id, user_id=user, agent_id=self._agent_id)
         return mine
 

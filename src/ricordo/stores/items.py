@@ -73,21 +73,23 @@ FROM {sessions} AS s WHERE s.owner = :owner AND s.session_id = :session_id
 
 
 class SqlItems:
-    """An `ItemTransaction` over SQL. `serial` says that writers of this database run one after the other anyway."""
+    """An `ItemTransaction` over SQL. `lock` takes a lock on a collection; None where writers run one by one anyway."""
 
-    def __init__(self, execute: Execute, collection: str, now: datetime, *, serial: bool) -> None:
+    def __init__(
+        self, execute: Execute, collection: str, now: datetime, *, lock: Callable[[str], object] | None = None
+    ) -> None:
         self._execute = execute
         self._collection = collection
         self._now = now
         self._micros = micros(now)
-        self._serial = serial
+        self._lock = lock
 
     def on(self, collection: str) -> "SqlItems":
-        return SqlItems(self._execute, collection, self._now, serial=self._serial)
+        return SqlItems(self._execute, collection, self._now, lock=self._lock)
 
     def serialize(self) -> None:
-        if not self._serial:  # writing one row of all writers makes the second wait for the first
-            self.on(f"{self._collection}.order").put(StoredItem("", "", b""))
+        if self._lock is not None:
+            self._lock(self._collection)
 
     def get(self, place: str, key: str) -> StoredItem | None:
         found = self._run(ITEM, place=place, key=key)

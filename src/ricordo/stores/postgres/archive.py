@@ -21,7 +21,7 @@ from ricordo.stores.derived_rows import (
 )
 from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import turn_statements
-from ricordo.stores.postgres.transaction import Row, Transaction
+from ricordo.stores.postgres.transaction import Row, Transaction, named
 from ricordo.stores.topic_rules import (
     holds,
     lessened,
@@ -234,8 +234,3 @@ def _messages(blocks: Sequence[Block]) -> Messages:
 def put_topics(transaction: Transaction, key: Key, topics: Sequence[Topic]) -> None:
     """Write topics by id."""
     transaction.send_many(sql.PUT_TOPIC, [{**key, **named(TOPIC_COLUMNS, topic_to_row(topic))} for topic in topics])
-
-
-def named(columns: str, row: Sequence[Any]) -> dict[str, Any]:
-    """The values of a row by the names of its columns."""
-    return dict(zip(columns.split(", "), row, strict=True))

@@ -15,8 +15,8 @@ from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.postgres import archive, derived_statements, people
 from ricordo.stores.postgres import turn_statements as sql
 from ricordo.stores.postgres.row_security import OwnerTransactions
-from ricordo.stores.postgres.transaction import Cursor, Transaction
-from ricordo.stores.postgres.turns import as_bigint, lock_session, session_row
+from ricordo.stores.postgres.transaction import Cursor, Transaction, as_bigint
+from ricordo.stores.postgres.turns import lock_session, session_row
 from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session
 
 _CONTENT = (

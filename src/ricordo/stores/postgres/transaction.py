@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeVar
 
 import psycopg
 
+from ricordo.stores.turn_rows import ENDLESS
+
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Cursor = psycopg.Cursor[Row]
@@ -132,3 +134,13 @@ def run_transaction(connection: Connection, settings: Statements, script: Callab
         with suppress(psycopg.Error):
             connection.rollback()
         raise
+
+
+def as_bigint(number: int) -> int:
+    """A parameter for a bigint column, limited to what that holds."""
+    return max(0, min(number, ENDLESS))
+
+
+def named(columns: str, row: Sequence[Any]) -> dict[str, Any]:
+    """Parameters: the values of a row by the names of its columns."""
+    return dict(zip(columns.split(", "), row, strict=True))

@@ -27,9 +27,9 @@ from ricordo.records.turns import (
 from ricordo.stores import write_rules
 from ricordo.stores.postgres import archive
 from ricordo.stores.postgres import turn_statements as sql
-from ricordo.stores.postgres.archive import named, to_turns
+from ricordo.stores.postgres.archive import to_turns
 from ricordo.stores.postgres.row_security import LONG_TIMEOUT, OwnerTransactions
-from ricordo.stores.postgres.transaction import Cursor, RetryTransaction, Transaction
+from ricordo.stores.postgres.transaction import Cursor, RetryTransaction, Transaction, as_bigint, named
 from ricordo.stores.topic_rules import as_new
 from ricordo.stores.turn_rows import (
     ENDLESS,
@@ -125,11 +125,6 @@ class PostgresTurns:
             )
             if written is not None:  # else the stored turn was deleted between the two: it is new again
                 return written
-
-
-def as_bigint(number: int) -> int:
-    """The number, limited to what a bigint column holds."""
-    return max(0, min(number, ENDLESS))
 
 
 def lock_session(transaction: Transaction, owner: Owner, session_id: str) -> bool:

@@ -16,7 +16,8 @@ from ricordo.records.turns import Owner, SessionInfo
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.cache import LastKnownValues, RecentTurns
 from ricordo.stores.spool.circuit_breaker import CircuitBreaker, SpoolTimeouts
-from ricordo.stores.spool.connection import StoreConnection, no_fallback
+from ricordo.stores.spool.connection import CallAbandoned, StoreConnection, no_fallback
+from ricordo.stores.spool.pending_writes import CallInProgress
 from ricordo.stores.spool.spool import Spool
 from ricordo.stores.spool.writes import Scope, Write
 
@@ -152,3 +153,8 @@ class SpooledDatabase:
                 self._away_since = datetime.now(UTC)
             log.warning("the database is away: %s", breaker.cause, extra=details)
         self.spool.pending.wake()
+
+
+def call_left_by(error: StoreUnavailable) -> CallInProgress | None:
+    """The call that is still in progress after an error."""
+    return CallInProgress(error.call) if isinstance(error, CallAbandoned) else None

@@ -11,8 +11,7 @@ from ricordo.errors import StoreUnavailable
 from ricordo.records.reports import Expired
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, SessionMark
 from ricordo.stores.protocols import Store
-from ricordo.stores.spool.database import SpooledDatabase
-from ricordo.stores.spool.turns import call_left_by
+from ricordo.stores.spool.database import SpooledDatabase, call_left_by
 from ricordo.stores.spool.writes import Scope, UpdateSession
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from ricordo.errors import ConflictError, RicordoError, StoreUnavailable
 from ricordo.records.turns import Message, Owner, SessionInfo, StoredReceipt, Turn
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.cache import select
-from ricordo.stores.spool.connection import CallAbandoned, NotAnswered
-from ricordo.stores.spool.database import SpooledDatabase
+from ricordo.stores.spool.connection import NotAnswered
+from ricordo.stores.spool.database import SpooledDatabase, call_left_by
 from ricordo.stores.spool.pending_writes import CallInProgress
 from ricordo.stores.spool.writes import AddMessage, AnswerTurn, AppendTurn, Scope, TurnWrite
 
@@ -208,8 +208,3 @@ class SpooledTurns:
         if after is not None and cached.turns:
             return after + 1 >= cached.turns[0].turn_number
         return last is not None and before is None and last <= len(cached.turns)
-
-
-def call_left_by(error: StoreUnavailable) -> CallInProgress | None:
-    """The call that is still in progress after an error."""
-    return CallInProgress(error.call) if isinstance(error, CallAbandoned) else None

@@ -92,7 +92,7 @@ def _items(connection: sqlite3.Connection, owner: Owner, collection: str, now: d
         values["owner"] = key
         return connection.execute(_spelled(statement), values).fetchall()
 
-    return SqlItems(execute, collection, now, serial=True)
+    return SqlItems(execute, collection, now)
 
 
 @lru_cache(maxsize=512)
