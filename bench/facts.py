@@ -23,7 +23,7 @@ from ricordo.people.facts.claims import Claim, UserMessage, is_negative
 from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.people.profile import key_facts
-from ricordo.records.people import FactChange, People
+from ricordo.records.people import FactChange, KnownFacts
 
 # Labels with relative days are written for this moment.
 CASES_NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
@@ -214,7 +214,7 @@ def supersession(order: str, talks: int, seed: int) -> Supersession:
         if order != "in order":
             rng.shuffle(heard)
         times = {each.id: each.when for each in said}
-        people = People()
+        people = KnownFacts()
         for each in heard:
             change = merge_claims(people, claims_in_message(each), LearningContext("tutor", now), said_at=times.get)
             people = applied(people, change)
@@ -231,10 +231,10 @@ def _holds(text: str, value: str) -> bool:
     return text.startswith(f"{value} ") if value in ("Ama", "Non ama") else fold(value) in fold(text)
 
 
-def applied(people: People, change: FactChange) -> People:
+def applied(people: KnownFacts, change: FactChange) -> KnownFacts:
     """The facts after a change, in the order they were recorded."""
     facts = {fact.id: fact for fact in people.facts} | {fact.id: fact for fact in change.put}
-    return People(tuple(sorted(facts.values(), key=lambda fact: (fact.recorded_at, fact.id))), people.revision + 1)
+    return KnownFacts(tuple(sorted(facts.values(), key=lambda fact: (fact.recorded_at, fact.id))), people.revision + 1)
 
 
 def _milliseconds(text: str) -> float:

@@ -263,9 +263,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ricordo bench load", description=__doc__.split("\n")[0])
     parser.add_argument("--chats", type=int, default=200, help="chats at once")
     parser.add_argument("--seconds", type=float, default=60.0, help="for how long; 3600 is a soak")
-    parser.add_argument(
-        "--answering", type=float, default=4.0, help="seconds of a model's answer; 0: the reader"
-    )
+    parser.add_argument("--answering", type=float, default=4.0, help="seconds of a model's answer; 0: the reader")
     parser.add_argument("--turns", type=int, default=0, help="turns after which a new user comes; 0: all stay")
     parser.add_argument("--url", help="a PostgreSQL; without it, a SQLite file of its own")
     parser.add_argument("--json", action="store_true", help="as JSON")

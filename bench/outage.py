@@ -94,8 +94,8 @@ def timed(
         while left:
             turn = a_turn(_ANNA, f"question {left}", session_id=session_id)
             before = meanwhile is not None and not happened.is_set()
-            read = _milliseconds(lambda: store.turns(_ANNA, session_id, last=3))
-            write = _milliseconds(lambda turn=turn: store.append(turn))  # type: ignore[misc]
+            read = _milliseconds(lambda: store.turns.page(_ANNA, session_id, last=3))
+            write = _milliseconds(lambda turn=turn: store.turns.append(turn))  # type: ignore[misc]
             if before and not happened.is_set():
                 continue  # nothing has happened yet
             reads.append(read)

@@ -31,7 +31,7 @@ from ricordo.stores.open import store_for
 
 if TYPE_CHECKING:
     from ricordo.settings import Settings
-    from ricordo.stores.protocols import WholeStore
+    from ricordo.stores.protocols import Store
 
 PACKAGE = Path(ricordo.__file__).resolve().parent
 MOST_FILES = {"context": 40, "chat": 65}
@@ -103,13 +103,13 @@ def run(place: str) -> tuple[Walk, Walk]:
     """Fill a store, then record one context and one chat."""
     recorder = Recorder()
     settings = settings_from({"embedder": "light", "locale": "it"}, {})
-    store = cast("WholeStore", store_for(place))
+    store = store_for(place)
     with recorder.installed():
         context = _context(recorder, store, settings)
         return context, _chat(recorder, store, settings)
 
 
-def _context(recorder: Recorder, store: "WholeStore", settings: "Settings") -> Walk:
+def _context(recorder: Recorder, store: "Store", settings: "Settings") -> Walk:
     memory = Memory(store, settings)
     try:
         earlier, session = (memory.session(user_id=USER) for _ in range(2))
@@ -122,7 +122,7 @@ def _context(recorder: Recorder, store: "WholeStore", settings: "Settings") -> W
         memory.rest()
 
 
-def _chat(recorder: Recorder, store: "WholeStore", settings: "Settings") -> Walk:
+def _chat(recorder: Recorder, store: "Store", settings: "Settings") -> Walk:
     from starlette.testclient import TestClient
 
     service = Service(store, settings, ServerOptions(auth=False, requests_per_minute=100_000))

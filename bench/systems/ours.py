@@ -92,4 +92,4 @@ def load(
     records = (record(number, *turn) for number, turn in enumerate(turns, start=1))
     while batch := list(islice(records, BATCH)):
         first = batch[0].created_at
-        memory.store.load(SessionInfo(session, owner, "default", created_at=first, last_active_at=first), batch)
+        memory.store.turns.load(SessionInfo(session, owner, "default", created_at=first, last_active_at=first), batch)

@@ -60,7 +60,6 @@ class Memory:
             llm=llm or _llm_of(chosen),
         )
         start_queue(self._engine)
-        self.on_forget: list[Callable[[Owner, str | None], None]] = []  # called with who is erased, or which session
 
     def __enter__(self) -> Self:
         return self
@@ -131,17 +130,15 @@ class Memory:
         agent = None if agent_id is None else check_id("agent_id", agent_id)
         if before is not None and not isinstance(before, SessionInfo):
             raise ValidationError("before", f"expected the last SessionInfo of a page, got {type(before).__name__}")
-        return list(self.store.sessions(self._owner(user_id), limit=most, agent_id=agent, before=before))
+        return list(self.store.sessions.page(self._owner(user_id), limit=most, agent_id=agent, before=before))
 
     def delete_session(self, session_id: str, *, user_id: str) -> int:
         """Remove a session with everything in it; how many turns went."""
         owner = self._owner(user_id)
-        gone = self.store.delete_session(owner, session_id) if _readable(session_id) else None
+        gone = self.store.sessions.delete(owner, session_id) if _readable(session_id) else None
         if gone is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}; list the sessions")
         forget.drop_session(self._engine, owner, session_id)
-        for forget_too in self.on_forget:
-            forget_too(owner, session_id)
         return gone
 
     # Recalling
@@ -223,7 +220,7 @@ class Memory:
     ) -> "list[Fact]":
         """What is known of a user now, or was known `at` a moment; with `superseded`, all that ever was."""
         owner, agent = self._owner(user_id), check_id("agent_id", agent_id)
-        known = [fact for fact in self.store.people(owner, agent).facts if not fact.forgotten]
+        known = [fact for fact in self.store.people.facts(owner, agent).facts if not fact.forgotten]
         if superseded:
             return known
         moment = self.clock.now() if at is None else check_time("at", at)
@@ -240,13 +237,13 @@ class Memory:
         """What was flagged of a user's memories, newest first; never with the text."""
         if state is not None and state not in ("flagged", "quarantined", "released"):
             raise ValidationError("state", f"expected flagged, quarantined or released, got {state!r}")
-        return list(self.store.flags(self._owner(user_id), state=state, limit=check_number("limit", limit)))
+        return list(self.store.people.flags(self._owner(user_id), state=state, limit=check_number("limit", limit)))
 
     def set_flag(self, flag_id: str, state: "FlagState", *, user_id: str) -> "Flag":
         """Release a memory from quarantine, or put it back. NotFoundError if there is no such flag."""
         if state not in ("flagged", "quarantined", "released"):
             raise ValidationError("state", f"expected flagged, quarantined or released, got {state!r}")
-        flag = self.store.set_flag(self._owner(user_id), check_id("flag_id", flag_id), state)
+        flag = self.store.people.set_flag(self._owner(user_id), check_id("flag_id", flag_id), state)
         if flag is None:
             raise NotFoundError(f"flag {flag_id!r} does not exist for user {user_id!r}; list the flags")
         return flag
@@ -287,13 +284,10 @@ class Memory:
     def erase(self, user_id: str) -> EraseReceipt:
         """Remove everything of a user; no byte of the text remains in the files that Ricordo controls."""
         owner = self._owner(user_id)
-        receipt = forget.erase(self._engine, owner)
-        for forget_too in self.on_forget:
-            forget_too(owner, None)
-        return receipt
+        return forget.erase(self._engine, owner)
 
     def export(self, user_id: str) -> Iterator[dict[str, Any]]:
-        """Every session of a user as a JSON document, one at a time."""
+        """Every session of a user as a JSON document, one at a time; then what adapters keep, in the same way."""
         return export.export_user(self._engine, self._owner(user_id))
 
     def import_documents(
@@ -303,7 +297,7 @@ class Memory:
         user_id: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> ImportResult:
-        """Bring exported sessions in, for the user they name or for `user_id`; repeating changes nothing."""
+        """Import what `export` gave, for the user it names or for `user_id`; repeating changes nothing."""
         return export.import_documents(self._engine, documents, user_id, progress)
 
     def stats(self) -> Stats:
@@ -345,7 +339,7 @@ class Memory:
 
     def _has(self, owner: Owner, session_id: str) -> bool:
         try:
-            return self.store.session(owner, session_id) is not None
+            return self.store.sessions.get(owner, session_id) is not None
         except StoreError as error:
             details = {"operation": "resume", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
             log.warning("session cannot be looked up: %s", error, extra=details | {"session_id": session_id})

@@ -124,7 +124,7 @@ class Session:
         """Answer an open turn, given by its record, its handle or its id."""
         record = turn.turn if isinstance(turn, OpenTurn) else turn
         if isinstance(record, str):
-            found = self._engine.store.turn(self._scope.owner, check_id("turn", record))
+            found = self._engine.store.turns.get(self._scope.owner, check_id("turn", record))
             if found is None:
                 raise NotFoundError(f"turn {record!r} does not exist for user {self.user_id!r}; ask first")
             record = found
@@ -161,7 +161,7 @@ class Session:
         """Turns in order, at most the `limit` newest, optionally before a number."""
         last = None if limit is None else check_number("limit", limit, least=0)
         below = None if before is None else check_number("before", before, least=0)
-        return list(self._engine.store.turns(self._scope.owner, self.id, last=last, before=below))
+        return list(self._engine.store.turns.page(self._scope.owner, self.id, last=last, before=below))
 
     def window(self) -> Window:
         """The recent turns that fit the window's bounds."""
@@ -211,7 +211,7 @@ class Session:
         from ricordo.topics.session_topic import Topics
 
         notes = bring_up_to_date(self._engine, self._scope.owner, self.id)
-        return Topics(self._engine.store.topics(self._scope.owner, self.id).topics, degraded=notes)
+        return Topics(self._engine.store.topics.load(self._scope.owner, self.id).topics, degraded=notes)
 
     def topic(self, topic_id: str) -> "SessionTopic":
         """One topic, to look into, tag, weigh, merge or export; NotFoundError if there is none."""
@@ -260,7 +260,7 @@ class Session:
             tags=check_ids("tags", tags),
             metadata=write.checked_metadata(self._engine, metadata) or {},
         )
-        self._engine.store.load(empty, ())
+        self._engine.store.turns.load(empty, ())
         return self.info()
 
     def update(
@@ -305,16 +305,16 @@ class Session:
     def summaries(self, limit: int = 50) -> "list[Summary]":
         """Summaries of this session, newest first, each with the turns that it covers."""
         most = check_number("limit", limit)
-        return list(self._engine.store.summaries(self._scope.owner, session_id=self.id, limit=most))
+        return list(self._engine.store.people.summaries(self._scope.owner, session_id=self.id, limit=most))
 
     def forget_derived(self) -> int:
         """Undo everything that was derived from this session: summaries, facts said nowhere else; how many went."""
         self.info()
-        return self._engine.store.forget_derived(self._scope.owner, self.id)
+        return self._engine.store.people.forget_derived(self._scope.owner, self.id)
 
     def clear(self) -> int:
         """Remove the history, keep the session; how many turns went."""
-        gone = self._engine.store.clear(self._scope.owner, self.id)
+        gone = self._engine.store.sessions.clear(self._scope.owner, self.id)
         forget.drop_questions(self._engine, self._scope.owner, self.id)
         if gone is None:
             export.found_session(self._engine, self._scope)
@@ -322,7 +322,7 @@ class Session:
         return gone or 0
 
     def _changed(self, changes: SessionChanges) -> SessionInfo:
-        changed = self._engine.store.update_session(self._scope.owner, self.id, changes)
+        changed = self._engine.store.sessions.update(self._scope.owner, self.id, changes)
         return changed or export.found_session(self._engine, self._scope)
 
     def _budget(self, given: int | BudgetSettings | None) -> BudgetSettings:

@@ -16,7 +16,7 @@ from ricordo.settings import Settings
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.fakes import FakeClock
+from ricordo.testing.fakes import FakeClock, StoreProxy
 
 
 class Echo:
@@ -42,26 +42,23 @@ def settings(**changes: Any) -> Settings:
     return settings_from({"preset": "chat24h", "embedder": "light", "recall_messages": 0, **off, **changes}, {})
 
 
-class Switched:
+class Switched(StoreProxy):
     """A store that can be away."""
 
     def __init__(self, store: Store) -> None:
-        self.store, self.up = store, True
+        super().__init__(store)
+        self.up = True
 
     def close(self) -> None:
         """What is kept stays, as in a database that a client leaves."""
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.store, name)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **kwargs: Any) -> Any:
+    def through(self, call: str, method: Any) -> Any:
+        def called(*args: Any, **kwargs: Any) -> Any:
             if not self.up:
                 raise StoreUnavailable("switched off")
-            return found(*args, **kwargs)
+            return method(*args, **kwargs)
 
-        return call
+        return called
 
 
 @dataclass
@@ -108,4 +105,4 @@ class Talk:
 
     def turns(self, session_id: str) -> list[Turn]:
         """What a session holds, in order."""
-        return list(self.memory.store.turns(self.owner, session_id))
+        return list(self.memory.store.turns.page(self.owner, session_id))

@@ -33,7 +33,7 @@ def test_the_question_is_kept_before_anything_is_told() -> None:
         started = next(events)
         events.close()
         assert isinstance(started, Started)
-        turn = talk.memory.store.turn(talk.owner, "t1")
+        turn = talk.memory.store.turns.get(talk.owner, "t1")
         assert turn is not None
         assert turn.is_open
         again = talk.chat.ask(asked(turn_id="t1", session_id=started.session_id))
@@ -110,7 +110,7 @@ def test_a_session_that_is_deleted_meanwhile_is_not_brought_back() -> None:
 def a_library() -> tuple[Library, Memory]:
     """An empty library."""
     memory = Memory(MemoryStore(), settings())
-    return Library(memory, memory.store), memory  # type: ignore[arg-type]
+    return Library(memory, memory.store.documents), memory
 
 
 def test_a_user_reads_their_own_documents_and_the_library() -> None:

@@ -25,7 +25,9 @@ pytest_plugins = ["ricordo.testing.postgres"]
 
 SHARED = "/dev/shm"
 DAY = timedelta(hours=24)
-QUICK = SpoolTimeouts(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
+QUICK = SpoolTimeouts(
+    probe_interval=0.01, first_pause=0.002, longest_pause=0.02, open_after=2.0, probe_after=0.05, drain=10.0
+)
 words = texts(40)
 
 
@@ -154,7 +156,7 @@ def test_8_the_chat_answers_while_the_database_is_away(place: Place, steps: list
     """Whenever it goes and comes, each question is answered; when it is back all turns are there once and in order."""
     with TemporaryDirectory(dir=SHARED if Path(SHARED).is_dir() else None) as folder:
         inner = Switched(place.store)
-        store = SpooledStore(lambda: inner, folder, scratch=MemoryStore(), pace=QUICK)
+        store = SpooledStore(lambda: inner, folder, scratch=MemoryStore(), timeouts=QUICK)
         with Talk(store) as talk:
             sessions: dict[int, str] = {}
             said: dict[str, list[str]] = {}
@@ -167,7 +169,7 @@ def test_8_the_chat_answers_while_the_database_is_away(place: Place, steps: list
             inner.up = True
             assert store.settle(20)
             for session_id, queries in said.items():
-                stored = list(place.store.turns(talk.owner, session_id))
+                stored = list(place.store.turns.page(talk.owner, session_id))
                 assert [(turn.turn_number, turn.query) for turn in stored] == list(enumerate(queries, start=1))
                 assert all(turn.response == f"Answer to: {turn.query}" for turn in stored)
             store.close()
@@ -292,6 +294,6 @@ def test_the_place_of_the_file_is_its_own(tmp_path: Path) -> None:
     one, two = Place(str(tmp_path / "a.db")), Place(str(tmp_path / "b.db"))
     with Talk(one.store) as talk:
         session_id = talk.ask("Hello there").session_id
-        assert list(two.store.turns(talk.owner, session_id)) == []
+        assert list(two.store.turns.page(talk.owner, session_id)) == []
         one.store.close()
         two.store.close()

@@ -1,6 +1,7 @@
 """A session as a list of messages: appended to, replaced in one moment, taken from the front."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from ricordo.contrib.history import History, HistoryMessage
 from ricordo.errors import StoreUnavailable, ValidationError
 from ricordo.presets import settings_from
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.fakes import FakeClock
+from ricordo.testing.fakes import FakeClock, StoreProxy
 
 roles = st.sampled_from(["user", "assistant", "system", "tool"])
 numbers = st.integers(0, 6)
@@ -75,30 +76,20 @@ def test_a_history_is_a_list(given_steps: list[tuple[str, object]]) -> None:
         assert memory.verify().ok
 
 
-class _Failing(MemoryStore):
+class _Failing(StoreProxy):
     """A store that goes away at a chosen call."""
 
     def __init__(self) -> None:
         super().__init__()
         self.fails_at = ""
 
-    def load(self, session, turns):  # type: ignore[no-untyped-def]
-        if self.fails_at == "load":
+    def through(self, call: str, method: Any) -> Any:
+        if call == self.fails_at:
             raise StoreUnavailable("away")
-        return super().load(session, turns)
-
-    def update_session(self, owner, session_id, changes):  # type: ignore[no-untyped-def]
-        if self.fails_at == "update_session":
-            raise StoreUnavailable("away")
-        return super().update_session(owner, session_id, changes)
-
-    def delete_turns(self, owner, session_id, numbers):  # type: ignore[no-untyped-def]
-        if self.fails_at == "delete_turns":
-            raise StoreUnavailable("away")
-        return super().delete_turns(owner, session_id, numbers)
+        return method
 
 
-BREAKS = [("load", "old"), ("update_session", "old"), ("delete_turns", "new")]
+BREAKS = [("turns.load", "old"), ("sessions.update", "old"), ("turns.delete", "new")]
 
 
 @pytest.mark.parametrize(("fails_at", "expected"), BREAKS)

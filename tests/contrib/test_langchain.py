@@ -36,7 +36,7 @@ from ricordo.contrib.langgraph_checkpoint import RicordoSaver
 from ricordo.errors import StoreUnavailable, ValidationError
 from ricordo.settings import BudgetSettings, Settings
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.fakes import FakeClock
+from ricordo.testing.fakes import FakeClock, StoreProxy
 
 Answer = AIMessage | Exception | Callable[[list[BaseMessage]], AIMessage]
 
@@ -357,11 +357,11 @@ def test_the_budget_counts_everything(limit: int, prompt: int, tools: int) -> No
 def test_a_store_that_is_away_does_not_stop_the_chat(caplog: pytest.LogCaptureFixture) -> None:
     """Without its database the agent answers, and the log says what it went without, never with the words."""
 
-    class Away(MemoryStore):
-        def append(self, *args: Any, **options: Any) -> Any:
+    class Away(StoreProxy):
+        def turns_append(self, *args: Any, **options: Any) -> Any:
             raise StoreUnavailable("the database is away")
 
-        turns = session = turn = append
+        turns_page = sessions_get = turns_get = turns_append
 
     with caplog.at_level(logging.WARNING, "ricordo"), Memory(Away()) as memory:
         assert _ask(_agent(memory, _model("Here I am.")), "Are you there, Marvin?")[-1].text == "Here I am."

@@ -23,12 +23,14 @@ from langgraph.types import Command, interrupt
 
 import ricordo
 from ricordo import Memory
+from ricordo.contrib.items import ItemCollection, parts, path
 from ricordo.contrib.langgraph_checkpoint import CHANNELS, CHECKPOINTS, WRITES, RicordoSaver
 from ricordo.contrib.langgraph_store import RicordoStore
-from ricordo.contrib.shelf import Desk, Shelf, StoredItem, parts, path
 from ricordo.errors import ValidationError
+from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.testing.fakes import FakeClock
 
 pytest_plugins = ("ricordo.testing.postgres",)
@@ -51,16 +53,6 @@ def memory(place: str) -> Iterator[Memory]:
         yield opened
 
 
-@pytest.fixture
-def shelf(place: str, memory: Memory) -> Iterator[Shelf]:
-    """The shelf beside the memory."""
-    made = Shelf(place)
-    yield made
-    made.close()
-
-
-# The shelf
-
 labels = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=4)
 places = st.lists(labels, max_size=3).map(tuple)
 
@@ -68,29 +60,19 @@ places = st.lists(labels, max_size=3).map(tuple)
 @given(st.lists(st.tuples(places, labels), max_size=8), places)
 def test_places_are_found_by_their_beginning(kept: list[tuple[tuple[str, ...], str]], prefix: tuple[str, ...]) -> None:
     """Exactly the items whose place begins with the given parts are found."""
-    shelf = Shelf("memory:")
+    with Memory(MemoryStore()) as memory:
+        collection = ItemCollection(memory, "s")
 
-    def keep(desk: Desk) -> None:
-        for place, key in kept:
-            desk.put(StoredItem(path(*place), key, b"x"))
+        def keep(items: ItemTransaction) -> None:
+            for place, key in kept:
+                items.put(StoredItem(path(*place), key, b"x"))
 
-    shelf.write(ADA, "s", keep)
-    found = {(parts(item.place), item.key) for item in shelf.read(ADA, "s", lambda desk: desk.under(path(*prefix)))}
-    assert found == {(place, key) for place, key in kept if place[: len(prefix)] == prefix}
-    assert shelf.read(BOB, "s", Desk.under) == []
-    shelf.close()
-
-
-def test_a_shelf_is_one_transaction(shelf: Shelf) -> None:
-    """Work that fails in the middle leaves nothing."""
-
-    def fail(desk: Desk) -> None:
-        desk.put(StoredItem(path("a"), "k", b"x"))
-        raise RuntimeError("in the middle")
-
-    with pytest.raises(RuntimeError):
-        shelf.write(ADA, "s", fail)
-    assert shelf.read(ADA, "s", Desk.under) == []
+        collection.write(ADA, keep)
+        found = {
+            (parts(item.place), item.key) for item in collection.read(ADA, lambda items: items.find(path(*prefix)))
+        }
+        assert found == {(place, key) for place, key in kept if place[: len(prefix)] == prefix}
+        assert collection.read(BOB, lambda items: items.find()) == []
 
 
 def test_a_control_character_in_a_name_is_refused() -> None:
@@ -100,13 +82,14 @@ def test_a_control_character_in_a_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
-def test_erasing_a_user_erases_their_items(memory: Memory, shelf: Shelf, place: str) -> None:
+def test_erasing_a_user_erases_their_items(memory: Memory, place: str) -> None:
     """Items hang on their owner: erasing takes them along, byte by byte, and nobody else's."""
+    collection = ItemCollection(memory, "s")
     for owner in (ADA, BOB):
-        shelf.write(owner, "s", lambda desk: desk.put(StoredItem(path("a"), "k", b"peculiar-words")))
-    memory.erase("ada")
-    assert shelf.read(ADA, "s", Desk.under) == []
-    assert len(shelf.read(BOB, "s", Desk.under)) == 1
+        collection.write(owner, lambda items: items.put(StoredItem(path("a"), "k", b"peculiar-words")))
+    assert memory.erase("ada").removed["items"] == 1
+    assert collection.read(ADA, lambda items: items.find()) == []
+    assert len(collection.read(BOB, lambda items: items.find())) == 1
     memory.erase("bob")
     if not place.startswith("postgres"):
         assert not any(b"peculiar-words" in each.read_bytes() for each in Path(place).parent.iterdir())
@@ -131,9 +114,7 @@ def test_the_checkpointer_conforms(place: str) -> None:
     @checkpointer_test(name="Ricordo")
     async def ours() -> Any:
         with ricordo.open(place) as memory:
-            shelf = Shelf(place)
-            yield RicordoSaver(memory, user_id="ada", shelf=shelf)
-            shelf.close()
+            yield RicordoSaver(memory, user_id="ada")
 
     report = asyncio.run(validate(ours))
     assert [failure for each in report.results.values() for failure in each.failures or ()] == []
@@ -213,41 +194,42 @@ def test_one_graph_serves_many_users() -> None:
             RicordoSaver(memory)  # type: ignore[call-arg]
 
 
-def _count(shelf: Shelf, owner: Owner = ADA) -> dict[str, int]:
-    return {name: len(shelf.read(owner, name, Desk.under)) for name in (CHECKPOINTS, CHANNELS, WRITES)}
+def _count(memory: Memory, owner: Owner = ADA) -> dict[str, int]:
+    collections = {name: ItemCollection(memory, name) for name in (CHECKPOINTS, CHANNELS, WRITES)}
+    return {name: len(each.read(owner, lambda items: items.find())) for name, each in collections.items()}
 
 
-def test_a_thread_can_be_kept_short(shelf: Shelf, memory: Memory) -> None:
+def test_a_thread_can_be_kept_short(memory: Memory) -> None:
     """With `keep` a thread that runs on and on takes no more room, and goes on as if it were whole."""
-    saver = RicordoSaver(memory, user_id="ada", shelf=shelf, keep=2)
+    saver = RicordoSaver(memory, user_id="ada", keep=2)
     graph = _graph(saver)
     graph.invoke({"said": [], "count": 0}, _config())
     sizes = []
     for _ in range(6):
         state = graph.invoke({"said": []}, _config())
-        sizes.append(_count(shelf))
+        sizes.append(_count(memory))
     assert {size[CHECKPOINTS] for size in sizes} == {2}
     assert max(size[CHANNELS] for size in sizes) <= 8
     assert max(size[WRITES] for size in sizes) <= 6  # those of a task that is late go with the next checkpoint
     assert len(state["said"]) == 7
 
 
-def test_pruning_takes_channels_and_writes_along(shelf: Shelf, memory: Memory) -> None:
+def test_pruning_takes_channels_and_writes_along(memory: Memory) -> None:
     """What no checkpoint names any more is gone; nothing is left of a thread that was deleted."""
-    saver = RicordoSaver(memory, user_id="ada", shelf=shelf)
+    saver = RicordoSaver(memory, user_id="ada")
     graph = _graph(saver)
     for _ in range(4):
         graph.invoke({"said": [], "count": 1}, _config())
     before = graph.get_state(_config()).values
-    many = _count(shelf)
+    many = _count(memory)
     saver.prune(["t"])
-    few = _count(shelf)
+    few = _count(memory)
     assert few[CHECKPOINTS] == 1
     assert few[CHANNELS] < many[CHANNELS]
     assert few[WRITES] < many[WRITES]
     assert graph.get_state(_config()).values == before
     saver.prune(["t"], strategy="delete")
-    assert _count(shelf) == {CHECKPOINTS: 0, CHANNELS: 0, WRITES: 0}
+    assert _count(memory) == {CHECKPOINTS: 0, CHANNELS: 0, WRITES: 0}
     with pytest.raises(ValidationError):
         saver.prune(["t"], strategy="everything")
 
@@ -313,8 +295,7 @@ def test_the_store_does_what_theirs_does(
 ) -> None:
     """Given the same operations, our store and LangGraph's own hold, find and list the same."""
     with Memory(MemoryStore()) as memory:
-        shelf = Shelf("memory:")
-        ours, theirs = RicordoStore(memory, user_id="ada", shelf=shelf), InMemoryStore()
+        ours, theirs = RicordoStore(memory, user_id="ada"), InMemoryStore()
         for store in (ours, theirs):
             for namespace, key, value in puts:
                 store.delete(namespace, key) if value is None else store.put(namespace, key, value)
@@ -333,7 +314,6 @@ def test_the_store_does_what_theirs_does(
         for namespace, key, _ in puts:
             mine_item, their_item = ours.get(namespace, key), theirs.get(namespace, key)
             assert (mine_item and mine_item.value) == (their_item and their_item.value)
-        shelf.close()
 
 
 def _alive(store: InMemoryStore) -> set[tuple[str, ...]]:
@@ -341,9 +321,9 @@ def _alive(store: InMemoryStore) -> set[tuple[str, ...]]:
     return {item.namespace for item in store.search((), limit=1000)}
 
 
-def test_the_store_works_everywhere(memory: Memory, shelf: Shelf) -> None:
+def test_the_store_works_everywhere(memory: Memory) -> None:
     """Putting, finding, paging and removing work in every place, also for an event loop."""
-    store = RicordoStore(memory, user_id="ada", shelf=shelf)
+    store = RicordoStore(memory, user_id="ada")
     for number in range(5):
         store.put(("notes", "it"), f"k{number}", {"n": number, "text": f"appunto {number} è qui"})
     assert [item.value["n"] for item in store.search(("notes",), filter={"n": {"$gte": 3}})] == [4, 3]
@@ -394,8 +374,7 @@ def test_a_time_to_live_ends_and_is_renewed() -> None:
     """An item is gone once its time is over; reading begins it anew, unless told otherwise."""
     clock = FakeClock()
     with Memory(MemoryStore(), clock=clock) as memory:
-        shelf = Shelf("memory:", clock=clock)
-        store = RicordoStore(memory, user_id="ada", ttl={"default_ttl": 10}, shelf=shelf)
+        store = RicordoStore(memory, user_id="ada", ttl={"default_ttl": 10})
         store.put(("a",), "renewed", {})
         store.put(("a",), "left", {}, ttl=10)
         store.put(("a",), "for ever", {}, ttl=None)

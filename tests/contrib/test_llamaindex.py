@@ -34,7 +34,7 @@ from ricordo.errors import StoreUnavailable, ValidationError
 from ricordo.records.turns import Turn
 from ricordo.settings import Retention
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.fakes import FakeClock, ScriptedLLM
+from ricordo.testing.fakes import FakeClock, ScriptedLLM, StoreProxy
 
 ACTIVE, ARCHIVED = MessageStatus.ACTIVE, MessageStatus.ARCHIVED
 
@@ -54,28 +54,28 @@ messages = st.builds(
 )
 
 
-class CountingStore(MemoryStore):
+class CountingStore(StoreProxy):
     """Counts the turns that are read."""
 
     def __init__(self) -> None:
         super().__init__()
         self.read = 0
 
-    def turns(self, *args: Any, **options: Any) -> Sequence[Turn]:
-        found = super().turns(*args, **options)
+    def turns_page(self, *args: Any, **options: Any) -> Sequence[Turn]:
+        found = self.inner.turns.page(*args, **options)
         self.read += len(found)
         return found
 
 
-class AwayStore(MemoryStore):
+class AwayStore(StoreProxy):
     """Goes away at the first write of a batch."""
 
     away = False
 
-    def load(self, *args: Any) -> Any:
+    def turns_load(self, *args: Any) -> Any:
         if self.away:
             raise StoreUnavailable("away")
-        return super().load(*args)
+        return self.inner.turns.load(*args)
 
 
 def _talk(turns: int) -> list[ChatMessage]:

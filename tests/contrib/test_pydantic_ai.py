@@ -290,7 +290,7 @@ def test_a_memory_that_is_away_does_not_stop_the_agent(memory: Memory, monkeypat
     def away(*_: object, **__: object) -> Any:
         raise StoreUnavailable("gone")
 
-    monkeypatch.setattr(memory.store, "append", away)
+    monkeypatch.setattr(memory.store.turns, "append", away)
     made = agent(Scripted(), RicordoMemory(memory, user_id="ada", session_id="s"))
     assert asyncio.run(made.run("ciao")).output == "va bene"
 

@@ -17,6 +17,7 @@ from ricordo.followups.understand import LOOKBACK
 from ricordo.records.turns import Owner, Turn
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.testing.fakes import StoreProxy
 from talks import ThemedEmbedder, fill, memory, on_file
 
 KEY = ClarificationKey("default", "anna", "s")
@@ -138,16 +139,16 @@ def test_a_question_that_says_it_all_is_left_alone(language: str) -> None:
     assert context.receipt.standalone == ""
 
 
-class ReadStore(MemoryStore):
+class ReadStore(StoreProxy):
     """A store that tells how many turns were asked of it at a time."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[int | None] = []
 
-    def turns(self, owner: Owner, session_id: str, *, last: int | None = None, **bounds: Any) -> Sequence[Turn]:
+    def turns_page(self, owner: Owner, session_id: str, *, last: int | None = None, **bounds: Any) -> Sequence[Turn]:
         self.asked.append(last)
-        return super().turns(owner, session_id, last=last, **bounds)
+        return self.inner.turns.page(owner, session_id, last=last, **bounds)
 
 
 @LANGUAGES

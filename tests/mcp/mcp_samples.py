@@ -26,7 +26,7 @@ from ricordo.server.run import Server
 from ricordo.server.service import Service
 from ricordo.settings import Settings
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 from ricordo.testing.fakes import START, FakeClock
 
 READS = {
@@ -80,16 +80,16 @@ async def refusal(client: Client, name: str, **arguments: Any) -> str:
     return str(told.text)  # type: ignore[union-attr]
 
 
-def a_key(store: WholeStore, tenant_id: str, user_id: str | None, *scopes: str) -> str:
+def a_key(store: Store, tenant_id: str, user_id: str | None, *scopes: str) -> str:
     """A new key in a store; the secret comes back."""
     key_id, key, digest = generate_key()
     held = scopes or ("chat", "read", "write")
-    store.put_key(ApiKey(key_id, tenant_id, user_id, "a test", digest, START, scopes=held))
+    store.keys.put(ApiKey(key_id, tenant_id, user_id, "a test", digest, START, scopes=held))
     return key
 
 
 @contextmanager
-def served(store: WholeStore, **options: Any) -> Iterator[str]:
+def served(store: Store, **options: Any) -> Iterator[str]:
     """A server behind a real socket; gives the address of its tools."""
     given = ServerOptions(**{"requests_per_minute": 100_000, "threads": 8, "port": 0, **options})
     service = Service(store, settings(), given)

@@ -84,8 +84,8 @@ async def test_without_a_good_credential_nobody_comes_in() -> None:
     """No key, a wrong key and a revoked one are answered 401 before any message is read."""
     store = MemoryStore()
     revoked = a_key(store, "school", "anna")
-    (held,) = store.keys("school")
-    assert store.revoke_key("school", held.id, datetime.now(UTC))
+    (held,) = store.keys.page("school")
+    assert store.keys.revoke("school", held.id, datetime.now(UTC))
     with served(store) as url:
         async with httpx2.AsyncClient() as http:
             for shown in ({}, {"Authorization": "Bearer rk_wrong_key"}, {"Authorization": f"Bearer {revoked}"}):

@@ -363,7 +363,7 @@ async def test_what_is_in_quarantine_is_given_to_no_model() -> None:
         talk(memory)
         bad = memory.session("biology", user_id="anna").history()[0].messages[1]
         flag = Flag("f1", "message", bad.id, "biology", ("test",), "assistant_said", "quarantined", START)
-        assert memory.store.put_flag(ANNA, flag)
+        assert memory.store.people.put_flag(ANNA, flag)
         async with client_of(memory) as client:
             told = []
             for name, arguments in (

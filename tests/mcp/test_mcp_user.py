@@ -12,7 +12,7 @@ from ricordo.errors import StoreError, StoreUnavailable, ValidationError
 from ricordo.mcp.memories import memory_id, parse_memory_id
 from ricordo.mcp.stdio import server_for
 from ricordo.memory import Memory
-from ricordo.stores.memory import MemoryStore
+from ricordo.testing.fakes import StoreProxy
 
 pytestmark = pytest.mark.anyio
 
@@ -119,12 +119,12 @@ async def test_errors_name_the_field() -> None:
             assert "Unknown tool" in await refusal(client, "no_such_tool")
 
 
-class Broken(MemoryStore):
+class Broken(StoreProxy):
     """A store whose sessions cannot be read, for a reason that is nobody's business."""
 
     failure: Exception = StoreError("host db7 refused row 'quokka'")
 
-    def sessions(self, *args: Any, **more: Any) -> Any:
+    def sessions_page(self, *args: Any, **more: Any) -> Any:
         raise self.failure
 
 

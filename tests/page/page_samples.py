@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
@@ -19,7 +19,7 @@ from ricordo.server.options import ServerOptions
 from ricordo.server.run import Server, uvicorn_config
 from ricordo.server.service import Service
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.protocols import WholeStore
+from ricordo.testing.fakes import StoreProxy
 
 HOLD = "\0"  # a piece that waits until the test lets it go
 TENANT = "default"
@@ -80,27 +80,23 @@ class Told:
         return Answered(text, cited, (), 0.9, self.name)
 
 
-class Switched:
+class Switched(StoreProxy):
     """A store that can be away."""
 
     def __init__(self, store: Any) -> None:
-        self._store = store
+        super().__init__(store)
         self.up = True
 
     def close(self) -> None:
         """What is kept stays."""
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **kwargs: Any) -> Any:
+    def through(self, call: str, method: Any) -> Any:
+        def called(*args: Any, **kwargs: Any) -> Any:
             if not self.up:
                 raise StoreUnavailable("switched off")
-            return found(*args, **kwargs)
+            return method(*args, **kwargs)
 
-        return call
+        return called
 
 
 class Site:
@@ -141,7 +137,7 @@ def site(store: Any = None, **options: Any) -> Iterator[Site]:
     """A server behind a real socket."""
     given = ServerOptions(**{"auth": False, "port": 0, "requests_per_minute": 100_000, "threads": 16, **options})
     settings = settings_from({"embedder": "light", "locale": "it"}, {})
-    service = Service(cast(WholeStore, store or MemoryStore()), settings, given)
+    service = Service(store or MemoryStore(), settings, given)
     ports: list[int] = []
     started = threading.Event()
 

@@ -27,13 +27,13 @@ CUT = """
         return new Response(body, response);
     };
 """
-QUICK = SpoolTimeouts(interval=0.02, first_pause=0.02, longest_pause=0.1, silence=2.0)
+QUICK = SpoolTimeouts(probe_interval=0.02, first_pause=0.02, longest_pause=0.1, open_after=2.0)
 
 
 def test_the_chat_goes_on_while_the_database_is_away(browser: Browser, tmp_path: Path) -> None:
     """A banner tells of the outage, the chat still answers, and when the database is back all of it is there."""
     database = Switched(MemoryStore())
-    store = SpooledStore(lambda: database, tmp_path, scratch=MemoryStore(), pace=QUICK)
+    store = SpooledStore(lambda: database, tmp_path, scratch=MemoryStore(), timeouts=QUICK)
     with site(store) as running:
         for question in ("Prima", "Durante", "Dopo"):
             running.told.tell(question, f"Risposta: {question}.")

@@ -169,4 +169,4 @@ def test_erasing_everything_gives_a_receipt(visitor: Visitor) -> None:
     expect(page.locator("li.session")).to_have_count(0)
     owner = Owner("default", visitor.user)
     assert not visitor.at.memory.sessions(user_id=visitor.user)
-    assert not visitor.at.service.store.documents(owner, limit=10)
+    assert not visitor.at.service.store.documents.page(owner, limit=10)

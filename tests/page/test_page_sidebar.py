@@ -103,7 +103,7 @@ def test_a_deletion_can_be_taken_back(visitor: Visitor) -> None:
     page.get_by_role("button", name="Annulla").click()
     expect(page.get_by_role("link", name="Preziosa")).to_be_visible()
     answered(page, 1)
-    assert visitor.at.service.store.session(Owner("default", visitor.user), session_id) is not None
+    assert visitor.at.service.store.sessions.get(Owner("default", visitor.user), session_id) is not None
 
 
 def test_a_deletion_is_done_when_the_page_is_left(visitor: Visitor) -> None:
@@ -115,10 +115,10 @@ def test_a_deletion_is_done_when_the_page_is_left(visitor: Visitor) -> None:
     expect(page.locator("li.session")).to_have_count(0)
     page.goto("about:blank")
     for _ in range(600):
-        if visitor.at.service.store.session(owner, session_id) is None:
+        if visitor.at.service.store.sessions.get(owner, session_id) is None:
             break
         page.wait_for_timeout(50)
-    assert visitor.at.service.store.session(owner, session_id) is None
+    assert visitor.at.service.store.sessions.get(owner, session_id) is None
 
 
 def test_a_conversation_is_exported(visitor: Visitor, tmp_path: Path) -> None:

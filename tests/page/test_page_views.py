@@ -52,7 +52,7 @@ def test_documents_are_dropped_in_read_and_removed(visitor: Visitor) -> None:
     page.get_by_role("button", name="Elimina «Marte.md»").click()
     page.get_by_role("dialog").get_by_role("button", name="Elimina").click()
     expect(card).to_have_count(0)
-    assert not visitor.at.service.store.documents(Owner("default", visitor.user), limit=10)
+    assert not visitor.at.service.store.documents.page(Owner("default", visitor.user), limit=10)
 
 
 def test_a_file_that_holds_no_text_is_explained(visitor: Visitor, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_server_with_a_door_asks_for_the_key(browser: Browser) -> None:
     with site(auth=True) as guarded:
         key_id, key, digest = generate_key()
         now = guarded.memory.clock.now()
-        guarded.service.store.put_key(
+        guarded.service.store.keys.put(
             ApiKey(key_id, "default", "dora", "test", digest, now, scopes=("chat", "read", "write"))
         )
         visitor = Visitor(browser, guarded, "")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ricordo.people.facts.claims import Claim, UserMessage
 from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.facts.merge import LearningContext, merge_claims
-from ricordo.records.people import Fact, People
+from ricordo.records.people import Fact, KnownFacts
 
 CASES = Path(__file__).parent.parent / "data" / "facts_cases.jsonl"
 NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
@@ -38,17 +38,19 @@ def texts_of(text: str, day: int = 0) -> list[str]:
     return [candidate.text for candidate in claims_in_message(said(text, day))]
 
 
-def heard(messages: Iterable[UserMessage], people: People | None = None, known: Iterable[UserMessage] = ()) -> People:
+def heard(
+    messages: Iterable[UserMessage], people: KnownFacts | None = None, known: Iterable[UserMessage] = ()
+) -> KnownFacts:
     """What is known after hearing messages one by one."""
     messages = list(messages)
     times = {each.id: each.when for each in (*messages, *known)}
-    people = people or People()
+    people = people or KnownFacts()
     for each in messages:
         people = applied(people, merge_claims(people, claims_in_message(each), HEARING, said_at=times.get))
     return people
 
 
-def now_known(people: People) -> list[str]:
+def now_known(people: KnownFacts) -> list[str]:
     """The sentences that hold now."""
     return sorted(fact.text for fact in people.facts if fact.known_at(NOW))
 

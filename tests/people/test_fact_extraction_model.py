@@ -23,7 +23,7 @@ from ricordo.people.facts.extraction import (
     extraction_prompt,
 )
 from ricordo.people.facts.merge import merge_claims
-from ricordo.records.people import FACT_KINDS, People
+from ricordo.records.people import FACT_KINDS, KnownFacts
 from ricordo.testing.strategies import texts
 
 
@@ -182,7 +182,7 @@ def test_a_model_and_patterns_agree_on_one_fact() -> None:
     """The same message read twice gives one fact with one source."""
     message: UserMessage = said("Non capisco le frazioni")
     by_model = extract_by_model([message], telling(row(quote="Non capisco le frazioni"))).candidates
-    change = merge_claims(People(), (*by_model, *claims_in_message(message)), HEARING)
+    change = merge_claims(KnownFacts(), (*by_model, *claims_in_message(message)), HEARING)
     assert [len(fact.sources) for fact in change.put] == [1]
     assert change.put[0].recorded_at == NOW
 

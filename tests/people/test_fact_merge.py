@@ -16,10 +16,10 @@ from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.facts.forget import forget_change
 from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.people.profile import key_facts
-from ricordo.records.people import FactChange, People
+from ricordo.records.people import FactChange, KnownFacts
 
 
-def knows(*lines: str) -> People:
+def knows(*lines: str) -> KnownFacts:
     """What is known after some lines, one a day."""
     return heard([said(line, day) for day, line in enumerate(lines)])
 
@@ -46,7 +46,7 @@ def test_one_batch_or_many_is_the_same(history: list[UserMessage], rng: random.R
     """Candidates may come together, in any order."""
     candidates = [candidate for each in history for candidate in claims_in_message(each)]
     rng.shuffle(candidates)
-    together = applied(People(), merge_claims(People(), candidates, HEARING))
+    together = applied(KnownFacts(), merge_claims(KnownFacts(), candidates, HEARING))
     assert now_known(together) == now_known(heard(history))
 
 
@@ -135,7 +135,7 @@ def test_excluded_messages_teach_nothing(history: list[UserMessage], data: st.Da
     """Text that came from memory or from a prompt is left out by the id of its message."""
     excluded = frozenset(data.draw(st.sets(st.sampled_from([each.id for each in history]))))
     candidates = [candidate for each in history for candidate in claims_in_message(each)]
-    change = merge_claims(People(), candidates, LearningContext("tutor", NOW, excluded))
+    change = merge_claims(KnownFacts(), candidates, LearningContext("tutor", NOW, excluded))
     assert not {source.message_id for fact in change.put for source in fact.sources} & excluded
 
 
@@ -219,8 +219,8 @@ def test_a_moved_exam_has_one_day() -> None:
 def test_the_embedder_may_tell_that_two_sentences_are_one() -> None:
     """A similarity that is passed in joins wordings that share no word, and never opposite ones."""
     one, other = (claims_in_message(said(text, day)) for day, text in enumerate(("I like jazz", "I love swing music")))
-    close = merge_claims(People(), (*one, *other), HEARING, similarity=lambda a, b: 0.99)
-    people = applied(People(), merge_claims(People(), one, HEARING))
+    close = merge_claims(KnownFacts(), (*one, *other), HEARING, similarity=lambda a, b: 0.99)
+    people = applied(KnownFacts(), merge_claims(KnownFacts(), one, HEARING))
     people = applied(people, merge_claims(people, other, HEARING, similarity=lambda a, b: 0.99))
     assert len(people.facts) == 1
     assert len(close.put) == 2 or len(close.put) == 1
@@ -280,12 +280,12 @@ def test_sessions_of_one_moment_have_one_order() -> None:
 def test_a_claim_without_its_quote_is_refused(quote: str) -> None:
     """Only what a user message says verbatim is learned, whoever claims it."""
     (claim,) = claims_in_message(said("Mi chiamo Anna"))
-    assert merge_claims(People(), [replace(claim, quote=quote)], HEARING).put == ()
+    assert merge_claims(KnownFacts(), [replace(claim, quote=quote)], HEARING).put == ()
 
 
 def test_how_far_facts_were_looked_for_travels_with_the_change() -> None:
     """The caller's marks are written in the same transaction."""
-    assert merge_claims(People(revision=4), (), HEARING, learned=(("s1", 7),)) == FactChange(4, (), (("s1", 7),))
+    assert merge_claims(KnownFacts(revision=4), (), HEARING, learned=(("s1", 7),)) == FactChange(4, (), (("s1", 7),))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ricordo.errors import NotFoundError
 from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.forget import forget_change
 from ricordo.people.profile import facts_at, key_facts
-from ricordo.records.people import People, Source
+from ricordo.records.people import KnownFacts, Source
 
 DAY = timedelta(days=1)
 
@@ -80,7 +80,7 @@ def test_forgetting_takes_the_same_claim_of_other_times_along() -> None:
         a_fact("Vive a Milano", id="2", digest="milano", about="place:home"),
         a_fact("Vive a Roma", id="3", digest="roma", about="place:home"),
     )
-    change = forget_change(People(facts, revision=5), "3")
+    change = forget_change(KnownFacts(facts, revision=5), "3")
     assert change.revision == 5
     assert [(fact.id, fact.text, fact.about, fact.forgotten) for fact in change.put] == [
         ("1", "", "", True),
@@ -91,4 +91,4 @@ def test_forgetting_takes_the_same_claim_of_other_times_along() -> None:
 def test_forgetting_what_is_not_there_says_so() -> None:
     """An unknown id is named in the error."""
     with pytest.raises(NotFoundError, match="'nobody'"):
-        forget_change(People(), "nobody")
+        forget_change(KnownFacts(), "nobody")

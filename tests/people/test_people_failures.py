@@ -19,7 +19,7 @@ from ricordo.prompt import known
 from ricordo.records.people import FactChange, Flag
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
-from ricordo.testing.fakes import FakeClock, ScriptedLLM
+from ricordo.testing.fakes import FakeClock, ScriptedLLM, StoreProxy
 from ricordo.turns.after import people_slice
 from ricordo.worker.queue import WorkQueue
 
@@ -116,7 +116,7 @@ def test_a_flood_of_flags_lets_nothing_out_of_quarantine(opened: Any) -> None:
     later = clock.advance(minutes=1)
     for number in range(1_001):
         flag = Flag(f"f{number}", "message", f"m{number}", "s", ("override",), "user_said", "quarantined", later)
-        assert memory.store.put_flag(Owner("default", "anna"), flag)
+        assert memory.store.people.put_flag(Owner("default", "anna"), flag)
     context = session.context("Che cosa dicevo delle istruzioni precedenti e del system prompt?")
     assert ATTACK not in str(context.messages)
 
@@ -192,15 +192,15 @@ def test_a_table_of_crises_that_cannot_be_read_is_refused_at_once(tmp_path: Path
         Memory(MemoryStore(), chosen)
 
 
-class ReadOnly(MemoryStore):
+class ReadOnly(StoreProxy):
     """A store on a full disk: it reads, and keeps nothing more that is derived."""
 
     full = False
 
-    def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
+    def people_put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
         if self.full:
             raise StoreError("the disk is full")
-        return super().put_facts(owner, agent_id, change)
+        return self.inner.people.put_facts(owner, agent_id, change)
 
 
 def test_yesterday_that_cannot_be_ended_leaves_what_is_known() -> None:
@@ -238,7 +238,7 @@ def test_sessions_without_a_goodbye_have_a_bound(monkeypatch: pytest.MonkeyPatch
     assert list(waiting) == [(owner, "old") for owner in people[-3:]]
     while engine.queue.people._slice():
         pass
-    ended = [each for each in people if (found := memory.store.session(each, "old")) and found.ended_at]
+    ended = [each for each in people if (found := memory.store.sessions.get(each, "old")) and found.ended_at]
     assert ended == people[-3:]
     assert not waiting
     memory.close()

@@ -24,6 +24,7 @@ from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.records.turns import canonical
 from ricordo.settings import BudgetSettings, Settings, WindowSettings
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.testing.fakes import StoreProxy
 from ricordo.testing.strategies import texts
 
 SAYING = texts(40) | st.integers(1, 80).map(lambda n: "parole " * n)
@@ -124,18 +125,15 @@ def test_a_larger_budget_keeps_a_superset(
     }
 
 
-class Tampered:
+class Tampered(StoreProxy):
     """A store that gives other turns back than it was given."""
 
     def __init__(self) -> None:
-        self.inner = MemoryStore()
+        super().__init__()
         self.change: Callable[[ricordo.Turn], ricordo.Turn | None] = lambda turn: turn
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def turn(self, *which: Any) -> Any:
-        found = self.inner.turn(*which)
+    def turns_get(self, *which: Any) -> Any:
+        found = self.inner.turns.get(*which)
         return self.change(found) if found else None
 
 
@@ -284,16 +282,17 @@ def test_a_budget_too_small_for_safety_is_refused() -> None:
 # When something fails
 
 
-class Failing:
+class Failing(StoreProxy):
     """A store whose every call fails while `away`."""
 
     def __init__(self, error: Exception | None = None) -> None:
-        self.inner, self.error, self.away = MemoryStore(), error or StoreUnavailable("the database is away"), False
+        super().__init__()
+        self.error, self.away = error or StoreUnavailable("the database is away"), False
 
-    def __getattr__(self, name: str) -> Any:
+    def through(self, call: str, method: Any) -> Any:
         if self.away:
             raise self.error
-        return getattr(self.inner, name)
+        return method
 
 
 @given(TALKS, SAYING)
@@ -318,8 +317,8 @@ def test_the_chat_goes_on_without_its_database(said: list[tuple[str, str, str]],
 def test_damage_to_what_is_known_of_a_person_leaves_the_history() -> None:
     """Facts that cannot be read cost the profile, and the context says so; the recent turns are there."""
 
-    class Damaged(MemoryStore):
-        def people(self, *_: Any, **__: Any) -> Any:
+    class Damaged(StoreProxy):
+        def people_facts(self, *_: Any, **__: Any) -> Any:
             raise DamageError("the fact f1 cannot be read back")
 
     session = memory(store=Damaged()).session("s", user_id="anna")

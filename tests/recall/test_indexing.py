@@ -16,6 +16,7 @@ from ricordo.recall.indexes import Indexes
 from ricordo.records.turns import Owner, SessionMark
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.testing.fakes import StoreProxy
 from talks import CountingEmbedder, FailingEmbedder, GatedEmbedder, fill, memory, on_file, texts
 
 ANNA = Owner("default", "anna")
@@ -311,31 +312,31 @@ def test_an_embedder_that_fails_takes_nothing_but_the_meaning(caplog: pytest.Log
     assert len(kept.session("s", user_id="anna").topics()) >= 1
 
 
-class Miscounting(MemoryStore):
+class Miscounting(StoreProxy):
     """A store whose session marks never tell the truth about how many turns there are."""
 
-    def marks(self, owner: Owner) -> dict[str, SessionMark]:
+    def sessions_marks(self, owner: Owner) -> dict[str, SessionMark]:
         return {
             name: SessionMark(mark.revision, mark.last_turn, mark.turn_count + 7)
-            for name, mark in super().marks(owner).items()
+            for name, mark in self.inner.sessions.marks(owner).items()
         }
 
 
-class Restless(MemoryStore):
+class Restless(StoreProxy):
     """A store whose session marks are never twice the same, and sometimes go back."""
 
     calls = 0
 
-    def marks(self, owner: Owner) -> dict[str, SessionMark]:
+    def sessions_marks(self, owner: Owner) -> dict[str, SessionMark]:
         self.calls += 1
         return {
             name: SessionMark((self.calls * 7) % 5, mark.last_turn + self.calls % 3, mark.turn_count)
-            for name, mark in super().marks(owner).items()
+            for name, mark in self.inner.sessions.marks(owner).items()
         }
 
 
 @pytest.mark.parametrize("store", [Miscounting(), Restless()])
-def test_marks_that_never_match_do_not_loop(store: MemoryStore) -> None:
+def test_marks_that_never_match_do_not_loop(store: StoreProxy) -> None:
     """With marks that are wrong, a search ends and finds what there is; the work beside the chat ends too."""
     kept = memory(store)
     fill(kept.session("s", user_id="anna"), 5)
@@ -348,20 +349,20 @@ def test_marks_that_never_match_do_not_loop(store: MemoryStore) -> None:
 def test_a_failure_while_reading_loses_nothing() -> None:
     """A store that fails in the middle of reading is read on where it failed."""
 
-    class Stumbling(MemoryStore):
+    class Stumbling(StoreProxy):
         stumbles = 0
 
-        def turns(self, *where: Any, **which: Any) -> Any:
+        def turns_page(self, *where: Any, **which: Any) -> Any:
             if self.stumbles:
                 self.stumbles -= 1
                 raise ricordo.StoreUnavailable("busy")
-            return super().turns(*where, **which)
+            return self.inner.turns.page(*where, **which)
 
-        def traces(self, *where: Any, **which: Any) -> Any:
+        def vectors_read(self, *where: Any, **which: Any) -> Any:
             if self.stumbles:
                 self.stumbles -= 1
                 raise ricordo.StoreUnavailable("busy")
-            return super().traces(*where, **which)
+            return self.inner.vectors.read(*where, **which)
 
     for stumbles in (1, 2, 3):
         store = Stumbling()
@@ -413,7 +414,7 @@ def test_indexes_that_grow_make_room(talk: list[tuple[int, int]]) -> None:
         indexes.read(owner)
         sizes = [len(shelf.index) for shelf in indexes._states.values()]
         assert sum(sizes) <= max(10, sizes[-1])
-        assert len(indexes.state(owner).index) == 2 * store.marks(owner)["s"].turn_count
+        assert len(indexes.state(owner).index) == 2 * store.sessions.marks(owner)["s"].turn_count
 
 
 def test_the_same_ids_of_two_users_are_two_messages() -> None:

@@ -19,7 +19,7 @@ from ricordo.server.run import Server, uvicorn_config
 from ricordo.server.service import Service
 from ricordo.settings import Settings
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 from ricordo.testing.fakes import START
 
 SPOKEN = "quokka"  # a word that messages of these tests hold, and that no log line may
@@ -37,7 +37,7 @@ def for_chat_alone() -> Settings:
 
 
 def service(
-    store: WholeStore | None = None, *, llm: LLM | None = None, chosen: Settings | None = None, **options: Any
+    store: Store | None = None, *, llm: LLM | None = None, chosen: Settings | None = None, **options: Any
 ) -> Service:
     """A service on an empty store, without authentication unless it is asked for."""
     given = ServerOptions(**{"auth": False, "requests_per_minute": 100_000, "threads": 8, **options})
@@ -45,7 +45,7 @@ def service(
 
 
 @contextmanager
-def serving(store: WholeStore | None = None, **more: Any) -> Iterator[TestClient]:
+def serving(store: Store | None = None, **more: Any) -> Iterator[TestClient]:
     """A client of a server in this process."""
     with TestClient(create_app(service(store, **more))) as client:
         yield client
@@ -77,11 +77,11 @@ def service_of(client: TestClient) -> Service:
     return found
 
 
-def a_key(store: WholeStore, tenant_id: str = "default", user_id: str | None = None, *scopes: str) -> str:
+def a_key(store: Store, tenant_id: str = "default", user_id: str | None = None, *scopes: str) -> str:
     """A new key in a store; the secret comes back."""
     key_id, key, digest = generate_key()
     held = scopes or ("chat", "read", "write")
-    store.put_key(ApiKey(key_id, tenant_id, user_id, "a test", digest, START, scopes=held))
+    store.keys.put(ApiKey(key_id, tenant_id, user_id, "a test", digest, START, scopes=held))
     SECRETS.append(key)
     return key
 

@@ -21,7 +21,7 @@ from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.examples import a_turn
-from ricordo.testing.fakes import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM, StoreProxy
 from ricordo.worker.jobs import ATTEMPTS, RenewedLease, now
 
 ANNA = Owner("default", "anna")
@@ -53,8 +53,8 @@ def test_the_log_is_json_with_known_fields_alone() -> None:
 def test_lines_of_one_request_carry_its_id() -> None:
     """What is logged on the way to an answer, in any thread, names the request it belongs to."""
 
-    class Away(MemoryStore):
-        def append(self, *args: Any, **more: Any) -> Any:
+    class Away(StoreProxy):
+        def turns_append(self, *args: Any, **more: Any) -> Any:
             raise StoreUnavailable("away")
 
     written = io.StringIO()
@@ -71,24 +71,23 @@ def test_lines_of_one_request_carry_its_id() -> None:
     assert (failed["request_id"], failed["user_id"]) == ("mine-7", "anna")
 
 
-class Switched:
+class Switched(StoreProxy):
     """A store that can be away."""
 
     def __init__(self, store: Any) -> None:
-        self.store, self.up = store, True
+        super().__init__(store)
+        self.up = True
 
     def close(self) -> None:
         """What is kept stays."""
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.store, name)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
+    def through(self, call: str, method: Any) -> Any:
+        def called(*args: Any, **kwargs: Any) -> Any:
             if not self.up:
                 raise StoreUnavailable("host db.internal is away")
-            return found(*args, **kwargs)
+            return method(*args, **kwargs)
 
-        return call if callable(found) else found
+        return called
 
 
 def test_chats_go_on_while_the_database_is_away(tmp_path: Path) -> None:
@@ -183,8 +182,9 @@ def test_no_answer_tells_where_the_model_is(caplog: pytest.LogCaptureFixture) ->
 class Full(Switched):
     """A store on a disk that can be full: it is read as ever, and takes nothing."""
 
-    def __getattr__(self, name: str) -> Any:
-        return super().__getattr__(name) if name in ("append", "answer", "add_message") else getattr(self.store, name)
+    def through(self, call: str, method: Any) -> Any:
+        writes = ("turns.append", "turns.answer", "turns.add_message")
+        return super().through(call, method) if call in writes else method
 
 
 def test_a_database_that_takes_nothing_is_seen_from_outside() -> None:
@@ -210,7 +210,7 @@ def test_cleanup_runs_once_in_a_cluster() -> None:
     """Whoever has the lease cleans up; the others, and the same one before its time, do not."""
     store = MemoryStore()
     old = now() - timedelta(hours=30)
-    store.append(a_turn(ANNA, session_id="old", created_at=old))
+    store.turns.append(a_turn(ANNA, session_id="old", created_at=old))
     chosen = settings(preset="chat24h")
     one, two = (service(store, chosen=chosen) for _ in range(2))
     one.name, two.name = "one", "two"
@@ -219,14 +219,14 @@ def test_cleanup_runs_once_in_a_cluster() -> None:
     assert b"ricordo_cleanups_total 1.0" in one.metrics.render()
     assert b"ricordo_cleaned_turns_total 1.0" in one.metrics.render()
     assert b"ricordo_cleanups_total 0.0" in two.metrics.render()
-    assert not store.turns(ANNA, "old")
+    assert not store.turns.page(ANNA, "old")
 
 
 def test_work_that_fails_is_tried_again_and_given_up() -> None:
     """A job that fails waits longer each time, and after its attempts it stays as failed, for somebody to look at."""
     served = service()
-    served.store.append(a_turn(ANNA, session_id="s1"))
-    served.store.enqueue(ANNA, "catch-up", "s1", now())
+    served.store.turns.append(a_turn(ANNA, session_id="s1"))
+    served.store.jobs.enqueue(ANNA, "catch-up", "s1", now())
 
     class Broken:
         def catch_up(self, *args: Any, **more: Any) -> None:
@@ -235,11 +235,11 @@ def test_work_that_fails_is_tried_again_and_given_up() -> None:
     served.memory = lambda tenant_id: Broken()  # type: ignore[method-assign, assignment, return-value]
     due = now()
     for attempt in range(1, ATTEMPTS + 1):
-        (job,) = served.store.take("w", due, timedelta(minutes=5))
+        (job,) = served.store.jobs.take("w", due, timedelta(minutes=5))
         assert job.attempts == attempt
         served.run_job(job)
         due += timedelta(days=1)
-    (job,) = served.store.jobs(ANNA)
+    (job,) = served.store.jobs.page(ANNA)
     assert job.due_at is None
     assert job.last_error == "RuntimeError"
 
@@ -247,11 +247,11 @@ def test_work_that_fails_is_tried_again_and_given_up() -> None:
 def test_work_is_done_and_leaves_the_queue() -> None:
     """A job that is due is done once; one about a session that is gone is dropped."""
     served = service()
-    served.store.append(a_turn(ANNA, session_id="s1"))
-    served.store.enqueue(ANNA, "catch-up", "s1", now())
-    served.store.enqueue(ANNA, "end", "s1", now())
+    served.store.turns.append(a_turn(ANNA, session_id="s1"))
+    served.store.jobs.enqueue(ANNA, "catch-up", "s1", now())
+    served.store.jobs.enqueue(ANNA, "end", "s1", now())
     Scheduler(served).take_up()
-    assert not served.store.jobs(ANNA)
+    assert not served.store.jobs.page(ANNA)
     served.close()
 
 
@@ -264,38 +264,38 @@ def test_work_that_waits_is_seen_and_handed_back_at_the_end() -> None:
         assert (waiting["pending"], waiting["leased"], waiting["failed"]) == (2, 0, 0)
         assert 'ricordo_jobs{state="pending"} 2.0' in client.get("/metrics").text
     store = MemoryStore()
-    store.append(a_turn(ANNA))
+    store.turns.append(a_turn(ANNA))
     for kind in ("catch-up", "end"):
-        assert store.enqueue(ANNA, kind, "lesson", now() - timedelta(minutes=1))
-    before = store.jobs(ANNA)
+        assert store.jobs.enqueue(ANNA, kind, "lesson", now() - timedelta(minutes=1))
+    before = store.jobs.page(ANNA)
     ending = Scheduler(service(store))
     ending.close()
     ending.take_up()
-    assert store.jobs(ANNA) == before
-    assert len(store.take("another process", now(), timedelta(minutes=1), limit=8)) == 2
+    assert store.jobs.page(ANNA) == before
+    assert len(store.jobs.take("another process", now(), timedelta(minutes=1), limit=8)) == 2
 
 
 def test_a_lease_lasts_as_long_as_its_work() -> None:
     """While somebody is at a job nobody else gets it, however short its lease; let go, it is finished by its holder."""
     store = MemoryStore()
-    store.append(a_turn(ANNA))
-    store.enqueue(ANNA, "catch-up", "lesson", now() - timedelta(minutes=1))
+    store.turns.append(a_turn(ANNA))
+    store.jobs.enqueue(ANNA, "catch-up", "lesson", now() - timedelta(minutes=1))
     lease = timedelta(seconds=6)
-    (job,) = store.take("one", now(), lease)
+    (job,) = store.jobs.take("one", now(), lease)
     with RenewedLease(store, job, lease) as held:
         while held.job == job:
-            assert store.take("another", now(), lease) == []
+            assert store.jobs.take("another", now(), lease) == []
             sleep(0.01)
         assert held.job.leased_until > job.leased_until  # type: ignore[operator]
-        assert store.take("another", now(), lease) == []
-    assert store.finish(held.job)
-    assert store.jobs(ANNA) == []
+        assert store.jobs.take("another", now(), lease) == []
+    assert store.jobs.finish(held.job)
+    assert store.jobs.page(ANNA) == []
 
 
 def test_wishes_outlive_a_database_that_is_away() -> None:
     """A wish that cannot be written is kept and written with the next tick."""
     inner = Switched(MemoryStore())
-    inner.store.append(a_turn(ANNA, session_id="s1"))
+    inner.inner.turns.append(a_turn(ANNA, session_id="s1"))
     served = service(inner)  # type: ignore[arg-type]
     served.jobs.note(ANNA, "s1")
     inner.up = False
@@ -303,7 +303,7 @@ def test_wishes_outlive_a_database_that_is_away() -> None:
         served.jobs.flush()
     inner.up = True
     served.jobs.flush()
-    assert {job.kind for job in inner.store.jobs(ANNA)} == {"catch-up", "end"}
+    assert {job.kind for job in inner.inner.jobs.page(ANNA)} == {"catch-up", "end"}
 
 
 def test_the_use_of_keys_is_noted_by_the_clock() -> None:
@@ -313,7 +313,7 @@ def test_the_use_of_keys_is_noted_by_the_clock() -> None:
     with serving(store, auth=True) as client:
         assert client.get("/me", headers=bearer(key)).status_code == 200
         service_of(client).note_keys()
-        assert store.keys("default")[0].last_used_at is not None
+        assert store.keys.page("default")[0].last_used_at is not None
 
 
 def test_a_store_is_opened_with_a_spool_where_one_makes_sense(tmp_path: Path) -> None:

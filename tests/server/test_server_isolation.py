@@ -8,14 +8,14 @@ from urllib.parse import quote
 import psycopg
 import pytest
 from psycopg import sql
+from ricordo.stores.postgres.health import TABLES
 from server_samples import SPOKEN, a_key, bearer, service_of, serving
 from starlette.testclient import TestClient
 
 from ricordo.records.turns import Owner
 from ricordo.server.credentials import key_digest
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.postgres.health import TABLES
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
 
 HIDDEN = (SPOKEN, "Pisa", "Rottnest")  # words of the victim's that nobody else may ever see
@@ -23,7 +23,7 @@ OPEN = ("/health", "/health/live", "/health/ready", "/metrics")
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WholeStore]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """One store of every kind."""
     if request.param == "postgres":
         yield request.getfixturevalue("postgres_store")
@@ -109,7 +109,7 @@ def _body(path: str, ids: dict[str, str]) -> Any:
     return bodies.get(path, {})
 
 
-def test_nobody_reaches_what_is_somebody_elses(store: WholeStore) -> None:
+def test_nobody_reaches_what_is_somebody_elses(store: Store) -> None:
     """Another user of the tenant, another tenant's user and another tenant's owner find nothing and change nothing."""
     victim = bearer(a_key(store, "acme", "anna"))
     attackers = {
@@ -137,14 +137,14 @@ def test_nobody_reaches_what_is_somebody_elses(store: WholeStore) -> None:
         assert everything_of(client, victim, ids) == before
 
 
-def test_nobody_without_a_credential_reaches_anything(store: WholeStore) -> None:
+def test_nobody_without_a_credential_reaches_anything(store: Store) -> None:
     """Without one, and with a revoked one, every route but health and metrics refuses."""
     victim = bearer(a_key(store, "acme", "anna"))
     revoked = a_key(store, "acme", "anna")
     with serving(store, auth=True) as client:
         ids = victim_of(client, victim)
-        (key_id,) = [key.id for key in store.keys("acme") if key.digest == key_digest(revoked)]
-        store.revoke_key("acme", key_id, store.keys("acme")[0].created_at)
+        (key_id,) = [key.id for key in store.keys.page("acme") if key.digest == key_digest(revoked)]
+        store.keys.revoke("acme", key_id, store.keys.page("acme")[0].created_at)
         for headers in ({}, bearer(revoked)):
             for method, path, body in attacks(client.get("/openapi.json").json(), ids):
                 if path.partition("?")[0] not in OPEN:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from server_samples import SPOKEN, a_problem, ask, for_chat_alone, serving
 from starlette.testclient import TestClient
 
-from ricordo.stores.memory import MemoryStore
-from ricordo.testing.fakes import ScriptedLLM
+from ricordo.testing.fakes import ScriptedLLM, StoreProxy
 
 
 def test_every_answer_has_an_id_and_its_shields(client: TestClient) -> None:
@@ -107,8 +106,8 @@ def test_methods_that_are_not_there_say_which_are(client: TestClient) -> None:
 def test_a_failure_of_ours_is_a_problem_without_details() -> None:
     """What should not happen is told as 500 without a word of what it was about."""
 
-    class Broken(MemoryStore):
-        def sessions(self, *args: Any, **more: Any) -> Any:
+    class Broken(StoreProxy):
+        def sessions_page(self, *args: Any, **more: Any) -> Any:
             raise RuntimeError(f"words of a {SPOKEN}")
 
     with serving(Broken()) as client:

@@ -42,8 +42,8 @@ def talking(
 
 def turns(store: MemoryStore, owner: Owner = ANNA) -> list[Any]:
     """All that is stored of somebody's."""
-    sessions = store.sessions(owner, limit=10)
-    return [turn for session in sessions for turn in store.turns(owner, session.id)]
+    sessions = store.sessions.page(owner, limit=10)
+    return [turn for session in sessions for turn in store.turns.page(owner, session.id)]
 
 
 def test_an_answer_comes_whole_and_is_kept() -> None:
@@ -131,14 +131,14 @@ def test_a_tool_call_brings_no_deleted_session_back() -> None:
 
     class Slow(ScriptedLLM):
         def complete(self, *messages: Any, **more: Any) -> Completion:
-            for session in store.sessions(ANNA, limit=10):
-                store.delete_session(ANNA, session.id)
+            for session in store.sessions.page(ANNA, limit=10):
+                store.sessions.delete(ANNA, session.id)
             return super().complete(*messages, **more)
 
     model = Slow(Completion("", "scripted", 5, 3, tool_calls=(CALL,), finish_reason="tool_calls"))
     with talking(model, store) as client, pytest.raises(openai.NotFoundError, match="deleted meanwhile"):
         client.chat.completions.create(model="any", messages=ASKED, user="anna", tools=TOOLS)  # type: ignore[call-overload]
-    assert not store.sessions(ANNA, limit=10)
+    assert not store.sessions.page(ANNA, limit=10)
 
 
 def test_streamed_tool_calls_come_in_the_clients_shape() -> None:
@@ -197,7 +197,7 @@ def test_scope_comes_from_header_and_credential() -> None:
         assert answer.headers["X-Ricordo-Session"] == "s9"
         with pytest.raises(openai.PermissionDeniedError):
             client.chat.completions.create(model="any", messages=ASKED, user="bruno")
-    assert store.session(ANNA, "s9") is not None
+    assert store.sessions.get(ANNA, "s9") is not None
 
 
 def test_errors_are_those_the_client_knows() -> None:

@@ -80,7 +80,7 @@ def test_a_client_that_hangs_up_loses_nothing() -> None:
         assert status == 200
         assert [event.name for event in events(rest)] == ["delta", "done"]
         assert events(rest)[-1].data["message"] == "Leaves and bark."
-        turn = store.turn(ANNA, "t1")
+        turn = store.turns.get(ANNA, "t1")
         assert turn is not None
         assert turn.response == "Leaves and bark."
 
@@ -108,8 +108,8 @@ def test_nobody_has_to_stay_for_their_answer(path: str, body: dict[str, object])
             connection.sendall(asked(path, **body))
             assert model.begun.wait(20)
         model.gate.set()
-    (session,) = store.sessions(ANNA, limit=5)
-    (turn,) = store.turns(ANNA, session.id)
+    (session,) = store.sessions.page(ANNA, limit=5)
+    (turn,) = store.turns.page(ANNA, session.id)
     assert (turn.query, turn.response) == (QUESTION, "Leaves and bark.")
 
 
@@ -142,7 +142,7 @@ def test_a_server_that_is_told_to_stop_finishes_its_answers(tmp_path: Path) -> N
         connection.close()
         threading.Timer(0.2, model.gate.set).start()
     with Memory(SqliteStore(path)) as memory:
-        turn = memory.store.turn(ANNA, "t1")
+        turn = memory.store.turns.get(ANNA, "t1")
         assert turn is not None
         assert turn.response == "Leaves and bark."
 

@@ -247,5 +247,5 @@ def test_what_is_said_over_http_is_looked_after(client: TestClient) -> None:
     session = ask(client)["session_id"]
     service = service_of(client)
     service.jobs.flush()
-    jobs = service.store.jobs(Owner("default", "anna"))
+    jobs = service.store.jobs.page(Owner("default", "anna"))
     assert {(job.kind, job.session_id) for job in jobs} == {("catch-up", session), ("end", session)}

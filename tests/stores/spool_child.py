@@ -16,6 +16,6 @@ if __name__ == "__main__":
     store = open_spooled(url, directory)
     print("open", flush=True)
     for n in range(int(turns)):
-        print(store.append(a_turn(Owner("acme", "anna"), f"question {n}", session_id=session_id)).id, flush=True)
+        print(store.turns.append(a_turn(Owner("acme", "anna"), f"question {n}", session_id=session_id)).id, flush=True)
     while True:
         time.sleep(1)

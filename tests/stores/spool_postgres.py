@@ -12,14 +12,14 @@ from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.testing.postgres import PostgresForTests
 
 
-def open_spooled(url: str, directory: str | Path, pace: SpoolTimeouts | None = None) -> SpooledStore:
+def open_spooled(url: str, directory: str | Path, timeouts: SpoolTimeouts | None = None) -> SpooledStore:
     """A store as a program opens it: a pool for the calls, one connection for the watch."""
     return SpooledStore(
         lambda: PostgresStore(url, pool_size=8, timeout=5.0),
         directory,
         scratch=MemoryStore(),
         open_probe=lambda: PostgresStore(url, pool_size=1, timeout=1.0),
-        pace=pace or SpoolTimeouts(longest_pause=0.3),
+        timeouts=timeouts or SpoolTimeouts(longest_pause=0.3),
     )
 
 

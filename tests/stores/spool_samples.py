@@ -10,23 +10,31 @@ from ricordo.errors import StoreUnavailable
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool import SpooledStore, SpoolTimeouts
+from ricordo.testing.fakes import StoreProxy
 
 QUICK = SpoolTimeouts(
-    interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, doubt=2.0, suspicion=0.05, patience=10.0
+    probe_interval=0.01,
+    first_pause=0.002,
+    longest_pause=0.02,
+    open_after=2.0,
+    fallback_after=2.0,
+    probe_after=0.05,
+    drain=10.0,
 )
 
 
 # As QUICK, and whoever can do without the database does so at once; it is never found to be away for being silent.
-HASTY = replace(QUICK, suspicion=0.002, doubt=0.005, silence=600.0, longest=0.25)
+HASTY = replace(QUICK, probe_after=0.002, fallback_after=0.005, open_after=600.0, call=0.25)
 
 
-class Switched:
-    """A store that can be away (`up = False`), and that can lose its answers: a write is done and nobody is told.
+class Switched(StoreProxy):
+    """A store that can be away, and that can lose its answers: a write is done and nobody is told.
 
     It can also fall silent, before it does what it is told to or after it (`late`), until it speaks again.
     """
 
     def __init__(self, store: Store) -> None:
+        super().__init__(store)
         self.store = store
         self.up = True
         self.loses_answers = False
@@ -46,26 +54,22 @@ class Switched:
     def close(self) -> None:
         """What is kept stays, as in a database that a client leaves."""
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.store, name)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **kwargs: Any) -> Any:
+    def through(self, call: str, method: Any) -> Any:
+        def switched(*args: Any, **kwargs: Any) -> Any:
             if not self.late:
                 assert self.speaks.wait(60)
             if not self.up:
                 raise StoreUnavailable("switched off")
-            result = found(*args, **kwargs)
+            result = method(*args, **kwargs)
             assert self.speaks.wait(60)
             if self.loses_answers:
                 self.up = False
                 raise StoreUnavailable("the answer was lost")
             return result
 
-        return call
+        return switched
 
 
-def spooled(open_store: Callable[[], Any], directory: Path, pace: SpoolTimeouts = QUICK) -> SpooledStore:
+def spooled(open_store: Callable[[], Any], directory: Path, timeouts: SpoolTimeouts = QUICK) -> SpooledStore:
     """A spooled store before whatever is opened."""
-    return SpooledStore(open_store, directory, scratch=MemoryStore(), pace=pace)
+    return SpooledStore(open_store, directory, scratch=MemoryStore(), timeouts=timeouts)

@@ -26,7 +26,7 @@ def a_turn(session_id: str) -> Turn:
 
 def write(store: SqliteStore, session_id: str, count: int) -> None:
     for _ in itertools.repeat(None, count) if count else itertools.count():
-        kept = store.append(a_turn(session_id))
+        kept = store.turns.append(a_turn(session_id))
         os.write(1, f"{kept.id} {kept.turn_number}\n".encode())
 
 

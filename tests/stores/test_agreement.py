@@ -8,7 +8,7 @@ from hypothesis import settings
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.machine import stores_agree
-from ricordo.testing.machine_parts import services_agree
+from ricordo.testing.machine_service import services_agree
 
 folder = tempfile.TemporaryDirectory(prefix="ricordo-agreement-")
 

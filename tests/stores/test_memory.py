@@ -4,10 +4,10 @@ import pytest
 
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.protocols import Store
-from ricordo.testing.contract import ServiceContract, StoreContract
+from ricordo.testing.contract import StoreContract
 
 
-class TestMemoryStore(StoreContract, ServiceContract):
+class TestMemoryStore(StoreContract):
     @pytest.fixture
     def store(self) -> Store:
         return MemoryStore()

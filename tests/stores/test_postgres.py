@@ -20,21 +20,21 @@ from ricordo.records.topics import TopicChange
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres import PostgresStore
-from ricordo.stores.postgres.health import TABLES
+from ricordo.stores.postgres.schema import TABLES
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import strategies
-from ricordo.testing.contract import ConstraintContract, ServiceContract, StoreContract
+from ricordo.testing.contract import ConstraintContract, StoreContract
 from ricordo.testing.contract.base import law
 from ricordo.testing.examples import a_block, a_turn, an_owner
 from ricordo.testing.fakes import START
 from ricordo.testing.machine import stores_agree
-from ricordo.testing.machine_parts import services_agree
+from ricordo.testing.machine_service import services_agree
 
 pytest_plugins = ["ricordo.testing.postgres"]
 
 
-class TestPostgresStore(StoreContract, ServiceContract, ConstraintContract):
+class TestPostgresStore(StoreContract, ConstraintContract):
     """The suites that every store passes."""
 
     @pytest.fixture
@@ -75,9 +75,9 @@ def test_three_stores_agree_on_what_a_service_keeps(postgres_store: PostgresStor
 @given(turn=strategies.owners().flatmap(strategies.turns))
 def test_any_owner_and_any_words_come_back(postgres_store: PostgresStore, turn: Turn) -> None:
     """Whatever Unicode ids, words and JSON a turn holds, the store gives back what it was given."""
-    stored = postgres_store.append(turn)
+    stored = postgres_store.turns.append(turn)
     assert stored == replace(turn, turn_number=stored.turn_number).sealed()
-    assert postgres_store.turn(turn.owner, turn.id) == stored
+    assert postgres_store.turns.get(turn.owner, turn.id) == stored
     assert postgres_store.erase(turn.owner)["turns"] == 1
 
 
@@ -87,16 +87,16 @@ def test_every_character_but_nul_is_kept(postgres_store: PostgresStore) -> None:
     for first in range(0, 0x110000, 0x8000):
         block = "".join(map(chr, range(max(1, first), first + 0x8000)))
         said = "x" + block.encode("utf-8", "ignore").decode()
-        stored = postgres_store.append(a_turn(owner, said, said))
-        assert postgres_store.turn(owner, stored.id) == stored
+        stored = postgres_store.turns.append(a_turn(owner, said, said))
+        assert postgres_store.turns.get(owner, stored.id) == stored
 
 
 def test_json_comes_back_to_the_letter(postgres_store: PostgresStore) -> None:
     """Numbers keep their spelling and keys their order, which a binary JSON column would not keep."""
     owner = an_owner()
     body = '{"b": 1.0, "a": 1e2, "b2": [1, 1.50], "z": "\\u00e9"}'
-    stored = postgres_store.append(a_turn(owner), receipt=StoredReceipt("", 0, body))
-    assert postgres_store.receipts(owner, stored.session_id)[0].body == body
+    stored = postgres_store.turns.append(a_turn(owner), receipt=StoredReceipt("", 0, body))
+    assert postgres_store.turns.receipts(owner, stored.session_id)[0].body == body
 
 
 def test_ids_order_by_code_point(postgres_store: PostgresStore) -> None:
@@ -104,8 +104,8 @@ def test_ids_order_by_code_point(postgres_store: PostgresStore) -> None:
     owner = an_owner()
     names = ["a", "B", "b", "Z", "é", "z", "_", "-", "ß", "😀", "\uffff"]
     for name in names:
-        postgres_store.append(a_turn(owner, session_id=name, created_at=START))
-    listed = [info.id for info in postgres_store.sessions(owner, limit=50)]
+        postgres_store.turns.append(a_turn(owner, session_id=name, created_at=START))
+    listed = [info.id for info in postgres_store.sessions.page(owner, limit=50)]
     assert listed == sorted(names, reverse=True)
 
 
@@ -116,12 +116,12 @@ def test_a_passage_stays_while_any_receipt_names_it(postgres_store: PostgresStor
     for hours in (5, 1):  # the second turn is older than the first
         receipt = StoredReceipt("s", 0, body, {"d1": "the system prompt"})
         at = START + timedelta(hours=hours)
-        postgres_store.append(a_turn(owner, session_id="s", created_at=at), receipt=receipt)
-    postgres_store.expire(owner, turns_before=START + timedelta(hours=2), idle_before=None, batch=10)
-    (left,) = postgres_store.receipts(owner, "s")
+        postgres_store.turns.append(a_turn(owner, session_id="s", created_at=at), receipt=receipt)
+    postgres_store.sessions.expire(owner, turns_before=START + timedelta(hours=2), idle_before=None, batch=10)
+    (left,) = postgres_store.turns.receipts(owner, "s")
     assert (left.turn_number, left.passages) == (1, {"d1": "the system prompt"})
-    postgres_store.append(a_turn(owner, session_id="s", created_at=START + timedelta(hours=9)))
-    postgres_store.expire(owner, turns_before=START + timedelta(hours=6), idle_before=None, batch=10)
+    postgres_store.turns.append(a_turn(owner, session_id="s", created_at=START + timedelta(hours=9)))
+    postgres_store.sessions.expire(owner, turns_before=START + timedelta(hours=6), idle_before=None, batch=10)
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("SELECT count(*) FROM ricordo.passages").fetchone() == (0,)
 
@@ -131,15 +131,17 @@ def test_cleanup_in_small_batches_ends(postgres_store: PostgresStore) -> None:
     owner = an_owner()
     for n in range(23):
         at = START + timedelta(minutes=n)
-        postgres_store.append(a_turn(owner, session_id=f"s{n % 3}", created_at=at))
+        postgres_store.turns.append(a_turn(owner, session_id=f"s{n % 3}", created_at=at))
     gone = []
     while True:
-        step = postgres_store.expire(owner, turns_before=START + timedelta(minutes=20), idle_before=None, batch=6)
+        step = postgres_store.sessions.expire(
+            owner, turns_before=START + timedelta(minutes=20), idle_before=None, batch=6
+        )
         gone.append(step.turns)
         if not step.more:
             break
     assert gone == [6, 6, 6, 2]
-    assert sorted(turn.created_at for n in range(3) for turn in postgres_store.turns(owner, f"s{n}")) == [
+    assert sorted(turn.created_at for n in range(3) for turn in postgres_store.turns.page(owner, f"s{n}")) == [
         START + timedelta(minutes=n) for n in (20, 21, 22)
     ]
 
@@ -149,33 +151,33 @@ def test_a_backup_is_one_moment(postgres_store: PostgresStore, postgres_url: str
     anna, bruno = Owner("acme", "anna"), Owner("other", "bruno")
     receipt = StoredReceipt("s", 0, '{"recipe": ["d1"]}', {"d1": "text"})
     for owner in (anna, bruno):
-        postgres_store.append(a_turn(owner, session_id="s"), receipt=receipt)
-    before = {owner: postgres_store.turns(owner, "s") for owner in (anna, bruno)}
+        postgres_store.turns.append(a_turn(owner, session_id="s"), receipt=receipt)
+    before = {owner: postgres_store.turns.page(owner, "s") for owner in (anna, bruno)}
     others = PostgresStore(postgres_url)
 
     def meanwhile(done: int, total: int) -> None:
         assert total == 2
         for owner in (anna, bruno):
-            others.append(a_turn(owner, session_id="s"))
-            others.append(a_turn(owner, session_id=f"new {done}"))
+            others.turns.append(a_turn(owner, session_id="s"))
+            others.turns.append(a_turn(owner, session_id=f"new {done}"))
 
     postgres_store.backup(tmp_path / "backup.db", meanwhile)
     others.close()
     copy = SqliteStore(tmp_path / "backup.db")
     try:
         for owner in (anna, bruno):
-            assert [info.id for info in copy.sessions(owner, limit=9)] == ["s"]
-            assert tuple(copy.turns(owner, "s")) == before[owner]
-            assert copy.receipts(owner, "s")[0].passages == {"d1": "text"}
+            assert [info.id for info in copy.sessions.page(owner, limit=9)] == ["s"]
+            assert tuple(copy.turns.page(owner, "s")) == before[owner]
+            assert copy.turns.receipts(owner, "s")[0].passages == {"d1": "text"}
     finally:
         copy.close()
-    assert len(postgres_store.turns(anna, "s")) == 3
+    assert len(postgres_store.turns.page(anna, "s")) == 3
 
 
 def test_erasing_tells_what_is_left_to_the_operator(postgres_store: PostgresStore, postgres_url: str) -> None:
     """No row of an erased user is left in any table, and the store says what only the operator can do."""
     owner = an_owner()
-    postgres_store.append(a_turn(owner), receipt=StoredReceipt("", 0, '["d1"]', {"d1": "text"}))
+    postgres_store.turns.append(a_turn(owner), receipt=StoredReceipt("", 0, '["d1"]', {"d1": "text"}))
     gone = postgres_store.erase(owner)
     assert {name: count for name, count in gone.items() if count} == {"sessions": 1, "turns": 1, "receipts": 1}
     with psycopg.connect(postgres_url) as connection:
@@ -189,8 +191,8 @@ def test_what_the_notes_tell_the_operator_to_do_leaves_no_byte_in_the_tables(own
     owner, store = an_owner(), PostgresStore(own_postgres_url)
     try:
         for _ in range(20):
-            store.append(a_turn(owner, "zebrafinch " * 20))
-            store.append(a_turn(an_owner()))  # what stays on the same pages keeps them from being cut off
+            store.turns.append(a_turn(owner, "zebrafinch " * 20))
+            store.turns.append(a_turn(an_owner()))  # what stays on the same pages keeps them from being cut off
         store.erase(owner)
     finally:
         store.close()
@@ -210,8 +212,8 @@ def test_what_the_notes_tell_the_operator_to_do_leaves_no_byte_in_the_tables(own
 def test_stats_count_over_many_users(postgres_store: PostgresStore) -> None:
     """A tenant with more users than a page is counted whole, and not with another tenant's."""
     for n in range(503):
-        postgres_store.append(a_turn(Owner("acme", f"user {n}"), response=None if n % 2 else "yes"))
-    postgres_store.append(a_turn(Owner("other", "anna")))
+        postgres_store.turns.append(a_turn(Owner("acme", f"user {n}"), response=None if n % 2 else "yes"))
+    postgres_store.turns.append(a_turn(Owner("other", "anna")))
     stats = postgres_store.stats("acme")
     assert (stats.users, stats.sessions, stats.turns, stats.open_turns, stats.receipts) == (503, 503, 503, 251, 0)
     assert stats.bytes_on_disk is not None
@@ -224,9 +226,11 @@ def test_without_prepared_statements(postgres_url: str) -> None:
     try:
         owner = an_owner()
         for n in range(12):
-            assert store.append(a_turn(owner, session_id="s")).turn_number == n + 1
-            assert len(store.turns(owner, "s")) == n + 1
-        prepared = store._run(owner, lambda tx: tx.send("SELECT count(*) FROM pg_prepared_statements", {})).fetchone()
+            assert store.turns.append(a_turn(owner, session_id="s")).turn_number == n + 1
+            assert len(store.turns.page(owner, "s")) == n + 1
+        prepared = store._transactions.run(
+            owner, lambda tx: tx.send("SELECT count(*) FROM pg_prepared_statements", {})
+        ).fetchone()
         assert prepared == (0,)
     finally:
         store.close()
@@ -290,25 +294,27 @@ def test_a_read_is_one_round_trip_and_a_write_two(postgres_url: str) -> None:
     owner = an_owner()
 
     try:
-        store.append(a_turn(owner, session_id="s"))
+        store.turns.append(a_turn(owner, session_id="s"))
         for _ in range(8):  # prepared or not
-            assert tap.questions(lambda: store.append(a_turn(owner, session_id="s"))) == 2
-            assert tap.questions(lambda: store.turns(owner, "s", last=6)) == 1
-            assert tap.questions(lambda: store.session(owner, "s")) == 1
-            assert tap.questions(lambda: store.sessions(owner, limit=5)) == 1
-            asked = store.append(a_turn(owner, response=None, session_id="s"))
+            assert tap.questions(lambda: store.turns.append(a_turn(owner, session_id="s"))) == 2
+            assert tap.questions(lambda: store.turns.page(owner, "s", last=6)) == 1
+            assert tap.questions(lambda: store.sessions.get(owner, "s")) == 1
+            assert tap.questions(lambda: store.sessions.page(owner, limit=5)) == 1
+            asked = store.turns.append(a_turn(owner, response=None, session_id="s"))
             late = Message("", "assistant", "later", START)
-            assert tap.questions(lambda asked=asked, late=late: store.answer(owner, asked.id, late, {}, None)) == 2
-            said = store.append(a_turn(owner, session_id="s"))
+            assert (
+                tap.questions(lambda asked=asked, late=late: store.turns.answer(owner, asked.id, late, {}, None)) == 2
+            )
+            said = store.turns.append(a_turn(owner, session_id="s"))
             block = a_block([said], topic_id="t", block_id=said.id)
-            assert tap.questions(lambda block=block: store.archive(owner, "s", block)) == 2
-            assert tap.questions(lambda: store.turns(owner, "s")) == 1
-            assert tap.questions(lambda said=said: store.turn(owner, said.id)) == 1
-            change = TopicChange(store.topics(owner, "s").revision, assigned={said.turn_number: "t"})
-            assert tap.questions(lambda change=change: store.put_topics(owner, "s", change)) == 2
-            assert tap.questions(lambda: store.topics(owner, "s")) == 1
-            assert tap.questions(lambda: store.turns_of(owner, "s", "t")) == 1
-            assert tap.questions(lambda: store.marks(owner)) == 1
+            assert tap.questions(lambda block=block: store.topics.archive(owner, "s", block)) == 2
+            assert tap.questions(lambda: store.turns.page(owner, "s")) == 1
+            assert tap.questions(lambda said=said: store.turns.get(owner, said.id)) == 1
+            change = TopicChange(store.topics.load(owner, "s").revision, assigned={said.turn_number: "t"})
+            assert tap.questions(lambda change=change: store.topics.put(owner, "s", change)) == 2
+            assert tap.questions(lambda: store.topics.load(owner, "s")) == 1
+            assert tap.questions(lambda: store.topics.turns_of(owner, "s", "t")) == 1
+            assert tap.questions(lambda: store.sessions.marks(owner)) == 1
     finally:
         store.close()
         tap.close()

@@ -63,7 +63,7 @@ sys.stdin.readline()
 for number in range(turns):
     now = datetime.now(UTC)
     turn = Turn(str(uuid4()), owner, "tutor", "chat", 0, now, Message("", "user", f"{who}/{number}", now), None)
-    print(store.append(turn).turn_number, turn.id, flush=True)
+    print(store.turns.append(turn).turn_number, turn.id, flush=True)
 """
 
 
@@ -88,14 +88,14 @@ def test_sixteen_threads_on_one_session_count_without_a_gap(postgres_store: Post
     """Sixteen threads that append to one new session give 1..N, each number once, each writer's turns in order."""
 
     def write(writer: int) -> list[int]:
-        return [postgres_store.append(a_turn(f"{writer}/{n}")).turn_number for n in range(10)]
+        return [postgres_store.turns.append(a_turn(f"{writer}/{n}")).turn_number for n in range(10)]
 
     given = together(write)
     assert sorted(number for numbers in given for number in numbers) == list(range(1, 161))  # type: ignore[attr-defined]
     assert all(numbers == sorted(numbers) for numbers in given)  # type: ignore[type-var]
-    stored = postgres_store.turns(ANNA, "chat")
+    stored = postgres_store.turns.page(ANNA, "chat")
     assert [turn.turn_number for turn in stored] == list(range(1, 161))
-    info = postgres_store.session(ANNA, "chat")
+    info = postgres_store.sessions.get(ANNA, "chat")
     assert info is not None
     assert (info.last_turn, info.turn_count, info.revision) == (160, 160, 160)
 
@@ -109,7 +109,7 @@ def test_sixteen_processes_on_one_session_count_without_a_gap(postgres_store: Po
         output, _ = each.communicate(timeout=120)
         assert each.returncode == 0
         acknowledged |= {int(line.split()[0]): line.split()[1] for line in output.splitlines()}
-    assert acknowledged == {turn.turn_number: turn.id for turn in postgres_store.turns(ANNA, "chat")}
+    assert acknowledged == {turn.turn_number: turn.id for turn in postgres_store.turns.page(ANNA, "chat")}
     assert sorted(acknowledged) == list(range(1, WRITERS * 8 + 1))
 
 
@@ -125,39 +125,39 @@ def test_a_killed_writer_loses_nothing_acknowledged(postgres_store: PostgresStor
         rest, _ = writer.communicate(timeout=60)
         lines += [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
         acknowledged |= {int(line.split()[0]): line.split()[1] for line in lines}
-    stored = {turn.turn_number: turn.id for turn in postgres_store.turns(ANNA, "chat")}
+    stored = {turn.turn_number: turn.id for turn in postgres_store.turns.page(ANNA, "chat")}
     assert acknowledged.items() <= stored.items()
     assert sorted(stored) == list(range(1, len(stored) + 1))
-    assert all(turn.sealed() == turn for turn in postgres_store.turns(ANNA, "chat"))
+    assert all(turn.sealed() == turn for turn in postgres_store.turns.page(ANNA, "chat"))
 
 
 def test_the_same_turn_from_many_writers_is_written_once(postgres_store: PostgresStore) -> None:
     """Sixteen retries of one turn at once: one turn, the same for all, and no number wasted."""
     turn = a_turn("one question", answer="one answer")
-    results = together(lambda _: postgres_store.append(turn))
+    results = together(lambda _: postgres_store.turns.append(turn))
     assert len(set(map(str, results))) == 1
-    assert postgres_store.append(a_turn("next")).turn_number == 2
+    assert postgres_store.turns.append(a_turn("next")).turn_number == 2
 
 
 def test_one_id_for_two_sessions_goes_to_one_of_them(postgres_store: PostgresStore) -> None:
     """Writers that race with one id in different sessions: one wins, the others conflict, no session is left over."""
     turn_id = str(uuid4())
-    results = together(lambda n: postgres_store.append(a_turn(session_id=f"s{n}", turn_id=turn_id)))
+    results = together(lambda n: postgres_store.turns.append(a_turn(session_id=f"s{n}", turn_id=turn_id)))
     won = [result for result in results if isinstance(result, Turn)]
     assert len(won) == 1
     assert all(isinstance(result, Turn | ConflictError) for result in results)
-    assert [info.id for info in postgres_store.sessions(ANNA, limit=50)] == [won[0].session_id]
+    assert [info.id for info in postgres_store.sessions.page(ANNA, limit=50)] == [won[0].session_id]
 
 
 def test_one_answer_wins(postgres_store: PostgresStore) -> None:
     """Sixteen different answers to one open turn: one is kept, the others are told so."""
-    asked = postgres_store.append(a_turn("what?"))
+    asked = postgres_store.turns.append(a_turn("what?"))
     results = together(
-        lambda n: postgres_store.answer(ANNA, asked.id, Message("", "assistant", f"answer {n}", NOW), {}, None)
+        lambda n: postgres_store.turns.answer(ANNA, asked.id, Message("", "assistant", f"answer {n}", NOW), {}, None)
     )
     won = [result for result in results if isinstance(result, Turn)]
     assert len(won) == 1
-    assert postgres_store.turn(ANNA, asked.id) == won[0]
+    assert postgres_store.turns.get(ANNA, asked.id) == won[0]
 
 
 def test_single_messages_from_many_writers_are_all_kept(postgres_store: PostgresStore) -> None:
@@ -169,10 +169,10 @@ def test_single_messages_from_many_writers_are_all_kept(postgres_store: Postgres
             turn_id = str(uuid4())
             message = Message("", role, f"{writer}/{n}", NOW)
             where = {"question": message, "answer": None} if role == "user" else {"question": None, "answer": message}
-            postgres_store.add_message(Turn(turn_id, ANNA, "tutor", "chat", 0, NOW, **where))  # type: ignore[arg-type]
+            postgres_store.turns.add_message(Turn(turn_id, ANNA, "tutor", "chat", 0, NOW, **where))  # type: ignore[arg-type]
 
     together(say)
-    turns = postgres_store.turns(ANNA, "chat")
+    turns = postgres_store.turns.page(ANNA, "chat")
     said = sorted(message.content for turn in turns for message in turn.messages)
     assert said == sorted(f"{writer}/{n}" for writer in range(WRITERS) for n in range(4))
     assert [turn.turn_number for turn in turns] == list(range(1, len(turns) + 1))
@@ -182,9 +182,9 @@ def test_an_import_meets_itself(postgres_store: PostgresStore) -> None:
     """One session imported by many at once is there once: every turn is added by one and known to the others."""
     turns = [Turn(f"t{n}", ANNA, "tutor", "old", n, NOW, Message("", "user", f"q{n}", NOW), None) for n in range(1, 6)]
     info = SessionInfo("old", ANNA, "tutor", NOW, NOW)
-    results = together(lambda _: postgres_store.load(info, turns), writers=8)
+    results = together(lambda _: postgres_store.turns.load(info, turns), writers=8)
     assert sorted(results) == [(0, 5)] * 7 + [(5, 0)]  # type: ignore[type-var]
-    assert len(postgres_store.turns(ANNA, "old")) == 5
+    assert len(postgres_store.turns.page(ANNA, "old")) == 5
 
 
 def test_writing_while_forgetting(postgres_store: PostgresStore, postgres_url: str) -> None:
@@ -195,20 +195,20 @@ def test_writing_while_forgetting(postgres_store: PostgresStore, postgres_url: s
             session_id = f"s{n % 3}"
             match writer % 8:
                 case 0:
-                    postgres_store.delete_session(ANNA, session_id)
+                    postgres_store.sessions.delete(ANNA, session_id)
                 case 1:
-                    postgres_store.clear(ANNA, session_id)
+                    postgres_store.sessions.clear(ANNA, session_id)
                 case 2:
                     later = NOW + timedelta(days=1)
-                    postgres_store.expire(ANNA, turns_before=later, idle_before=None, batch=3)
+                    postgres_store.sessions.expire(ANNA, turns_before=later, idle_before=None, batch=3)
                 case 3:
                     postgres_store.erase(ANNA)
                 case _:
-                    postgres_store.append(a_turn(session_id=session_id))
+                    postgres_store.turns.append(a_turn(session_id=session_id))
 
     together(work)
-    for info in postgres_store.sessions(ANNA, limit=50):
-        numbers = [turn.turn_number for turn in postgres_store.turns(ANNA, info.id)]
+    for info in postgres_store.sessions.page(ANNA, limit=50):
+        numbers = [turn.turn_number for turn in postgres_store.turns.page(ANNA, info.id)]
         assert len(numbers) == info.turn_count
         assert numbers == list(range(info.last_turn - len(numbers) + 1, info.last_turn + 1))
     with psycopg.connect(postgres_url) as connection:
@@ -219,24 +219,24 @@ def test_writing_while_forgetting(postgres_store: PostgresStore, postgres_url: s
 def test_a_repetition_is_no_news_for_the_log(postgres_store: PostgresStore, caplog: pytest.LogCaptureFixture) -> None:
     """The same turn again is an everyday thing: neither we nor the driver warn of it."""
     turn = a_turn(answer="hi")
-    kept = postgres_store.append(turn)
-    assert all(postgres_store.append(turn) == kept for _ in range(30))
+    kept = postgres_store.turns.append(turn)
+    assert all(postgres_store.turns.append(turn) == kept for _ in range(30))
     assert caplog.messages == []
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_has_connections_of_its_own(postgres_store: PostgresStore) -> None:
     """A store that was opened before a fork works on both sides of it."""
-    postgres_store.append(a_turn("parent"))
+    postgres_store.turns.append(a_turn("parent"))
     pid = os.fork()
     if pid == 0:
         try:
-            postgres_store.append(a_turn("child"))
+            postgres_store.turns.append(a_turn("child"))
             os._exit(0)
         except BaseException:
             os._exit(1)
     assert os.waitpid(pid, 0)[1] == 0
-    assert postgres_store.append(a_turn("parent again")).turn_number == 3
+    assert postgres_store.turns.append(a_turn("parent again")).turn_number == 3
 
 
 def test_a_session_that_comes_and_goes_keeps_its_count(postgres_store: PostgresStore) -> None:
@@ -246,16 +246,16 @@ def test_a_session_that_comes_and_goes_keeps_its_count(postgres_store: PostgresS
         for _ in range(60):
             match writer % 4:
                 case 0:
-                    postgres_store.clear(ANNA, "chat")
+                    postgres_store.sessions.clear(ANNA, "chat")
                 case 1:
-                    postgres_store.delete_session(ANNA, "chat")
+                    postgres_store.sessions.delete(ANNA, "chat")
                 case 2:
                     later = NOW + timedelta(days=1)
-                    postgres_store.expire(ANNA, turns_before=later, idle_before=None, batch=3)
+                    postgres_store.sessions.expire(ANNA, turns_before=later, idle_before=None, batch=3)
                 case _:
-                    postgres_store.append(a_turn())
+                    postgres_store.turns.append(a_turn())
 
     together(work, writers=8)
-    info = postgres_store.session(ANNA, "chat")
-    assert (info.turn_count if info else 0) == len(postgres_store.turns(ANNA, "chat"))
-    assert postgres_store.append(a_turn()).turn_number == (info.last_turn if info else 0) + 1
+    info = postgres_store.sessions.get(ANNA, "chat")
+    assert (info.turn_count if info else 0) == len(postgres_store.turns.page(ANNA, "chat"))
+    assert postgres_store.turns.append(a_turn()).turn_number == (info.last_turn if info else 0) + 1

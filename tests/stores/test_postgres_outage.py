@@ -48,21 +48,25 @@ def test_a_server_that_stops_and_starts(own_server: PostgresForTests) -> None:
 
         def open_a_connection() -> None:
             together.wait()
-            store.append(a_turn())
+            store.turns.append(a_turn())
 
         threads = [threading.Thread(target=open_a_connection) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        for call in (lambda: store.append(a_turn()), lambda: store.turns(ANNA, "chat"), lambda: store.erase(ANNA)):
+        for call in (
+            lambda: store.turns.append(a_turn()),
+            lambda: store.turns.page(ANNA, "chat"),
+            lambda: store.erase(ANNA),
+        ):
             own_server.stop()
             with pytest.raises(StoreUnavailable, match="away or busy") as caught:
                 call()
             assert isinstance(caught.value.__cause__, psycopg.Error)
             own_server.start()
-            assert len(store.turns(ANNA, "chat")) >= 4  # every idle connection is dead: none of them shows
-        assert store.append(a_turn()).turn_number == 5
+            assert len(store.turns.page(ANNA, "chat")) >= 4  # every idle connection is dead: none of them shows
+        assert store.turns.append(a_turn()).turn_number == 5
     finally:
         store.close()
 
@@ -70,10 +74,10 @@ def test_a_server_that_stops_and_starts(own_server: PostgresForTests) -> None:
 def test_connections_cut_off_while_idle_do_not_show(postgres_store: PostgresStore, postgres_url: str) -> None:
     """A connection that an administrator or a firewall cut is replaced: neither a write nor a read fails."""
     for call in (
-        lambda: postgres_store.append(a_turn()),
-        lambda: postgres_store.turns(ANNA, "chat"),
-        lambda: postgres_store.add_message(a_turn()),
-        lambda: postgres_store.clear(ANNA, "chat"),
+        lambda: postgres_store.turns.append(a_turn()),
+        lambda: postgres_store.turns.page(ANNA, "chat"),
+        lambda: postgres_store.turns.add_message(a_turn()),
+        lambda: postgres_store.sessions.clear(ANNA, "chat"),
     ):
         with psycopg.connect(postgres_url, autocommit=True) as admin:
             admin.execute(
@@ -112,9 +116,9 @@ def test_a_lock_that_is_not_let_go(postgres_store: PostgresStore, postgres_url: 
         with psycopg.connect(postgres_url) as holder:
             holder.execute("LOCK TABLE ricordo.sessions IN ACCESS EXCLUSIVE MODE")
             with pytest.raises(StoreUnavailable, match="no answer within the timeout"):
-                store.append(a_turn())
+                store.turns.append(a_turn())
             holder.rollback()
-        assert store.append(a_turn()).turn_number == 1
+        assert store.turns.append(a_turn()).turn_number == 1
     finally:
         store.close()
 
@@ -124,8 +128,8 @@ def test_more_callers_than_connections(postgres_url: str) -> None:
     store = PostgresStore(postgres_url, pool_size=1, timeout=2)
     try:
         with store._pool.lease(monotonic() + 20), pytest.raises(StoreUnavailable, match="pool_size"):
-            store.turns(ANNA, "chat")
-        assert store.turns(ANNA, "chat") == ()
+            store.turns.page(ANNA, "chat")
+        assert store.turns.page(ANNA, "chat") == ()
     finally:
         store.close()
 
@@ -135,7 +139,7 @@ def test_a_closed_store_says_so(postgres_store: PostgresStore) -> None:
     postgres_store.close()
     postgres_store.close()
     with pytest.raises(StoreError, match="closed") as caught:
-        postgres_store.append(a_turn())
+        postgres_store.turns.append(a_turn())
     assert not isinstance(caught.value, StoreUnavailable)
 
 
@@ -146,11 +150,11 @@ def test_a_refusal_is_a_store_error_without_the_words(own_postgres_url: str, cap
     store = PostgresStore(own_postgres_url)
     try:
         with caplog.at_level(logging.DEBUG), pytest.raises(StoreError, match="nothing_more") as caught:
-            store.append(a_turn("a very private sentence"))
+            store.turns.append(a_turn("a very private sentence"))
         assert not isinstance(caught.value, StoreUnavailable)
         assert isinstance(caught.value.__cause__, psycopg.errors.CheckViolation)
         assert "private" not in f"{caught.value} {caught.value.__cause__} {caplog.text}"
-        assert store.session(ANNA, "chat") is None
+        assert store.sessions.get(ANNA, "chat") is None
     finally:
         store.close()
 
@@ -162,7 +166,7 @@ def test_a_read_only_server_may_be_writable_later(own_postgres_url: str) -> None
     store = PostgresStore(own_postgres_url)
     try:
         with pytest.raises(StoreUnavailable, match="read-only"):
-            store.append(a_turn())
+            store.turns.append(a_turn())
     finally:
         store.close()
 

@@ -15,14 +15,13 @@ from ricordo.records.turns import Owner
 from ricordo.stores.migrations import migrations_for
 from ricordo.stores.postgres import (
     PostgresStore,
-    people_statements,
+    derived_statements,
     schema,
     schema_sql,
     service_statements,
-    statements,
-    topic_statements,
+    turn_statements,
 )
-from ricordo.stores.postgres.health import TABLES
+from ricordo.stores.postgres.schema import TABLES
 from ricordo.testing.examples import a_turn, an_owner
 from ricordo.testing.postgres import PostgresForTests
 
@@ -115,7 +114,7 @@ def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None
 
 STATEMENTS = {
     name: text
-    for module in (statements, topic_statements, people_statements, service_statements)
+    for module in (turn_statements, derived_statements, service_statements)
     for name, text in vars(module).items()
     if name.isupper() and not name.startswith("_") and "ricordo." in str(text)
 }
@@ -434,7 +433,7 @@ def test_a_user_under_a_key_of_other_names_is_damage(own_postgres_url: str) -> N
     """A changed name hides all that a user has, so it is reported although no row is missing."""
     store = PostgresStore(own_postgres_url)
     try:
-        store.append(a_turn(an_owner()))
+        store.turns.append(a_turn(an_owner()))
         with psycopg.connect(own_postgres_url) as connection:
             connection.execute("UPDATE ricordo.owners SET user_id = 'somebody else'")
         (damage,) = store.integrity()

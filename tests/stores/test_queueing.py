@@ -29,7 +29,7 @@ def test_no_wish_is_lost(steps: list[tuple[str, datetime, object]]) -> None:
     attempts: list[tuple[Job, int]] = []
     for what, at, how in steps:
         if what == "wish":
-            stored = write_rules.wished(stored, replace(HERE, due_at=at), postpone=bool(how))
+            stored = write_rules.enqueued(stored, replace(HERE, due_at=at), postpone=bool(how))
             wishes += 1
         elif what == "take":
             if stored is not None and write_rules.is_due(stored, at):
@@ -59,7 +59,7 @@ def test_of_all_attempts_at_most_the_last_one_counts(steps: list[tuple[str, date
     attempts: list[Job] = []
     for what, at, how in steps:
         if what == "wish":
-            stored = write_rules.wished(stored, replace(HERE, due_at=at), postpone=bool(how))
+            stored = write_rules.enqueued(stored, replace(HERE, due_at=at), postpone=bool(how))
         elif what == "take" and stored is not None and write_rules.is_due(stored, at):
             stored = write_rules.taken(stored, str(how), at + hour)
             attempts.append(stored)
@@ -70,7 +70,7 @@ def test_of_all_attempts_at_most_the_last_one_counts(steps: list[tuple[str, date
 def test_when_a_job_is_due(waits: datetime, wished: datetime, error: str, postpone: bool) -> None:
     """The earlier time, the new one if it is postponed, its own after a failure."""
     stored = replace(HERE, due_at=waits, last_error=error)
-    due_at = write_rules.wished(stored, replace(HERE, due_at=wished), postpone=postpone).due_at
+    due_at = write_rules.enqueued(stored, replace(HERE, due_at=wished), postpone=postpone).due_at
     assert due_at == (wished if postpone else waits if error else min(waits, wished))
 
 

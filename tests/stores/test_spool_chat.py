@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 import pytest
 from spool_samples import HASTY, Switched, spooled
@@ -15,9 +14,7 @@ from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.protocols import WholeStore
 from ricordo.stores.spool import SpooledStore
-from ricordo.stores.spool.circuit_breaker import hurried
 from ricordo.testing.examples import a_turn, an_owner
 
 TEXT = "# Fugues\n\nA fugue has a subject and an answer.\n\n# Canons\n\nA canon repeats one melody in every voice.\n"
@@ -42,9 +39,9 @@ def store(database: Switched, tmp_path: Path) -> Iterator[SpooledStore]:
 @pytest.fixture
 def chat(store: SpooledStore) -> Chat:
     """A chat with a document, over the spooled store."""
-    whole = cast(WholeStore, store)
+    whole = store
     memory = Memory(whole, settings_from({"embedder": "light", "locale": "en"}, {}))
-    library = Library(memory, whole)
+    library = Library(memory, whole.documents)
     library.add(library_of(memory.settings.tenant_id), "Counterpoint", TEXT)
     return Chat(memory, passages=library)
 
@@ -75,7 +72,7 @@ def test_a_chat_goes_on_as_before(chat: Chat, database: Switched, how: str) -> N
     assert chat.memory.store.settle(20)  # type: ignore[attr-defined]
     fifth = chat.ask(ChatRequest("What does a fugue have?", "anna", session_id=session_id))
     assert fifth.metadata["degraded"] == second.metadata["degraded"] == []
-    kept = database.store.turns(Owner("default", "anna"), session_id)
+    kept = database.store.turns.page(Owner("default", "anna"), session_id)
     assert [turn.turn_number for turn in kept] == [1, 2, 3, 4, 5]
     assert [turn.response for turn in kept] == [each.message for each in (first, second, third, fourth, fifth)]
 
@@ -83,14 +80,14 @@ def test_a_chat_goes_on_as_before(chat: Chat, database: Switched, how: str) -> N
 def test_whoever_is_in_a_hurry_is_told_at_once(store: SpooledStore, database: Switched) -> None:
     """What is not at hand is not waited for in a hurry, while nobody is answered or while writes wait."""
     anna = an_owner()
-    store.append(a_turn(anna, "first"))
+    store.turns.append(a_turn(anna, "first"))
     database.hush()
-    with hurried(), pytest.raises(StoreUnavailable, match="just now"):
-        store.topics(anna, "lesson")
-    store.append(a_turn(anna, "second"))
-    assert store.state.depth == 1
-    with hurried(), pytest.raises(StoreUnavailable, match="overtake"):
-        store.clear(anna, "lesson")
+    with store.without_waiting(), pytest.raises(StoreUnavailable, match="just now"):
+        store.topics.load(anna, "lesson")
+    store.turns.append(a_turn(anna, "second"))
+    assert store.health().spool.depth == 1
+    with store.without_waiting(), pytest.raises(StoreUnavailable, match="overtake"):
+        store.sessions.clear(anna, "lesson")
 
 
 def test_a_talk_that_begins_while_the_database_is_away(chat: Chat, store: SpooledStore, database: Switched) -> None:
@@ -98,16 +95,16 @@ def test_a_talk_that_begins_while_the_database_is_away(chat: Chat, store: Spoole
     database.up = False
     first = chat.ask(ChatRequest("What does a fugue have?", "bruno"))
     chat.ask(ChatRequest("And a canon?", "bruno", session_id=first.session_id))
-    with hurried():
+    with store.without_waiting():
         context = chat.memory.session(first.session_id, user_id="bruno").context("Which of them?")
     assert "What does a fugue have?" in str(context.messages)
     assert "And a canon?" in str(context.messages)
     bruno = Owner("default", "bruno")
     for ask in (
-        lambda: store.people(bruno, "default"),
-        lambda: store.flags(bruno),
-        lambda: store.summaries(bruno),
-        lambda: store.sessions(bruno, limit=3),
+        lambda: store.people.facts(bruno, "default"),
+        lambda: store.people.flags(bruno),
+        lambda: store.people.summaries(bruno),
+        lambda: store.sessions.page(bruno, limit=3),
     ):
         with pytest.raises(StoreUnavailable):
             ask()
@@ -116,10 +113,10 @@ def test_a_talk_that_begins_while_the_database_is_away(chat: Chat, store: Spoole
 def test_what_is_kept_away_is_not_guessed(store: SpooledStore, database: Switched) -> None:
     """Of somebody of whom anything is at hand, flags that were never told are not taken for none."""
     anna = an_owner()
-    store.append(a_turn(anna, "first"))
-    store.people(anna, "default")
+    store.turns.append(a_turn(anna, "first"))
+    store.people.facts(anna, "default")
     database.up = False
-    with hurried():
-        assert store.people(anna, "default").facts == ()
+    with store.without_waiting():
+        assert store.people.facts(anna, "default").facts == ()
         with pytest.raises(StoreUnavailable):
-            store.flags(anna, state="quarantined")
+            store.people.flags(anna, state="quarantined")

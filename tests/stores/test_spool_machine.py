@@ -14,7 +14,7 @@ from spool_samples import HASTY, Switched, spooled
 from ricordo.errors import StoreUnavailable
 from ricordo.records.turns import Owner, SessionChanges, StoredReceipt, Turn
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.spool.writes import AddMessage, AnswerWrite, Append, Update, Write
+from ricordo.stores.spool.writes import AddMessage, AnswerTurn, AppendTurn, UpdateSession, Write
 from ricordo.testing.examples import a_message, a_turn, an_answer
 
 sessions = st.sampled_from(["s1", "s2"])
@@ -32,7 +32,7 @@ class Outages(RuleBasedStateMachine):
         self.oracle = MemoryStore()
         self.database = Switched(MemoryStore())
         self.asked: list[tuple[str, str]] = []
-        self.said: list[Append] = []
+        self.said: list[AppendTurn] = []
         self.store = spooled(lambda: self.database, self.folder / "spool", HASTY)
 
     def write(self, write: Write) -> None:
@@ -41,37 +41,37 @@ class Outages(RuleBasedStateMachine):
             given = self.tell(write)
         except StoreUnavailable:
             self.database.speak()
-            assert self.store._line.await_left(10)  # a call that was left may still be done
+            assert self.store._connection.wait_for_abandoned(10)  # a call that was left may still be done
             if self.was_done(write):
                 write.apply(self.oracle)
             return
         wanted = write.apply(self.oracle)
-        if not any("at hand" in note for note in self.store.notes(self.owner, write.scope[1])):
-            assert given == wanted or isinstance(write, Update)
+        if not any("at hand" in note for note in self.store.sessions.notes(self.owner, write.scope[1])):
+            assert given == wanted or isinstance(write, UpdateSession)
 
     def was_done(self, write: Write) -> bool:
         """A write that was not acknowledged may have been done all the same, if only its answer was lost."""
-        if isinstance(write, AnswerWrite):
-            turn = self.database.store.turn(self.owner, write.turn_id)
+        if isinstance(write, AnswerTurn):
+            turn = self.database.store.turns.get(self.owner, write.turn_id)
             return turn is not None and write.answer.says_the_same(turn.answer)
-        assert isinstance(write, Update), "turns and messages are always acknowledged"
-        info = self.database.store.session(*write.scope)
+        assert isinstance(write, UpdateSession), "turns and messages are always acknowledged"
+        info = self.database.store.sessions.get(*write.scope)
         return info is not None and info.title == write.changes.title
 
     def tell(self, write: Write) -> object:
         """The write, as a client does it."""
-        if isinstance(write, Append):
-            return self.store.append(write.turn, receipt=write.receipt)
-        if isinstance(write, AnswerWrite):
-            return self.store.answer(self.owner, write.turn_id, write.answer, dict(write.metadata), write.receipt)
+        if isinstance(write, AppendTurn):
+            return self.store.turns.append(write.turn, receipt=write.receipt)
+        if isinstance(write, AnswerTurn):
+            return self.store.turns.answer(self.owner, write.turn_id, write.answer, dict(write.metadata), write.receipt)
         if isinstance(write, AddMessage):
-            return self.store.add_message(write.turn)
-        return self.store.update_session(self.owner, write.session_id, write.changes)
+            return self.store.turns.add_message(write.turn)
+        return self.store.sessions.update(self.owner, write.session_id, write.changes)
 
     @rule(session_id=sessions, query=words, is_open=st.booleans(), receipt=st.booleans())
     def append(self, session_id: str, query: str, is_open: bool, receipt: bool) -> None:
         turn = a_turn(self.owner, query, None if is_open else "yes", session_id=session_id)
-        write = Append(turn, StoredReceipt(session_id, 0, f'["{query}"]') if receipt else None)
+        write = AppendTurn(turn, StoredReceipt(session_id, 0, f'["{query}"]') if receipt else None)
         self.write(write)
         self.said.append(write)
         if is_open:
@@ -87,9 +87,9 @@ class Outages(RuleBasedStateMachine):
     def answer(self, which: int, response: str) -> None:
         if self.asked:
             turn_id, session_id = self.asked[which % len(self.asked)]
-            turn = self.oracle.turn(self.owner, turn_id)
+            turn = self.oracle.turns.get(self.owner, turn_id)
             if turn and turn.is_open:
-                self.write(AnswerWrite(self.owner, session_id, turn_id, an_answer(response), {"n": 1}))
+                self.write(AnswerTurn(self.owner, session_id, turn_id, an_answer(response), {"n": 1}))
 
     @rule(session_id=sessions, role=roles, content=words)
     def add_message(self, session_id: str, role: str, content: str) -> None:
@@ -99,18 +99,18 @@ class Outages(RuleBasedStateMachine):
 
     @rule(session_id=sessions, title=words)
     def update(self, session_id: str, title: str) -> None:
-        if self.oracle.session(self.owner, session_id):
-            self.write(Update(self.owner, session_id, SessionChanges(title=title)))
+        if self.oracle.sessions.get(self.owner, session_id):
+            self.write(UpdateSession(self.owner, session_id, SessionChanges(title=title)))
 
     @rule(session_id=sessions, last=st.integers(1, 5))
     def read(self, session_id: str, last: int) -> None:
         """What is read while nothing is missing is what was said."""
         try:
-            found = self.store.turns(self.owner, session_id, last=last)
+            found = self.store.turns.page(self.owner, session_id, last=last)
         except StoreUnavailable:
             return
-        if not any("at hand" in note for note in self.store.notes(self.owner, session_id)):
-            assert list(found) == list(self.oracle.turns(self.owner, session_id, last=last))
+        if not any("at hand" in note for note in self.store.sessions.notes(self.owner, session_id)):
+            assert list(found) == list(self.oracle.turns.page(self.owner, session_id, last=last))
 
     @rule()
     def fail(self) -> None:
@@ -140,10 +140,10 @@ class Outages(RuleBasedStateMachine):
     def restart(self, settled: bool) -> None:
         """The process ends, at a quiet moment or not, and another one opens the directory."""
         self.database.speak()  # what a process that is gone had under way comes to an end with it
-        assert self.store._line.await_left(10)
+        assert self.store._connection.wait_for_abandoned(10)
         if settled and self.database.up and not self.database.loses_answers:
             assert self.store.settle(20)
-        for part in (self.store._replay.stop, self.store._line.close, self.store._spool.close):
+        for part in (self.store._replay.stop, self.store._connection.close, self.store._spool.close):
             part()
         self.store = spooled(lambda: self.database, self.folder / "spool", HASTY)
 
@@ -178,23 +178,23 @@ class Outages(RuleBasedStateMachine):
     def read_through(self, session_id: str) -> list[Turn]:
         """What the store reads; it may only now hear of an outage that was over before anybody had noticed it."""
         try:
-            return list(self.store.turns(self.owner, session_id))
+            return list(self.store.turns.page(self.owner, session_id))
         except StoreUnavailable:
             assert self.store.settle(20)
-            return list(self.store.turns(self.owner, session_id))
+            return list(self.store.turns.page(self.owner, session_id))
 
     def check(self) -> None:
         """The database holds what the oracle holds."""
-        assert self.store.state.refused == 0
+        assert self.store.health().spool.refused == 0
         for session_id in ("s1", "s2"):
-            kept = list(self.database.store.turns(self.owner, session_id))
-            assert kept == list(self.oracle.turns(self.owner, session_id))
+            kept = list(self.database.store.turns.page(self.owner, session_id))
+            assert kept == list(self.oracle.turns.page(self.owner, session_id))
             assert [turn.turn_number for turn in kept] == list(range(1, len(kept) + 1))
             assert self.read_through(session_id) == kept
-            info, wanted = (store.session(self.owner, session_id) for store in (self.database.store, self.oracle))
+            info, wanted = (store.sessions.get(self.owner, session_id) for store in (self.database.store, self.oracle))
             assert (info and replace(info, revision=0)) == (wanted and replace(wanted, revision=0))
-            wanted_receipts = list(self.oracle.receipts(self.owner, session_id))
-            assert list(self.database.store.receipts(self.owner, session_id)) == wanted_receipts
+            wanted_receipts = list(self.oracle.turns.receipts(self.owner, session_id))
+            assert list(self.database.store.turns.receipts(self.owner, session_id)) == wanted_receipts
 
 
 TestOutages = Outages.TestCase

@@ -4,7 +4,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Event
@@ -15,11 +15,13 @@ import pytest
 from spool_samples import Switched, spooled
 
 from ricordo.errors import ConflictError, NotFoundError, SchemaError, StoreError, StoreUnavailable
+from ricordo.records.service import StoredItem
 from ricordo.records.turns import SessionChanges, StoredReceipt
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore, replay
 from ricordo.testing.contract.base import at_once
-from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
+from ricordo.testing.examples import a_document, a_key, a_message, a_turn, an_answer, an_owner, some_chunks
+from ricordo.testing.fakes import START
 
 ANNA = an_owner()
 
@@ -47,121 +49,121 @@ def left(folder: Path) -> list[str]:
 def test_a_talk_goes_on_and_is_stored_later(store: SpooledStore, database: Switched, tmp_path: Path) -> None:
     """Numbers go on, everything is readable at once, and the database has all of it in order when it is back."""
     for n in (1, 2):
-        store.append(a_turn(ANNA, f"question {n}"))
+        store.turns.append(a_turn(ANNA, f"question {n}"))
     database.up = False
-    assert store.append(a_turn(ANNA, "question 3")).turn_number == 3
-    asked = store.append(a_turn(ANNA, "question 4", None), receipt=StoredReceipt("lesson", 0, "{}"))
-    assert [turn.query for turn in store.turns(ANNA, "lesson")] == [f"question {n}" for n in (1, 2, 3, 4)]
-    answered = store.answer(ANNA, asked.id, an_answer("yes"), {"mood": 1}, None)
+    assert store.turns.append(a_turn(ANNA, "question 3")).turn_number == 3
+    asked = store.turns.append(a_turn(ANNA, "question 4", None), receipt=StoredReceipt("lesson", 0, "{}"))
+    assert [turn.query for turn in store.turns.page(ANNA, "lesson")] == [f"question {n}" for n in (1, 2, 3, 4)]
+    answered = store.turns.answer(ANNA, asked.id, an_answer("yes"), {"mood": 1}, None)
     assert (answered.turn_number, answered.response) == (4, "yes")
-    assert store.turn(ANNA, asked.id) == answered
-    assert store.update_session(ANNA, "lesson", SessionChanges(title="Fugues")) == store.session(ANNA, "lesson")
-    assert [receipt.turn_number for receipt in store.receipts(ANNA, "lesson", turn_number=4)] == [4]
-    info = store.session(ANNA, "lesson")
+    assert store.turns.get(ANNA, asked.id) == answered
+    assert store.sessions.update(ANNA, "lesson", SessionChanges(title="Fugues")) == store.sessions.get(ANNA, "lesson")
+    assert [receipt.turn_number for receipt in store.turns.receipts(ANNA, "lesson", turn_number=4)] == [4]
+    info = store.sessions.get(ANNA, "lesson")
     assert info is not None
     assert (info.title, info.last_turn, info.turn_count) == ("Fugues", 4, 4)
-    assert store.state.degraded
-    assert (store.state.depth, store.state.refused) == (4, 0)
-    assert store.state.bytes > 0
-    assert len(database.store.turns(ANNA, "lesson")) == 2
+    assert store.health().spool.degraded
+    assert (store.health().spool.depth, store.health().spool.refused) == (4, 0)
+    assert store.health().spool.bytes > 0
+    assert len(database.store.turns.page(ANNA, "lesson")) == 2
     database.up = True
     assert store.settle(10)
-    assert [turn.query for turn in database.store.turns(ANNA, "lesson")] == [f"question {n}" for n in (1, 2, 3, 4)]
-    assert database.store.turn(ANNA, asked.id) == answered
-    assert not store.state.degraded
-    assert (store.state.depth, store.state.bytes, store.state.since) == (0, 0, None)
+    assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == [f"question {n}" for n in (1, 2, 3, 4)]
+    assert database.store.turns.get(ANNA, asked.id) == answered
+    assert not store.health().spool.degraded
+    assert (store.health().spool.depth, store.health().spool.bytes, store.health().spool.since) == (0, 0, None)
     assert left(tmp_path / "spool") == []
 
 
 def test_what_is_not_at_hand_is_said(store: SpooledStore, database: Switched) -> None:
     """A session that this process has not seen is numbered provisionally, with a note; the database decides."""
     for n in range(5):
-        database.store.append(a_turn(ANNA, f"before {n}"))
-    assert store.notes(ANNA, "lesson") == ()
+        database.store.turns.append(a_turn(ANNA, f"before {n}"))
+    assert store.sessions.notes(ANNA, "lesson") == ()
     database.up = False
-    provisional = store.append(a_turn(ANNA, "now"))
+    provisional = store.turns.append(a_turn(ANNA, "now"))
     assert provisional.turn_number == 1
-    assert any("not at hand" in note for note in store.notes(ANNA, "lesson"))
-    assert [turn.query for turn in store.turns(ANNA, "lesson", last=3)] == ["now"]
+    assert any("not at hand" in note for note in store.sessions.notes(ANNA, "lesson"))
+    assert [turn.query for turn in store.turns.page(ANNA, "lesson", last=3)] == ["now"]
     with pytest.raises(StoreUnavailable):
-        store.turns(ANNA, "lesson")  # all of it, which nobody here has
+        store.turns.page(ANNA, "lesson")  # all of it, which nobody here has
     database.up = True
     assert store.settle(10)
-    stored = store.turn(ANNA, provisional.id)
+    stored = store.turns.get(ANNA, provisional.id)
     assert stored is not None
     assert stored.turn_number == 6
-    assert store.notes(ANNA, "lesson") == ()
+    assert store.sessions.notes(ANNA, "lesson") == ()
 
 
 def test_a_long_session_goes_on_from_its_tail(store: SpooledStore, database: Switched) -> None:
     """Where only the last turns were seen, numbers and counts go on from the whole, and a note says what is missing."""
     for n in range(60):
-        database.store.append(a_turn(ANNA, f"question {n + 1}"))
-    store.session(ANNA, "lesson")
-    store.turns(ANNA, "lesson", last=3)
+        database.store.turns.append(a_turn(ANNA, f"question {n + 1}"))
+    store.sessions.get(ANNA, "lesson")
+    store.turns.page(ANNA, "lesson", last=3)
     database.up = False
-    assert store.append(a_turn(ANNA, "question 61")).turn_number == 61
-    info = store.session(ANNA, "lesson")
+    assert store.turns.append(a_turn(ANNA, "question 61")).turn_number == 61
+    info = store.sessions.get(ANNA, "lesson")
     assert info is not None
     assert (info.last_turn, info.turn_count) == (61, 61)
-    assert [turn.turn_number for turn in store.turns(ANNA, "lesson", last=10)] == [58, 59, 60, 61]
-    assert any("only the last 3 turns" in note for note in store.notes(ANNA, "lesson"))
+    assert [turn.turn_number for turn in store.turns.page(ANNA, "lesson", last=10)] == [58, 59, 60, 61]
+    assert any("only the last 3 turns" in note for note in store.sessions.notes(ANNA, "lesson"))
 
 
 def test_numbers_go_on_where_the_fields_alone_are_known(store: SpooledStore, database: Switched) -> None:
     """A session whose fields were read and whose turns were not counts on from its counter."""
     for n in range(4):
-        database.store.append(a_turn(ANNA, f"question {n + 1}"))
-    store.session(ANNA, "lesson")
+        database.store.turns.append(a_turn(ANNA, f"question {n + 1}"))
+    store.sessions.get(ANNA, "lesson")
     database.up = False
-    assert store.append(a_turn(ANNA, "question 5")).turn_number == 5
+    assert store.turns.append(a_turn(ANNA, "question 5")).turn_number == 5
 
 
 def test_what_cannot_wait_says_so(store: SpooledStore, database: Switched) -> None:
     """Forgetting, listings, derived data and answers to unknown turns are StoreUnavailable as long as it lasts."""
-    database.store.append(a_turn(ANNA, "elsewhere", None, turn_id="unseen", session_id="other"))
-    store.append(a_turn(ANNA))
+    database.store.turns.append(a_turn(ANNA, "elsewhere", None, turn_id="unseen", session_id="other"))
+    store.turns.append(a_turn(ANNA))
     database.up = False
     calls: list[Any] = [
         lambda: store.erase(ANNA),
-        lambda: store.clear(ANNA, "lesson"),
-        lambda: store.delete_session(ANNA, "lesson"),
-        lambda: store.expire(ANNA, turns_before=None, idle_before=None, batch=10),
-        lambda: store.sessions(ANNA, limit=3),
+        lambda: store.sessions.clear(ANNA, "lesson"),
+        lambda: store.sessions.delete(ANNA, "lesson"),
+        lambda: store.sessions.expire(ANNA, turns_before=None, idle_before=None, batch=10),
+        lambda: store.sessions.page(ANNA, limit=3),
         lambda: store.stats(ANNA.tenant_id),
-        lambda: store.topics(ANNA, "lesson"),
-        lambda: store.marks(ANNA),
-        lambda: store.turn(ANNA, "unseen"),
-        lambda: store.session(ANNA, "other"),
-        lambda: store.answer(ANNA, "unseen", an_answer("yes"), {}, None),
-        lambda: store.update_session(ANNA, "other", SessionChanges(title="x")),
+        lambda: store.topics.load(ANNA, "lesson"),
+        lambda: store.sessions.marks(ANNA),
+        lambda: store.turns.get(ANNA, "unseen"),
+        lambda: store.sessions.get(ANNA, "other"),
+        lambda: store.turns.answer(ANNA, "unseen", an_answer("yes"), {}, None),
+        lambda: store.sessions.update(ANNA, "other", SessionChanges(title="x")),
     ]
     for call in calls:
         with pytest.raises(StoreUnavailable):
             call()
-    store.append(a_turn(ANNA, "one more"))
-    assert [info.id for info in store.sessions_at_hand(ANNA, limit=5)] == ["lesson"]
-    assert store.state.depth == 1
+    store.turns.append(a_turn(ANNA, "one more"))
+    assert [info.id for info in store.sessions.cached(ANNA, limit=5)] == ["lesson"]
+    assert store.health().spool.depth == 1
 
 
 def test_conflicts_are_told_while_the_database_is_away(store: SpooledStore, database: Switched) -> None:
     """What can be seen to be wrong is refused at once, leaves no trace, and what follows is kept."""
-    kept = store.append(a_turn(ANNA, "first", turn_id="t1"))
+    kept = store.turns.append(a_turn(ANNA, "first", turn_id="t1"))
     database.up = False
-    waiting = store.append(a_turn(ANNA, "second", turn_id="t2"))
+    waiting = store.turns.append(a_turn(ANNA, "second", turn_id="t2"))
     for turn_id in ("t1", "t2"):
         with pytest.raises(ConflictError):
-            store.append(a_turn(ANNA, "other words", turn_id=turn_id))
+            store.turns.append(a_turn(ANNA, "other words", turn_id=turn_id))
     with pytest.raises(ConflictError):
-        store.append(a_turn(ANNA, "third"), expected=7)
-    assert store.append(a_turn(ANNA, "third"), expected=3).turn_number == 3
-    assert store.append(a_turn(ANNA, "second", turn_id="t2"), expected=9) == waiting
-    assert store.append(a_turn(ANNA, "first", turn_id="t1")) == kept
+        store.turns.append(a_turn(ANNA, "third"), expected=7)
+    assert store.turns.append(a_turn(ANNA, "third"), expected=3).turn_number == 3
+    assert store.turns.append(a_turn(ANNA, "second", turn_id="t2"), expected=9) == waiting
+    assert store.turns.append(a_turn(ANNA, "first", turn_id="t1")) == kept
     database.up = True
     assert store.settle(10)
-    assert [turn.query for turn in database.store.turns(ANNA, "lesson")] == ["first", "second", "third"]
+    assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == ["first", "second", "third"]
     with pytest.raises(NotFoundError):
-        store.answer(ANNA, "nobody asked", an_answer("yes"), {}, None)
+        store.turns.answer(ANNA, "nobody asked", an_answer("yes"), {}, None)
 
 
 def test_what_the_database_refuses_is_put_aside(
@@ -169,19 +171,19 @@ def test_what_the_database_refuses_is_put_aside(
 ) -> None:
     """A write that can never be stored blocks nothing: it is counted, logged without its words, and kept in a file."""
     database.up = False
-    store.append(a_turn(ANNA, "a very private sentence", turn_id="t1"))
-    store.append(a_turn(ANNA, "the next one"))
-    database.store.append(a_turn(ANNA, "other words under the same id", turn_id="t1", session_id="elsewhere"))
+    store.turns.append(a_turn(ANNA, "a very private sentence", turn_id="t1"))
+    store.turns.append(a_turn(ANNA, "the next one"))
+    database.store.turns.append(a_turn(ANNA, "other words under the same id", turn_id="t1", session_id="elsewhere"))
     with caplog.at_level(logging.DEBUG, "ricordo"):
         database.up = True
         assert store.settle(10)
-    assert [turn.query for turn in database.store.turns(ANNA, "lesson")] == ["the next one"]
-    assert store.state.refused == 1
-    assert "ConflictError" in store.state.last_error
+    assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == ["the next one"]
+    assert store.health().spool.refused == 1
+    assert "ConflictError" in store.health().spool.last_error
     (record,) = [json.loads(each) for each in store._spool.refused.records()]
     assert record["turn"]["question"]["content"] == "a very private sentence"
     assert "ConflictError" in record["cause"]
-    refusal = next(each for each in caplog.records if "put aside" in each.message)
+    refusal = next(each for each in caplog.records if "set aside" in each.message)
     told = vars(refusal)
     assert (told["operation"], told["tenant_id"], told["user_id"], told["session_id"]) == (
         "append",
@@ -192,7 +194,7 @@ def test_what_the_database_refuses_is_put_aside(
     assert "private" not in caplog.text
     store.close()
     again = spooled(lambda: database, tmp_path / "spool")
-    assert again.state.refused == 1
+    assert again.health().spool.refused == 1
     again.close()
 
 
@@ -200,7 +202,7 @@ def test_changes_of_state_are_logged(store: SpooledStore, database: Switched, ca
     """Going away and coming back are one line each, with the cause and without a word of what was said."""
     with caplog.at_level(logging.INFO, "ricordo"):
         database.up = False
-        store.append(a_turn(ANNA, "a very private sentence"))
+        store.turns.append(a_turn(ANNA, "a very private sentence"))
         database.up = True
         assert store.settle(10)
     lines = [record for record in caplog.records if vars(record).get("operation") == "spool"]
@@ -215,18 +217,18 @@ def test_changes_of_state_are_logged(store: SpooledStore, database: Switched, ca
 def test_erasing_leaves_no_byte(store: SpooledStore, database: Switched, tmp_path: Path) -> None:
     """Spooled, refused and cached words of an erased user are gone from every file; those of others stay."""
     bruno = an_owner("bruno")
-    store.append(a_turn(ANNA, "seen before"))
+    store.turns.append(a_turn(ANNA, "seen before"))
     database.up = False
-    store.append(a_turn(ANNA, "a very private sentence"))
-    store.append(a_turn(bruno, "mine stays"))
+    store.turns.append(a_turn(ANNA, "a very private sentence"))
+    store.turns.append(a_turn(bruno, "mine stays"))
     held = Event()
     with store._replay.sending:  # nothing is replayed yet
-        store._spool.refused.add(store._spool.backlog.of_owner(ANNA)[0].entry, "for the test")
+        store._spool.refused.add(store._spool.pending.of_owner(ANNA)[0].record, "for the test")
         held.set()
         found = b"".join(path.read_bytes() for path in (tmp_path / "spool").iterdir())
         assert found.count(b"private") == 2
         database.up = True
-        while not store._line.breaker.passes:
+        while not store._connection.breaker.is_closed:
             pass
         gone = store._spool.erase(ANNA)
         found = b"".join(path.read_bytes() for path in (tmp_path / "spool").iterdir())
@@ -235,11 +237,11 @@ def test_erasing_leaves_no_byte(store: SpooledStore, database: Switched, tmp_pat
         assert b"mine stays" in found
     assert store.settle(10)
     assert store.erase(ANNA)["turns"] == 1
-    assert list(database.store.turns(ANNA, "lesson")) == []
-    assert [turn.query for turn in database.store.turns(bruno, "lesson")] == ["mine stays"]
+    assert list(database.store.turns.page(ANNA, "lesson")) == []
+    assert [turn.query for turn in database.store.turns.page(bruno, "lesson")] == ["mine stays"]
     database.up = False
     with pytest.raises(StoreUnavailable):
-        store.turns(ANNA, "lesson", last=3)
+        store.turns.page(ANNA, "lesson", last=3)
 
 
 def test_an_erasure_reaches_the_spools_of_other_processes(database: Switched, tmp_path: Path) -> None:
@@ -248,12 +250,12 @@ def test_an_erasure_reaches_the_spools_of_other_processes(database: Switched, tm
     other = spooled(lambda: away, tmp_path / "spool")
     store = spooled(lambda: database, tmp_path / "spool")
     away.up = False
-    other.append(a_turn(ANNA, "a very private sentence"))
+    other.turns.append(a_turn(ANNA, "a very private sentence"))
     store.erase(ANNA)
     away.up = True
     assert other.settle(10)
-    assert list(database.store.turns(ANNA, "lesson")) == []
-    assert other.append(a_turn(ANNA, "said afterwards")).turn_number == 1
+    assert list(database.store.turns.page(ANNA, "lesson")) == []
+    assert other.turns.append(a_turn(ANNA, "said afterwards")).turn_number == 1
     for each in (store, other):
         each.close()
 
@@ -262,18 +264,18 @@ def test_two_stores_on_one_directory_leave_each_other_alone(database: Switched, 
     """A spool that is in use is not adopted; one that was left is."""
     database.up = False
     first = spooled(lambda: database, tmp_path / "spool")
-    first.append(a_turn(ANNA, "one"))
+    first.turns.append(a_turn(ANNA, "one"))
     second = spooled(lambda: database, tmp_path / "spool")
-    assert second.state.depth == 0
-    second.append(a_turn(ANNA, "two", session_id="other"))
+    assert second.health().spool.depth == 0
+    second.turns.append(a_turn(ANNA, "two", session_id="other"))
     second.close()
     third = spooled(lambda: database, tmp_path / "spool")
-    assert third.state.depth == 1
-    assert [turn.query for turn in third.turns(ANNA, "other", last=2)] == ["two"]
+    assert third.health().spool.depth == 1
+    assert [turn.query for turn in third.turns.page(ANNA, "other", last=2)] == ["two"]
     database.up = True
     assert first.settle(10)
     assert third.settle(10)
-    assert [len(database.store.turns(ANNA, name)) for name in ("lesson", "other")] == [1, 1]
+    assert [len(database.store.turns.page(ANNA, name)) for name in ("lesson", "other")] == [1, 1]
     first.close()
     third.close()
     assert left(tmp_path / "spool") == []
@@ -284,14 +286,14 @@ def test_what_another_process_leaves_is_adopted_later(
     database: Switched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that goes on looks for the spools of those that died meanwhile."""
-    monkeypatch.setattr(replay, "ROUND", 0.02)
+    monkeypatch.setattr(replay, "ADOPT_INTERVAL", 0.02)
     store = spooled(lambda: database, tmp_path / "spool")
     away = Switched(database.store)
     other = spooled(lambda: away, tmp_path / "spool")
     away.up = False
-    other.append(a_turn(ANNA, "left behind"))
+    other.turns.append(a_turn(ANNA, "left behind"))
     other.close()
-    while not database.store.turns(ANNA, "lesson"):
+    while not database.store.turns.page(ANNA, "lesson"):
         sleep(0.01)
     assert store.settle(10)
     store.close()
@@ -301,10 +303,10 @@ def test_what_another_process_leaves_is_adopted_later(
 def test_a_forked_child_is_told_to_open_its_own(store: SpooledStore, database: Switched) -> None:
     """Threads and files stay with the parent: the child is refused, and the parent's spool is as it was."""
     database.up = False
-    store.append(a_turn(ANNA, "one"))
+    store.turns.append(a_turn(ANNA, "one"))
 
     def in_child() -> None:
-        for call in (lambda: store.append(a_turn(ANNA)), lambda: store.turn(ANNA, "x")):
+        for call in (lambda: store.turns.append(a_turn(ANNA)), lambda: store.turns.get(ANNA, "x")):
             with pytest.raises(StoreError, match="forked"):
                 call()
         store.close()
@@ -314,10 +316,10 @@ def test_a_forked_child_is_told_to_open_its_own(store: SpooledStore, database: S
     child.start()
     child.join()
     assert child.exitcode == 7
-    store.append(a_turn(ANNA, "two"))
+    store.turns.append(a_turn(ANNA, "two"))
     database.up = True
     assert store.settle(10)
-    assert [turn.query for turn in database.store.turns(ANNA, "lesson")] == ["one", "two"]
+    assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == ["one", "two"]
 
 
 def test_a_program_starts_while_the_database_is_away(tmp_path: Path) -> None:
@@ -331,12 +333,12 @@ def test_a_program_starts_while_the_database_is_away(tmp_path: Path) -> None:
         return database
 
     store = spooled(open_store, tmp_path / "spool")
-    assert store.append(a_turn(ANNA)).turn_number == 1
+    assert store.turns.append(a_turn(ANNA)).turn_number == 1
     assert store.location == "a database that is away"
     up.set()
     assert store.settle(10)
     assert store.location == "memory:"
-    assert len(database.turns(ANNA, "lesson")) == 1
+    assert len(database.turns.page(ANNA, "lesson")) == 1
     store.close()
 
     def newer() -> MemoryStore:
@@ -350,9 +352,9 @@ def test_a_full_disk_is_told_and_acknowledges_nothing(
     store: SpooledStore, database: Switched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A write that can go neither to the database nor to the disk is refused; when there is room, the talk goes on."""
-    store.append(a_turn(ANNA, "one"))
+    store.turns.append(a_turn(ANNA, "one"))
     database.up = False
-    store.append(a_turn(ANNA, "two"))
+    store.turns.append(a_turn(ANNA, "two"))
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
@@ -360,12 +362,12 @@ def test_a_full_disk_is_told_and_acknowledges_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
         with pytest.raises(StoreUnavailable, match="No space left"):
-            store.append(a_turn(ANNA, "three"))
-    assert [turn.query for turn in store.turns(ANNA, "lesson")] == ["one", "two"]
-    assert store.append(a_turn(ANNA, "four")).turn_number == 3
+            store.turns.append(a_turn(ANNA, "three"))
+    assert [turn.query for turn in store.turns.page(ANNA, "lesson")] == ["one", "two"]
+    assert store.turns.append(a_turn(ANNA, "four")).turn_number == 3
     database.up = True
     assert store.settle(10)
-    assert [turn.query for turn in database.store.turns(ANNA, "lesson")] == ["one", "two", "four"]
+    assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == ["one", "two", "four"]
 
 
 def test_damage_in_a_spool_is_put_aside(database: Switched, tmp_path: Path) -> None:
@@ -373,7 +375,7 @@ def test_damage_in_a_spool_is_put_aside(database: Switched, tmp_path: Path) -> N
     database.up = False
     store = spooled(lambda: database, tmp_path / "spool")
     for word in ("one", "two", "three"):
-        store.append(a_turn(ANNA, word))
+        store.turns.append(a_turn(ANNA, word))
     store.close()
     (name,) = left(tmp_path / "spool")
     path = tmp_path / "spool" / name
@@ -381,8 +383,8 @@ def test_damage_in_a_spool_is_put_aside(database: Switched, tmp_path: Path) -> N
     database.up = True
     store = spooled(lambda: database, tmp_path / "spool")
     assert store.settle(10)
-    assert [turn.query for turn in database.store.turns(ANNA, "lesson")] == ["one", "three"]
-    assert store.state.refused == 1
+    assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == ["one", "three"]
+    assert store.health().spool.refused == 1
     store.close()
     shutil.rmtree(tmp_path / "spool")
 
@@ -393,43 +395,43 @@ def test_writers_share_the_disk(store: SpooledStore, database: Switched) -> None
 
     def write(writer: int) -> None:
         for n in range(8):
-            store.append(a_turn(ANNA, f"{writer}-{n}", session_id="all" if writer % 2 else f"s{writer}"))
+            store.turns.append(a_turn(ANNA, f"{writer}-{n}", session_id="all" if writer % 2 else f"s{writer}"))
 
     at_once([lambda writer=writer: write(writer) for writer in range(16)])  # type: ignore[misc]
-    assert store.state.depth == 128
-    shown = [turn.query for turn in store.turns(ANNA, "all", last=100)]
+    assert store.health().spool.depth == 128
+    shown = [turn.query for turn in store.turns.page(ANNA, "all", last=100)]
     database.up = True
     assert store.settle(20)
-    stored = database.store.turns(ANNA, "all")
+    stored = database.store.turns.page(ANNA, "all")
     assert [turn.query for turn in stored] == shown
     assert [turn.turn_number for turn in stored] == list(range(1, 65))
     for writer in range(0, 16, 2):
-        words = [turn.query for turn in database.store.turns(ANNA, f"s{writer}")]
+        words = [turn.query for turn in database.store.turns.page(ANNA, f"s{writer}")]
         assert words == [f"{writer}-{n}" for n in range(8)]
 
 
 def test_single_messages_wait_too(store: SpooledStore, database: Switched) -> None:
     """Messages find the places that they had when they were acknowledged."""
-    store.add_message(a_message(ANNA, "user", "What is a fugue?"))
+    store.turns.add_message(a_message(ANNA, "user", "What is a fugue?"))
     database.up = False
-    store.add_message(a_message(ANNA, "tool", "looked it up"))
-    shown = [store.add_message(a_message(ANNA, role, role)) for role in ("assistant", "assistant", "user")]  # type: ignore[arg-type]
+    store.turns.add_message(a_message(ANNA, "tool", "looked it up"))
+    shown = [store.turns.add_message(a_message(ANNA, role, role)) for role in ("assistant", "assistant", "user")]  # type: ignore[arg-type]
     assert [turn.turn_number for turn in shown] == [1, 2, 3]
     database.up = True
     assert store.settle(10)
-    said = [[message.content for message in turn.messages] for turn in database.store.turns(ANNA, "lesson")]
+    said = [[message.content for message in turn.messages] for turn in database.store.turns.page(ANNA, "lesson")]
     assert said == [["What is a fugue?", "looked it up", "assistant"], ["assistant"], ["user"]]
 
 
 def test_forgetting_waits_for_what_was_said_before(store: SpooledStore, database: Switched) -> None:
     """Clearing a session right after an outage clears what waited, too: it does not come back afterwards."""
     database.up = False
-    store.append(a_turn(ANNA))
+    store.turns.append(a_turn(ANNA))
     database.up = True
-    while not store._line.breaker.passes:
+    while not store._connection.breaker.is_closed:
         pass
-    assert store.clear(ANNA, "lesson") == 1
-    assert list(database.store.turns(ANNA, "lesson")) == []
+    assert store.sessions.clear(ANNA, "lesson") == 1
+    assert list(database.store.turns.page(ANNA, "lesson")) == []
 
 
 def test_a_closed_store_says_so(store: SpooledStore) -> None:
@@ -437,23 +439,25 @@ def test_a_closed_store_says_so(store: SpooledStore) -> None:
     store.close()
     store.close()
     with pytest.raises(StoreError, match="closed"):
-        store.append(a_turn(ANNA))
+        store.turns.append(a_turn(ANNA))
 
 
-def test_what_a_store_offers_beyond_the_port_passes(tmp_path: Path) -> None:
-    """Methods and values that a store has of its own are reached through the line, and are away with it."""
-
-    class Larger(MemoryStore):
-        colour = "green"
-
-        def double(self, number: int) -> int:
-            return 2 * number
-
-    database = Switched(Larger())
+def test_parts_that_are_never_spooled_pass(tmp_path: Path) -> None:
+    """Documents, keys, jobs and items are written to the database itself, and are away with it."""
+    database = Switched(MemoryStore())
     store = spooled(lambda: database, tmp_path / "spool")
-    assert (store.colour, store.double(4)) == ("green", 8)
-    assert not hasattr(store, "half")
+    put = StoredItem("", "k", b"green")
+    calls: list[tuple[Callable[[], object], object]] = [
+        (lambda: store.documents.put(ANNA, a_document(chunk_count=2), some_chunks()), True),
+        (lambda: store.keys.put(a_key("acme")), None),
+        (lambda: store.jobs.enqueue(ANNA, "facts", "", START), True),
+        (lambda: store.items.write(ANNA, "c", START, lambda items: items.put(put)), None),
+        (lambda: store.items.read(ANNA, "c", START, lambda items: items.get("", "k").body), b"green"),
+    ]
+    assert [call() for call, _ in calls] == [answer for _, answer in calls]
+    assert len(database.store.jobs.page(ANNA)) == len(database.store.keys.page("acme")) == 1
     database.up = False
-    with pytest.raises(StoreUnavailable):
-        store.double(4)
+    for call, _ in calls:
+        with pytest.raises(StoreUnavailable):
+            call()
     store.close()

@@ -45,17 +45,17 @@ class Writer(Thread):
             while not self.stop.is_set():
                 number += 1
                 session_id = "all" if number % 3 == 0 else self.own
-                self.store.turns(ANNA, session_id, last=3)
+                self.store.turns.page(ANNA, session_id, last=3)
                 if number % 5 == 0:
-                    asked = self.store.append(a_turn(ANNA, f"{self.own} {number}", None, session_id=session_id))
+                    asked = self.store.turns.append(a_turn(ANNA, f"{self.own} {number}", None, session_id=session_id))
                     self.acknowledged.append((session_id, asked.id))
-                    self.store.answer(ANNA, asked.id, an_answer("late"), {}, None)
+                    self.store.turns.answer(ANNA, asked.id, an_answer("late"), {}, None)
                 elif number % 7 == 0 and session_id == self.own:
                     said = a_message(ANNA, "user", f"{self.own} {number}", session_id=session_id)
-                    self.acknowledged.append((session_id, self.store.add_message(said).id))
-                    self.store.add_message(a_message(ANNA, "assistant", f"re {number}", session_id=session_id))
+                    self.acknowledged.append((session_id, self.store.turns.add_message(said).id))
+                    self.store.turns.add_message(a_message(ANNA, "assistant", f"re {number}", session_id=session_id))
                 else:
-                    kept = self.store.append(a_turn(ANNA, f"{self.own} {number}", session_id=session_id))
+                    kept = self.store.turns.append(a_turn(ANNA, f"{self.own} {number}", session_id=session_id))
                     self.acknowledged.append((session_id, kept.id))
                 sleep(0.002)
         except Exception as error:
@@ -66,7 +66,7 @@ def check(database: PostgresStore, writers: list[Writer]) -> None:
     """Everything that was acknowledged is stored once, answered, in its writer's order, and numbers have no gap."""
     stored: dict[str, list[str]] = {}
     for session_id in ["all", *(writer.own for writer in writers)]:
-        turns = database.turns(ANNA, session_id)
+        turns = database.turns.page(ANNA, session_id)
         assert [turn.turn_number for turn in turns] == list(range(1, len(turns) + 1))
         assert not any(turn.is_open for turn in turns)
         stored[session_id] = [turn.id for turn in turns]
@@ -93,15 +93,15 @@ def test_a_database_that_goes_away_under_load(server: PostgresForTests, tmp_path
         sleep(0.4)
         strike(server)
         sleep(0.8)
-        assert store._spool.backlog.wait_for(lambda: store.state.depth > 0, 30)
+        assert store._spool.pending.wait_for(lambda: store.health().spool.depth > 0, 30)
         heal(server)
-        assert store._spool.backlog.wait_for(lambda: store._line.breaker.passes, 30)
+        assert store._spool.pending.wait_for(lambda: store._connection.breaker.is_closed, 30)
     stop.set()
     for writer in writers:
         writer.join()
     assert [writer.error for writer in writers if writer.error] == []
     assert store.settle(60)
-    assert store.state.refused == 0
+    assert store.health().spool.refused == 0
     store.close()
     database = PostgresStore(url)
     check(database, writers)
@@ -134,14 +134,14 @@ def test_a_program_killed_while_its_database_is_away(server: PostgresForTests, t
     acknowledged += [line for line in rest.split("\n") if len(line) == 36]
 
     store = open_spooled(url, tmp_path)
-    assert store.state.depth >= 560
-    assert acknowledged[-1] in [turn.id for turn in store.turns(ANNA, "child", last=3)]
+    assert store.health().spool.depth >= 560
+    assert acknowledged[-1] in [turn.id for turn in store.turns.page(ANNA, "child", last=3)]
     store.close()
 
     server.start()
     second = a_child(url, tmp_path, 0)
     database = PostgresStore(url)
-    while len(database.turns(ANNA, "child", last=100)) < 100:
+    while len(database.turns.page(ANNA, "child", last=100)) < 100:
         assert second.poll() is None
     second.kill()
     second.communicate()
@@ -150,7 +150,7 @@ def test_a_program_killed_while_its_database_is_away(server: PostgresForTests, t
     store = open_spooled(url, tmp_path)
     assert store.settle(60)
     store.close()
-    turns = database.turns(ANNA, "child")
+    turns = database.turns.page(ANNA, "child")
     assert [turn.turn_number for turn in turns] == list(range(1, len(turns) + 1))
     stored = [turn.id for turn in turns]
     assert stored[: len(acknowledged)] == acknowledged
@@ -166,11 +166,11 @@ def test_a_program_starts_before_a_silent_database(server: PostgresForTests, tmp
     pause(server)
     try:
         store = open_spooled(url, tmp_path)
-        kept = [store.append(a_turn(ANNA, f"question {n}", session_id="early")) for n in range(3)]
+        kept = [store.turns.append(a_turn(ANNA, f"question {n}", session_id="early")) for n in range(3)]
         assert [turn.turn_number for turn in kept] == [1, 2, 3]
-        assert store.state.away
+        assert store.health().spool.away
     finally:
         resume(server)
     assert store.settle(30)
-    assert [turn.id for turn in store.turns(ANNA, "early")] == [turn.id for turn in kept]
+    assert [turn.id for turn in store.turns.page(ANNA, "early")] == [turn.id for turn in kept]
     store.close()

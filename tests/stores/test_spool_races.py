@@ -31,16 +31,16 @@ class Crossing(Switched):
         self.held[name] = Event(), Event()
         return self.held[name]
 
-    def __getattr__(self, name: str) -> Any:
-        call = super().__getattr__(name)
-        if name not in self.held and name != "append":
+    def through(self, name: str, call: Any) -> Any:
+        call = super().through(name, call)
+        if name not in self.held and name != "turns.append":
             return call
 
         def crossing(*args: Any, **kwargs: Any) -> Any:
-            if name == "append" and args[0].id in self.not_yet:
+            if name == "turns.append" and args[0].id in self.not_yet:
                 raise StoreUnavailable("not yet")
             result = call(*args, **kwargs)
-            if name in self.held and getattr(args[0], "user_id", "") != "nobody":  # whom the watch asks for
+            if name in self.held and getattr(args[0], "user_id", "") != "probe":  # not the monitor
                 done, go = self.held.pop(name)
                 done.set()
                 assert go.wait(10)
@@ -58,7 +58,7 @@ def database() -> Crossing:
 @pytest.fixture
 def store(database: Crossing, tmp_path: Path) -> Iterator[SpooledStore]:
     """A spooled store that waits for a call that is under way, however long it takes."""
-    store = spooled(lambda: database, tmp_path / "spool", replace(QUICK, suspicion=20.0))
+    store = spooled(lambda: database, tmp_path / "spool", replace(QUICK, probe_after=20.0))
     yield store
     database.up = True
     database.not_yet.clear()
@@ -79,45 +79,45 @@ def crossed(database: Crossing, name: str, call: Callable[[], object], meanwhile
 def answered_while_away(store: SpooledStore, database: Crossing, turn_id: str) -> None:
     """The answer of a turn is taken while the database is away, read at once, and stored in the end."""
     database.up = False
-    assert store.answer(ANNA, turn_id, an_answer("late"), {}, None).response == "late"
-    shown = store.turn(ANNA, turn_id)
+    assert store.turns.answer(ANNA, turn_id, an_answer("late"), {}, None).response == "late"
+    shown = store.turns.get(ANNA, turn_id)
     assert shown is not None
     assert shown.response == "late"
     database.up = True
     database.not_yet.clear()
     assert store.settle(10)
-    stored = database.store.turn(ANNA, turn_id)
+    stored = database.store.turns.get(ANNA, turn_id)
     assert stored is not None
     assert stored.response == "late"
-    assert store.state.refused == 0
+    assert store.health().spool.refused == 0
 
 
 def test_a_write_that_passed_while_another_began_to_wait(store: SpooledStore, database: Crossing) -> None:
     """A turn that the database took while the next one already waited is read before it, and can be answered."""
-    store.append(a_turn(ANNA, "first"))
+    store.turns.append(a_turn(ANNA, "first"))
 
     def meanwhile() -> None:
         database.up = False
-        assert store.append(a_turn(ANNA, "third")).turn_number == 2
+        assert store.turns.append(a_turn(ANNA, "third")).turn_number == 2
 
-    crossed(database, "append", lambda: store.append(a_turn(ANNA, "second", None, turn_id="t2")), meanwhile)
-    assert [turn.query for turn in store.turns(ANNA, "lesson")] == ["first", "second", "third"]
+    crossed(database, "turns.append", lambda: store.turns.append(a_turn(ANNA, "second", None, turn_id="t2")), meanwhile)
+    assert [turn.query for turn in store.turns.page(ANNA, "lesson")] == ["first", "second", "third"]
     answered_while_away(store, database, "t2")
-    assert [turn.query for turn in database.store.turns(ANNA, "lesson")] == ["first", "second", "third"]
+    assert [turn.query for turn in database.store.turns.page(ANNA, "lesson")] == ["first", "second", "third"]
 
 
 def test_a_change_that_passed_while_another_write_began_to_wait(store: SpooledStore, database: Crossing) -> None:
     """A title that the database took while a turn already waited is read at once."""
-    store.append(a_turn(ANNA, "first"))
-    store.session(ANNA, "lesson")
+    store.turns.append(a_turn(ANNA, "first"))
+    store.sessions.get(ANNA, "lesson")
 
     def meanwhile() -> None:
         database.up = False
-        store.append(a_turn(ANNA, "second"))
+        store.turns.append(a_turn(ANNA, "second"))
 
     titled = SessionChanges(title="Fugues")
-    crossed(database, "update_session", lambda: store.update_session(ANNA, "lesson", titled), meanwhile)
-    info = store.session(ANNA, "lesson")
+    crossed(database, "sessions.update", lambda: store.sessions.update(ANNA, "lesson", titled), meanwhile)
+    info = store.sessions.get(ANNA, "lesson")
     assert info is not None
     assert (info.title, info.last_turn, info.turn_count) == ("Fugues", 2, 2)
 
@@ -126,54 +126,54 @@ def test_results_that_overtake_each_other(store: SpooledStore, database: Crossin
     """The earlier of two turns, heard of last, is at hand like the other, and nothing between them is missing."""
     crossed(
         database,
-        "append",
-        lambda: store.append(a_turn(ANNA, "first", None, turn_id="t1")),
-        lambda: store.append(a_turn(ANNA, "second")),
+        "turns.append",
+        lambda: store.turns.append(a_turn(ANNA, "first", None, turn_id="t1")),
+        lambda: store.turns.append(a_turn(ANNA, "second")),
     )
     database.up = False
-    assert [turn.query for turn in store.turns(ANNA, "lesson")] == ["first", "second"]
+    assert [turn.query for turn in store.turns.page(ANNA, "lesson")] == ["first", "second"]
     answered_while_away(store, database, "t1")
 
 
-@pytest.mark.parametrize("read", ["turns", "session"])
+@pytest.mark.parametrize("read", ["turns.page", "sessions.get"])
 def test_a_read_that_was_overtaken_by_a_write(store: SpooledStore, database: Crossing, read: str) -> None:
     """What was read before a turn was written does not take the turn's place when it arrives after it."""
     calls: dict[str, Callable[[], object]] = {
-        "turns": lambda: store.turns(ANNA, "lesson", last=3),
-        "session": lambda: store.session(ANNA, "lesson"),
+        "turns.page": lambda: store.turns.page(ANNA, "lesson", last=3),
+        "sessions.get": lambda: store.sessions.get(ANNA, "lesson"),
     }
-    crossed(database, read, calls[read], lambda: store.append(a_turn(ANNA, "first", None, turn_id="t1")))
+    crossed(database, read, calls[read], lambda: store.turns.append(a_turn(ANNA, "first", None, turn_id="t1")))
     answered_while_away(store, database, "t1")
 
 
 def test_a_read_that_was_overtaken_by_an_erasure(store: SpooledStore, database: Crossing) -> None:
     """What was read before a user was erased is not kept when it arrives afterwards."""
-    store.append(a_turn(ANNA, "a very private sentence"))
-    crossed(database, "turns", lambda: store.turns(ANNA, "lesson", last=3), lambda: store.erase(ANNA))
+    store.turns.append(a_turn(ANNA, "a very private sentence"))
+    crossed(database, "turns.page", lambda: store.turns.page(ANNA, "lesson", last=3), lambda: store.erase(ANNA))
     database.up = False
     with pytest.raises(StoreUnavailable):
-        store.turns(ANNA, "lesson", last=3)
+        store.turns.page(ANNA, "lesson", last=3)
 
 
 def test_a_short_read_after_a_question(store: SpooledStore, database: Crossing) -> None:
     """A question that is still open stays at hand though others write after it and only the newest turns are read."""
-    store.append(a_turn(ANNA, "open", None, turn_id="t1"))
+    store.turns.append(a_turn(ANNA, "open", None, turn_id="t1"))
     for n in range(40):
-        store.append(a_turn(ANNA, f"question {n}"))
-    store.turns(ANNA, "lesson", last=3)
+        store.turns.append(a_turn(ANNA, f"question {n}"))
+    store.turns.page(ANNA, "lesson", last=3)
     answered_while_away(store, database, "t1")
-    assert [turn.turn_number for turn in store.turns(ANNA, "lesson")] == list(range(1, 42))
+    assert [turn.turn_number for turn in store.turns.page(ANNA, "lesson")] == list(range(1, 42))
 
 
 def test_a_write_refused_in_the_middle_of_a_replay(store: SpooledStore, database: Crossing) -> None:
     """What was stored already is still there after a write of the same session could not be taken."""
     database.up = False
-    store.append(a_turn(ANNA, "first", None, turn_id="t1"))
-    store.append(a_turn(ANNA, "second", turn_id="t2"))
+    store.turns.append(a_turn(ANNA, "first", None, turn_id="t1"))
+    store.turns.append(a_turn(ANNA, "second", turn_id="t2"))
     database.not_yet.add("t2")
     database.up = True
-    assert store._spool.backlog.wait_for(lambda: store.state.depth == 1, 10)
+    assert store._spool.pending.wait_for(lambda: store.health().spool.depth == 1, 10)
     with pytest.raises(ConflictError):
-        store.append(a_turn(ANNA, "other words", turn_id="t2"))
-    assert [turn.query for turn in store.turns(ANNA, "lesson", last=5)] == ["first", "second"]
+        store.turns.append(a_turn(ANNA, "other words", turn_id="t2"))
+    assert [turn.query for turn in store.turns.page(ANNA, "lesson", last=5)] == ["first", "second"]
     answered_while_away(store, database, "t1")

@@ -11,10 +11,10 @@ from ricordo.records.turns import SessionChanges, StoredReceipt, Turn
 from ricordo.stores.spool.segments import MARK, frame, read_frames
 from ricordo.stores.spool.writes import (
     AddMessage,
-    AnswerWrite,
-    Append,
-    Update,
-    WaitingWrite,
+    AnswerTurn,
+    AppendTurn,
+    SpoolRecord,
+    UpdateSession,
     Write,
     decode,
     encode,
@@ -72,23 +72,25 @@ def writes(draw: st.DrawFn) -> Write:
     turn: Turn = draw(strategies.turns(owner, "lesson"))
     kind = draw(st.sampled_from(["append", "answer", "message", "update"]))
     if kind == "append":
-        return Append(turn, draw(receipts()))
+        return AppendTurn(turn, draw(receipts()))
     if kind == "answer" and turn.answer:
-        return AnswerWrite(owner, "lesson", turn.id, turn.answer, dict(turn.metadata), draw(receipts()))
+        return AnswerTurn(owner, "lesson", turn.id, turn.answer, dict(turn.metadata), draw(receipts()))
     if kind == "message":
         message = a_message(owner, draw(st.sampled_from(["user", "assistant", "tool"])), draw(strategies.ids()))
         return AddMessage(message, draw(st.sampled_from(["new", "step", "open"])))
     ended = draw(st.none() | st.just(START))
     tags = draw(st.none() | st.lists(strategies.ids()).map(tuple))
-    return Update(owner, "lesson", SessionChanges(title=draw(st.none() | strategies.ids()), tags=tags, ended_at=ended))
+    return UpdateSession(
+        owner, "lesson", SessionChanges(title=draw(st.none() | strategies.ids()), tags=tags, ended_at=ended)
+    )
 
 
 @given(write=writes(), at=st.floats(0, 1e10), unsure=st.booleans())
 def test_a_write_comes_back_as_it_was(write: Write, at: float, unsure: bool) -> None:
     """Whatever waits is what is replayed, in any Unicode; only a number and a checksum are not kept."""
-    entry = WaitingWrite(write, at, unsure)
-    if isinstance(write, Append):
-        entry = WaitingWrite(replace(write, turn=replace(write.turn, turn_number=0, checksum="")), at, unsure)
+    entry = SpoolRecord(write, at, unsure)
+    if isinstance(write, AppendTurn):
+        entry = SpoolRecord(replace(write, turn=replace(write.turn, turn_number=0, checksum="")), at, unsure)
     assert decode(encode(entry)) == entry
     assert owner_of(encode(entry, cause="refused")) == write.scope[0]
 
@@ -104,4 +106,4 @@ def test_what_is_no_write_is_damage(record: bytes) -> None:
 def test_a_turn_without_words_of_its_own_is_kept() -> None:
     """A question alone comes back as a question alone."""
     turn = a_turn(an_owner(), response=None)
-    assert decode(encode(WaitingWrite(Append(turn), 1.0))).write == Append(turn)
+    assert decode(encode(SpoolRecord(AppendTurn(turn), 1.0))).write == AppendTurn(turn)

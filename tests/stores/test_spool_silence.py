@@ -16,12 +16,11 @@ from ricordo.errors import ConflictError, StoreUnavailable
 from ricordo.records.turns import SessionChanges
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore
-from ricordo.stores.spool.circuit_breaker import hurried
 from ricordo.stores.spool.segments import Segments
 from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
 
 ANNA = an_owner()
-PATIENT = replace(HASTY, longest=30.0)
+PATIENT = replace(HASTY, call=30.0)
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def database() -> Switched:
 def store(database: Switched, tmp_path: Path) -> Iterator[SpooledStore]:
     """A spooled store with a session that is at hand."""
     store = spooled(lambda: database, tmp_path / "spool", PATIENT)
-    store.append(a_turn(ANNA, "first"))
+    store.turns.append(a_turn(ANNA, "first"))
     yield store
     database.up = True
     database.speak()
@@ -43,7 +42,7 @@ def store(database: Switched, tmp_path: Path) -> Iterator[SpooledStore]:
 
 def queries(database: Switched) -> list[str]:
     """What the database has, in its order."""
-    turns = database.store.turns(ANNA, "lesson")
+    turns = database.store.turns.page(ANNA, "lesson")
     assert [turn.turn_number for turn in turns] == list(range(1, len(turns) + 1))
     return [turn.query for turn in turns]
 
@@ -53,38 +52,38 @@ def queries(database: Switched) -> list[str]:
 def test_a_write_under_way_is_acknowledged(store: SpooledStore, database: Switched, late: bool, ends: str) -> None:
     """It is on disk before its call has ended, what follows queues behind it, and however the call ends all is once."""
     database.hush(late=late)
-    assert store.append(a_turn(ANNA, "second", None, turn_id="t2")).turn_number == 2
-    assert store.answer(ANNA, "t2", an_answer("yes"), {}, None).response == "yes"
-    assert store.append(a_turn(ANNA, "third")).turn_number == 3
-    assert store.update_session(ANNA, "lesson", SessionChanges(title="Fugues")) is not None
-    assert [turn.query for turn in store.turns(ANNA, "lesson")] == ["first", "second", "third"]
-    assert not store.state.away
-    assert store.state.degraded
-    assert store.state.depth == 4
-    assert store.notes(ANNA, "lesson")
+    assert store.turns.append(a_turn(ANNA, "second", None, turn_id="t2")).turn_number == 2
+    assert store.turns.answer(ANNA, "t2", an_answer("yes"), {}, None).response == "yes"
+    assert store.turns.append(a_turn(ANNA, "third")).turn_number == 3
+    assert store.sessions.update(ANNA, "lesson", SessionChanges(title="Fugues")) is not None
+    assert [turn.query for turn in store.turns.page(ANNA, "lesson")] == ["first", "second", "third"]
+    assert not store.health().spool.away
+    assert store.health().spool.degraded
+    assert store.health().spool.depth == 4
+    assert store.sessions.notes(ANNA, "lesson")
     if ends == "badly":
         database.up = False
         database.speak()
-        assert store._line.await_left(10)
+        assert store._connection.wait_for_abandoned(10)
         database.up = True
     database.speak()
     assert store.settle(20)
     assert queries(database) == ["first", "second", "third"]
-    assert [turn.response for turn in database.store.turns(ANNA, "lesson")][1] == "yes"
-    assert store.state.refused == 0
+    assert [turn.response for turn in database.store.turns.page(ANNA, "lesson")][1] == "yes"
+    assert store.health().spool.refused == 0
 
 
 @pytest.mark.parametrize("late", [False, True])
 def test_a_step_under_way_is_there_once(store: SpooledStore, database: Switched, late: bool) -> None:
     """A message without a name of its own is not doubled, though it is in the spool while its call goes on."""
-    store.append(a_turn(ANNA, "second", None))
+    store.turns.append(a_turn(ANNA, "second", None))
     database.hush(late=late)
     said = a_message(ANNA, "tool", "42")
-    store.add_message(said)
-    store.add_message(a_message(ANNA, "assistant", "It is 42."))
+    store.turns.add_message(said)
+    store.turns.add_message(a_message(ANNA, "assistant", "It is 42."))
     database.speak()
     assert store.settle(20)
-    (turn,) = database.store.turns(ANNA, "lesson", last=1)
+    (turn,) = database.store.turns.page(ANNA, "lesson", last=1)
     assert [message.content for message in turn.messages] == ["second", "42", "It is 42."]
 
 
@@ -93,8 +92,8 @@ def test_one_call_that_is_slow_is_waited_for(database: Switched, tmp_path: Path)
     began, go = Event(), Event()
 
     class Slow(Switched):
-        def __getattr__(self, name: str) -> Any:
-            call = super().__getattr__(name)
+        def through(self, name: str, call: Any) -> Any:
+            call = super().through(name, call)
 
             def slow(turn: Any, **more: Any) -> Any:
                 if turn.query == "slow":
@@ -102,19 +101,19 @@ def test_one_call_that_is_slow_is_waited_for(database: Switched, tmp_path: Path)
                     assert go.wait(30)
                 return call(turn, **more)
 
-            return slow if name == "append" else call
+            return slow if name == "turns.append" else call
 
     slow = Slow(database.store)
-    store = spooled(lambda: slow, tmp_path / "spool", replace(PATIENT, doubt=0.2))
-    store.append(a_turn(ANNA, "first"))
-    writer = Thread(target=lambda: store.append(a_turn(ANNA, "slow")))
+    store = spooled(lambda: slow, tmp_path / "spool", replace(PATIENT, fallback_after=0.2))
+    store.turns.append(a_turn(ANNA, "first"))
+    writer = Thread(target=lambda: store.turns.append(a_turn(ANNA, "slow")))
     writer.start()
     assert began.wait(10)
-    asked = store._line._hearing.asked
-    assert store._spool.backlog.wait_for(lambda: False, 0.5) is False  # long enough for many questions
-    assert store._line._hearing.asked > asked
+    asked = store._connection._silence.probed_at
+    assert store._spool.pending.wait_for(lambda: False, 0.5) is False  # long enough for many questions
+    assert store._connection._silence.probed_at > asked
     assert writer.is_alive()
-    assert store.state.depth == 0
+    assert store.health().spool.depth == 0
     go.set()
     writer.join()
     assert queries(database) == ["first", "slow"]
@@ -123,18 +122,18 @@ def test_one_call_that_is_slow_is_waited_for(database: Switched, tmp_path: Path)
 
 def test_reads_are_answered_from_what_is_at_hand(store: SpooledStore, database: Switched) -> None:
     """Turns and fields that are at hand are read at once; what is not is waited for."""
-    store.session(ANNA, "lesson")
-    database.store.append(a_turn(ANNA, "elsewhere", session_id="other"))
-    (first,) = store.turns(ANNA, "lesson", last=5)
+    store.sessions.get(ANNA, "lesson")
+    database.store.turns.append(a_turn(ANNA, "elsewhere", session_id="other"))
+    (first,) = store.turns.page(ANNA, "lesson", last=5)
     database.hush()
-    assert list(store.turns(ANNA, "lesson", last=5)) == [first]
-    assert store.turn(ANNA, first.id) == first
-    info = store.session(ANNA, "lesson")
+    assert list(store.turns.page(ANNA, "lesson", last=5)) == [first]
+    assert store.turns.get(ANNA, first.id) == first
+    info = store.sessions.get(ANNA, "lesson")
     assert info is not None
     assert info.last_turn == 1
-    assert store.state.depth == 0
+    assert store.health().spool.depth == 0
     found: list[Any] = []
-    reader = Thread(target=lambda: found.extend(store.turns(ANNA, "other", last=5)))
+    reader = Thread(target=lambda: found.extend(store.turns.page(ANNA, "other", last=5)))
     reader.start()
     reader.join(0.1)
     assert reader.is_alive()
@@ -145,14 +144,14 @@ def test_reads_are_answered_from_what_is_at_hand(store: SpooledStore, database: 
 
 def test_a_number_that_is_counted_on_is_not_guessed(store: SpooledStore, database: Switched) -> None:
     """A write that counts on its number, or is the first that is seen of its session, waits for the database."""
-    database.store.append(a_turn(ANNA, "elsewhere", session_id="other"))
+    database.store.turns.append(a_turn(ANNA, "elsewhere", session_id="other"))
     database.hush()
 
     def in_a_hurry() -> Any:
-        with hurried():
-            return store.append(a_turn(ANNA, "more", session_id="other"))
+        with store.without_waiting():
+            return store.turns.append(a_turn(ANNA, "more", session_id="other"))
 
-    writes: list[Callable[[], Any]] = [lambda: store.append(a_turn(ANNA, "second"), expected=2), in_a_hurry]
+    writes: list[Callable[[], Any]] = [lambda: store.turns.append(a_turn(ANNA, "second"), expected=2), in_a_hurry]
     told: list[Any] = []
     writers = [Thread(target=lambda write=write: told.append(write())) for write in writes]  # type: ignore[misc]
     for writer in writers:
@@ -160,7 +159,7 @@ def test_a_number_that_is_counted_on_is_not_guessed(store: SpooledStore, databas
     for writer in writers:
         writer.join(0.1)
         assert writer.is_alive()
-    assert store.state.depth == 0
+    assert store.health().spool.depth == 0
     database.speak()
     for writer in writers:
         writer.join()
@@ -169,10 +168,10 @@ def test_a_number_that_is_counted_on_is_not_guessed(store: SpooledStore, databas
 
 def test_an_erasure_waits_for_what_is_under_way(store: SpooledStore, database: Switched) -> None:
     """A user is not erased while a call might bring something of them back; afterwards nothing is left."""
-    patience = replace(PATIENT, patience=0.05)
-    store._pace = patience
+    patience = replace(PATIENT, drain=0.05)
+    store._database.timeouts = patience
     database.hush()
-    store.append(a_turn(ANNA, "second"))
+    store.turns.append(a_turn(ANNA, "second"))
     with pytest.raises(StoreUnavailable, match="nothing was removed"):
         store.erase(ANNA)
     database.speak()
@@ -192,25 +191,25 @@ def test_without_room_the_call_is_waited_for(
     monkeypatch.setattr(Segments, "append", full)
     database.hush()
     told: list[Any] = []
-    writer = Thread(target=lambda: told.append(store.append(a_turn(ANNA, "second"))))
+    writer = Thread(target=lambda: told.append(store.turns.append(a_turn(ANNA, "second"))))
     writer.start()
     writer.join(0.1)
     assert writer.is_alive()
     database.speak()
     writer.join()
     assert told[0].turn_number == 2
-    assert store.state.depth == 0
+    assert store.health().spool.depth == 0
 
 
 def test_other_words_under_the_same_id_are_refused(store: SpooledStore, database: Switched) -> None:
     """A conflict is told as one, also while nobody is answered."""
-    store.append(a_turn(ANNA, "second", turn_id="t2"))
+    store.turns.append(a_turn(ANNA, "second", turn_id="t2"))
     database.hush()
     told: list[Exception] = []
 
     def repeat() -> None:
         try:
-            store.append(a_turn(ANNA, "other words", turn_id="t2"))
+            store.turns.append(a_turn(ANNA, "other words", turn_id="t2"))
         except ConflictError as error:
             told.append(error)
 
@@ -221,7 +220,7 @@ def test_other_words_under_the_same_id_are_refused(store: SpooledStore, database
     writer.join()
     assert len(told) == 1
     assert queries(database) == ["first", "second"]
-    assert store.state.refused == 0
+    assert store.health().spool.refused == 0
 
 
 steps = st.tuples(
@@ -246,7 +245,7 @@ def test_whatever_is_said_around_a_silence(script: list[tuple[str, str, str]]) -
         elif happens and not talk.database.speaks.is_set():
             talk.database.up = False
             talk.database.speak()
-            assert talk.store._line.await_left(10)
+            assert talk.store._connection.wait_for_abandoned(10)
             talk.restore()
             assert talk.store.settle(20)
         if do == "message":
@@ -266,18 +265,18 @@ def test_what_is_known_is_told_again(tmp_path: Path) -> None:
     database = Switched(MemoryStore())
     store = spooled(lambda: database, tmp_path / "spool", QUICK)
     asked: list[Callable[[], object]] = [
-        lambda: store.people(ANNA, "default"),
-        lambda: store.summaries(ANNA, session_id="lesson", limit=1),
-        lambda: store.flags(ANNA, state="quarantined"),
-        lambda: store.documents(ANNA, limit=10),
-        lambda: store.marks(ANNA),
+        lambda: store.people.facts(ANNA, "default"),
+        lambda: store.people.summaries(ANNA, session_id="lesson", limit=1),
+        lambda: store.people.flags(ANNA, state="quarantined"),
+        lambda: store.documents.page(ANNA, limit=10),
+        lambda: store.sessions.marks(ANNA),
     ]
-    store.append(a_turn(ANNA, "first"))
+    store.turns.append(a_turn(ANNA, "first"))
     before = [ask() for ask in asked]
     database.up = False
     assert [ask() for ask in asked] == before
     with pytest.raises(StoreUnavailable):
-        store.people(ANNA, "another")
+        store.people.facts(ANNA, "another")
     database.up = True
     assert store.settle(10)
     store.erase(ANNA)

@@ -7,10 +7,10 @@ import pytest
 
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.contract import ConstraintContract, ServiceContract, StoreContract
+from ricordo.testing.contract import ConstraintContract, StoreContract
 
 
-class TestSqliteStore(StoreContract, ServiceContract, ConstraintContract):
+class TestSqliteStore(StoreContract, ConstraintContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore(tmp_path / "memory.db")

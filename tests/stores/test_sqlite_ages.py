@@ -34,13 +34,13 @@ def at(hour: int) -> datetime:
 
 
 def kept(store: SqliteStore, owner: Owner, count: int) -> list[list[datetime]]:
-    return [[turn.created_at for turn in store.turns(owner, f"s{number}")] for number in range(count)]
+    return [[turn.created_at for turn in store.turns.page(owner, f"s{number}")] for number in range(count)]
 
 
 def cleaned(store: SqliteStore, owner: Owner, before: datetime, batch: int) -> int:
     gone, more = 0, True
     while more:
-        done = store.expire(owner, turns_before=before, idle_before=None, batch=batch)
+        done = store.sessions.expire(owner, turns_before=before, idle_before=None, batch=batch)
         gone, more = gone + done.turns, done.more
     return gone
 
@@ -58,7 +58,7 @@ def test_exactly_what_is_too_old_goes_whatever_the_order_of_dates(
             load_in_halves(store, turns)
         else:
             for turn in turns:
-                store.append(turn)
+                store.turns.append(turn)
     gone = cleaned(store, owner, at(cut), batch)
     assert kept(store, owner, len(dated)) == [[at(hour) for hour in days if hour >= cut] for days in dated]
     assert gone == sum(hour < cut for days in dated for hour in days)
@@ -71,7 +71,7 @@ def load_in_halves(store: SqliteStore, turns: list[Turn]) -> None:
     session = SessionInfo(first.session_id, first.owner, first.agent_id, first.created_at, first.created_at)
     for half in (numbered[::2], numbered[1::2]):
         if half:
-            store.load(session, half)
+            store.turns.load(session, half)
 
 
 @given(days=st.lists(hours, min_size=2, max_size=6))
@@ -80,7 +80,7 @@ def test_a_session_in_order_is_known_as_such(store: SqliteStore, days: list[int]
     """Dates that never go back leave the mark that spares a cleanup from reading the session; others never do."""
     owner = an_owner()
     for hour in days:
-        store.append(a_turn(owner, session_id="s0", created_at=at(hour)))
+        store.turns.append(a_turn(owner, session_id="s0", created_at=at(hour)))
     reader = store._connections.reader()
     (found,) = reader.execute("SELECT in_order FROM sessions WHERE owner = ?", (owner.key.bytes,)).fetchone()
     store._connections.give_back(reader)
@@ -93,7 +93,7 @@ def test_a_backup_knows_the_order_too(tmp_path: Path, days: list[int]) -> None:
     owner = an_owner()
     source = SqliteStore(tmp_path / "memory.db")
     for hour in days:
-        source.append(a_turn(owner, session_id="s0", created_at=at(hour)))
+        source.turns.append(a_turn(owner, session_id="s0", created_at=at(hour)))
     copy_to_sqlite(source, [owner], tmp_path / "copy.db")
     source.close()
     copied = SqliteStore(tmp_path / "copy.db")
@@ -106,10 +106,10 @@ def test_a_number_that_is_out_of_date_is_not_used(tmp_path: Path) -> None:
     """Two stores on one file, or a session that was cleared, never make a number twice or leave one out."""
     owner = an_owner()
     one, two = SqliteStore(tmp_path / "memory.db"), SqliteStore(tmp_path / "memory.db")
-    numbers = [store.append(a_turn(owner)).turn_number for store in (one, one, two, one, two, two, one)]
+    numbers = [store.turns.append(a_turn(owner)).turn_number for store in (one, one, two, one, two, two, one)]
     assert numbers == [1, 2, 3, 4, 5, 6, 7]
-    two.clear(owner, "lesson")
-    assert [store.append(a_turn(owner)).turn_number for store in (one, two, one)] == [1, 2, 3]
+    two.sessions.clear(owner, "lesson")
+    assert [store.turns.append(a_turn(owner)).turn_number for store in (one, two, one)] == [1, 2, 3]
     one.close()
     two.close()
 
@@ -119,13 +119,13 @@ def test_a_session_that_is_wrongly_in_order_is_damage(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "memory.db")
     try:
         owner = an_owner()
-        store.append(a_turn(owner, created_at=START))
-        store.append(a_turn(owner, created_at=START - timedelta(days=9)))
+        store.turns.append(a_turn(owner, created_at=START))
+        store.turns.append(a_turn(owner, created_at=START - timedelta(days=9)))
         assert list(store.integrity()) == []
         with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
             other.execute("UPDATE sessions SET in_order = 1")
         (damage,) = store.integrity()
         assert "session 'lesson'" in damage.where
-        assert "order of its dates" in damage.problem
+        assert "ordered by date" in damage.problem
     finally:
         store.close()

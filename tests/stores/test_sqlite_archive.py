@@ -39,14 +39,14 @@ def other(store: SqliteStore) -> Iterator[sqlite3.Connection]:
 
 def archived(store: SqliteStore, owner: Owner) -> list[Turn]:
     """Six turns: 1, 2 and 3 in one block, 4 in another, 5 and 6 plain; 3 is plain as well."""
-    said = [store.append(a_turn(owner, f"question {n} " * 30, f"answer {n} " * 30)) for n in range(1, 7)]
+    said = [store.turns.append(a_turn(owner, f"question {n} " * 30, f"answer {n} " * 30)) for n in range(1, 7)]
     topic = a_topic(message_count=12, archived_count=6, hot=(3, 5, 6))
     assigned = {turn.turn_number: topic.id for turn in said}
-    assert store.put_topics(owner, "lesson", TopicChange(0, put=(topic,), assigned=assigned, through=6))
-    assert store.archive(owner, "lesson", a_block(said[:3], block_id="first block"))
-    assert store.archive(owner, "lesson", a_block(said[3:4], block_id="second block"))
-    assert store.rehydrate(owner, "lesson", [3]) == 1
-    return list(store.turns(owner, "lesson"))
+    assert store.topics.put(owner, "lesson", TopicChange(0, put=(topic,), assigned=assigned, through=6))
+    assert store.topics.archive(owner, "lesson", a_block(said[:3], block_id="first block"))
+    assert store.topics.archive(owner, "lesson", a_block(said[3:4], block_id="second block"))
+    assert store.topics.rehydrate(owner, "lesson", [3]) == 1
+    return list(store.turns.page(owner, "lesson"))
 
 
 def flip_a_byte(store: SqliteStore, other: sqlite3.Connection) -> None:
@@ -88,12 +88,12 @@ def test_a_damaged_block_is_named_and_the_others_are_served(
     owner = an_owner()
     before = archived(store, owner)
     harm(store, other)
-    found = store.turns(owner, "lesson")
+    found = store.turns.page(owner, "lesson")
     assert [turn.turn_number for turn in found] == [1, 2, 3, 4, 5, 6]
     for lost, was in zip(found[:2], before[:2], strict=True):
         assert "first block" in lost.damage
         assert lost == replace(was, question=None, answer=None, damage=lost.damage)
-        assert store.turn(owner, lost.id) == lost
+        assert store.turns.get(owner, lost.id) == lost
     assert found[2:] == before[2:]
     damages = verify(engine(store), owner.tenant_id).damages
     for number in (1, 2):
@@ -107,25 +107,25 @@ def test_damage_does_not_spread(store: SqliteStore, other: sqlite3.Connection, h
     owner = an_owner()
     before = archived(store, owner)
     harm(store, other)
-    assert store.rehydrate(owner, "lesson", [1, 2, 4]) == 1
-    assert store.release(owner, "lesson", [3, 4]) == 1
+    assert store.topics.rehydrate(owner, "lesson", [1, 2, 4]) == 1
+    assert store.topics.release(owner, "lesson", [3, 4]) == 1
     with pytest.raises(DamageError, match="first block"):
-        store.append(before[0])
+        store.turns.append(before[0])
     with pytest.raises(DamageError, match="first block"):
-        store.answer(owner, before[0].id, an_answer("another"), {}, None)
-    assert [bool(turn.damage) for turn in store.turns(owner, "lesson")] == [True, True] + [False] * 4
-    assert plain(store.turns(owner, "lesson")[2]) == plain(before[2])
-    assert store.append(a_turn(owner)).turn_number == 7
-    assert store.add_message(a_message(owner, "user", "And now?")).turn_number == 8
+        store.turns.answer(owner, before[0].id, an_answer("another"), {}, None)
+    assert [bool(turn.damage) for turn in store.turns.page(owner, "lesson")] == [True, True] + [False] * 4
+    assert plain(store.turns.page(owner, "lesson")[2]) == plain(before[2])
+    assert store.turns.append(a_turn(owner)).turn_number == 7
+    assert store.turns.add_message(a_message(owner, "user", "And now?")).turn_number == 8
 
 
 def test_a_message_after_a_lost_turn_opens_a_turn_of_its_own(store: SqliteStore, other: sqlite3.Connection) -> None:
     """Nobody can tell what the lost turn was missing: what is said next is kept beside it, not in it."""
     owner = an_owner()
-    finding = store.add_message(a_message(owner, "tool", "a finding", tool_call_id="c"))
-    assert store.archive(owner, "lesson", a_block([finding], block_id="first block"))
+    finding = store.turns.add_message(a_message(owner, "tool", "a finding", tool_call_id="c"))
+    assert store.topics.archive(owner, "lesson", a_block([finding], block_id="first block"))
     cut_it_short(store, other)
-    assert store.add_message(a_message(owner, "assistant", "what it means")).turn_number == 2
+    assert store.turns.add_message(a_message(owner, "assistant", "what it means")).turn_number == 2
 
 
 @pytest.mark.parametrize("harm", [flip_a_byte, cut_it_short, remove_it], ids=lambda harm: harm.__name__)
@@ -134,16 +134,16 @@ def test_forgetting_works_on_a_damaged_block(store: SqliteStore, other: sqlite3.
     owner = an_owner()
     before = archived(store, owner)
     harm(store, other)
-    assert store.delete_turns(owner, "lesson", [1]) == 1
-    lost, kept, *others = store.turns(owner, "lesson")
+    assert store.turns.delete(owner, "lesson", [1]) == 1
+    lost, kept, *others = store.turns.page(owner, "lesson")
     assert "first block" in lost.damage
     if harm is not remove_it:
-        assert [block.id for block in store.blocks(owner, "lesson")] == ["second block"]
+        assert [block.id for block in store.topics.blocks(owner, "lesson")] == ["second block"]
         assert kept.block_id is None
-        assert store.archive(owner, "lesson", a_block([kept], block_id="third block"))
+        assert store.topics.archive(owner, "lesson", a_block([kept], block_id="third block"))
     assert plain(kept) == plain(before[2])
     assert others == before[3:]
-    assert store.delete_turns(owner, "lesson", [2]) == 1
+    assert store.turns.delete(owner, "lesson", [2]) == 1
     if harm is remove_it:  # a block that was taken out by hand is missed as long as a turn names it
         assert "first block" in verify(engine(store), owner.tenant_id).damages[0].problem
     else:
@@ -159,8 +159,8 @@ def test_a_damaged_block_is_copied_as_it_is(store: SqliteStore, other: sqlite3.C
     store.backup(tmp_path / "backup.db")
     for name in ("copy.db", "backup.db"):
         copy = SqliteStore(tmp_path / name)
-        assert list(copy.turns(owner, "lesson")) == list(store.turns(owner, "lesson"))
-        assert list(copy.blocks(owner, "lesson")) == list(store.blocks(owner, "lesson"))
+        assert list(copy.turns.page(owner, "lesson")) == list(store.turns.page(owner, "lesson"))
+        assert list(copy.topics.blocks(owner, "lesson")) == list(store.topics.blocks(owner, "lesson"))
         copy.close()
 
 
@@ -168,7 +168,7 @@ def test_a_wrong_byte_in_the_file_is_found(store: SqliteStore) -> None:
     """SQLite has no checksum over its pages; the block has one over its words."""
     owner = an_owner()
     before = archived(store, owner)
-    body = store.blocks(owner, "lesson")[0].body
+    body = store.topics.blocks(owner, "lesson")[0].body
     path = Path(store.location)
     store.close()
     content = bytearray(path.read_bytes())
@@ -176,7 +176,7 @@ def test_a_wrong_byte_in_the_file_is_found(store: SqliteStore) -> None:
     content[at] ^= 0x10
     path.write_bytes(content)
     again = SqliteStore(path)
-    found = again.turns(owner, "lesson")
+    found = again.turns.page(owner, "lesson")
     assert list(again.integrity()) == []
     assert ["first block" in turn.damage for turn in found] == [True, True, False, False, False, False]
     assert found[2:] == before[2:]
@@ -187,19 +187,19 @@ def test_erasing_leaves_nothing_of_archive_topics_and_traces(store: SqliteStore,
     """Neither the words nor the bytes of a block, a trace, a centre or a summary; not even what was moved about."""
     anna, bruno = an_owner(), an_owner("bruno")
     spared = archived(store, bruno)
-    said = [store.append(a_turn(anna, f"{SECRET} {n}", f"{SECRET} {n}" * n)) for n in range(1, 9)]
+    said = [store.turns.append(a_turn(anna, f"{SECRET} {n}", f"{SECRET} {n}" * n)) for n in range(1, 9)]
     vector = os.urandom(32)
     topic = a_topic(title=SECRET, centre=vector, summary=SECRET, tags=(SECRET,), message_count=16)
     assigned = {turn.turn_number: topic.id for turn in said}
-    assert store.put_topics(anna, "lesson", TopicChange(0, put=(topic,), assigned=assigned))
+    assert store.topics.put(anna, "lesson", TopicChange(0, put=(topic,), assigned=assigned))
     blocks = [a_block(said[:4]), a_block(said[4:])]
     for block in blocks:
-        assert store.archive(anna, "lesson", block)
-    store.keep_traces(anna, [a_trace(turn, body=vector) for turn in said])
-    store.rehydrate(anna, "lesson", [1, 2, 5])
-    store.delete_turns(anna, "lesson", [2, 6])
-    rewritten = store.blocks(anna, "lesson")
-    store.release(anna, "lesson", [1, 5])
+        assert store.topics.archive(anna, "lesson", block)
+    store.vectors.write(anna, [a_trace(turn, body=vector) for turn in said])
+    store.topics.rehydrate(anna, "lesson", [1, 2, 5])
+    store.turns.delete(anna, "lesson", [2, 6])
+    rewritten = store.topics.blocks(anna, "lesson")
+    store.topics.release(anna, "lesson", [1, 5])
     store.backup(tmp_path / "before")
     marks = [SECRET.encode(), vector, *(block.body[40:] for block in [*blocks, *rewritten])]
 
@@ -212,7 +212,7 @@ def test_erasing_leaves_nothing_of_archive_topics_and_traces(store: SqliteStore,
     counted = {what: number for what, number in gone.items() if number}
     assert counted == {"sessions": 1, "turns": 6, "topics": 1, "blocks": 2, "traces": 6}
     assert left() == []
-    assert list(store.turns(bruno, "lesson")) == spared
+    assert list(store.turns.page(bruno, "lesson")) == spared
     assert_sound(store, bruno.tenant_id)
 
 
@@ -236,14 +236,14 @@ def test_killed_while_archiving_every_word_is_there(tmp_path: Path) -> None:
             promised = max([promised, *(int(line) for line in pipe if line.endswith("\n"))])
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         store = SqliteStore(path)
-        found = store.turns(owner, "lesson")
+        found = store.turns.page(owner, "lesson")
         assert [turn.turn_number for turn in found] == list(range(1, len(found) + 1))
         assert len(found) >= promised
         assert not [turn.damage for turn in found if turn.damage]
         assert all(plain(turn) == plain(turn).sealed() for turn in found)
         assert_sound(store, "tenant")
-        shelf = store.topics(owner, "lesson")
-        assert store.put_topics(owner, "lesson", TopicChange(shelf.revision, put=shelf.topics))
+        shelf = store.topics.load(owner, "lesson")
+        assert store.topics.put(owner, "lesson", TopicChange(shelf.revision, put=shelf.topics))
         store.close()
 
 
@@ -251,19 +251,19 @@ def _archive_for_ever(store: SqliteStore, owner: Owner, pipe: int) -> None:
     """Say things, pack them, count them, bring some back, let them go again; tell after each step."""
     try:
         while True:
-            said = [store.append(a_turn(owner, f"question {n} " * 20)) for n in range(4)]
+            said = [store.turns.append(a_turn(owner, f"question {n} " * 20)) for n in range(4)]
             newest = said[-1].turn_number
             os.write(pipe, f"{newest}\n".encode())
-            assert store.archive(owner, "lesson", a_block(said))
+            assert store.topics.archive(owner, "lesson", a_block(said))
             os.write(pipe, f"{newest}\n".encode())
-            shelf = store.topics(owner, "lesson")
+            shelf = store.topics.load(owner, "lesson")
             topic = a_topic(message_count=2 * newest, archived_count=2 * newest)
             assigned = {turn.turn_number: topic.id for turn in said}
-            store.put_topics(owner, "lesson", TopicChange(shelf.revision, put=(topic,), assigned=assigned))
+            store.topics.put(owner, "lesson", TopicChange(shelf.revision, put=(topic,), assigned=assigned))
             os.write(pipe, f"{newest}\n".encode())
             numbers = [turn.turn_number for turn in said]
-            store.rehydrate(owner, "lesson", numbers)
-            store.release(owner, "lesson", numbers[:2])
+            store.topics.rehydrate(owner, "lesson", numbers)
+            store.topics.release(owner, "lesson", numbers[:2])
             os.write(pipe, f"{newest}\n".encode())
     finally:
         os._exit(1)

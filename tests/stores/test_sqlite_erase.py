@@ -11,7 +11,8 @@ import pytest
 from ricordo.errors import StoreUnavailable
 from ricordo.records.service import StoredChunk
 from ricordo.records.turns import Message, Owner, StoredReceipt
-from ricordo.stores.sqlite import SqliteStore, forget
+from ricordo.stores.sqlite import SqliteStore
+from ricordo.stores.sqlite.store import erase_rows
 from ricordo.testing.contract.people import learn
 from ricordo.testing.examples import (
     a_document,
@@ -46,32 +47,36 @@ def confide(store: SqliteStore, owner: Owner) -> None:
     for n in range(60):
         words = f"{SECRET} {'x' * (n * 97 % 6000)}"  # short cells, long cells, overflow pages
         receipt = StoredReceipt("lesson", 0, f'{{"said": "{SECRET}", "uses": "d{n}"}}', {f"d{n}": words})
-        store.append(a_turn(owner, words, words, session_id=f"s{n % 5}", metadata={"said": SECRET}), receipt=receipt)
-        store.append(a_turn(Owner("tenant", "neighbour"), f"bystander {n} {'y' * (n * 41 % 3000)}"))
-    asked = store.append(a_turn(owner, words, None, session_id="open"))
-    store.add_message(a_message(owner, "tool", words, session_id="open", tool_call_id="c"))
-    store.answer(owner, asked.id, an_answer(words), {"mood": SECRET}, None)
-    store.append(a_turn(owner, turn_id=f"id {SECRET}", session_id=f"session {SECRET}", agent_id=SECRET))
+        store.turns.append(
+            a_turn(owner, words, words, session_id=f"s{n % 5}", metadata={"said": SECRET}), receipt=receipt
+        )
+        store.turns.append(a_turn(Owner("tenant", "neighbour"), f"bystander {n} {'y' * (n * 41 % 3000)}"))
+    asked = store.turns.append(a_turn(owner, words, None, session_id="open"))
+    store.turns.add_message(a_message(owner, "tool", words, session_id="open", tool_call_id="c"))
+    store.turns.answer(owner, asked.id, an_answer(words), {"mood": SECRET}, None)
+    store.turns.append(a_turn(owner, turn_id=f"id {SECRET}", session_id=f"session {SECRET}", agent_id=SECRET))
     for n in range(12):
-        said = store.append(a_turn(owner, f"{words} {n}", session_id=f"s{n % 5}"))
+        said = store.turns.append(a_turn(owner, f"{words} {n}", session_id=f"s{n % 5}"))
         known = a_fact(f"{SECRET} {n}", said, text=f"{words} {n}", about=words, digest=SECRET, made_by=SECRET)
         learn(store, owner, replace(known, sources=()))
         learn(store, owner, known)
-        assert store.put_summary(owner, a_summary(f"s{n % 5}", n // 5 + 1, text=f"{words} {n}", topics=(SECRET,)))
-        assert store.put_flag(owner, a_flag(f"{SECRET}-{n}", f"s{n % 5}", rules=(SECRET,)))
+        assert store.people.put_summary(
+            owner, a_summary(f"s{n % 5}", n // 5 + 1, text=f"{words} {n}", topics=(SECRET,))
+        )
+        assert store.people.put_flag(owner, a_flag(f"{SECRET}-{n}", f"s{n % 5}", rules=(SECRET,)))
     for n in range(12):
         passage = StoredChunk(f"{SECRET}#{n}", f"{SECRET} {n}", 0, words, SECRET, vector=SECRET.encode())
         document = a_document(f"{SECRET} {n}", 1, title=words, digest=SECRET, metadata={"said": SECRET})
-        assert store.put_document(owner, document, [passage])
-        assert store.set_chunk_vectors(owner, SECRET, {passage.id: words.encode()}) == 1
-        store.put_key(a_key(owner.tenant_id, f"{SECRET} {n}", user_id=owner.user_id, name=SECRET))
-        assert store.enqueue(owner, f"work {n}", f"s{n % 5}", START)
-    (job,) = store.take(SECRET, START, timedelta(1))
-    assert store.fail(job, SECRET, START)
-    assert store.delete_document(owner, f"{SECRET} 3")
-    store.clear(owner, "s1")
-    store.delete_session(owner, "s2")
-    store.expire(owner, turns_before=START, idle_before=None, batch=10)
+        assert store.documents.put(owner, document, [passage])
+        assert store.documents.set_vectors(owner, SECRET, {passage.id: words.encode()}) == 1
+        store.keys.put(a_key(owner.tenant_id, f"{SECRET} {n}", user_id=owner.user_id, name=SECRET))
+        assert store.jobs.enqueue(owner, f"work {n}", f"s{n % 5}", START)
+    (job,) = store.jobs.take(SECRET, START, timedelta(1))
+    assert store.jobs.fail(job, SECRET, START)
+    assert store.documents.delete(owner, f"{SECRET} 3")
+    store.sessions.clear(owner, "s1")
+    store.sessions.delete(owner, "s2")
+    store.sessions.expire(owner, turns_before=START, idle_before=None, batch=10)
 
 
 def test_no_byte_remains_after_erasing(store: SqliteStore, tmp_path: Path) -> None:
@@ -79,11 +84,11 @@ def test_no_byte_remains_after_erasing(store: SqliteStore, tmp_path: Path) -> No
     owner = Owner("tenant", f"user {SECRET}")
     confide(store, owner)
     assert files_with_the_secret(tmp_path) == ["memory.db", "memory.db-wal"]
-    before = store.turns(Owner("tenant", "neighbour"), "lesson")
+    before = store.turns.page(Owner("tenant", "neighbour"), "lesson")
     gone = store.erase(owner)
     assert gone["turns"] > 30
     assert files_with_the_secret(tmp_path) == []
-    assert store.turns(Owner("tenant", "neighbour"), "lesson") == before
+    assert store.turns.page(Owner("tenant", "neighbour"), "lesson") == before
     assert list(store.integrity()) == []
 
 
@@ -96,7 +101,7 @@ def test_a_reader_in_the_way_is_named_and_erasing_again_finishes(store: SqliteSt
     reader.execute("SELECT count(*) FROM turns").fetchall()
     with pytest.raises(StoreUnavailable, match="erase again"):
         store.erase(owner)
-    assert list(store.sessions(owner, limit=1)) == []
+    assert list(store.sessions.page(owner, limit=1)) == []
     reader.close()
     assert not any(store.erase(owner).values())
     assert files_with_the_secret(tmp_path) == []
@@ -106,7 +111,7 @@ def test_an_erasure_that_was_cut_short_is_finished_on_opening(store: SqliteStore
     """Killed between deleting and overwriting, the next open overwrites."""
     owner = an_owner()
     confide(store, owner)
-    store._connections.write(lambda writer: forget.erase(writer, owner))
+    store._connections.write(lambda writer: erase_rows(writer, owner))
     store.close()
     assert files_with_the_secret(tmp_path) == ["memory.db"]
     SqliteStore(tmp_path / "memory.db").close()
@@ -120,10 +125,10 @@ def test_a_reader_in_the_way_does_not_keep_the_store_from_opening(store: SqliteS
     reader = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM turns").fetchall()
-    store._connections.write(lambda writer: forget.erase(writer, owner))
+    store._connections.write(lambda writer: erase_rows(writer, owner))
     store.close()
     meanwhile = SqliteStore(tmp_path / "memory.db", wait=0.05)
-    assert meanwhile.append(a_turn(owner)).turn_number == 1
+    assert meanwhile.turns.append(a_turn(owner)).turn_number == 1
     reader.close()
     meanwhile.close()
     SqliteStore(tmp_path / "memory.db").close()
@@ -144,6 +149,6 @@ def test_steps_of_a_turn_are_erased_with_it(store: SqliteStore, tmp_path: Path) 
     """Tool traffic lies in another column and goes all the same."""
     owner = an_owner()
     step = Message("", "tool", SECRET * 2000, START, tool_call_id="c")
-    store.append(replace(a_turn(owner), steps=(step,)))
+    store.turns.append(replace(a_turn(owner), steps=(step,)))
     store.erase(owner)
     assert files_with_the_secret(tmp_path) == []

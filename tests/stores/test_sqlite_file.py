@@ -38,11 +38,11 @@ def other(store: SqliteStore) -> Iterator[sqlite3.Connection]:
 
 def test_a_reader_is_not_blocked_by_a_writer(store: SqliteStore, other: sqlite3.Connection) -> None:
     """While somebody holds the write lock, what was committed can be read."""
-    kept = store.append(a_turn(an_owner()))
+    kept = store.turns.append(a_turn(an_owner()))
     other.execute("BEGIN IMMEDIATE")
     other.execute("UPDATE sessions SET title = 'half done'")
-    assert list(store.turns(kept.owner, "lesson")) == [kept]
-    info = store.session(kept.owner, "lesson")
+    assert list(store.turns.page(kept.owner, "lesson")) == [kept]
+    info = store.sessions.get(kept.owner, "lesson")
     assert info is not None
     assert info.title is None
 
@@ -50,10 +50,10 @@ def test_a_reader_is_not_blocked_by_a_writer(store: SqliteStore, other: sqlite3.
 def test_a_writer_is_not_blocked_by_a_reader(store: SqliteStore, other: sqlite3.Connection) -> None:
     """While somebody reads, turns are written, and the reader keeps its view."""
     owner = an_owner()
-    store.append(a_turn(owner))
+    store.turns.append(a_turn(owner))
     other.execute("BEGIN")
     assert other.execute("SELECT count(*) FROM turns").fetchone() == (1,)
-    assert store.append(a_turn(owner)).turn_number == 2
+    assert store.turns.append(a_turn(owner)).turn_number == 2
     assert other.execute("SELECT count(*) FROM turns").fetchone() == (1,)
 
 
@@ -62,11 +62,11 @@ def test_a_locked_file_is_unavailable_and_works_later(store: SqliteStore, other:
     owner = an_owner()
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable) as refusal:
-        store.append(a_turn(owner))
+        store.turns.append(a_turn(owner))
     assert isinstance(refusal.value.__cause__, sqlite3.OperationalError)
     assert store.location in str(refusal.value)
     other.execute("ROLLBACK")
-    assert store.append(a_turn(owner)).turn_number == 1
+    assert store.turns.append(a_turn(owner)).turn_number == 1
 
 
 def test_writers_that_wait_share_one_commit_and_none_pays_for_another(store: SqliteStore) -> None:
@@ -82,7 +82,7 @@ def test_writers_that_wait_share_one_commit_and_none_pays_for_another(store: Sql
 
     def append(query: str) -> None:
         try:
-            results.append(store.append(a_turn(owner, query)))
+            results.append(store.turns.append(a_turn(owner, query)))
         except StoreError as error:
             results.append(error)
 
@@ -104,7 +104,7 @@ def test_writers_that_wait_share_one_commit_and_none_pays_for_another(store: Sql
     assert sorted(turn.query for turn in kept) == ["a", "b", "c", "d"]
     assert sorted(turn.turn_number for turn in kept) == [1, 2, 3, 4]
     assert len([result for result in results if isinstance(result, StoreError)]) == 1
-    assert len(store.turns(owner, "lesson")) == 4
+    assert len(store.turns.page(owner, "lesson")) == 4
 
 
 def test_commits_are_durable(store: SqliteStore) -> None:
@@ -127,9 +127,9 @@ def test_a_long_idle_session_goes_piece_by_piece(store: SqliteStore) -> None:
     """No batch removes more turns than asked for, so no writer waits for a whole session."""
     owner = an_owner()
     for _ in range(10):
-        store.append(a_turn(owner))
+        store.turns.append(a_turn(owner))
     later = START + timedelta(days=1)
-    batches = [store.expire(owner, turns_before=None, idle_before=later, batch=4) for _ in range(3)]
+    batches = [store.sessions.expire(owner, turns_before=None, idle_before=later, batch=4) for _ in range(3)]
     assert batches == [Expired(0, 4, more=True), Expired(0, 4, more=True), Expired(1, 2, more=False)]
 
 
@@ -143,9 +143,9 @@ def test_a_closed_store_says_so(store: SqliteStore) -> None:
     owner = an_owner()
     store.close()
     for attempt in (
-        lambda: store.turns(owner, "s"),
-        lambda: store.append(a_turn(owner)),
-        lambda: store.clear(owner, "s"),
+        lambda: store.turns.page(owner, "s"),
+        lambda: store.turns.append(a_turn(owner)),
+        lambda: store.sessions.clear(owner, "s"),
     ):
         with pytest.raises(StoreError, match="is closed; open it again"):
             attempt()
@@ -178,7 +178,7 @@ def test_damage_to_a_page_is_found(tmp_path: Path) -> None:
     store = SqliteStore(path)
     owner = an_owner()
     for n in range(200):
-        store.append(a_turn(owner, f"question {n} " * 20))
+        store.turns.append(a_turn(owner, f"question {n} " * 20))
     store.close()
     content = bytearray(path.read_bytes())
     pages = len(content) // 4096
@@ -193,15 +193,15 @@ def test_damage_to_a_page_is_found(tmp_path: Path) -> None:
 def test_a_turn_that_cannot_be_read_back_is_damage(store: SqliteStore, other: sqlite3.Connection) -> None:
     """A row changed past the store raises with the place of the damage, never a bare error."""
     owner = an_owner()
-    store.append(a_turn(owner))
+    store.turns.append(a_turn(owner))
     other.execute("""UPDATE turns SET details = '{"steps": [1]}'""")
     with pytest.raises(DamageError, match="turn 1 of session 'lesson'"):
-        store.turns(owner, "lesson")
+        store.turns.page(owner, "lesson")
 
 
 def test_rows_that_belong_to_nothing_are_damage(store: SqliteStore, other: sqlite3.Connection) -> None:
     """A session removed past the store leaves turns that integrity reports."""
-    store.append(a_turn(an_owner()))
+    store.turns.append(a_turn(an_owner()))
     other.execute("PRAGMA foreign_keys = OFF")
     other.execute("DELETE FROM sessions")
     assert any("sessions" in damage.problem for damage in store.integrity())
@@ -210,18 +210,18 @@ def test_rows_that_belong_to_nothing_are_damage(store: SqliteStore, other: sqlit
 def test_rows_that_break_a_rule_of_their_table_are_damage(store: SqliteStore, other: sqlite3.Connection) -> None:
     """A row written past the constraints is reported with its table, and looking leaves the file writable."""
     owner = an_owner()
-    store.append(a_turn(owner))
-    store.append(a_turn(owner))
+    store.turns.append(a_turn(owner))
+    store.turns.append(a_turn(owner))
     other.execute("PRAGMA ignore_check_constraints = ON")
     other.execute("UPDATE turns SET query_tokens = -1")
     assert [damage.problem for damage in store.integrity()] == ["CHECK constraint failed in turns (2 times)"]
-    assert store.append(a_turn(owner)).turn_number == 3
+    assert store.turns.append(a_turn(owner)).turn_number == 3
 
 
 @pytest.mark.parametrize("name", ["tenant_id", "user_id"])
 def test_a_user_under_a_key_of_other_names_is_damage(store: SqliteStore, other: sqlite3.Connection, name: str) -> None:
     """A changed name hides all that a user has, so it is reported although no row is missing."""
-    store.append(a_turn(an_owner()))
+    store.turns.append(a_turn(an_owner()))
     other.execute(f"UPDATE owners SET {name} = 'somebody else'")
     (damage,) = store.integrity()
     assert "'somebody else'" in damage.where
@@ -232,13 +232,13 @@ def test_a_backup_is_one_moment_while_writing_goes_on(store: SqliteStore, tmp_pa
     """Turns written during the backup are not in it, and nothing is half copied."""
     owner = an_owner()
     for n in range(20):
-        store.append(a_turn(owner, f"question {n} " * 1000))
-    store.backup(tmp_path / "copy.db", lambda _done, _total: store.append(a_turn(owner)) and None)
+        store.turns.append(a_turn(owner, f"question {n} " * 1000))
+    store.backup(tmp_path / "copy.db", lambda _done, _total: store.turns.append(a_turn(owner)) and None)
     copy = SqliteStore(tmp_path / "copy.db")
-    assert len(copy.turns(owner, "lesson")) == 20
+    assert len(copy.turns.page(owner, "lesson")) == 20
     assert list(copy.integrity()) == []
     copy.close()
-    assert len(store.turns(owner, "lesson")) > 20
+    assert len(store.turns.page(owner, "lesson")) > 20
 
 
 def test_a_backup_that_fails_leaves_nothing(store: SqliteStore, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_backup_that_fails_leaves_nothing(store: SqliteStore, tmp_path: Path) 
     def interrupt(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
-    store.append(a_turn(an_owner()))
+    store.turns.append(a_turn(an_owner()))
     with pytest.raises(KeyboardInterrupt):
         store.backup(tmp_path / "copy.db", interrupt)
     assert sorted(file.name for file in tmp_path.iterdir() if "copy" in file.name) == []
@@ -264,10 +264,10 @@ def test_a_damaged_receipt_is_named_and_the_others_are_read(store: SqliteStore, 
     owner = an_owner()
     for number in (1, 2, 3):
         body = canonical({"items": [], "question": f"question {number}", "recipe": {"messages": [], "prompt": []}})
-        store.append(a_turn(owner), receipt=StoredReceipt("lesson", number, body, {}))
-    before = list(store.receipts(owner, "lesson"))
+        store.turns.append(a_turn(owner), receipt=StoredReceipt("lesson", number, body, {}))
+    before = list(store.turns.receipts(owner, "lesson"))
     other.execute("UPDATE receipts SET body = substr(body, 1, length(body) - 1) WHERE turn_number = 2")
-    after = list(store.receipts(owner, "lesson"))
+    after = list(store.turns.receipts(owner, "lesson"))
     assert [each.turn_number for each in after] == [3, 2, 1]
     assert (after[0], after[2]) == (before[0], before[2])
     with pytest.raises(ReceiptError, match="turn 2"):

@@ -59,7 +59,7 @@ class Child:
 
 
 def write_some(store: SqliteStore, owner: Owner, count: int = EACH) -> list[int]:
-    return [store.append(a_turn(owner, f"from {os.getpid()}")).turn_number for _ in range(count)]
+    return [store.turns.append(a_turn(owner, f"from {os.getpid()}")).turn_number for _ in range(count)]
 
 
 def open_and_write(path: str, owner: Owner, count: int = EACH) -> list[int]:
@@ -109,14 +109,14 @@ def test_a_store_that_was_open_goes_on_in_the_child(store: SqliteStore) -> None:
     said = write_some(store, owner)
 
     def both() -> tuple[list[int], list[int], list[int]]:
-        seen = [turn.turn_number for turn in store.turns(owner, "lesson")]
+        seen = [turn.turn_number for turn in store.turns.page(owner, "lesson")]
         return seen, write_some(store, owner), open_and_write(store.location, owner)
 
     seen, inherited, anew = Child(both).outcome()
     assert seen == said
     assert inherited + anew == list(range(EACH + 1, 3 * EACH + 1))
     assert write_some(store, owner, 1) == [3 * EACH + 1]
-    assert len(store.turns(owner, "lesson")) == 3 * EACH + 1
+    assert len(store.turns.page(owner, "lesson")) == 3 * EACH + 1
     assert list(store.integrity()) == []
 
 
@@ -156,15 +156,15 @@ def test_forks_amid_reads_and_writes_lose_nothing(store: SqliteStore) -> None:
         return thread
 
     def look() -> None:
-        page = store.turns(owner, "lesson")
+        page = store.turns.page(owner, "lesson")
         assert [turn.turn_number for turn in page] == list(range(1, len(page) + 1))
         assert not [turn.damage for turn in page if turn.damage]
 
     def move() -> None:
-        store.rehydrate(owner, "lesson", [1, 2, 3, 4])
-        store.release(owner, "lesson", [1, 2, 3, 4])
+        store.topics.rehydrate(owner, "lesson", [1, 2, 3, 4])
+        store.topics.release(owner, "lesson", [1, 2, 3, 4])
 
-    assert store.archive(owner, "lesson", a_block(store.turns(owner, "lesson")))
+    assert store.topics.archive(owner, "lesson", a_block(store.turns.page(owner, "lesson")))
     threads = [busily(work) for work in (look, look, move, lambda: kept.extend(write_some(store, owner, 1)))]
     try:
         children = [Child(lambda: open_and_write(store.location, owner, 3)) for _ in range(CHILDREN)]
@@ -177,7 +177,7 @@ def test_forks_amid_reads_and_writes_lose_nothing(store: SqliteStore) -> None:
     assert all(isinstance(outcome, list) for outcome in outcomes), outcomes
     numbers = [1, 2, 3, 4, *kept, *(number for outcome in outcomes for number in outcome)]
     assert sorted(numbers) == list(range(1, len(numbers) + 1))
-    assert len(store.turns(owner, "lesson")) == len(numbers)
+    assert len(store.turns.page(owner, "lesson")) == len(numbers)
 
 
 @pytest.mark.parametrize("using", ["a read", "a write"])
@@ -203,8 +203,8 @@ def test_a_store_in_use_for_too_long_is_refused_in_the_child(
     thread.start()
     entered.wait()
     attempts: list[Callable[[], object]] = [
-        lambda: store.turns(owner, "lesson"),
-        lambda: store.append(a_turn(owner)),
+        lambda: store.turns.page(owner, "lesson"),
+        lambda: store.turns.append(a_turn(owner)),
         lambda: SqliteStore(store.location),
     ]
 
@@ -239,7 +239,7 @@ def test_a_fork_from_inside_a_read_is_refused_at_once(
     store.backup(tmp_path / "copy.db", fork)
     assert "fork at a quiet moment" in outcomes[0]
     copy = SqliteStore(tmp_path / "copy.db")
-    assert len(copy.turns(owner, "lesson")) == 3
+    assert len(copy.turns.page(owner, "lesson")) == 3
     copy.close()
     assert write_some(store, owner, 1) == [4]
 
@@ -247,7 +247,7 @@ def test_a_fork_from_inside_a_read_is_refused_at_once(
 def test_a_closed_store_stays_closed_in_the_child(store: SqliteStore) -> None:
     """Forking opens nothing, and closing after a fork needs no file."""
     store.close()
-    assert "is closed" in Child(lambda: store.turns(an_owner(), "lesson")).outcome()
+    assert "is closed" in Child(lambda: store.turns.page(an_owner(), "lesson")).outcome()
     other = SqliteStore(store.location)
     assert Child(other.close).outcome() is None
     other.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.records.turns import Trace, Turn
+from ricordo.records.turns import Turn, TurnVectors
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.stores.sqlite.vectors import TURNS_IN_PACK, packed, unpacked
@@ -69,12 +69,12 @@ def test_packs_are_like_single_traces(steps: list[tuple[str, object]]) -> None:
         said = [a_turn(owner) for _ in range(TURNS)]
         for store in (file, plain):
             for turn in said:
-                store.append(turn)
+                store.turns.append(turn)
         for at, (what, argument) in enumerate(steps):
             answers = [_do(store, said, what, argument, at) for store in (file, plain)]
             assert answers[0] == answers[1]
             for embedder in ("small", "large"):
-                assert list(file.traces(owner, embedder)) == list(plain.traces(owner, embedder))
+                assert list(file.vectors.read(owner, embedder)) == list(plain.vectors.read(owner, embedder))
         assert file.erase(owner)["traces"] == plain.erase(owner)["traces"]
         file.close()
 
@@ -83,15 +83,15 @@ def _do(store: SqliteStore | MemoryStore, said: list[Turn], what: str, argument:
     owner = said[0].owner
     if what == "delete":
         assert isinstance(argument, list)
-        return store.delete_turns(owner, "lesson", sorted(set(argument)))
+        return store.turns.delete(owner, "lesson", sorted(set(argument)))
     if what == "drop":
-        return store.drop_traces(owner, keep=str(argument))
+        return store.vectors.drop(owner, keep=str(argument))
     assert isinstance(argument, list)
     kept = [
-        Trace("lesson", number, embedder, f"{number:016x}", f"{number} {embedder} {at}".encode())
+        TurnVectors("lesson", number, embedder, f"{number:016x}", f"{number} {embedder} {at}".encode())
         for number, embedder in argument
     ]
-    store.keep_traces(owner, kept)
+    store.vectors.write(owner, kept)
     return None
 
 
@@ -99,16 +99,16 @@ def test_a_damaged_pack_harms_no_other(tmp_path: Path) -> None:
     """Traces of the other packs are served, those that are lost can be kept again."""
     store = SqliteStore(tmp_path / "memory.db")
     owner = an_owner()
-    said = [store.append(a_turn(owner)) for _ in range(TURNS)]
+    said = [store.turns.append(a_turn(owner)) for _ in range(TURNS)]
     traces = [a_trace(turn) for turn in said]
-    store.keep_traces(owner, traces)
+    store.vectors.write(owner, traces)
     other = sqlite3.connect(tmp_path / "memory.db")
     other.execute("UPDATE traces SET body = substr(body, 1, 30) WHERE pack = 1")
     other.commit()
     other.close()
-    left = [trace.turn_number for trace in store.traces(owner, "small")]
+    left = [trace.turn_number for trace in store.vectors.read(owner, "small")]
     assert left[:33] == list(range(1, 34))
     assert left[33:] == list(range(2 * TURNS_IN_PACK + 1, TURNS + 1))
-    store.keep_traces(owner, traces)
-    assert list(store.traces(owner, "small")) == traces
+    store.vectors.write(owner, traces)
+    assert list(store.vectors.read(owner, "small")) == traces
     store.close()

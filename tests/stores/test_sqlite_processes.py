@@ -63,7 +63,7 @@ def test_killed_in_the_middle_of_writing_nothing_acknowledged_is_lost(tmp_path: 
             promised |= acknowledged(child)
             assert child.wait() == -signal.SIGKILL
         store = SqliteStore(path)
-        stored = store.turns(OWNER, "lesson")
+        stored = store.turns.page(OWNER, "lesson")
         assert [turn.turn_number for turn in stored] == list(range(1, len(stored) + 1))
         assert promised.items() <= {turn.id: turn.turn_number for turn in stored}.items()
         assert all(turn == turn.sealed() for turn in stored)
@@ -92,5 +92,5 @@ def test_sixteen_processes_on_one_session_leave_no_gap(tmp_path: Path) -> None:
             context.__exit__(None, None, None)
     assert sorted(numbers) == list(range(1, 16 * each + 1))
     store = SqliteStore(path)
-    assert [turn.turn_number for turn in store.turns(OWNER, "lesson")] == sorted(numbers)
+    assert [turn.turn_number for turn in store.turns.page(OWNER, "lesson")] == sorted(numbers)
     store.close()

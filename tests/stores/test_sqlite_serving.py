@@ -31,13 +31,20 @@ def tables(store: SqliteStore) -> set[str]:
 
 def test_looking_for_what_a_service_keeps_makes_no_table(store: SqliteStore) -> None:
     """Before anything of it is written there is nothing to find, and nothing to erase or to count."""
-    turn = store.append(a_turn(an_owner()))
+    turn = store.turns.append(a_turn(an_owner()))
     owner, tenant_id = turn.owner, turn.owner.tenant_id
-    assert list(store.documents(owner)) == list(store.chunks(owner)) == list(store.chunks(owner, ["d"])) == []
-    assert store.document(owner, "d") is store.chunk(owner, "c") is store.key_by_digest("0" * 64) is None
-    assert list(store.keys(tenant_id)) == list(store.jobs(owner)) == []
-    assert list(store.take("worker", START, timedelta(minutes=1))) == []
-    assert store.jobs_stats(tenant_id, START) == JobStats(0, 0, 0)
+    assert (
+        list(store.documents.page(owner))
+        == list(store.documents.chunks(owner))
+        == list(store.documents.chunks(owner, ["d"]))
+        == []
+    )
+    assert (
+        store.documents.get(owner, "d") is store.documents.chunk(owner, "c") is store.keys.by_digest("0" * 64) is None
+    )
+    assert list(store.keys.page(tenant_id)) == list(store.jobs.page(owner)) == []
+    assert list(store.jobs.take("worker", START, timedelta(minutes=1))) == []
+    assert store.jobs.stats(tenant_id, START) == JobStats(0, 0, 0)
     assert store.stats(tenant_id).documents == 0
     assert list(store.owners(tenant_id)) == [owner]
     gone = store.erase(owner)
@@ -49,16 +56,16 @@ def test_the_first_write_makes_the_tables_for_everybody(store: SqliteStore) -> N
     """A store that was open before finds what another one wrote, and both go on."""
     owner = an_owner()
     other = SqliteStore(Path(store.location))
-    assert store.document(owner, "handbook") is None
+    assert store.documents.get(owner, "handbook") is None
     document = a_document(chunk_count=1)
-    assert other.put_document(owner, document, some_chunks(count=1))
+    assert other.documents.put(owner, document, some_chunks(count=1))
     assert tables(store) >= OF_A_SERVICE
-    assert store.document(owner, document.id) == document
+    assert store.documents.get(owner, document.id) == document
     assert list(store.owners(owner.tenant_id)) == [owner]
     assert store.stats(owner.tenant_id).documents == 1
     key = a_key(owner.tenant_id)
-    store.put_key(key)
-    assert other.key_by_digest(key.digest) == key
+    store.keys.put(key)
+    assert other.keys.by_digest(key.digest) == key
     other.close()
 
 
@@ -69,9 +76,9 @@ def test_a_first_write_that_is_refused_makes_no_table(store: SqliteStore) -> Non
         raise ValueError("refused")
 
     with pytest.raises(ValueError, match="refused"):
-        store._serve(fail)
+        store._service.write(fail)
     assert not tables(store) & OF_A_SERVICE
-    assert store.lease("cleanup", "here", START, START)
+    assert store.jobs.lease("cleanup", "here", START, START)
     assert tables(store) >= OF_A_SERVICE
 
 
@@ -85,9 +92,9 @@ def test_a_file_with_larger_pages_goes_on_as_it_is(tmp_path: Path) -> None:
     made.close()
     large = SqliteStore(tmp_path / "large.db")
     for store, size in ((small, 2048), (large, 8192)):
-        turn = store.append(a_turn(an_owner()))
+        turn = store.turns.append(a_turn(an_owner()))
         store.erase(an_owner("bruno"))
-        assert list(store.turns(turn.owner, "lesson")) == [turn]
+        assert list(store.turns.page(turn.owner, "lesson")) == [turn]
         store.close()
         looked = sqlite3.connect(store.location)
         assert looked.execute("PRAGMA page_size").fetchone() == (size,)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.records.people import Fact, FactChange, Source
-from ricordo.stores.topic_rules import Unlearned, still_founded, without_session
+from ricordo.stores.topic_rules import Unlearned, with_live_sources, without_session
 from ricordo.testing.examples import a_fact
 from ricordo.testing.fakes import START
 
@@ -101,7 +101,7 @@ def test_what_was_true_before_is_true_again_until_the_next() -> None:
 @given(coming=stored(), known=stored(), there=st.sets(st.sampled_from(["t0", "t1", "t2"])))
 def test_new_sources_need_a_turn_that_is_there(coming: list[Fact], known: list[Fact], there: set[str]) -> None:
     """What nobody had learned before its turn went is not learned; facts with nothing else are left out."""
-    kept = still_founded(FactChange(0, tuple(coming)), known, there)
+    kept = with_live_sources(FactChange(0, tuple(coming)), known, there)
     learned = {source for fact in known for source in fact.sources}
     assert [replace(fact, sources=()) for fact in kept] == [
         replace(fact, sources=())

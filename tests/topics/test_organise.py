@@ -19,6 +19,7 @@ from ricordo.stores.archive.block import pack
 from ricordo.stores.archive.export import import_messages
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.testing.fakes import StoreProxy
 from ricordo.topics.centres import dimensions_of
 from talks import CountingEmbedder, ThemedEmbedder, fill, on_file
 from talks import memory as any_memory
@@ -247,7 +248,7 @@ def test_a_long_topic_is_compacted_and_nothing_changes(kind: str, tmp_path: Path
             assert topic.hot == tuple(turn.turn_number for turn in history[-active // 2 :])
             assert [turn.turn_number for turn in history if not turn.archived] == list(topic.hot)
         assert kept.verify().damages == ()
-        assert Counter(n for b in kept.store.blocks(ANNA, "s") for n in b.turn_numbers).most_common(1)[0][1] == 1
+        assert Counter(n for b in kept.store.topics.blocks(ANNA, "s") for n in b.turn_numbers).most_common(1)[0][1] == 1
 
 
 def test_the_thirteenth_message_leaves_four_at_hand() -> None:
@@ -288,7 +289,7 @@ def test_coming_back_restores_without_thrashing(kind: str, tmp_path: Path, monke
         session.topics()
         cats = session.topics()[0]
         assert cats.archived_count > 0
-        blocks = kept.store.blocks(ANNA, "s", cats.id)
+        blocks = kept.store.topics.blocks(ANNA, "s", cats.id)
         for number in (100, 101):
             say(session, CATS, number, number, number)
             restored = session.topics()[0]
@@ -296,7 +297,7 @@ def test_coming_back_restores_without_thrashing(kind: str, tmp_path: Path, monke
             assert not any(turn.archived for turn in session.topic(cats.id).history())
             say(session, CARS, number, number, number)
             session.topics()
-        assert kept.store.blocks(ANNA, "s", cats.id) == blocks
+        assert kept.store.topics.blocks(ANNA, "s", cats.id) == blocks
         for number in range(102, 110):
             say(session, CATS, number, number, number)
             say(session, CARS, number, number, number)
@@ -308,7 +309,7 @@ def test_coming_back_restores_without_thrashing(kind: str, tmp_path: Path, monke
         say(session, CATS, *range(200, 216))
         again = session.topics()[0]
         assert again.archived_count > 0
-        packed = [n for block in kept.store.blocks(ANNA, "s") for n in block.turn_numbers]
+        packed = [n for block in kept.store.topics.blocks(ANNA, "s") for n in block.turn_numbers]
         assert len(packed) == len(set(packed))
         assert kept.verify().damages == ()
 
@@ -319,7 +320,7 @@ def test_a_crash_between_packing_and_counting_is_made_good(monkeypatch: pytest.M
     kept.rest()  # the crash is in the pass that the test asks for
     session = kept.session("s", user_id="anna")
     say(session, CATS, *range(MANY + 7))
-    real = kept.store.put_topics
+    real = kept.store.topics.put
     failing = {"on": True}
 
     def put(owner: Owner, session_id: str, change: Any) -> bool:
@@ -327,7 +328,7 @@ def test_a_crash_between_packing_and_counting_is_made_good(monkeypatch: pytest.M
             raise ricordo.StoreUnavailable("crash")
         return real(owner, session_id, change)
 
-    monkeypatch.setattr(kept.store, "put_topics", put)
+    monkeypatch.setattr(kept.store.topics, "put", put)
     with pytest.raises(ricordo.StoreUnavailable):
         session.topics()
     failing["on"] = False
@@ -371,11 +372,11 @@ def test_tags_importance_and_feedback() -> None:
 def test_a_change_waits_for_a_moment_while_others_write(call: str) -> None:
     """A topic that others change without pause for a moment is changed as soon as they let go, instead of refused."""
 
-    class Busy(MemoryStore):
+    class Busy(StoreProxy):
         until = 0.0
 
-        def put_topics(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
-            return monotonic() >= self.until and super().put_topics(owner, session_id, change)
+        def topics_put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
+            return monotonic() >= self.until and self.inner.topics.put(owner, session_id, change)
 
     store = Busy()
     with memory(store) as kept:
@@ -421,9 +422,9 @@ def test_near_topics_are_named() -> None:
     say(session, CATS, 1, 2, 3)
     say(session, CARS, 1, 2, 3)
     cats, cars = session.topics()
-    owner, shelf = ANNA, kept.store.topics(ANNA, "s")
+    owner, shelf = ANNA, kept.store.topics.load(ANNA, "s")
     twin = replace(cats, id="twin", message_count=0, hot=(), access_count=0)
-    assert kept.store.put_topics(owner, "s", TopicChange(shelf.revision, put=(twin,)))
+    assert kept.store.topics.put(owner, "s", TopicChange(shelf.revision, put=(twin,)))
     ((other, likeness),) = session.topic(cats.id).near()
     assert (other, likeness) == ("twin", pytest.approx(1.0, abs=1e-3))
     assert session.topic("twin").near()[0][0] == cats.id
@@ -505,7 +506,7 @@ def test_a_turn_that_goes_while_it_is_organised_is_not_counted(monkeypatch: pyte
     clock.advance(hours=2)
     asked = session.ask("gatto pelo domanda")
     say(session, CATS, 2, 3)
-    real = kept.store.put_topics
+    real = kept.store.topics.put
     once = iter([True])
 
     def put(owner: Owner, session_id: str, change: Any) -> bool:
@@ -514,7 +515,7 @@ def test_a_turn_that_goes_while_it_is_organised_is_not_counted(monkeypatch: pyte
             asked.answer("gatto pelo risposta")
         return real(owner, session_id, change)
 
-    monkeypatch.setattr(kept.store, "put_topics", put)
+    monkeypatch.setattr(kept.store.topics, "put", put)
     (topic,) = session.topics()
     assert (topic.message_count, topic.hot) == (6, (2, 3, 4))
     assert kept.verify().damages == ()

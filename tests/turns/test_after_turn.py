@@ -16,6 +16,7 @@ from ricordo.followups.clarification_store import clarifications_of
 from ricordo.recall.embedders.light import LightEmbedder
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.testing.fakes import StoreProxy
 from talks import CountingEmbedder, FailingEmbedder, GatedEmbedder, ThemedEmbedder, fill, memory, on_file
 
 LIST_ANSWER = (
@@ -202,15 +203,15 @@ def test_follow_ups_can_be_switched_off() -> None:
         assert recalled(context) == []
 
 
-class Broken(MemoryStore):
+class Broken(StoreProxy):
     """A store that keeps and shows turns, and fails in whatever else is told."""
 
     fails: tuple[str, ...] = ()
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in super().__getattribute__("fails"):
+    def through(self, call: str, method: Any) -> Any:
+        if call in self.fails:
             raise RuntimeError("«parole private»")
-        return super().__getattribute__(name)
+        return method
 
 
 def test_the_chat_goes_on_when_recall_fails(caplog: pytest.LogCaptureFixture) -> None:
@@ -218,7 +219,7 @@ def test_the_chat_goes_on_when_recall_fails(caplog: pytest.LogCaptureFixture) ->
     store = Broken()
     kept = memory(store, organise="off")
     fill(kept.session("t", user_id="anna"), 3)
-    store.fails = ("marks",)
+    store.fails = ("sessions.marks",)
     context = kept.session("s", user_id="anna").context("argomento domanda")
     assert context.receipt.degraded == ("recall is unavailable: RuntimeError",)
     assert context.messages[-1]["content"] == "argomento domanda"
@@ -286,7 +287,7 @@ def test_imported_sessions_are_worked_on_beside_the_chat() -> None:
     assert target.import_documents(source.export("anna")).errors == ()
     assert target.settle(30)
     assert len(embedder.passages) == 10
-    assert target.store.topics(next(target.store.owners("default")), "s").through == 5
+    assert target.store.topics.load(next(target.store.owners("default")), "s").through == 5
 
 
 def test_adding_a_turn_waits_for_nothing() -> None:
@@ -321,7 +322,7 @@ def test_a_receipt_is_small(tmp_path: Path) -> None:
         session.context("la vela e il vento")
         session.add_turn("la vela e il vento", "ciao")
         owner = next(kept.store.owners("default"))
-        (stored,) = kept.store.receipts(owner, "s")
+        (stored,) = kept.store.turns.receipts(owner, "s")
         assert "vento vento" not in json.dumps([stored.body, dict(stored.passages)])
 
 

@@ -11,7 +11,7 @@ import ricordo
 from ricordo.errors import NotFoundError, StoreUnavailable, ValidationError
 from ricordo.presets import settings_from
 from ricordo.testing import FakeClock, MemoryStore
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, StoreProxy
 
 HOUR = timedelta(hours=1)
 AGES = st.lists(st.lists(st.integers(0, 60), min_size=1, max_size=5), max_size=5)
@@ -114,24 +114,22 @@ def test_a_retention_of_another_type_is_refused() -> None:
     assert left(kept, [[50]]) == [["50 ore fa"]]
 
 
-class Stubborn:
+class Stubborn(StoreProxy):
     """A store that fails to expire one user, or to list users at all."""
 
     def __init__(self, inner: MemoryStore, *, user_id: str | None) -> None:
-        self.inner, self.user_id = inner, user_id
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
+        super().__init__(inner)
+        self.user_id = user_id
 
     def owners(self, tenant_id: str) -> Any:
         if self.user_id is None:
             raise StoreUnavailable("away")
         return self.inner.owners(tenant_id)
 
-    def expire(self, owner: Any, **when: Any) -> Any:
+    def sessions_expire(self, owner: Any, **when: Any) -> Any:
         if owner.user_id == self.user_id:
             raise StoreUnavailable("busy")
-        return self.inner.expire(owner, **when)
+        return self.inner.sessions.expire(owner, **when)
 
 
 def test_a_failure_with_one_user_is_noted_and_the_rest_is_done(caplog: pytest.LogCaptureFixture) -> None:

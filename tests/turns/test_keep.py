@@ -50,7 +50,7 @@ def test_a_stored_turn_comes_back_complete(
     turn = session.add_turn(
         query, response, chunk_ids=chunk_ids, metadata=given_metadata, created_at=created_at, turn_id=turn_id
     )
-    assert session.history() == [turn] == [kept.store.turn(turn.owner, turn.id)]
+    assert session.history() == [turn] == [kept.store.turns.get(turn.owner, turn.id)]
     assert (turn.query, turn.response, turn.chunk_ids) == (query, response, tuple(chunk_ids))
     assert turn.metadata == given_metadata
     assert turn.created_at == (created_at or FakeClock().now())

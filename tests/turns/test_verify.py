@@ -16,35 +16,33 @@ import ricordo
 from ricordo.errors import DamageError
 from ricordo.records.turns import Turn
 from ricordo.testing import FakeClock, MemoryStore
+from ricordo.testing.fakes import StoreProxy
 from ricordo.testing.strategies import texts
 
 
-class Tampered:
+class Tampered(StoreProxy):
     """A store behind which somebody changed, removed or broke things."""
 
     def __init__(self) -> None:
-        self.inner = MemoryStore()
+        super().__init__()
         self.changed: dict[int, Callable[[Turn], Turn]] = {}
         self.gone: set[int] = set()
         self.unreadable: set[int] = set()
         self.bad_receipts: set[int] = set()
         self.session_fields: dict[str, Any] = {}
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def turns(self, *where: Any, **which: Any) -> Any:
-        found = [turn for turn in self.inner.turns(*where, **which) if turn.turn_number not in self.gone]
+    def turns_page(self, *where: Any, **which: Any) -> Any:
+        found = [turn for turn in self.inner.turns.page(*where, **which) if turn.turn_number not in self.gone]
         if bad := self.unreadable & {turn.turn_number for turn in found}:
             raise DamageError(f"turn {min(bad)} is not JSON")
         return [self.changed[turn.turn_number](turn) if turn.turn_number in self.changed else turn for turn in found]
 
-    def receipts(self, *where: Any, **which: Any) -> Any:
-        found = self.inner.receipts(*where, **which)
+    def turns_receipts(self, *where: Any, **which: Any) -> Any:
+        found = self.inner.turns.receipts(*where, **which)
         return [replace(each, body="{}") if each.turn_number in self.bad_receipts else each for each in found]
 
-    def sessions(self, *where: Any, **which: Any) -> Any:
-        return [replace(info, **self.session_fields) for info in self.inner.sessions(*where, **which)]
+    def sessions_page(self, *where: Any, **which: Any) -> Any:
+        return [replace(info, **self.session_fields) for info in self.inner.sessions.page(*where, **which)]
 
 
 def written(count: int = 3) -> tuple[ricordo.Memory, Tampered]:

@@ -27,10 +27,10 @@ def path(tmp_path: Path) -> Path:
     """A file with two facts, one superseded by the other, a summary and a flag."""
     store = SqliteStore(tmp_path / "memory.db")
     owner = an_owner()
-    turn = store.append(a_turn(owner, SAID))
+    turn = store.turns.append(a_turn(owner, SAID))
     learn(store, owner, a_fact("Rome", turn, superseded_by="Pisa"), a_fact("Pisa", turn), lesson=1)
-    assert store.put_summary(owner, a_summary(id="summary"))
-    assert store.put_flag(owner, a_flag())
+    assert store.people.put_summary(owner, a_summary(id="summary"))
+    assert store.people.put_flag(owner, a_flag())
     store.close()
     return tmp_path / "memory.db"
 
@@ -92,7 +92,7 @@ def test_tampering_is_found(path: Path, found: Callable[[], list[str]], change: 
 def test_a_quote_is_sound_exactly_if_it_was_said(said: str, quote: str, cut: tuple[int, int]) -> None:
     """Any part of a message may be quoted; words that are not in it may not."""
     store, owner = MemoryStore(), an_owner()
-    turn = store.append(a_turn(owner, said))
+    turn = store.turns.append(a_turn(owner, said))
     for words in (quote, said[min(cut) : max(cut)]):
         fact = a_fact("a fact", sources=(Source(f"{turn.id}:query", "lesson", words),))
         learn(store, owner, fact)
@@ -102,11 +102,11 @@ def test_a_quote_is_sound_exactly_if_it_was_said(said: str, quote: str, cut: tup
 def test_a_fact_outlives_the_turn_that_it_quotes() -> None:
     """A source whose turn has expired proves nothing and is no damage."""
     store, owner = MemoryStore(), an_owner()
-    turn = store.append(a_turn(owner, SAID))
+    turn = store.turns.append(a_turn(owner, SAID))
     fact = a_fact("Pisa", turn)
     learn(store, owner, replace(fact, sources=(replace(fact.sources[0], quote="never said"),)))
     assert not verify(engine(store), owner.tenant_id).ok
-    store.delete_turns(owner, "lesson", [1])
+    store.turns.delete(owner, "lesson", [1])
     assert verify(engine(store), owner.tenant_id).ok
 
 
@@ -114,7 +114,7 @@ def test_facts_are_checked_for_agents_without_a_session() -> None:
     """Who has facts and no session is looked at as well."""
     store, owner = MemoryStore(), an_owner()
     facts: tuple[Fact, ...] = (a_fact("Pisa", agent_id="coach", superseded_by="nothing"),)
-    assert store.put_facts(owner, "coach", FactChange(0, facts))
+    assert store.people.put_facts(owner, "coach", FactChange(0, facts))
     (damage,) = verify(engine(store), owner.tenant_id).damages
     assert damage == Damage(
         "user 'anna', agent 'coach', fact 'Pisa'", "was superseded by fact 'nothing', which is not there"

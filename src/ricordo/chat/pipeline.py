@@ -48,7 +48,6 @@ from ricordo.records.prompt import Asked
 from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
 from ricordo.session import OpenTurn, Session
-from ricordo.stores.spool.circuit_breaker import hurried
 
 log = logging.getLogger("ricordo")
 
@@ -136,7 +135,7 @@ class Chat:
     def _stored_answer(self, state: _TurnState) -> ChatResponse | None:
         """The answer that is stored for the turn now."""
         owner = Owner(self.memory.settings.tenant_id, state.request.user_id)
-        turn = self.memory.store.turn(owner, state.turn_id)
+        turn = self.memory.store.turns.get(owner, state.turn_id)
         return None if turn is None or turn.is_open else stored_response(turn)
 
     def _store_question(self, request: ChatRequest) -> _TurnState:
@@ -159,9 +158,8 @@ class Chat:
 
     def _store_notes(self, state: _TurnState) -> Sequence[str]:
         """Notes of a spooled store about a session; empty while the database is up."""
-        notes = getattr(self.memory.store, "notes", None)
         owner = Owner(self.memory.settings.tenant_id, state.request.user_id)
-        return notes(owner, state.session.id) if notes else ()
+        return self.memory.store.sessions.notes(owner, state.session.id)
 
     def _compose(self, state: _TurnState) -> Context:
         """The context, with the passages that are retrieved while it is composed."""
@@ -175,7 +173,7 @@ class Chat:
         settings = self.memory.settings
         prompts = instructions(state.language, ("id",))
         model = not isinstance(self.answerer, Reader)
-        with hurried():  # reads that take too long are skipped
+        with self.memory.store.without_waiting():  # reads that take too long are skipped
             context = state.session.context(
                 state.request.query,
                 chunks=find,

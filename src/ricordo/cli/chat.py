@@ -196,7 +196,7 @@ def _open_chat(memory: Memory, options: Options, output: Output) -> TerminalChat
 
     user_id, session_id = user_of(options), options.session
     owner, library = Owner(memory.settings.tenant_id, user_id), library_for(memory)
-    if session_id is not None and memory.store.session(owner, session_id) is None:
+    if session_id is not None and memory.store.sessions.get(owner, session_id) is None:
         raise NotFoundError(f"user {user_id!r} has no session {session_id!r}; `ricordo sessions` lists them")
     if options.continue_session and session_id is None:
         newest = memory.sessions(user_id=user_id, limit=1, agent_id=options.agent)

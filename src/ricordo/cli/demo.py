@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -30,7 +30,7 @@ from ricordo.stores.open import store_for
 
 if TYPE_CHECKING:
     from ricordo.settings import Settings
-    from ricordo.stores.protocols import WholeStore
+    from ricordo.stores.protocols import Store
 
 BUDGET = 420  # tokens of the story's prompt
 FILE = "demo.db"
@@ -75,7 +75,7 @@ def _serve(database: str, options: Options, output: Output) -> None:
 
 
 def _open_and_seed(database: str, settings: "Settings", user_id: str, step: Step) -> None:
-    store = cast("WholeStore", store_for(database))
+    store = store_for(database)
     try:
         seed(store, settings, user_id, step)
     finally:
@@ -92,7 +92,7 @@ class _FixedClock:
         return self.moment
 
 
-def seed(store: "WholeStore", settings: "Settings", user_id: str, step: Step) -> int:
+def seed(store: "Store", settings: "Settings", user_id: str, step: Step) -> int:
     """Add the lessons, and the past sessions unless this user has sessions already; returns the turns added.
 
     Turns without a response in the sample data are answered by the chat pipeline, at the time they were asked.
@@ -104,7 +104,7 @@ def seed(store: "WholeStore", settings: "Settings", user_id: str, step: Step) ->
     clock = _FixedClock(began)
     memory = Memory(store, settings, clock=clock)
     try:
-        library = Library(memory, store)
+        library = Library(memory, store.documents)
         for lesson in lessons():
             library.add(library_of(settings.tenant_id), lesson.title, lesson.text, "markdown", lesson.id)
         if memory.sessions(user_id=user_id, limit=1):

@@ -5,7 +5,7 @@ Adding the same content again changes nothing; other content under the same id r
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -21,7 +21,6 @@ from ricordo.records.turns import Owner, library_of
 if TYPE_CHECKING:
     from ricordo.documents.chunks import Kind
     from ricordo.documents.library import Library
-    from ricordo.stores.protocols import WholeStore
 
 
 def documents(options: Options, output: Output) -> int:
@@ -73,9 +72,9 @@ def _list(options: Options, output: Output) -> int:
 
 def _delete(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
-        owner, store = _owner(memory, options), whole_store(memory)
+        owner, store = _owner(memory, options), memory.store
         for document_id in options.what:
-            if not store.delete_document(owner, document_id):
+            if not store.documents.delete(owner, document_id):
                 where = "the shared library" if options.shared else f"the documents of user {owner.user_id!r}"
                 raise NotFoundError(f"there is no document {document_id!r} in {where}; `ricordo documents` lists them")
     plain = [{"document_id": each, "deleted": True} for each in options.what]
@@ -87,12 +86,7 @@ def library_for(memory: Memory) -> "Library":
     """The documents behind a memory."""
     from ricordo.documents.library import Library
 
-    return Library(memory, whole_store(memory))
-
-
-def whole_store(memory: Memory) -> "WholeStore":
-    """The memory's store, with the parts that only a service uses; every store of Ricordo has them."""
-    return cast("WholeStore", memory.store)
+    return Library(memory, memory.store.documents)
 
 
 def add_file(
@@ -118,7 +112,7 @@ def document_json(document: Document, owner: Owner) -> dict[str, Any]:
 
 
 def _shared(memory: Memory, owner: Owner, limit: int) -> list[tuple[Document, Owner]]:
-    return [(each, owner) for each in whole_store(memory).documents(owner, limit=limit)]
+    return [(each, owner) for each in memory.store.documents.page(owner, limit=limit)]
 
 
 def _owner(memory: Memory, options: Options) -> Owner:

@@ -143,8 +143,8 @@ def item_names(store: Store, owner: Owner, receipt: Receipt) -> dict[str, str]:
 def _turn_behind(store: Store, owner: Owner, item: ReceiptItem) -> Turn | None:
     """The stored turn that an item is, or comes from."""
     if item.section == Section.HISTORY.value:
-        return store.turn(owner, item.id)
-    return store.turn(owner, turn_id_of(item.id)) if item.section == Section.RECALLED.value else None
+        return store.turns.get(owner, item.id)
+    return store.turns.get(owner, turn_id_of(item.id)) if item.section == Section.RECALLED.value else None
 
 
 def section_view(title: str, body: RenderableType) -> RenderableType:

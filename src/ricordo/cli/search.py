@@ -60,8 +60,10 @@ def _topic(memory: Memory, options: Options) -> str | None:
     if options.topic is None:
         return None
     owner = Owner(memory.settings.tenant_id, user_of(options))
-    sessions = [options.session] if options.session else list(memory.store.marks(owner))
-    return resolve_id(options.topic, [each.id for name in sessions for each in memory.store.topics(owner, name).topics])
+    sessions = [options.session] if options.session else list(memory.store.sessions.marks(owner))
+    return resolve_id(
+        options.topic, [each.id for name in sessions for each in memory.store.topics.load(owner, name).topics]
+    )
 
 
 def hits_view(hits: "Hits") -> list[RenderableType]:

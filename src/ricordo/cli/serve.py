@@ -27,7 +27,6 @@ from ricordo.cli.arguments import (
     open_memory,
     user_of,
 )
-from ricordo.cli.documents import whole_store
 from ricordo.cli.output import Output, one_line, printable, table
 from ricordo.cli.sessions import local_time
 from ricordo.errors import NotFoundError, SettingsError, ValidationError
@@ -238,7 +237,7 @@ def _make(options: Options, output: Output) -> int:
         scopes = tuple(dict.fromkeys(options.scope or DEFAULT_SCOPES))
         tenant, now = memory.settings.tenant_id, memory.clock.now()
         kept = ApiKey(key_id, tenant, user, options.what, digest, now, scopes=scopes)
-        whole_store(memory).put_key(kept)
+        memory.store.keys.put(kept)
     if output.as_json:
         output.document(key_json(kept) | {"key": key})
     else:
@@ -250,7 +249,7 @@ def _make(options: Options, output: Output) -> int:
 
 def _list(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
-        found = whole_store(memory).keys(memory.settings.tenant_id)
+        found = memory.store.keys.page(memory.settings.tenant_id)
     rows = table("key", "name", "user", "scopes", "made", "last used", "revoked")
     for key in found:
         rows.add_row(
@@ -270,7 +269,7 @@ def _list(options: Options, output: Output) -> int:
 def _revoke(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
         tenant, key_id = memory.settings.tenant_id, check_id("key", options.what)
-        revoked = whole_store(memory).revoke_key(tenant, key_id, memory.clock.now())
+        revoked = memory.store.keys.revoke(tenant, key_id, memory.clock.now())
     if revoked is None:
         raise NotFoundError(f"tenant {tenant!r} has no key {key_id!r}; `ricordo keys` lists them")
     output.document(key_json(revoked), f"revoked key {key_id}; servers refuse it within five seconds")

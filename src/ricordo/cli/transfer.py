@@ -1,7 +1,7 @@
 """Export to JSON lines or Markdown; import of Ricordo's own JSON lines and of other programs' exports.
 
-An export has one JSON document per session, one per line; importing it again changes nothing. The format of other
-programs' exports (file, folder or archive) is detected from their content.
+An export has one JSON document per session, then one per item of an adapter, each on a line; importing it again changes
+nothing. The format of other programs' exports (file, folder or archive) is detected from their content.
 """
 
 import argparse
@@ -26,8 +26,9 @@ def export(options: Options, output: Output) -> int:
     """Write sessions to a file or to stdout."""
     with open_memory(options) as memory, _target(options) as target, output.progress("exporting") as step:
         number = 0
-        for number, text in enumerate(_exported_texts(memory, options), start=1):
+        for is_session, text in _exported_texts(memory, options):
             target.write(text + "\n")
+            number += is_session
             step(number, 0)
     if options.output is not None:
         plain = {"output": options.output, "format": options.format, "sessions": number}
@@ -52,7 +53,12 @@ def import_(options: Options, output: Output) -> int:
                 documents = read_documents(source, lambda read: step(min(read, size), size))
                 result = memory.import_documents(documents, user_id=options.user)
     line = f"{result.sessions_added} sessions and {result.turns_added} turns added, {result.turns_known} turns known"
-    output.document(as_json(result), line, *[Text(f"refused: {printable(each)}", "red") for each in result.errors])
+    plain = as_json(result)
+    if result.items_added:
+        line += f", {result.items_added} items added"
+    else:
+        del plain["items_added"]  # most memories have no adapter
+    output.document(plain, line, *[Text(f"refused: {printable(each)}", "red") for each in result.errors])
     return FAILED if result.errors else OK
 
 
@@ -151,21 +157,22 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _exported_texts(memory: Memory, options: Options) -> Iterator[str]:
-    """The text of each session."""
+def _exported_texts(memory: Memory, options: Options) -> Iterator[tuple[bool, str]]:
+    """The text of each session and, in JSON, of each item of an adapter; whether it is a session."""
     user_id = user_of(options)
     if options.session is not None:
         session = memory.session(options.session, user_id=user_id)
         if options.format == "markdown":
-            yield session.export("markdown")
+            yield True, session.export("markdown")
         else:
-            yield json.dumps(session.export("json"), ensure_ascii=False)
+            yield True, json.dumps(session.export("json"), ensure_ascii=False)
         return
     for document in memory.export(user_id):
-        if options.format == "markdown":
-            yield memory.session(document["session"]["id"], user_id=user_id).export("markdown")
-        else:
-            yield json.dumps(document, ensure_ascii=False)
+        is_session = "session" in document
+        if options.format == "jsonl":
+            yield is_session, json.dumps(document, ensure_ascii=False)
+        elif is_session:
+            yield True, memory.session(document["session"]["id"], user_id=user_id).export("markdown")
 
 
 @contextmanager

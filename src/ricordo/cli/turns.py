@@ -73,7 +73,7 @@ def answer(options: Options, output: Output) -> int:
     """Answer an open turn."""
     with open_memory(options) as memory:
         owner = Owner(memory.settings.tenant_id, user_of(options))
-        asked = memory.store.turn(owner, options.turn_id)
+        asked = memory.store.turns.get(owner, options.turn_id)
         if asked is None:
             raise NotFoundError(f"turn {options.turn_id!r} does not exist for user {owner.user_id!r}; ask first")
         turn = memory.session(asked.session_id, user_id=owner.user_id, agent_id=asked.agent_id).answer(
@@ -131,7 +131,7 @@ def _session_of_turn(memory: Memory, user_id: str, turn_id: str | None) -> str |
     if turn_id is None:
         return None
     owner = Owner(memory.settings.tenant_id, check_id("user_id", user_id))
-    known = memory.store.turn(owner, check_id("turn_id", turn_id))
+    known = memory.store.turns.get(owner, check_id("turn_id", turn_id))
     return None if known is None else known.session_id
 
 

@@ -21,7 +21,7 @@ from google.genai import types
 
 from ricordo.contrib.adk_sessions import RicordoSessionService
 from ricordo.contrib.history import History, HistoryMessage
-from ricordo.contrib.shelf import Desk, Glance, Shelf, StoredItem, path
+from ricordo.contrib.items import ItemCollection, body_of, path
 from ricordo.contrib.tool_calls import call_of, moment_of, openai_call
 from ricordo.contrib.users import owner_of, sessions_of
 from ricordo.engine.clock import new_id
@@ -29,8 +29,10 @@ from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, Limits, check_metadata
 from ricordo.memory import Memory
 from ricordo.records.lru import LRU
+from ricordo.records.service import SessionState, StoredItem
 from ricordo.records.turns import Json, Message, Owner, turn_id_of
 from ricordo.session import Session as Talk  # a session is also what ADK calls its own
+from ricordo.stores.service_protocols import ItemTransaction
 
 # Events of Google ADK as messages of a memory, and a message as the content it was. Pure.
 
@@ -127,7 +129,7 @@ def _clean(text: str, limits: Limits) -> str:
 
 __all__ = ["RicordoMemoryService", "RicordoSessionService"]
 
-SHELF = "adk.memory"
+COLLECTION = "adk.memory"
 EVERYTHING = "everything"  # the session of memories without one
 FEW = 4  # messages that are added one by one
 MOST = 10  # memories found for a query
@@ -146,7 +148,7 @@ class _Known:
     events: set[str] = field(default_factory=set)
     number: int = 0
     turn_id: str = ""
-    standing: Glance | None = None
+    standing: SessionState | None = None
 
 
 class RicordoMemoryService(BaseMemoryService):
@@ -156,10 +158,10 @@ class RicordoMemoryService(BaseMemoryService):
     what is new. A memory that was deleted does not come back.
     """
 
-    def __init__(self, memory: Memory, *, limit: int = MOST, shelf: Shelf | None = None) -> None:
+    def __init__(self, memory: Memory, *, limit: int = MOST) -> None:
         self._memory = memory
         self._limit = limit
-        self._given_shelf = shelf
+        self._items = ItemCollection(memory, COLLECTION)
         self._lock = Lock()
         self._sessions: LRU[tuple[UUID, str], _Known] = LRU(SESSIONS)
 
@@ -225,21 +227,26 @@ class RicordoMemoryService(BaseMemoryService):
         owner = owner_of(self._memory, user_id)
         if any(said.values()):
             known, deleted = self._known(owner, app, _place(app) + session_id), path("deleted", app)
-            self._shelf.alone(owner, SHELF, lambda desk: self._take_in(desk, owner, known, deleted, said))
+            self._items.exclusive(owner, lambda items: self._take_in(items, owner, known, deleted, said))
 
     def _take_in(
-        self, desk: Desk, owner: Owner, known: _Known, deleted: str, said: Mapping[str, Sequence[HistoryMessage]]
+        self,
+        items: ItemTransaction,
+        owner: Owner,
+        known: _Known,
+        deleted: str,
+        said: Mapping[str, Sequence[HistoryMessage]],
     ) -> None:
         """Store what is neither in the session nor deleted; other writers of the owner wait until it is written."""
         asked = [event for event in said if event not in known.events][:PORTION]
-        standing, gone = desk.glance(known.session.id, deleted, asked)
+        standing, gone = items.probe(known.session.id, deleted, asked)
         if standing is None or standing != known.standing:
             self._read(owner, known)
         known.standing = standing
         if len(asked) < len(said):
             left = sorted(said.keys() - known.events - set(asked))
             for at in range(0, len(left), PORTION):
-                gone |= desk.glance(known.session.id, deleted, left[at : at + PORTION])[1]
+                gone |= items.probe(known.session.id, deleted, left[at : at + PORTION])[1]
         new = [
             (event, each) for event in said if event not in known.events and event not in gone for each in said[event]
         ]
@@ -267,10 +274,10 @@ class RicordoMemoryService(BaseMemoryService):
     def _read(self, owner: Owner, known: _Known) -> None:
         """Find the events that a session has; only turns that were not read before are read."""
         store, session_id = self._memory.store, known.session.id
-        turns = store.turns(owner, session_id, after=known.number - 1) if known.number else ()
+        turns = store.turns.page(owner, session_id, after=known.number - 1) if known.number else ()
         if not turns or turns[0].id != known.turn_id:  # never read, or emptied meanwhile
             known.events, known.number, known.turn_id = set(), 0, ""
-            turns = store.turns(owner, session_id)
+            turns = store.turns.page(owner, session_id)
         known.events.update(event for turn in turns for message in turn.messages if (event := event_of(message)))
         if turns:
             known.number, known.turn_id = turns[-1].turn_number, turns[-1].id
@@ -278,12 +285,12 @@ class RicordoMemoryService(BaseMemoryService):
     def _delete(self, app: str, user_id: str, memory_id: str) -> None:
         owner = owner_of(self._memory, user_id)
         forgotten = StoredItem(path("deleted", app), memory_id, b"")
-        self._shelf.write(owner, SHELF, lambda desk: desk.put(forgotten))
-        self._shelf.alone(owner, SHELF, lambda desk: self._remove(desk, app, user_id, forgotten))
+        self._items.write(owner, lambda items: items.put(forgotten))
+        self._items.exclusive(owner, lambda items: self._remove(items, app, user_id, forgotten))
 
-    def _remove(self, desk: Desk, app: str, user_id: str, forgotten: StoredItem) -> None:
+    def _remove(self, items: ItemTransaction, app: str, user_id: str, forgotten: StoredItem) -> None:
         """Remove a memory from all sessions. It is marked as forgotten, so that no writer adds it again."""
-        if desk.body(forgotten.place, forgotten.key) is None:  # its user was erased meanwhile
+        if body_of(items, forgotten.place, forgotten.key) is None:  # its user was erased meanwhile
             return
         for session in sessions_of(self._memory, user_id, app):
             history = History(self._memory, session.id, user_id=user_id, agent_id=app)
@@ -291,10 +298,6 @@ class RicordoMemoryService(BaseMemoryService):
             for position in reversed(range(len(placed))):
                 if forgotten.key in (event_of(placed[position].message), placed[position].message.id):
                     history.remove(position)
-
-    @property
-    def _shelf(self) -> Shelf:
-        return self._given_shelf or Shelf.beside(self._memory)
 
 
 def _place(app: str) -> str:

@@ -19,14 +19,16 @@ from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from ricordo.contrib.shelf import Desk, Shelf, StoredItem, path
+from ricordo.contrib.items import ItemCollection, path
 from ricordo.contrib.users import owner_of
 from ricordo.engine.clock import new_id
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory
+from ricordo.records.service import StoredItem
 from ricordo.records.turns import RESERVED, Owner
+from ricordo.stores.service_protocols import ItemTransaction
 
-SHELF = "adk.sessions"
+COLLECTION = "adk.sessions"
 STATE = "state"
 
 T = TypeVar("T")
@@ -56,9 +58,9 @@ class RicordoSessionService(BaseSessionService):
     State of the whole app (`app:`) is shared by its users, as ADK defines it; all other state is the user's own.
     """
 
-    def __init__(self, memory: Memory, *, shelf: Shelf | None = None) -> None:
+    def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._shelf = shelf or Shelf.beside(memory)
+        self._items = ItemCollection(memory, COLLECTION)
         self._app = Owner(memory.settings.tenant_id, f"{RESERVED}adk")
 
     async def create_session(
@@ -70,12 +72,12 @@ class RicordoSessionService(BaseSessionService):
         app, user, own = _split(_json(state or {}))
         record = _Record(own, now.timestamp())
 
-        def write(desk: Desk) -> None:
-            desk.take_turns()
-            if desk.get(path("sessions", app_name), name) is not None:
+        def write(items: ItemTransaction) -> None:
+            items.serialize()
+            if items.get(path("sessions", app_name), name) is not None:
                 raise AlreadyExistsError(f"Session with id {name} already exists.")
-            desk.put(record.item(app_name, name))
-            _merge(desk, path("user", app_name), user)
+            items.put(record.item(app_name, name))
+            _merge(items, path("user", app_name), user)
 
         await self._write(user_id, write)
         await self._write_app(app_name, app)
@@ -90,15 +92,15 @@ class RicordoSessionService(BaseSessionService):
         most = config.num_recent_events if config else None
         since = config.after_timestamp if config else None
 
-        def read(desk: Desk) -> tuple[_Record, Values, list[bytes]] | None:
-            found = desk.get(path("sessions", app_name), session_id.strip())
+        def read(items: ItemTransaction) -> tuple[_Record, Values, list[bytes]] | None:
+            found = items.get(path("sessions", app_name), session_id.strip())
             if found is None:
                 return None
-            events = [] if most == 0 else desk.bodies(path("events", app_name, session_id.strip()), newest=most)
-            return _Record.read(found), _values(desk, path("user", app_name)), events
+            events = _events(items, path("events", app_name, session_id.strip()), most)
+            return _Record.read(found), _values(items, path("user", app_name)), events
 
         def made() -> Session | None:
-            found = self._shelf.read(owner_of(self._memory, user_id), SHELF, read)
+            found = self._items.read(owner_of(self._memory, user_id), read)
             if found is None:
                 return None
             record, user, bodies = found
@@ -114,9 +116,9 @@ class RicordoSessionService(BaseSessionService):
         if user_id is None:
             raise ValidationError("user_id", "is missing; sessions are listed for one user, never for all")
 
-        def read(desk: Desk) -> tuple[list[tuple[str, _Record]], Values]:
-            found = desk.under(path("sessions", app_name))
-            return [(item.key, _Record.read(item)) for item in found], _values(desk, path("user", app_name))
+        def read(items: ItemTransaction) -> tuple[list[tuple[str, _Record]], Values]:
+            found = items.find(path("sessions", app_name))
+            return [(item.key, _Record.read(item)) for item in found], _values(items, path("user", app_name))
 
         records, user = await self._read(user_id, read)
         app = await asyncio.to_thread(self._shared, app_name)
@@ -128,15 +130,15 @@ class RicordoSessionService(BaseSessionService):
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Remove a session with its events, if it exists."""
 
-        def write(desk: Desk) -> None:
-            desk.remove(path("sessions", app_name), session_id.strip())
-            desk.remove_under(path("events", app_name, session_id.strip()))
+        def write(items: ItemTransaction) -> None:
+            items.remove(path("sessions", app_name), session_id.strip())
+            items.remove_under(path("events", app_name, session_id.strip()))
 
         await self._write(user_id, write)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> Values:
         """The user's state across sessions, without the prefix."""
-        return await self._read(user_id, lambda desk: _values(desk, path("user", app_name)))
+        return await self._read(user_id, lambda items: _values(items, path("user", app_name)))
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Store an event and the state it changes; the same event again changes nothing.
@@ -151,21 +153,21 @@ class RicordoSessionService(BaseSessionService):
         body = event.model_dump_json(by_alias=True, exclude_none=True).encode()
         place, name = path("events", session.app_name, session.id), session.id
 
-        def write(desk: Desk) -> int | None:
-            desk.take_turns()
-            found = desk.get(path("sessions", session.app_name), name)
+        def write(items: ItemTransaction) -> int | None:
+            items.serialize()
+            found = items.get(path("sessions", session.app_name), name)
             if found is None:
                 raise SessionNotFoundError(f"Session {name} not found.")
-            if any(each.body == body for each in desk.under(place, tag=event.id)):
+            if any(each.body == body for each in items.find(place, tag=event.id)):
                 return None
             record = _Record.read(found)
             known = session._storage_update_marker
             if known is not None and known != str(record.revision):
                 raise StaleSessionError(f"session {name!r} was written since it was read; get it again")
             after = replace(record, state=record.state | own, updated=event.timestamp, revision=record.revision + 1)
-            desk.put(StoredItem(place, f"{after.revision:012d}", body, event.id))
-            desk.put(after.item(session.app_name, name))
-            _merge(desk, path("user", session.app_name), user)
+            items.put(StoredItem(place, f"{after.revision:012d}", body, event.id))
+            items.put(after.item(session.app_name, name))
+            _merge(items, path("user", session.app_name), user)
             return after.revision
 
         revision = await self._write(session.user_id, write)
@@ -189,32 +191,40 @@ class RicordoSessionService(BaseSessionService):
         return session
 
     def _shared(self, app_name: str) -> Values:
-        return self._shelf.read(self._app, SHELF, lambda desk: _values(desk, path("app", app_name)))
+        return self._items.read(self._app, lambda items: _values(items, path("app", app_name)))
 
     async def _write_app(self, app_name: str, values: Values) -> None:
-        def write(desk: Desk) -> None:
-            desk.take_turns()
-            _merge(desk, path("app", app_name), values)
+        def write(items: ItemTransaction) -> None:
+            items.serialize()
+            _merge(items, path("app", app_name), values)
 
         if values:
-            await asyncio.to_thread(self._shelf.write, self._app, SHELF, write)
+            await asyncio.to_thread(self._items.write, self._app, write)
 
-    async def _read(self, user_id: str, work: Callable[[Desk], T]) -> T:
-        return await asyncio.to_thread(self._shelf.read, owner_of(self._memory, user_id), SHELF, work)
+    async def _read(self, user_id: str, work: Callable[[ItemTransaction], T]) -> T:
+        return await asyncio.to_thread(self._items.read, owner_of(self._memory, user_id), work)
 
-    async def _write(self, user_id: str, work: Callable[[Desk], T]) -> T:
-        return await asyncio.to_thread(self._shelf.write, owner_of(self._memory, user_id), SHELF, work)
+    async def _write(self, user_id: str, work: Callable[[ItemTransaction], T]) -> T:
+        return await asyncio.to_thread(self._items.write, owner_of(self._memory, user_id), work)
 
 
-def _values(desk: Desk, place: str) -> Values:
-    found = desk.get(place, STATE)
+def _events(items: ItemTransaction, place: str, most: int | None) -> list[bytes]:
+    """The bodies of all events, or of the newest, oldest first."""
+    if most is None:
+        return [item.body for item in items.find(place)]
+    newest = items.find(place, newest_first=True, limit=most) if most else []
+    return [item.body for item in reversed(newest)]
+
+
+def _values(items: ItemTransaction, place: str) -> Values:
+    found = items.get(place, STATE)
     values: Values = json.loads(found.body) if found else {}
     return values
 
 
-def _merge(desk: Desk, place: str, values: Values) -> None:
+def _merge(items: ItemTransaction, place: str, values: Values) -> None:
     if values:
-        desk.put(StoredItem(place, STATE, json.dumps(_values(desk, place) | values).encode()))
+        items.put(StoredItem(place, STATE, json.dumps(_values(items, place) | values).encode()))
 
 
 def _split(state: Values) -> tuple[Values, Values, Values]:

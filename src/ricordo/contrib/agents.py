@@ -2,7 +2,7 @@
 
 In: the items of a run (messages, tool calls and their outputs, reasoning). Out: the same items, in order. They are
 stored as ordinary turns, so they can be searched, recalled and summarised; what Ricordo has no field for lies in the
-metadata of its message, and what is too large for that on the memory's shelf.
+metadata of its message, and what is too large for that among the items of the store.
 """
 
 import asyncio
@@ -19,16 +19,18 @@ from agents.memory.session_settings import coerce_session_settings, resolve_sess
 
 from ricordo.contrib.agents_items import KeptItem, items_of, kept_as
 from ricordo.contrib.history import HistoryLock, lock_of
-from ricordo.contrib.shelf import Desk, Shelf, StoredItem, path
+from ricordo.contrib.items import ItemCollection, body_of, path
 from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
 from ricordo.engine.clock import new_id
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.limits import check_id
 from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.records.service import StoredItem
 from ricordo.records.turns import Message, Owner, Turn, message_id, open_turn, place, turn_id_of
 from ricordo.session import Session
+from ricordo.stores.service_protocols import ItemTransaction
 
-SHELF = "openai.agents"
+COLLECTION = "openai.agents"
 REPLACES = "openai.agents:replaces"  # the number of the turn that a turn was written in place of
 ATTEMPTS = 8
 OUTPUT = "_output"
@@ -54,7 +56,6 @@ class RicordoSession:
         user_id: UserSource[Any],
         agent_id: str = DEFAULT_AGENT,
         session_settings: SessionSettings | dict[str, Any] | None = None,
-        shelf: Shelf | None = None,
     ) -> None:
         check_user_source(user_id)
         self.session_id = check_id("session_id", session_id)
@@ -62,7 +63,7 @@ class RicordoSession:
         self._memory = memory
         self._user_source = user_id
         self._agent = agent_id
-        self._given_shelf = shelf
+        self._items = ItemCollection(memory, COLLECTION)
         self._only: Session | None = None
         self._held: HistoryLock | None = None
         if not callable(user_id):
@@ -121,13 +122,13 @@ class RicordoSession:
             self._spill(session, kept)
 
     def _spill(self, session: Session, kept: KeptItem) -> None:
-        """Add an item that is too large: put on the shelf first, where it goes with its session and then its turn."""
+        """Add an item that is too large: stored as an item first, which goes with its session, then its turn."""
         session.create()
         key, owner, place = str(uuid4()), self._owner(session), path(session.id)
         item = StoredItem(place, key, json.dumps(kept.spilled).encode(), session_id=session.id)
-        self._shelf.write(owner, SHELF, lambda desk: desk.put(item))
+        self._items.write(owner, lambda items: items.put(item))
         message = session.add_message(**kept.fields | {"metadata": kept.pointing(key)})
-        self._shelf.write(owner, SHELF, lambda desk: desk.hang(place, key, turn_id_of(message.id)))
+        self._items.write(owner, lambda items: items.attach(place, key, turn_id_of(message.id)))
 
     def _pop(self, session: Session) -> TResponseInputItem | None:
         held = self._lock(session)
@@ -162,10 +163,10 @@ class RicordoSession:
         if left:
             number = max(turn.turn_number, *stale, session.info().last_turn) + 1
             turn_id = new_id(self._memory.clock.now())
-            store.load(session.info(), [_turn_of(left, turn, number, turn_id)])
+            store.turns.load(session.info(), [_turn_of(left, turn, number, turn_id)])
             for key in filter(None, map(KeptItem.pointer, left)):
-                self._shelf.write(owner, SHELF, partial(_hang, path(session.id), key, turn_id))
-        store.delete_turns(owner, session.id, [turn.turn_number, *stale])
+                self._items.write(owner, partial(_attach, path(session.id), key, turn_id))
+        store.turns.delete(owner, session.id, [turn.turn_number, *stale])
 
     def _clear(self, session: Session) -> None:
         held = self._lock(session)
@@ -174,11 +175,7 @@ class RicordoSession:
                 session.clear()
             except NotFoundError:
                 return
-            self._shelf.write(self._owner(session), SHELF, lambda desk: desk.remove_under(path(session.id)))
-
-    @property
-    def _shelf(self) -> Shelf:
-        return self._given_shelf or Shelf.beside(self._memory)
+            self._items.write(self._owner(session), lambda items: items.remove_under(path(session.id)))
 
     def _lock(self, session: Session) -> HistoryLock:
         """The lock that keeps items of one call together, for all objects of this process."""
@@ -188,13 +185,13 @@ class RicordoSession:
         return owner_of(self._memory, session.user_id)
 
     def _spilled(self, session: Session, key: str) -> Mapping[str, Any] | None:
-        found = self._shelf.look(self._owner(session), SHELF, lambda desk: desk.body(path(session.id), key))
+        found = self._items.read(self._owner(session), lambda items: body_of(items, path(session.id), key))
         return None if found is None else json.loads(found)
 
     def _forget(self, session: Session, message: Message) -> None:
         key = KeptItem.pointer(message)
         if key is not None:
-            self._shelf.write(self._owner(session), SHELF, lambda desk: desk.remove(path(session.id), key))
+            self._items.write(self._owner(session), lambda items: items.remove(path(session.id), key))
 
 
 async def _to_the_end(change: Callable[..., T], *given: Any) -> T:
@@ -207,8 +204,8 @@ async def _to_the_end(change: Callable[..., T], *given: Any) -> T:
         raise
 
 
-def _hang(place: str, key: str, turn_id: str, desk: Desk) -> None:
-    desk.hang(place, key, turn_id)
+def _attach(place: str, key: str, turn_id: str, items: ItemTransaction) -> None:
+    items.attach(place, key, turn_id)
 
 
 def instructions(

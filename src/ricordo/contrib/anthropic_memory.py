@@ -19,15 +19,17 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from ricordo.contrib.shelf import Desk, Shelf, StoredItem, parts, path
+from ricordo.contrib.items import ItemCollection, body_of, parts, path
 from ricordo.contrib.users import owner_of
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, check_text
 from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.records.service import StoredItem
 from ricordo.safety.signals import signals
 from ricordo.safety.trust import decide
+from ricordo.stores.service_protocols import ItemTransaction
 
-SHELF = "anthropic.memory"
+COLLECTION = "anthropic.memory"
 ROOT = "/memories"
 WIDTH = 6  # of a line number
 LEVELS = 2  # that a listing shows
@@ -41,35 +43,35 @@ Where = tuple[str, ...]
 class Files:
     """The tree of one user and agent. A folder exists while a file is below it; the root always exists."""
 
-    def __init__(self, memory: Memory, user_id: str, agent_id: str, shelf: Shelf | None) -> None:
+    def __init__(self, memory: Memory, user_id: str, agent_id: str) -> None:
         self._owner = owner_of(memory, user_id)
         self._agent = agent_id
         self._settings = memory.settings
-        self._shelf = shelf or Shelf.beside(memory)
+        self._items = ItemCollection(memory, COLLECTION)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with line numbers, or a folder with sizes."""
         where = _where(command.path)
 
-        def read(desk: Desk) -> str:
-            body = self._body(desk, where)
+        def read(items: ItemTransaction) -> str:
+            body = self._body(items, where)
             if body is not None:
                 return _numbered(command.path, body.decode(), command.view_range)
-            below = self._below(desk, where)
+            below = self._below(items, where)
             if where and not below:
                 raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
             return _listing(command.path, len(where), below)
 
-        return self._shelf.read(self._owner, SHELF, read)
+        return self._items.read(self._owner, read)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """Create a file."""
         where = _where(command.path)
 
-        def write(desk: Desk) -> None:
-            if not where or self._exists(desk, where):
+        def write(items: ItemTransaction) -> None:
+            if not where or self._exists(items, where):
                 raise ToolError(f"File {command.path} already exists")
-            self._put(desk, where, command.path, command.file_text)
+            self._put(items, where, command.path, command.file_text)
 
         self._write(write)
         return f"File created successfully at: {command.path}"
@@ -80,8 +82,8 @@ class Files:
         if not isinstance(old, str) or not isinstance(command.new_str or "", str):
             raise ToolError("`old_str` and `new_str` have to be text")
 
-        def write(desk: Desk) -> str:
-            text = self._text(desk, where, command.path)
+        def write(items: ItemTransaction) -> str:
+            text = self._text(items, where, command.path)
             places = _places(text, old)
             if not places:
                 raise ToolError(
@@ -95,7 +97,7 @@ class Files:
                 )
             (at,) = places
             new = text[:at] + (command.new_str or "") + text[at + len(old) :]
-            self._put(desk, where, command.path, new)
+            self._put(items, where, command.path, new)
             changed = text.count("\n", 0, at)
             return "\n".join(_lines(new.split("\n"), max(0, changed - AROUND), changed + AROUND + 1))
 
@@ -110,15 +112,15 @@ class Files:
         if not isinstance(command.insert_text, str):
             raise ToolError("`insert_text` is missing: give the lines to insert")
 
-        def write(desk: Desk) -> None:
-            text = self._text(desk, where, command.path)
+        def write(items: ItemTransaction) -> None:
+            text = self._text(items, where, command.path)
             lines = text.removesuffix("\n").split("\n") if text else []
             if not isinstance(at, int) or not 0 <= at <= len(lines):
                 raise ToolError(
                     f"Invalid `insert_line` parameter: {at}. It should be within the range [0, {len(lines)}]."
                 )
             lines.insert(at, command.insert_text.rstrip("\n"))
-            self._put(desk, where, command.path, "\n".join(lines) + "\n")
+            self._put(items, where, command.path, "\n".join(lines) + "\n")
 
         self._write(write)
         return f"The file {command.path} has been edited."
@@ -129,11 +131,11 @@ class Files:
         if not where:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
 
-        def write(desk: Desk) -> None:
-            if not self._exists(desk, where):
+        def write(items: ItemTransaction) -> None:
+            if not self._exists(items, where):
                 raise ToolError(f"The path {command.path} does not exist")
-            desk.remove(self._folder(where[:-1]), where[-1])
-            desk.remove_under(self._folder(where))
+            items.remove(self._folder(where[:-1]), where[-1])
+            items.remove_under(self._folder(where))
 
         self._write(write)
         return f"Successfully deleted {command.path}"
@@ -144,62 +146,62 @@ class Files:
         if not old:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
 
-        def write(desk: Desk) -> None:
-            if not self._exists(desk, old):
+        def write(items: ItemTransaction) -> None:
+            if not self._exists(items, old):
                 raise ToolError(f"The path {command.old_path} does not exist")
-            if not new or self._exists(desk, new):
+            if not new or self._exists(items, new):
                 raise ToolError(f"The destination {command.new_path} already exists")
             if new[: len(old)] == old:
                 raise ToolError(f"The destination {command.new_path} is inside {command.old_path}")
-            self._check_parents(desk, new, command.new_path)
-            file = self._file(desk, old)
-            moved = [(old, file)] if file else self._below(desk, old)
+            self._check_parents(items, new, command.new_path)
+            file = self._file(items, old)
+            moved = [(old, file)] if file else self._below(items, old)
             for where, item in moved:
-                desk.remove(item.place, item.key)
+                items.remove(item.place, item.key)
                 after = (*new, *where[len(old) :])
-                desk.put(StoredItem(self._folder(after[:-1]), after[-1], item.body))
+                items.put(StoredItem(self._folder(after[:-1]), after[-1], item.body))
 
         self._write(write)
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear(self) -> str:
         """Delete the whole tree."""
-        self._write(lambda desk: desk.remove_under(self._folder(())))
+        self._write(lambda items: items.remove_under(self._folder(())))
         return "All memory cleared"
 
-    def _write(self, work: Callable[[Desk], T]) -> T:
-        def one_at_a_time(desk: Desk) -> T:
-            desk.take_turns()
-            return work(desk)
+    def _write(self, work: Callable[[ItemTransaction], T]) -> T:
+        def one_at_a_time(items: ItemTransaction) -> T:
+            items.serialize()
+            return work(items)
 
-        return self._shelf.write(self._owner, SHELF, one_at_a_time)
+        return self._items.write(self._owner, one_at_a_time)
 
     def _folder(self, where: Where) -> str:
         return path(self._agent, *where)
 
-    def _file(self, desk: Desk, where: Where) -> StoredItem | None:
-        return desk.get(self._folder(where[:-1]), where[-1]) if where else None
+    def _file(self, items: ItemTransaction, where: Where) -> StoredItem | None:
+        return items.get(self._folder(where[:-1]), where[-1]) if where else None
 
-    def _body(self, desk: Desk, where: Where) -> bytes | None:
-        return desk.body(self._folder(where[:-1]), where[-1]) if where else None
+    def _body(self, items: ItemTransaction, where: Where) -> bytes | None:
+        return body_of(items, self._folder(where[:-1]), where[-1]) if where else None
 
-    def _below(self, desk: Desk, where: Where) -> list[tuple[Where, StoredItem]]:
-        found = desk.under(self._folder(where))
+    def _below(self, items: ItemTransaction, where: Where) -> list[tuple[Where, StoredItem]]:
+        found = items.find(self._folder(where))
         return sorted((((*parts(item.place)[1:], item.key), item) for item in found), key=lambda pair: pair[0])
 
-    def _exists(self, desk: Desk, where: Where) -> bool:
-        return not where or self._body(desk, where) is not None or bool(desk.under(self._folder(where), limit=1))
+    def _exists(self, items: ItemTransaction, where: Where) -> bool:
+        return not where or self._body(items, where) is not None or bool(items.find(self._folder(where), limit=1))
 
-    def _text(self, desk: Desk, where: Where, name: str) -> str:
-        body = self._body(desk, where)
+    def _text(self, items: ItemTransaction, where: Where, name: str) -> str:
+        body = self._body(items, where)
         if body is not None:
             return body.decode()
-        if self._exists(desk, where):
+        if self._exists(items, where):
             raise ToolError(f"The path {name} is not a file.")
         raise ToolError(f"The path {name} does not exist. Please provide a valid path.")
 
-    def _put(self, desk: Desk, where: Where, name: str, text: str) -> None:
-        self._check_parents(desk, where, name)
+    def _put(self, items: ItemTransaction, where: Where, name: str, text: str) -> None:
+        self._check_parents(items, where, name)
         try:
             check_text("file", text, self._settings.limits, may_be_blank=True)
         except ValidationError as error:
@@ -208,11 +210,11 @@ class Files:
         verdict = decide("assistant_said", "message", found, self._settings.safety.suspicious)
         if verdict in ("quarantine", "drop"):
             raise ToolError(f"{name} was not written: it reads like instructions ({', '.join(found)}), not like notes")
-        desk.put(StoredItem(self._folder(where[:-1]), where[-1], text.encode()))
+        items.put(StoredItem(self._folder(where[:-1]), where[-1], text.encode()))
 
-    def _check_parents(self, desk: Desk, where: Where, name: str) -> None:
+    def _check_parents(self, items: ItemTransaction, where: Where, name: str) -> None:
         for length in range(1, len(where)):
-            if self._body(desk, where[:length]) is not None:
+            if self._body(items, where[:length]) is not None:
                 raise ToolError(f"{name} cannot be made: {ROOT}/{'/'.join(where[:length])} is a file")
 
 
@@ -226,10 +228,9 @@ class RicordoMemoryTool(BetaAbstractMemoryTool):
         user_id: str,
         agent_id: str = DEFAULT_AGENT,
         cache_control: Any = None,
-        shelf: Shelf | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._files = Files(memory, user_id, agent_id, shelf)
+        self._files = Files(memory, user_id, agent_id)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """See `Files.view`."""
@@ -270,10 +271,9 @@ class AsyncRicordoMemoryTool(BetaAsyncAbstractMemoryTool):
         user_id: str,
         agent_id: str = DEFAULT_AGENT,
         cache_control: Any = None,
-        shelf: Shelf | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._files = Files(memory, user_id, agent_id, shelf)
+        self._files = Files(memory, user_id, agent_id)
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """See `Files.view`."""

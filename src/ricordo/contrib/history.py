@@ -128,7 +128,7 @@ class History:
         info = self._info()
         if info is not None and NOTE in info.metadata and _Mark.of(info) != _UNMARKED:
             return None
-        turns = self._memory.store.turns(self._owner, self._session.id)
+        turns = self._memory.store.turns.page(self._owner, self._session.id)
         return [turn for turn in turns if not turn.metadata or _UNMARKED.shows(turn)]
 
     def messages(self, *, aside: bool = False) -> list[Message]:
@@ -203,7 +203,7 @@ class History:
                 return []
             if gone[0].position == 0 and (not left or left[0].turn_number != gone[-1].turn_number):
                 numbers = sorted({each.turn_number for each in gone})
-                self._memory.store.delete_turns(self._owner, self._session.id, numbers)
+                self._memory.store.turns.delete(self._owner, self._session.id, numbers)
             else:
                 self._replace([each.message for each in left], 0)
             return gone
@@ -235,7 +235,7 @@ class History:
             aside, active = self.split()
             if aside and (not active or active[0].turn_number != aside[-1].turn_number):
                 numbers = sorted({each.turn_number for each in aside})
-                self._memory.store.delete_turns(self._owner, self._session.id, numbers)
+                self._memory.store.turns.delete(self._owner, self._session.id, numbers)
             elif aside:
                 self._replace([each.message for each in active], 0, with_aside=True)
 
@@ -246,11 +246,11 @@ class History:
         return self._held
 
     def _info(self) -> SessionInfo | None:
-        return self._memory.store.session(self._owner, self._session.id)
+        return self._memory.store.sessions.get(self._owner, self._session.id)
 
     def _read(self, mark: _Mark, *, aside: bool) -> list[Placed]:
         after = None if aside or not mark.turn else mark.turn - 1
-        turns = self._memory.store.turns(self._owner, self._session.id, after=after)
+        turns = self._memory.store.turns.page(self._owner, self._session.id, after=after)
         placed = [
             Placed(message, turn.turn_number, position, turn.metadata)
             for turn in turns
@@ -290,16 +290,16 @@ class History:
         store, session_id = self._memory.store, self._session.id
         if mark.hidden_from:
             bounds = {"after": mark.hidden_from - 1, "before": mark.hidden_to + 1}
-            gone = [turn.turn_number for turn in store.turns(self._owner, session_id, **bounds)]
+            gone = [turn.turn_number for turn in store.turns.page(self._owner, session_id, **bounds)]
             if gone:
-                store.delete_turns(self._owner, session_id, gone)
+                store.turns.delete(self._owner, session_id, gone)
         stale = [
             turn.turn_number
-            for turn in store.turns(self._owner, session_id, last=LATEST)
+            for turn in store.turns.page(self._owner, session_id, last=LATEST)
             if turn.metadata.get(NOTE, 0) > mark.generation
         ]
         if stale:
-            store.delete_turns(self._owner, session_id, stale)
+            store.turns.delete(self._owner, session_id, stale)
 
     def _load(self, said: Sequence[Message], generation: int) -> None:
         """Write messages as whole turns at the end, all of them or none."""
@@ -317,7 +317,7 @@ class History:
                 last_active_at=turns[-1].created_at,
             )
             try:
-                self._memory.store.load(session, turns)
+                self._memory.store.turns.load(session, turns)
                 return
             except ConflictError:  # another writer has taken the number
                 if not left:
@@ -345,7 +345,7 @@ class History:
     def _note(self, info: SessionInfo | None, mark: _Mark) -> None:
         if info is not None:
             metadata: dict[str, Any] = {**info.metadata, NOTE: mark.as_json()}
-            self._memory.store.update_session(self._owner, self._session.id, SessionChanges(metadata=metadata))
+            self._memory.store.sessions.update(self._owner, self._session.id, SessionChanges(metadata=metadata))
 
     def _checked(self, words: HistoryMessage) -> Message:
         """The message; a ValidationError names the field that cannot be stored."""

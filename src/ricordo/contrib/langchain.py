@@ -289,7 +289,7 @@ class RicordoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _keep(self, session: Session, asked: HumanMessage, said: Sequence[AnyMessage]) -> None:
         owner = owner_of(self._memory, session.user_id)
-        turn = self._memory.store.turn(owner, asked.id or "") or self._kept(session, asked)
+        turn = self._memory.store.turns.get(owner, asked.id or "") or self._kept(session, asked)
         if turn is None or not turn.is_open:
             return
         final = said[-1] if said and isinstance(said[-1], AIMessage) and not said[-1].tool_calls else None

@@ -24,12 +24,14 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ricordo.contrib.shelf import Desk, Shelf, StoredItem, parts, path
+from ricordo.contrib.items import ItemCollection, parts, path
 from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
 from ricordo.errors import ValidationError
 from ricordo.limits import check_number
 from ricordo.memory import Memory
+from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
+from ricordo.stores.service_protocols import ItemTransaction
 
 T = TypeVar("T")
 
@@ -53,7 +55,6 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         memory: Memory,
         *,
         user_id: UserSource[RunnableConfig],
-        shelf: Shelf | None = None,
         keep: int | None = None,
         serde: SerializerProtocol | None = None,
     ) -> None:
@@ -62,24 +63,24 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         self._memory = memory
         self._user_source = user_id
         self._keep = None if keep is None else check_number("keep", keep)
-        self._shelf = shelf or Shelf.beside(memory)
+        self._items = ItemCollection(memory, CHECKPOINTS)
 
     def of(self, user_id: str) -> "RicordoSaver":
         """The same saver for one user."""
-        return RicordoSaver(self._memory, user_id=user_id, shelf=self._shelf, keep=self._keep, serde=self.serde)
+        return RicordoSaver(self._memory, user_id=user_id, keep=self._keep, serde=self.serde)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that the config names, or the newest of its thread."""
         place, wanted = _place(config), get_checkpoint_id(config)
 
-        def look(desk: Desk) -> CheckpointTuple | None:
+        def look(transaction: ItemTransaction) -> CheckpointTuple | None:
             if wanted:
-                found = desk.get(place, wanted)
+                found = transaction.get(place, wanted)
             else:
-                found = next(iter(desk.under(place, newest_first=True, limit=1)), None)
-            return self._tuple(desk, found) if found else None
+                found = next(iter(transaction.find(place, newest_first=True, limit=1)), None)
+            return self._tuple(transaction, found) if found else None
 
-        return self._shelf.read(self._owner(config), CHECKPOINTS, look)
+        return self._items.read(self._owner(config), look)
 
     def list(
         self,
@@ -97,36 +98,43 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         while left is None or left > 0:
             size = PAGE if left is None or filter else min(left, PAGE)
             look = partial(self._page, prefix=prefix, named=named, before=below, told=filter or {}, size=size)
-            found, below = self._shelf.read(owner, CHECKPOINTS, look)
+            found, below = self._items.read(owner, look)
             yield from found if left is None else found[:left]
             left = None if left is None else left - len(found)
             if below is None:
                 return
 
     def _page(
-        self, desk: Desk, *, prefix: str, named: str | None, before: str | None, told: dict[str, Any], size: int
+        self,
+        transaction: ItemTransaction,
+        *,
+        prefix: str,
+        named: str | None,
+        before: str | None,
+        told: dict[str, Any],
+        size: int,
     ) -> tuple[Sequence[CheckpointTuple], str | None]:
         """The checkpoints of one page that match the filter, and where the next page begins; None after the last."""
-        items = desk.under(prefix, key=named, before=before, newest_first=True, limit=size)
+        items = transaction.find(prefix, key=named, before=before, newest_first=True, limit=size)
         full = len(items) == size
         if full:  # one id may be in several namespaces: a page must not end between them
             known = {item.place for item in items if item.key == items[-1].key}
-            items += [each for each in desk.under(prefix, key=items[-1].key) if each.place not in known]
-        tuples = [self._tuple(desk, item) for item in items if not told or self._told(item, told)]
+            items += [each for each in transaction.find(prefix, key=items[-1].key) if each.place not in known]
+        tuples = [self._tuple(transaction, item) for item in items if not told or self._told(item, told)]
         return tuples, items[-1].key if full else None
 
     def _told(self, item: StoredItem, wanted: dict[str, Any]) -> bool:
         metadata = self._loads(item.body)["metadata"]
         return all(metadata.get(key) == value for key, value in wanted.items())
 
-    def _tuple(self, desk: Desk, item: StoredItem) -> CheckpointTuple:
+    def _tuple(self, transaction: ItemTransaction, item: StoredItem) -> CheckpointTuple:
         body, (thread, namespace) = self._loads(item.body), parts(item.place)
         checkpoint: Checkpoint = body["checkpoint"]
         versions = checkpoint["channel_versions"]
         wanted = [(path(thread, namespace, channel), str(version)) for channel, version in versions.items()]
-        channels = {parts(each.place)[2]: each.body for each in desk.on(CHANNELS).get_all(wanted)}
+        channels = {parts(each.place)[2]: each.body for each in transaction.on(CHANNELS).get_all(wanted)}
         values = {channel: self._loads(channels[channel]) for channel in versions if channels.get(channel)}
-        writes = [self._loads(each.body) for each in desk.on(WRITES).under(path(thread, namespace, item.key))]
+        writes = [self._loads(each.body) for each in transaction.on(WRITES).find(path(thread, namespace, item.key))]
         writes.sort(key=lambda write: writes_sort_key(write[0], write[1], write[2]))
         parent = body["parent"]
         return CheckpointTuple(
@@ -162,14 +170,14 @@ class RicordoSaver(BaseCheckpointSaver[str]):
             for channel, version in new_versions.items()
         ]
 
-        def keep(desk: Desk) -> None:
+        def keep(transaction: ItemTransaction) -> None:
             for channel in channels:
-                desk.on(CHANNELS).put(channel)
-            desk.put(item)
+                transaction.on(CHANNELS).put(channel)
+            transaction.put(item)
             if self._keep is not None:
-                self._shorten(desk, place, self._keep)
+                self._shorten(transaction, place, self._keep)
 
-        self._shelf.write(owner, CHECKPOINTS, keep)
+        self._items.write(owner, keep)
         return self._config(thread, namespace, checkpoint["id"], user)
 
     def put_writes(
@@ -184,11 +192,11 @@ class RicordoSaver(BaseCheckpointSaver[str]):
             body = self._dumps((task_path, task_id, index, channel, value))
             rows.append((StoredItem(place, path(task_id, str(index)), body), index < 0))
 
-        def keep(desk: Desk) -> None:
+        def keep(transaction: ItemTransaction) -> None:
             for item, over in rows:
-                desk.put(item, over=over)
+                transaction.on(WRITES).put(item, replace=over)
 
-        self._shelf.write(self._owner(config), WRITES, keep)
+        self._items.write(self._owner(config), keep)
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove everything of a thread."""
@@ -197,20 +205,20 @@ class RicordoSaver(BaseCheckpointSaver[str]):
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Remove the checkpoints that these runs made, with their writes."""
 
-        def delete(desk: Desk) -> None:
-            gone = [item for run in run_ids for item in desk.under(tag=str(run))]
-            self._drop(desk, gone)
+        def delete(transaction: ItemTransaction) -> None:
+            gone = [item for run in run_ids for item in transaction.find(tag=str(run))]
+            self._drop(transaction, gone)
 
         self._write(delete)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread with history and pending writes, replacing the target."""
 
-        def copy(desk: Desk) -> None:
-            _delete(target_thread_id, desk)
-            for shelf in (CHECKPOINTS, CHANNELS, WRITES):
-                there = desk.on(shelf)
-                for item in there.under(path(source_thread_id)):
+        def copy(transaction: ItemTransaction) -> None:
+            _delete(target_thread_id, transaction)
+            for collection in (CHECKPOINTS, CHANNELS, WRITES):
+                there = transaction.on(collection)
+                for item in there.find(path(source_thread_id)):
                     place = path(target_thread_id, *parts(item.place)[1:])
                     there.put(StoredItem(place, item.key, item.body, item.tag))
 
@@ -222,62 +230,62 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         if strategy not in ("keep_latest", "delete"):
             raise ValidationError("strategy", f"expected keep_latest or delete, got {strategy!r}")
 
-        def prune(desk: Desk) -> None:
+        def prune(transaction: ItemTransaction) -> None:
             for thread in thread_ids:
                 if strategy == "delete":
-                    _delete(thread, desk)
+                    _delete(thread, transaction)
                 else:
-                    for place in desk.places(path(thread)):
-                        self._shorten(desk, place, 1)
+                    for place in transaction.places(path(thread)):
+                        self._shorten(transaction, place, 1)
 
         self._write(prune)
 
-    def _shorten(self, desk: Desk, place: str, most: int) -> None:
+    def _shorten(self, transaction: ItemTransaction, place: str, most: int) -> None:
         """Keep the newest checkpoints of a place, and those that their delta channels are rebuilt from."""
-        items = desk.under(place, newest_first=True)
+        items = transaction.find(place, newest_first=True)
         if len(items) <= most:
             return
         by_id = {item.key: item for item in items}
         needed = {item.key for item in items[:most]}
         for item in items[:most]:
-            needed |= self._ancestry(desk, item, by_id)
-        self._drop(desk, [item for item in items if item.key not in needed])
-        writes = desk.on(WRITES)
-        for late in writes.under(place):  # a task may write after its checkpoint was deleted
+            needed |= self._ancestry(transaction, item, by_id)
+        self._drop(transaction, [item for item in items if item.key not in needed])
+        writes = transaction.on(WRITES)
+        for late in writes.find(place):  # a task may write after its checkpoint was deleted
             checkpoint = parts(late.place)[2]
             if checkpoint not in needed and checkpoint < items[0].key:
                 writes.remove(late.place, late.key)
 
-    def _ancestry(self, desk: Desk, item: StoredItem, by_id: dict[str, StoredItem]) -> set[str]:
+    def _ancestry(self, transaction: ItemTransaction, item: StoredItem, by_id: dict[str, StoredItem]) -> set[str]:
         """The ancestors that the delta channels of a checkpoint are rebuilt from, back to where each has a value."""
         body = self._loads(item.body)
-        waiting = set(body["metadata"].get(COUNTERS) or ()) - self._held(desk, item)
+        waiting = set(body["metadata"].get(COUNTERS) or ()) - self._held(transaction, item)
         needed: set[str] = set()
         while waiting and (parent := by_id.get(body["parent"] or "")) is not None:
             needed.add(parent.key)
-            waiting -= self._held(desk, parent)
+            waiting -= self._held(transaction, parent)
             body = self._loads(parent.body)
         return needed
 
-    def _held(self, desk: Desk, item: StoredItem) -> set[str]:
+    def _held(self, transaction: ItemTransaction, item: StoredItem) -> set[str]:
         """The channels that have a value in a checkpoint."""
         versions = self._loads(item.body)["checkpoint"]["channel_versions"]
         wanted = [(path(*parts(item.place), channel), str(version)) for channel, version in versions.items()]
-        return {parts(each.place)[2] for each in desk.on(CHANNELS).get_all(wanted) if each.body}
+        return {parts(each.place)[2] for each in transaction.on(CHANNELS).get_all(wanted) if each.body}
 
-    def _drop(self, desk: Desk, gone: Sequence[StoredItem]) -> None:
+    def _drop(self, transaction: ItemTransaction, gone: Sequence[StoredItem]) -> None:
         """Remove checkpoints with their writes, and the versions of channels that none of the others names."""
         for item in gone:
-            desk.remove(item.place, item.key)
-            desk.on(WRITES).remove_under(path(*parts(item.place), item.key))
+            transaction.remove(item.place, item.key)
+            transaction.on(WRITES).remove_under(path(*parts(item.place), item.key))
         for place in {item.place for item in gone}:
             named = {
                 (path(*parts(place), channel), str(version))
-                for item in desk.under(place)
+                for item in transaction.find(place)
                 for channel, version in self._loads(item.body)["checkpoint"]["channel_versions"].items()
             }
-            channels = desk.on(CHANNELS)
-            for held in channels.under(place):
+            channels = transaction.on(CHANNELS)
+            for held in channels.find(place):
                 if (held.place, held.key) not in named:
                     channels.remove(held.place, held.key)
 
@@ -340,11 +348,11 @@ class RicordoSaver(BaseCheckpointSaver[str]):
     def _owner(self, config: RunnableConfig | None) -> Owner:
         return owner_of(self._memory, user_of(self._user_source, config or {}))
 
-    def _write(self, work: Callable[[Desk], T]) -> T:
+    def _write(self, work: Callable[[ItemTransaction], T]) -> T:
         """A transaction of the one user that this saver is for."""
         if callable(self._user_source):
             raise ValidationError("user_id", "this call names no user; call it on saver.of(user_id)")
-        return self._shelf.write(owner_of(self._memory, self._user_source), CHECKPOINTS, work)
+        return self._items.write(owner_of(self._memory, self._user_source), work)
 
     def _config(self, thread: str, namespace: str, checkpoint: str, user: str | None) -> RunnableConfig:
         place = {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
@@ -372,6 +380,6 @@ def _prefix(config: RunnableConfig | None) -> str:
     return path(str(where["thread_id"]), *namespace)
 
 
-def _delete(thread_id: str, desk: Desk) -> None:
-    for shelf in (CHECKPOINTS, CHANNELS, WRITES):
-        desk.on(shelf).remove_under(path(thread_id))
+def _delete(thread_id: str, transaction: ItemTransaction) -> None:
+    for collection in (CHECKPOINTS, CHANNELS, WRITES):
+        transaction.on(collection).remove_under(path(thread_id))

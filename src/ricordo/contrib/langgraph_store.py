@@ -29,12 +29,13 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from ricordo.contrib import shelf as shelves
-from ricordo.contrib.shelf import Desk, Shelf, parts, path
+from ricordo.contrib.items import ItemCollection, parts, path
 from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
 from ricordo.errors import ValidationError
 from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.records.service import StoredItem
 from ricordo.records.turns import Owner
+from ricordo.stores.service_protocols import ItemTransaction
 
 ITEMS = "langgraph.store"  # place: the labels of a namespace; key: the item's
 FACTS, MESSAGES = ("ricordo", "facts"), ("ricordo", "messages")
@@ -61,7 +62,6 @@ class RicordoStore(BaseStore):
         ranking: Literal["words", "meaning"] = "words",
         fields: Sequence[str] = ("$",),
         ttl: TTLConfig | None = None,
-        shelf: Shelf | None = None,
     ) -> None:
         check_user_source(user_id)
         if ranking not in ("words", "meaning"):
@@ -71,7 +71,7 @@ class RicordoStore(BaseStore):
         self._agent = agent_id
         self._ranking = ranking
         self._fields = tuple(fields)
-        self._shelf = shelf or Shelf.beside(memory)
+        self._items = ItemCollection(memory, ITEMS)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -90,7 +90,7 @@ class RicordoStore(BaseStore):
                 results[position] = self._read(owner, op)
         for owner, wanted in puts.items():
             items = [(op, self._item(op)) for op in wanted.values()]
-            self._shelf.write(owner, ITEMS, partial(_put, items))
+            self._items.write(owner, partial(_put, items))
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -99,7 +99,7 @@ class RicordoStore(BaseStore):
 
     def sweep_ttl(self, user_id: str) -> int:
         """Delete a user's expired items and return their number. They are never returned by reads."""
-        return self._shelf.write(owner_of(self._memory, user_id), ITEMS, Desk.sweep)
+        return self._items.sweep(owner_of(self._memory, user_id))
 
     def _read(self, owner: Owner, op: GetOp | SearchOp | ListNamespacesOp) -> Result:
         match op:
@@ -108,14 +108,14 @@ class RicordoStore(BaseStore):
             case SearchOp():
                 return self._search(owner, op)
             case ListNamespacesOp():
-                return _namespaces(self._shelf.read(owner, ITEMS, Desk.places), op)
+                return _namespaces(self._items.read(owner, lambda transaction: transaction.places()), op)
         raise ValidationError("ops", f"{type(op).__name__} is not an operation of a store")
 
     def _get(self, owner: Owner, op: GetOp) -> Item | None:
         if op.namespace[-2:] in (FACTS, MESSAGES):
             shown = self._shown(owner, SearchOp(op.namespace, limit=10_000))
             return next((each for each in shown if each.key == op.key), None)
-        found = self._shelf.look(owner, ITEMS, lambda desk: desk.get(path(*op.namespace), op.key))
+        found = self._items.read(owner, lambda transaction: transaction.get(path(*op.namespace), op.key))
         if found is None:
             return None
         if found.minutes is not None:
@@ -133,7 +133,7 @@ class RicordoStore(BaseStore):
     def _search(self, owner: Owner, op: SearchOp) -> list[SearchItem]:
         if op.namespace_prefix[-2:] in (FACTS, MESSAGES):
             return self._shown(owner, op)[op.offset : op.offset + op.limit]
-        found = self._shelf.read(owner, ITEMS, lambda desk: desk.under(path(*op.namespace_prefix)))
+        found = self._items.read(owner, lambda transaction: transaction.find(path(*op.namespace_prefix)))
         loaded = [(item, _fields(item)) for item in found]
         fitting = [(item, fields) for item, fields in loaded if _fits(fields["value"], op.filter or {})]
         fitting.sort(key=lambda pair: (pair[1]["updated_at"], pair[0].key), reverse=True)
@@ -172,22 +172,22 @@ class RicordoStore(BaseStore):
                 shown.append(SearchItem(op.namespace_prefix, hit.message_id, value, when, when, score=hit.score))
         return shown
 
-    def _renew(self, owner: Owner, found: Sequence[shelves.StoredItem], *, wanted: bool) -> None:
+    def _renew(self, owner: Owner, found: Sequence[StoredItem], *, wanted: bool) -> None:
         """Restart the time to live of items that were read."""
         mortal = [item for item in found if item.minutes is not None] if wanted else []
         if mortal:
-            self._shelf.write(owner, ITEMS, partial(_renew, mortal))
+            self._items.write(owner, partial(_renew, mortal))
 
-    def _item(self, op: PutOp) -> shelves.StoredItem:
+    def _item(self, op: PutOp) -> StoredItem:
         if op.value is None:
-            return shelves.StoredItem(path(*op.namespace), op.key, b"")
+            return StoredItem(path(*op.namespace), op.key, b"")
         try:
             body = json.dumps(op.value, ensure_ascii=False, allow_nan=False).encode()
         except (TypeError, ValueError) as error:
             raise ValidationError("value", f"is not JSON ({error}); use text, numbers, lists and mappings") from error
         vector = None if op.index is False else self._vector(op.value, op.index or self._fields)
         tag = "unranked" if op.index is False else ""
-        return shelves.StoredItem(path(*op.namespace), op.key, body, tag, vector, minutes=op.ttl)
+        return StoredItem(path(*op.namespace), op.key, body, tag, vector, minutes=op.ttl)
 
     def _vector(self, value: Mapping[str, Any], fields: Sequence[str]) -> bytes | None:
         """The name of the embedder and a vector of 32-bit numbers for each text."""
@@ -197,7 +197,7 @@ class RicordoStore(BaseStore):
         embedder = self._memory.embedder
         return embedder.name.encode() + b"\x00" + np.asarray(embedder.embed_passages(texts), np.float32).tobytes()
 
-    def _scores(self, query: str, items: Sequence[shelves.StoredItem]) -> list[float | None]:
+    def _scores(self, query: str, items: Sequence[StoredItem]) -> list[float | None]:
         """The score of each item for a query; None for items that are not indexed."""
         if self._ranking == "words":
             return [None if item.tag else _said(query, _texts(json.loads(item.body), self._fields)) for item in items]
@@ -213,17 +213,17 @@ class RicordoStore(BaseStore):
         return scores
 
 
-def _put(items: Sequence[tuple[PutOp, shelves.StoredItem]], desk: Desk) -> None:
+def _put(items: Sequence[tuple[PutOp, StoredItem]], transaction: ItemTransaction) -> None:
     for op, item in items:
         if op.value is None:
-            desk.remove(item.place, item.key)
+            transaction.remove(item.place, item.key)
         else:
-            desk.put(item)
+            transaction.put(item)
 
 
-def _renew(items: Sequence[shelves.StoredItem], desk: Desk) -> None:
+def _renew(items: Sequence[StoredItem], transaction: ItemTransaction) -> None:
     for item in items:
-        desk.renew(item)
+        transaction.renew(item)
 
 
 def _reach(op: Op) -> Namespace:
@@ -237,7 +237,7 @@ def _reach(op: Op) -> Namespace:
     return tuple(op.namespace)
 
 
-def _fields(item: shelves.StoredItem) -> dict[str, Any]:
+def _fields(item: StoredItem) -> dict[str, Any]:
     return {
         "namespace": parts(item.place),
         "key": item.key,

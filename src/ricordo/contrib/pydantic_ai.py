@@ -22,21 +22,23 @@ from pydantic_ai.conversation_store import (
 )
 from pydantic_ai.run import AgentRunResult
 
+from ricordo.contrib.items import ItemCollection, body_of, path
 from ricordo.contrib.pydantic_ai_messages import Step, answer_text, asked_text, composed, last_turns, steps_of
-from ricordo.contrib.shelf import Desk, Shelf, StoredItem, path
 from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
 from ricordo.errors import RicordoError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.context import Context
+from ricordo.records.service import StoredItem
 from ricordo.safety.crisis import SafeReply, crisis_reply
 from ricordo.session import OpenTurn, Session
+from ricordo.stores.service_protocols import ItemTransaction
 
 log = logging.getLogger("ricordo")
 
 T = TypeVar("T")
 Processor = Callable[[list[ModelMessage]], list[ModelMessage]]
 
-SHELF = "pydantic_ai"
+COLLECTION = "pydantic_ai"
 RECORDS, ENTRIES = path("records"), path("entries")
 _record = TypeAdapter(ConversationRecord)
 
@@ -47,18 +49,18 @@ class RicordoConversations(ConversationStore):
     Deleting a conversation deletes the messages that no other one shares.
     """
 
-    def __init__(self, memory: Memory, *, user_id: str, shelf: Shelf | None = None) -> None:
+    def __init__(self, memory: Memory, *, user_id: str) -> None:
         self._owner = owner_of(memory, user_id)
-        self._shelf = shelf or Shelf.beside(memory)
+        self._items = ItemCollection(memory, COLLECTION)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """The record of a conversation of this user."""
-        return await self._reading(lambda desk: _found(desk, conversation_id))
+        return await self._reading(lambda items: _found(items, conversation_id))
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
         """The records, most recently saved first."""
         tag = None if scope is None else _tag(scope)
-        found = await self._reading(lambda desk: desk.under(RECORDS, tag=tag))
+        found = await self._reading(lambda items: items.find(RECORDS, tag=tag))
         records = [_record.validate_json(item.body) for item in found]
         return sorted(records, key=lambda record: record.updated_at, reverse=True)[:limit]
 
@@ -74,16 +76,16 @@ class RicordoConversations(ConversationStore):
         entries = [_entry_item(entry, record.conversation_id) for entry in new_entries]
         added = {entry.id for entry in new_entries}
 
-        def write(desk: Desk) -> bool:
-            desk.take_turns()
-            stored = _found(desk, record.conversation_id)
+        def write(items: ItemTransaction) -> bool:
+            items.serialize()
+            stored = _found(items, record.conversation_id)
             if (stored.revision if stored else None) != expected_revision:
                 return False
-            if record.head_id and record.head_id not in added and desk.get(ENTRIES, record.head_id) is None:
+            if record.head_id and record.head_id not in added and items.get(ENTRIES, record.head_id) is None:
                 return False
             for entry in entries:
-                desk.put(entry)
-            desk.put(kept)
+                items.put(entry)
+            items.put(kept)
             return True
 
         if not await self._writing(write):
@@ -92,16 +94,16 @@ class RicordoConversations(ConversationStore):
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         """Remove a conversation and the entries that no other one refers to."""
 
-        def delete(desk: Desk) -> bool:
-            desk.take_turns()
-            stored = _found(desk, conversation_id)
+        def delete(items: ItemTransaction) -> bool:
+            items.serialize()
+            stored = _found(items, conversation_id)
             if stored is None or stored.revision != expected_revision:
                 return False
-            desk.remove(RECORDS, conversation_id)
-            parents = {item.key: _parent(item) for item in desk.under(ENTRIES)}
-            others = [_record.validate_json(item.body) for item in desk.under(RECORDS)]
+            items.remove(RECORDS, conversation_id)
+            parents = {item.key: _parent(item) for item in items.find(ENTRIES)}
+            others = [_record.validate_json(item.body) for item in items.find(RECORDS)]
             for gone in parents.keys() - _reached(others, parents):
-                desk.remove(ENTRIES, gone)
+                items.remove(ENTRIES, gone)
             return True
 
         if not await self._writing(delete):
@@ -109,7 +111,7 @@ class RicordoConversations(ConversationStore):
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
         """One entry; KeyError if this user has none with this id."""
-        found = await self._reading(lambda desk: desk.body(ENTRIES, entry_id))
+        found = await self._reading(lambda items: body_of(items, ENTRIES, entry_id))
         if found is None:
             raise KeyError(entry_id)
         return _entry(entry_id, found)
@@ -117,32 +119,32 @@ class RicordoConversations(ConversationStore):
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         """The entries up to a head: one query for each fork, or one for each entry if limited."""
 
-        def read(desk: Desk) -> list[ConversationEntry]:
+        def read(items: ItemTransaction) -> list[ConversationEntry]:
             found: list[ConversationEntry] = []
             known: dict[str, bytes] = {}
             wanted = head_id
             while wanted is not None and (limit is None or len(found) < limit):
-                body = known.get(wanted) or self._body(desk, wanted, known, ahead=limit is None)
+                body = known.get(wanted) or self._body(items, wanted, known, ahead=limit is None)
                 found.append(_entry(wanted, body))
                 wanted = found[-1].parent_id
             return found[::-1]
 
         return await self._reading(read)
 
-    def _body(self, desk: Desk, entry_id: str, known: dict[str, bytes], *, ahead: bool) -> bytes:
+    def _body(self, items: ItemTransaction, entry_id: str, known: dict[str, bytes], *, ahead: bool) -> bytes:
         """The stored entry; with `ahead`, all entries of its conversation are cached too."""
-        item = desk.get(ENTRIES, entry_id)
+        item = items.get(ENTRIES, entry_id)
         if item is None:
             raise KeyError(entry_id)
         if ahead:
-            known.update(desk.tagged(ENTRIES, item.tag))
+            known.update((each.key, each.body) for each in items.find(ENTRIES, tag=item.tag))
         return item.body
 
-    async def _reading(self, work: Callable[[Desk], T]) -> T:
-        return await asyncio.to_thread(self._shelf.read, self._owner, SHELF, work)
+    async def _reading(self, work: Callable[[ItemTransaction], T]) -> T:
+        return await asyncio.to_thread(self._items.read, self._owner, work)
 
-    async def _writing(self, work: Callable[[Desk], T]) -> T:
-        return await asyncio.to_thread(self._shelf.write, self._owner, SHELF, work)
+    async def _writing(self, work: Callable[[ItemTransaction], T]) -> T:
+        return await asyncio.to_thread(self._items.write, self._owner, work)
 
 
 class RicordoMemory(AbstractCapability[Any]):
@@ -185,7 +187,7 @@ class RicordoMemory(AbstractCapability[Any]):
             budget=self._budget,
             on_crisis=self._on_crisis,
         )
-        user, session_id = cast(str, mine._whose), cast(str, mine._where)
+        user, session_id = cast(str, mine._user_source), cast(str, mine._where)
         mine._session = self._memory.session(session_id, user_id=user, agent_id=self._agent_id)
         return mine
 
@@ -261,8 +263,8 @@ def _tag(scope: str | None) -> str:
     return "" if scope is None else f"={scope}"
 
 
-def _found(desk: Desk, conversation_id: str) -> ConversationRecord | None:
-    item = desk.get(RECORDS, conversation_id)
+def _found(items: ItemTransaction, conversation_id: str) -> ConversationRecord | None:
+    item = items.get(RECORDS, conversation_id)
     return None if item is None else _record.validate_json(item.body)
 
 

@@ -26,7 +26,7 @@ from ricordo.records.prompt import Asked
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.turns import Chunk, Owner, library_of
 from ricordo.settings import Settings
-from ricordo.stores.protocols import DocumentStore
+from ricordo.stores.service_protocols import DocumentStore
 
 INDEXES = 64  # indexes kept in memory; the least recently used one is evicted
 EMBED_BATCH = 64
@@ -87,9 +87,9 @@ class _ReadableIndex:
 class Library:
     """The documents of a tenant and of its users. Thread-safe."""
 
-    def __init__(self, parts: LibraryParts, store: DocumentStore) -> None:
+    def __init__(self, parts: LibraryParts, documents: DocumentStore) -> None:
         self._parts = parts
-        self._store = store
+        self._documents = documents
         self._indexes: LRU[tuple[str, ...], _ReadableIndex] = LRU(INDEXES)  # by embedder and document digests
         self._lock = threading.Lock()
 
@@ -114,8 +114,8 @@ class Library:
         if not pieces:
             raise ValidationError("content", f"{title!r} holds no text")
         document = Document(name, title, kind, digest, self._parts.clock.now(), len(pieces), size)
-        new = self._store.put_document(owner, document, [_stored(piece, name) for piece in pieces])
-        return (document if new else self._store.document(owner, name) or document), new
+        new = self._documents.put(owner, document, [_stored(piece, name) for piece in pieces])
+        return (document if new else self._documents.get(owner, name) or document), new
 
     def readable(self, owner: Owner) -> tuple[Owner, ...]:
         """The owners whose documents a user may read: the user and the tenant's library."""
@@ -124,7 +124,7 @@ class Library:
     def document(self, owner: Owner, document_id: str) -> tuple[Document, Owner]:
         """One document that a user may read, and its owner."""
         for holder in self.readable(owner):
-            if found := self._store.document(holder, document_id):
+            if found := self._documents.get(holder, document_id):
                 return found, holder
         raise NotFoundError("there is no such document for this user")
 
@@ -133,15 +133,15 @@ class Library:
         found = [
             (each, holder)
             for holder in self.readable(owner)
-            for each in self._store.documents(holder, limit=limit, before=before)
+            for each in self._documents.page(holder, limit=limit, before=before)
         ]
         return sorted(found, key=lambda pair: (pair[0].created_at, pair[0].id), reverse=True)[:limit]
 
     def chunk(self, owner: Owner, chunk_id: str) -> tuple[StoredChunk, Document, Owner]:
         """One chunk with its document and its owner."""
         for holder in self.readable(owner):
-            if found := self._store.chunk(holder, chunk_id):
-                document = self._store.document(holder, found.document_id)
+            if found := self._documents.chunk(holder, chunk_id):
+                document = self._documents.get(holder, found.document_id)
                 if document:
                     return found, document, holder
         raise NotFoundError("there is no such chunk for this user")
@@ -171,13 +171,13 @@ class Library:
         Users who read the same documents share one index.
         """
         owners = self.readable(owner)
-        listed = [(each, holder) for holder in owners for each in self._store.documents(holder, limit=10_000)]
+        listed = [(each, holder) for holder in owners for each in self._documents.page(holder, limit=10_000)]
         embedder = self._parts.embedder.name
         key = (embedder, *(f"{holder.key}/{each.id}/{each.digest}" for each, holder in listed))
         with self._lock:
             if known := self._indexes.get(key):
                 return known
-        chunks = [(each, holder) for holder in owners for each in self._store.chunks(holder)]
+        chunks = [(each, holder) for holder in owners for each in self._documents.chunks(holder)]
         pieces = [_piece(each) for each, _ in chunks]
         built = _ReadableIndex(
             PieceIndex(pieces, self._vectors(chunks, embedder)),
@@ -202,7 +202,7 @@ class Library:
             made |= fresh
             for holder in {holder for _, holder in batch}:
                 own = {each.id: fresh[each.id] for each, its in batch if its == holder}
-                self._store.set_chunk_vectors(holder, embedder, own)
+                self._documents.set_vectors(holder, embedder, own)
         rows = [made.get(each.id) or each.vector or b"" for each, _ in chunks]
         if not rows:
             return None

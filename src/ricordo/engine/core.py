@@ -103,7 +103,7 @@ class Engine:
 
 def quarantined(engine: Engine, owner: Owner) -> frozenset[str]:
     """The ids of all that is kept out of prompts, without a limit: a flood of flags must not release the oldest."""
-    flags = engine.store.flags(owner, state="quarantined", limit=EVERY)
+    flags = engine.store.people.flags(owner, state="quarantined", limit=EVERY)
     return frozenset(flag.subject_id for flag in flags)
 
 

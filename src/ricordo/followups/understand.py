@@ -70,7 +70,7 @@ def understand(
         return Understanding()
     turns = [
         turn
-        for turn in engine.store.turns(scope.owner, scope.session_id, last=LOOKBACK + 1)
+        for turn in engine.store.turns.page(scope.owner, scope.session_id, last=LOOKBACK + 1)
         if not (turn.is_open and turn.query == question)
     ]
     further = None if find is None else lambda words: [past_turn(turn) for turn in find(words)]
@@ -95,7 +95,7 @@ def _turns_exist(engine: Engine, scope: Scope, pending: Pending) -> bool:
     numbers = {option.turn_number for option in pending.options}
     if not numbers:
         return True
-    turns = engine.store.turns(scope.owner, scope.session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    turns = engine.store.turns.page(scope.owner, scope.session_id, after=min(numbers) - 1, before=max(numbers) + 1)
     return numbers <= {turn.turn_number for turn in turns if not turn.damage}
 
 

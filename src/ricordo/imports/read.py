@@ -19,7 +19,7 @@ from ricordo.imports.chatgpt import chatgpt
 from ricordo.imports.conversation import Conversation, Imported, ImportProblem
 from ricordo.imports.databases import detect_database, read_database
 from ricordo.imports.document import DocumentOptions, documents
-from ricordo.imports.formats import FORMATS, OWN, Format, Shape, detect_shape
+from ricordo.imports.formats import FORMATS, ITEM_FORMAT, OWN, Format, Shape, detect_shape
 from ricordo.imports.json_stream import JsonEntry, describe_path, entries
 from ricordo.imports.sources import FAILURES, SQLITE, CountingReader, Progress, SourceFile, source_files
 from ricordo.imports.values import mapping
@@ -152,6 +152,9 @@ def _own_documents(listed: Iterable[JsonEntry | ImportProblem], name: str) -> It
     for each in listed:
         if isinstance(each, ImportProblem):
             yield each
+        elif mapping(each.value).get("format") == ITEM_FORMAT:
+            where = describe_path(name, each.path)
+            yield ImportProblem(where, "is an item of an adapter; `ricordo import FILE` imports those")
         elif mapping(each.value):
             yield Imported(OWN, describe_path(name, each.path), each.value)
         else:

@@ -135,7 +135,7 @@ class _Import:
         owner = Owner(self._memory.settings.tenant_id, self._user or "")
         fields = found.document["session"]
         is_new = not self._dry and not found.notes and "branch_of" not in fields["metadata"]
-        if is_new and self._memory.store.session(owner, fields["id"]) is None:
+        if is_new and self._memory.store.sessions.get(owner, fields["id"]) is None:
             self._write(found.document)  # the usual case of a first import: nothing to compare
             return
         session, turns = from_document(found.document, owner.tenant_id, self._user, self._memory.settings.limits)
@@ -162,7 +162,7 @@ class _Import:
         session, turns = from_document(document, settings.tenant_id, self._user, settings.limits)
         self._count_session(session)
         for turn in turns:
-            stored = store.turn(session.owner, turn.id)
+            stored = store.turns.get(session.owner, turn.id)
             self._added += stored is None
             self._known += stored is not None and _same_messages(turn, stored)
             if stored is not None and not _same_messages(turn, stored):
@@ -171,15 +171,15 @@ class _Import:
     def _add_notes(self, session: SessionInfo, turns: list[Turn]) -> None:
         """Append the notes that are new."""
         store = self._memory.store
-        stored = store.session(session.owner, session.id)
-        fresh = [turn for turn in turns if store.turn(session.owner, turn.id) is None]
+        stored = store.sessions.get(session.owner, session.id)
+        fresh = [turn for turn in turns if store.turns.get(session.owner, turn.id) is None]
         self._known += len(turns) - len(fresh)
         last = stored.last_turn if stored else self._planned.get(session.id, 0)
         self._load(session, fresh, session.id, last)
 
     def _add_conversation(self, place: str, session: SessionInfo, turns: list[Turn]) -> None:
         """Keep the stored turns, append those that follow the last of them, and store the others as a branch."""
-        stored = self._memory.store.session(session.owner, session.id)
+        stored = self._memory.store.sessions.get(session.owner, session.id)
         again = self._planned.get(session.id, 0)  # on a dry run: the same conversation twice in one file
         if stored is None and (again or "branch_of" not in session.metadata):
             self._known += min(again, len(turns))
@@ -262,7 +262,7 @@ class _Import:
         self._known += result.turns_known
 
     def _count_session(self, session: SessionInfo) -> None:
-        if session.id not in self._planned and self._memory.store.session(session.owner, session.id) is None:
+        if session.id not in self._planned and self._memory.store.sessions.get(session.owner, session.id) is None:
             self._sessions += 1
         self._planned.setdefault(session.id, 0)
 
@@ -272,7 +272,7 @@ class _StoredConversation:
 
     def __init__(self, memory: Memory, session: SessionInfo, turns: list[Turn] | None) -> None:
         self._store, self._session = memory.store, session
-        stored = self._store.turns(session.owner, session.id) if turns is None else turns
+        stored = self._store.turns.page(session.owner, session.id) if turns is None else turns
         self._by_number = {turn.turn_number: turn for turn in stored}
         self._by_words = {_words(turn): turn for turn in stored}
         self._ends: dict[str, int] = {}
@@ -288,7 +288,7 @@ class _StoredConversation:
         here = self._by_number.get(turn.turn_number)
         if here is not None and (here.id == turn.id or _same_messages(turn, here) or self._can_grow(here, turn)):
             return here
-        return self._store.turn(self._session.owner, turn.id) or self._by_words.get(_words(turn))
+        return self._store.turns.get(self._session.owner, turn.id) or self._by_words.get(_words(turn))
 
     def _can_grow(self, stored: Turn, turn: Turn) -> bool:
         """Whether the stored turn is unanswered, the last of its session, and the beginning of this one."""
@@ -297,7 +297,7 @@ class _StoredConversation:
     def is_last(self, turn: Turn) -> bool:
         """Whether nothing follows a stored turn in its session."""
         if turn.session_id not in self._ends:
-            found = self._store.session(self._session.owner, turn.session_id)
+            found = self._store.sessions.get(self._session.owner, turn.session_id)
             self._ends[turn.session_id] = found.last_turn if found else 0
         return turn.turn_number == self._ends[turn.session_id]
 

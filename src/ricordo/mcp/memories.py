@@ -46,7 +46,7 @@ class McpUser:
 
     def session_info(self, session_id: str, field: str = "session_id") -> SessionInfo:
         """The record of a session of this user, or NotFoundError."""
-        found = self.memory.store.session(self.owner, check_id(field, session_id))
+        found = self.memory.store.sessions.get(self.owner, check_id(field, session_id))
         if found is None:
             raise NotFoundError(f"{field}: there is no session {session_id!r} for this user; see list_sessions")
         return found
@@ -59,13 +59,13 @@ class McpUser:
     def session_for_writing(self, session_id: str | None, agent_id: str) -> Session:
         """The existing session with its own agent, or a new one of this agent."""
         if session_id is not None:
-            info = self.memory.store.session(self.owner, check_id("session_id", session_id))
+            info = self.memory.store.sessions.get(self.owner, check_id("session_id", session_id))
             agent_id = info.agent_id if info else agent_id
         return self.memory.session(session_id, user_id=self.user_id, agent_id=agent_id)
 
     def turn(self, turn_id: str) -> Turn | None:
         """A turn of this user."""
-        return self.memory.store.turn(self.owner, turn_id)
+        return self.memory.store.turns.get(self.owner, turn_id)
 
     def quarantined_ids(self) -> frozenset[str]:
         """The ids of quarantined messages and facts, which no model gets."""
@@ -80,7 +80,7 @@ class McpUser:
 
 def find_fact(user: McpUser, fact_id: str) -> Fact:
     """A fact of this user, valid or superseded, of any agent; or NotFoundError."""
-    for agent in user.memory.store.agents(user.owner):
+    for agent in user.memory.store.people.agents(user.owner):
         for fact in user.memory.facts(user.user_id, agent, superseded=True):
             if fact.id == fact_id:
                 return fact

@@ -266,7 +266,7 @@ def _matching_messages(user: McpUser, wanted: Filter, quarantined: frozenset[str
         return []
     session_id = wanted.session_id or user.notes_session(user.agent(wanted.agent_id))
     tagged = _topics_with_tags(user, session_id, wanted.tags)
-    turns = user.memory.store.turns(user.owner, session_id)
+    turns = user.memory.store.turns.page(user.owner, session_id)
     return [
         (turn, message)
         for turn in reversed(turns)
@@ -280,10 +280,10 @@ def _matching_messages(user: McpUser, wanted: Filter, quarantined: frozenset[str
 
 def _topics_with_tags(user: McpUser, session_id: str, tags: tuple[str, ...]) -> frozenset[str | None] | None:
     """The ids of topics with any of the tags; None if there are no tags, or the session itself has one."""
-    info = user.memory.store.session(user.owner, session_id)
+    info = user.memory.store.sessions.get(user.owner, session_id)
     if not tags or (info and set(tags) & set(info.tags)):
         return None
-    topics = user.memory.store.topics(user.owner, session_id).topics
+    topics = user.memory.store.topics.load(user.owner, session_id).topics
     return frozenset(topic.id for topic in topics if set(tags) & set(topic.tags))
 
 

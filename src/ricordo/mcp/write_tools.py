@@ -142,7 +142,7 @@ def delete_all_memories(user: McpUser, run_id: RunId = None, agent_id: AgentId =
             sessions += 1
             turns += _delete_session(user, info).removed["turns"]
     facts = 0  # of sessions that expired
-    for each in user.memory.store.agents(user.owner) if agent is None else [agent]:
+    for each in user.memory.store.people.agents(user.owner) if agent is None else [agent]:
         for fact in user.memory.facts(user.user_id, each, superseded=True):
             user.memory.forget_fact(fact.id, user_id=user.user_id, agent_id=each)
             facts += 1
@@ -152,7 +152,7 @@ def delete_all_memories(user: McpUser, run_id: RunId = None, agent_id: AgentId =
 def list_entities(user: McpUser) -> EntitiesOut:
     """List what has memories: the user, the agents that know them, and the most recent sessions (`run`)."""
     sessions = user.memory.sessions(user_id=user.user_id, limit=PAGE)
-    agents = {*user.memory.store.agents(user.owner), *(info.agent_id for info in sessions)}
+    agents = {*user.memory.store.people.agents(user.owner), *(info.agent_id for info in sessions)}
     return EntitiesOut(
         results=[
             EntityOut(type="user", id=user.user_id),
@@ -200,5 +200,5 @@ def _forget_turn(user: McpUser, turn: Turn) -> list[str]:
             user.memory.forget_fact(fact.id, user_id=user.user_id, agent_id=turn.agent_id)
             forgotten.append(make_id("fact", fact.id))
     user.on_delete(turn.session_id)
-    user.memory.store.delete_turns(user.owner, turn.session_id, [turn.turn_number])
+    user.memory.store.turns.delete(user.owner, turn.session_id, [turn.turn_number])
     return forgotten

@@ -215,10 +215,10 @@ def profile_of(engine: Engine, owner: Owner, agent_id: str, *, without: str | No
     away = quarantined(engine, owner)
     summaries = [
         each
-        for each in engine.store.summaries(owner, agent_id=agent_id, kind="session", limit=SUMMARIES)
+        for each in engine.store.people.summaries(owner, agent_id=agent_id, kind="session", limit=SUMMARIES)
         if each.session_id != without and each.id not in away
     ]
-    facts = [fact for fact in engine.store.people(owner, agent_id).facts if fact.id not in away]
+    facts = [fact for fact in engine.store.people.facts(owner, agent_id).facts if fact.id not in away]
     return build_profile(summaries, facts, (), engine.settings.profile, engine.counter, _local_now(engine))
 
 

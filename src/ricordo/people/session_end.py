@@ -49,14 +49,16 @@ def end_session(
     summary = write_session_summary(engine, owner, session, writer)
     ended = session
     if session.ended_at is None:
-        ended = engine.store.update_session(owner, session.id, SessionChanges(ended_at=engine.clock.now())) or session
-    facts = [fact for fact in engine.store.people(owner, session.agent_id).facts if _from_session(fact, session.id)]
+        ended = engine.store.sessions.update(owner, session.id, SessionChanges(ended_at=engine.clock.now())) or session
+    facts = [
+        fact for fact in engine.store.people.facts(owner, session.agent_id).facts if _from_session(fact, session.id)
+    ]
     return SessionEnd(ended, summary, tuple(facts), summary.topics if summary else ())
 
 
 def end_now(engine: Engine, owner: Owner, session_id: str) -> SessionEnd:
     """End a session, with the model if there is one; NotFoundError if there is no such session."""
-    session = engine.store.session(owner, session_id)
+    session = engine.store.sessions.get(owner, session_id)
     if session is None:
         raise NotFoundError(f"session {session_id!r} does not exist for user {owner.user_id!r}; list the sessions")
     return end_session(engine, owner, session, model=engine.llm, writer=writer_of(engine))
@@ -64,7 +66,7 @@ def end_now(engine: Engine, owner: Owner, session_id: str) -> SessionEnd:
 
 def end_if_idle(engine: Engine, owner: Owner, session_id: str) -> bool:
     """End a session if it is idle; whether it was ended."""
-    session = engine.store.session(owner, session_id)
+    session = engine.store.sessions.get(owner, session_id)
     if session is None or engine.settings.profile.remember_person == "off" or not is_idle(engine, session):
         return False
     end_session(engine, owner, session, model=engine.llm, writer=writer_of(engine))
@@ -82,10 +84,10 @@ def end_idle(engine: Engine, owner: Owner) -> int:
 def idle_sessions(engine: Engine, owner: Owner, most: int | None = None) -> Sequence[SessionInfo]:
     """The open sessions of an owner that are idle; among the `most` newest, or all."""
     found: list[SessionInfo] = []
-    page = engine.store.sessions(owner, limit=most or PAGE)
+    page = engine.store.sessions.page(owner, limit=most or PAGE)
     while page:
         found += [each for each in page if is_idle(engine, each)]
-        page = () if most else engine.store.sessions(owner, limit=PAGE, before=page[-1])
+        page = () if most else engine.store.sessions.page(owner, limit=PAGE, before=page[-1])
     return found
 
 
@@ -99,10 +101,10 @@ def write_session_summary(
     engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
 ) -> Summary | None:
     """The session's summary, written again if the session has new turns."""
-    known = engine.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+    known = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
     if known and known[0].last_turn >= session.last_turn:
         return known[0]
-    turns = _without_open_turn(engine.store.turns(owner, session.id, last=MAX_TURNS))
+    turns = _without_open_turn(engine.store.turns.page(owner, session.id, last=MAX_TURNS))
     if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
         return known[0] if known else None
     unfit = screen_of(engine).turns(engine, owner, turns)
@@ -128,7 +130,7 @@ def write_session_summary(
         origin=least_trusted(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
     )
     if not store_summary(engine, owner, summary, turns, unfit):
-        again = engine.store.summaries(owner, session_id=session.id, kind="session", limit=1)
+        again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
         return again[0] if again else None
     screen_of(engine).summary(engine, owner, summary)
     return summary

@@ -229,7 +229,7 @@ def _excerpt(engine: Engine, scope: Scope, reference: "Resolved") -> Excerpt | N
     """Where the text of a reference is stored: a passage of the turn's answer, or of its question."""
     try:
         number = reference.turn_number
-        turns = engine.store.turns(scope.owner, scope.session_id, after=number - 1, before=number + 1)
+        turns = engine.store.turns.page(scope.owner, scope.session_id, after=number - 1, before=number + 1)
     except StoreError:
         return None
     start, end = (reference.item.start, reference.item.end) if reference.item else (0, None)
@@ -239,12 +239,12 @@ def _excerpt(engine: Engine, scope: Scope, reference: "Resolved") -> Excerpt | N
 
 def past_receipts(engine: Engine, scope: Scope, limit: int) -> tuple[Receipt, ...]:
     """Receipts of a session, newest first."""
-    return tuple(from_stored(each) for each in engine.store.receipts(scope.owner, scope.session_id, limit=limit))
+    return tuple(from_stored(each) for each in engine.store.turns.receipts(scope.owner, scope.session_id, limit=limit))
 
 
 def recompose(engine: Engine, scope: Scope, turn_number: int) -> Context:
     """The context that was built for a past turn, byte for byte."""
-    found = engine.store.receipts(scope.owner, scope.session_id, turn_number=turn_number, limit=1)
+    found = engine.store.turns.receipts(scope.owner, scope.session_id, turn_number=turn_number, limit=1)
     if not found:
         raise NotFoundError(f"turn {turn_number} of session {scope.session_id!r} has no receipt")
     receipt = from_stored(found[0])
@@ -254,7 +254,7 @@ def recompose(engine: Engine, scope: Scope, turn_number: int) -> Context:
     def message_of(address: str) -> Message | None:
         turn_id = turn_id_of(address)
         if turn_id not in turns:
-            turns[turn_id] = engine.store.turn(scope.owner, turn_id)
+            turns[turn_id] = engine.store.turns.get(scope.owner, turn_id)
         turn = turns[turn_id]
         return next((each for each in turn.messages if each.id == address), None) if turn else None
 
@@ -307,7 +307,9 @@ def _newest_first(engine: Engine, scope: Scope, asking: str | None, after: int =
     before: int | None = None
     current = asking
     while page_size:
-        page = engine.store.turns(scope.owner, scope.session_id, last=page_size, before=before, after=after or None)
+        page = engine.store.turns.page(
+            scope.owner, scope.session_id, last=page_size, before=before, after=after or None
+        )
         for turn in reversed(page):
             if current is not None and turn.is_open and turn.query == current:
                 current = None

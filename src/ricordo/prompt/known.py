@@ -53,7 +53,7 @@ def _end_idle_sessions(engine: Engine, scope: Scope) -> list[str]:
 
 def _has_answers(engine: Engine, scope: Scope) -> bool:
     """Whether anything was answered in the session before."""
-    session = engine.store.session(scope.owner, scope.session_id)
+    session = engine.store.sessions.get(scope.owner, scope.session_id)
     if session is None or session.turn_count > 1:
         return session is not None
-    return any(not turn.is_open for turn in engine.store.turns(scope.owner, scope.session_id, last=2))
+    return any(not turn.is_open for turn in engine.store.turns.page(scope.owner, scope.session_id, last=2))

@@ -13,7 +13,7 @@ from ricordo.recall.evidence import indexed_text, speaker_in
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import blob_size
 from ricordo.recall.terms import terms, terms_from_blob
-from ricordo.records.turns import Message, Owner, SessionMark, Trace, Turn
+from ricordo.records.turns import Message, Owner, SessionMark, Turn, TurnVectors
 from ricordo.stores.protocols import Store
 
 _NONE: Mapping[str, bytes] = {}
@@ -134,7 +134,7 @@ class IndexState:
     sessions: dict[str, SessionProgress] = field(default_factory=dict)
     unembedded: dict[TurnKey, str] = field(default_factory=dict)
     damaged: dict[TurnKey, str] = field(default_factory=dict)
-    traces: dict[TurnKey, Trace] | None = None
+    traces: dict[TurnKey, TurnVectors] | None = None
     traced: dict[str, int] = field(default_factory=dict)
 
     def read(self, store: Store, marks: Mapping[str, SessionMark], most: int | None = None) -> Progress:
@@ -208,7 +208,7 @@ class IndexState:
         while seen.through < mark.last_turn and (most is None or taken < most):
             size = PAGE if most is None else min(PAGE, most - taken)
             reach = seen.through + size + 1
-            turns = store.turns(self.owner, session_id, after=seen.through, before=reach)
+            turns = store.turns.page(self.owner, session_id, after=seen.through, before=reach)
             self._add(store, seen, turns)
             seen.through = max([min(reach - 1, mark.last_turn), *(turn.turn_number for turn in turns)])
             taken += max(len(turns), 1)
@@ -219,14 +219,14 @@ class IndexState:
         """The unsettled turns that have changed; None if one was replaced by another turn."""
         changed = []
         for number, known in sorted(seen.unsettled.items()):
-            found = store.turns(self.owner, session_id, after=number - 1, before=number + 1)
+            found = store.turns.page(self.owner, session_id, after=number - 1, before=number + 1)
             if not found or found[0].id != known.turn_id:
                 return None
             changed += [turn for turn in found if turn.checksum != known.checksum]
         return changed
 
     def _note_tags(self, store: Store, session_id: str, seen: SessionProgress) -> None:
-        session = store.session(self.owner, session_id)
+        session = store.sessions.get(self.owner, session_id)
         tags = frozenset(session.tags if session else ())
         if tags != seen.tags:
             self.index.set_tags(session_id, tags)
@@ -246,15 +246,15 @@ class IndexState:
                 self.unembedded[key] = turn.checksum
             seen.note(turn)
 
-    def _traces(self, store: Store) -> dict[TurnKey, Trace]:
+    def _traces(self, store: Store) -> dict[TurnKey, TurnVectors]:
         """The stored traces, read once per index."""
         if self.traces is None:
-            found = store.traces(self.owner, self.embedder)
+            found = store.vectors.read(self.owner, self.embedder)
             self.traces = {(trace.session_id, trace.turn_number): trace for trace in found}
         return self.traces
 
 
-def split_trace(trace: Trace, turn: Turn, dimensions: int) -> dict[str, bytes] | None:
+def split_trace(trace: TurnVectors, turn: Turn, dimensions: int) -> dict[str, bytes] | None:
     """The vectors of a turn's messages by message id; None if the turn has changed since, or they are another size."""
     size = blob_size(dimensions)
     if trace.checksum != turn.checksum or len(trace.body) != size * len(turn.messages):

@@ -17,7 +17,7 @@ from ricordo.recall.index import OwnerIndex
 from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index
 from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_blobs
 from ricordo.records.lru import LRU
-from ricordo.records.turns import Owner, SessionMark, Trace, Turn
+from ricordo.records.turns import Owner, SessionMark, Turn, TurnVectors
 from ricordo.safety.crisis import CrisisDetector, crisis_detector
 from ricordo.stores.protocols import Store
 
@@ -137,7 +137,7 @@ class Indexes:
         """Index new turns, at most about `most` of them; all if None."""
         state = self.state(owner)
         with state.lock:
-            progress = state.read(self._store, self._store.marks(owner), most)
+            progress = state.read(self._store, self._store.sessions.marks(owner), most)
         self._weigh(state)
         return progress
 
@@ -208,7 +208,7 @@ class Indexes:
                 break
             if not unanswered and state.awaits_answer(key):
                 continue
-            found = self._store.turns(state.owner, key[0], after=key[1] - 1, before=key[1] + 1)
+            found = self._store.turns.page(state.owner, key[0], after=key[1] - 1, before=key[1] + 1)
             if not found or not found[0].messages:
                 del state.unembedded[key]  # it was deleted; the session marks will show it
             due += [turn for turn in found if turn.messages]
@@ -226,7 +226,7 @@ class Indexes:
             texts = [text for turn in fresh for text in self._texts(turn)]
             made = iter(vectors_to_blobs(self.embedder.embed_passages(texts)))
             blobs |= {message.id: next(made) for turn in fresh for message in turn.messages}
-            self._store.keep_traces(state.owner, [self._trace(turn, blobs) for turn in fresh])
+            self._store.vectors.write(state.owner, [self._trace(turn, blobs) for turn in fresh])
         with state.lock:
             if state.index is index and index.dimensions == self.embedder.dimensions:
                 index.set_vectors(blobs)
@@ -243,18 +243,18 @@ class Indexes:
             return ["" for _ in turn.messages]
         return [text_to_index(message) for message in turn.messages]
 
-    def _trace(self, turn: Turn, blobs: Mapping[str, bytes]) -> Trace:
+    def _trace(self, turn: Turn, blobs: Mapping[str, bytes]) -> TurnVectors:
         body = b"".join(blobs[message.id] for message in turn.messages)
-        return Trace(turn.session_id, turn.turn_number, self.embedder.name, turn.checksum, body)
+        return TurnVectors(turn.session_id, turn.turn_number, self.embedder.name, turn.checksum, body)
 
     def _stored(self, state: IndexState, turns: Sequence[Turn]) -> dict[str, bytes]:
         """The stored vectors of some turns of one session; those of the following turns are cached as well."""
         session_id, last = turns[0].session_id, max(turn.turn_number for turn in turns)
-        found = self._store.traces(state.owner, self.embedder.name, session_id)
+        found = self._store.vectors.read(state.owner, self.embedder.name, session_id)
         traces = {trace.turn_number: trace for trace in found}
         following = [number for number in traces if number > last][:READ_AHEAD]
         reach = max(following, default=last) + 1
-        ahead = self._store.turns(state.owner, session_id, after=last, before=reach) if following else ()
+        ahead = self._store.turns.page(state.owner, session_id, after=last, before=reach) if following else ()
         blobs: dict[str, bytes] = {}
         for turn in (*turns, *ahead):
             if trace := traces.get(turn.turn_number):
@@ -288,11 +288,11 @@ def embed_again(
     owners = list(store.owners(tenant_id))
     if owners:
         indexes.learn_dimensions()
-    total = sum(mark.turn_count for owner in owners for mark in store.marks(owner).values())
+    total = sum(mark.turn_count for owner in owners for mark in store.sessions.marks(owner).values())
     done = embedded = 0
     for owner in owners:
         left = indexes.read(owner).unembedded
-        turns = sum(mark.turn_count for mark in store.marks(owner).values())
+        turns = sum(mark.turn_count for mark in store.sessions.marks(owner).values())
         done, embedded = done + turns - left, embedded + left
         while left:
             indexes.embed(owner, unanswered=True)
@@ -300,7 +300,7 @@ def embed_again(
             done += max(before - left, 0)
             if progress:
                 progress(min(done, total), total)
-        store.drop_traces(owner, keep=indexes.embedder.name)
+        store.vectors.drop(owner, keep=indexes.embedder.name)
         if progress:
             progress(min(done, total), total)
     return embedded

@@ -89,7 +89,7 @@ def recall_for_context(
     limit = engine.settings.recall.recall_messages
     if not limit:
         return (), (), ""
-    marks = engine.store.marks(scope.owner)
+    marks = engine.store.sessions.marks(scope.owner)
     older = sum(mark.turn_count for mark in marks.values()) - len(known)
     if older <= 0 or (older == 1 and _is_stored(engine, scope, question)):
         return (), (), ""
@@ -101,16 +101,16 @@ def recall_for_context(
 def turns_that_said(engine: Engine, scope: Scope, words: str) -> Sequence[Turn]:
     """Turns of the session whose answers may have said these words."""
     indexes = indexes_of(engine)
-    indexes.catch_up(scope.owner, engine.store.marks(scope.owner), most=MAX_UNREAD)
+    indexes.catch_up(scope.owner, engine.store.sessions.marks(scope.owner), most=MAX_UNREAD)
     wanted = Search(words, QUOTED, Filters(session_id=scope.session_id, role="assistant"))
     hits = ranked(engine, indexes, scope.owner, wanted, (), quick=True)
-    found = [engine.store.turn(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
+    found = [engine.store.turns.get(scope.owner, turn_id_of(hit.message_id)) for hit in hits]
     return [turn for turn in found if turn]
 
 
 def _is_stored(engine: Engine, scope: Scope, question: str) -> bool:
     """Whether the question itself is stored already and not answered yet."""
-    newest = engine.store.turns(scope.owner, scope.session_id, last=1)
+    newest = engine.store.turns.page(scope.owner, scope.session_id, last=1)
     return any(turn.is_open and turn.query == question for turn in newest)
 
 
@@ -191,7 +191,7 @@ def _read(
     step = enough or max(1, len(promising))
     for start in range(0, len(promising), step):
         some = promising[start : start + step]
-        turns = {turn.id: turn for turn in engine.store.turns_by_id(owner, [turn_id_of(e.message_id) for e in some])}
+        turns = {turn.id: turn for turn in engine.store.turns.by_ids(owner, [turn_id_of(e.message_id) for e in some])}
         for each in some:
             turn = turns.get(turn_id_of(each.message_id))
             if turn is None or filters.topic_id not in (None, turn.topic_id) or indexes.crises.within(turn):
@@ -243,10 +243,10 @@ def _with_current_topics(engine: Engine, indexes: Indexes, owner: Owner, filters
     """
     if filters.topic_id is None and not filters.tags:
         return filters
-    sessions = [filters.session_id] if filters.session_id else list(engine.store.marks(owner))
+    sessions = [filters.session_id] if filters.session_id else list(engine.store.sessions.marks(owner))
     tagged: dict[str, frozenset[str]] = {}
     for session_id in sessions if filters.tags else ():
-        topics = engine.store.topics(owner, session_id).topics
+        topics = engine.store.topics.load(owner, session_id).topics
         tagged |= {topic.id: frozenset(topic.tags) for topic in topics if filters.tags & set(topic.tags)}
     wanted = list(tagged) if filters.topic_id is None else [filters.topic_id]
     index = indexes.state(owner).index
@@ -261,10 +261,10 @@ def _with_current_topics(engine: Engine, indexes: Indexes, owner: Owner, filters
 
 def _messages_of(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> list[str]:
     """The ids of a topic's messages in one session."""
-    numbers = set(engine.store.turns_of(owner, session_id, topic_id))
+    numbers = set(engine.store.topics.turns_of(owner, session_id, topic_id))
     if not numbers:
         return []
-    turns = engine.store.turns(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
+    turns = engine.store.turns.page(owner, session_id, after=min(numbers) - 1, before=max(numbers) + 1)
     return [message.id for turn in turns if turn.turn_number in numbers for message in turn.messages]
 
 
@@ -292,7 +292,7 @@ def _is_open_question(hit: Hit, scope: Scope, question: str, engine: Engine) -> 
     """Whether a hit is the question that the context is built for: stored already and not answered."""
     if hit.session_id != scope.session_id or hit.message.content != question or hit.message.role != "user":
         return False
-    turn = engine.store.turn(scope.owner, turn_id_of(hit.message_id))
+    turn = engine.store.turns.get(scope.owner, turn_id_of(hit.message_id))
     return turn is not None and turn.is_open
 
 

@@ -58,8 +58,8 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class People:
-    """All facts that one agent has of one owner, oldest first, and the revision they were read at."""
+class KnownFacts:
+    """All facts that one agent has of one owner, oldest first, and their revision."""
 
     facts: tuple[Fact, ...] = ()
     revision: int = 0
@@ -67,9 +67,9 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class FactChange:
-    """What to write of an agent's facts, if nobody else has written since `revision`.
+    """What to write of an agent's facts, if they are still at `revision`.
 
-    `learned` moves on, per session, up to which turn facts have been looked for.
+    `learned` is, per session, the last turn that facts were extracted from.
     """
 
     revision: int

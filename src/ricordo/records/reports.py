@@ -1,9 +1,11 @@
-"""What the caring verbs give back: cleanup, erase, verify, import, stats. Frozen, typed, printable as JSON."""
+"""The results of maintenance: cleanup, erase, verify, import, stats, health. Frozen, typed, printable as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
+
+StoreKind = Literal["memory", "sqlite", "postgresql"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,38 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import brought in; sessions that were already there with the same content count as known."""
+    """What an import wrote; turns that were already stored with the same content count as known."""
 
     sessions_added: int = 0
     turns_added: int = 0
     turns_known: int = 0
     errors: tuple[str, ...] = ()
+    items_added: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolState:
+    """`degraded` while the database is away or writes still wait; `depth` writes in `bytes` on disk.
+
+    `refused` writes are in a separate file, because the database rejected them; `last_error` is the latest reason
+    for any of this, without a word of a message.
+    """
+
+    degraded: bool
+    away: bool
+    since: datetime | None
+    depth: int
+    bytes: int
+    refused: int
+    last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreHealth:
+    """What kind of store it is, and the state of its spool; None for a store without one."""
+
+    kind: StoreKind
+    spool: SpoolState | None = None
 
 
 @dataclass(frozen=True, slots=True)

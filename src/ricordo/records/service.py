@@ -1,7 +1,7 @@
-"""What a service keeps besides memory, as frozen records: documents with their chunks, API keys, and work to be done.
+"""What a store keeps besides memory, as frozen records: documents with their chunks, API keys, jobs, items.
 
 Documents belong to an owner; those that all users of a tenant share belong to its library (`records.library_of`).
-A job is a wish to look at a session, or at an owner, some time from now: it says where, never what was said there.
+A job names a session, or an owner, to work on later; it holds no text of a message.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class ApiKey:
 
     @property
     def is_valid(self) -> bool:
-        """Whether it still opens anything."""
+        """Whether it is not revoked."""
         return self.revoked_at is None
 
 
@@ -69,8 +69,8 @@ class ApiKey:
 class Job:
     """Work of a kind on a session; on the owner as a whole where `session_id` is empty.
 
-    `due_at` is None once it was given up. `attempts` counts how often it was taken. `again_at` says that it was wished
-    for once more while somebody was at it: it does not end then, it starts anew.
+    `due_at` is None once it was given up. `attempts` counts how often it was taken. `again_at` says that it was
+    enqueued once more while a worker had it: it is not finished then, it starts anew.
     """
 
     owner: Owner
@@ -91,9 +91,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobStats:
-    """How much work of a tenant waits, is being done, was given up; since when the oldest of it is due.
+    """How many jobs of a tenant wait, are leased, were given up; since when the oldest is due.
 
-    `retrying` are those of the pending ones whose last attempt failed.
+    `retrying` are the pending ones whose last attempt failed.
     """
 
     pending: int = 0
@@ -101,3 +101,26 @@ class JobStats:
     failed: int = 0
     retrying: int = 0
     oldest: datetime | None = None
+
+
+SessionState = tuple[int, str]  # a session's revision and the id of its newest turn: equal if nothing was written
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """Bytes that an adapter keeps. `tag` is a second way to find it; from `expires_at` on it is not returned.
+
+    It is deleted with the session and with the turn that it names; both have to exist.
+    """
+
+    place: str
+    key: str
+    body: bytes
+    tag: str = ""
+    vector: bytes | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    expires_at: datetime | None = None
+    minutes: float | None = None
+    session_id: str | None = None
+    turn_id: str | None = None

@@ -87,7 +87,7 @@ def _said(message: Message) -> tuple[object, ...]:
 class Turn:
     """One user message and its answer, with the tool messages between them.
 
-    `question` is missing where somebody else spoke first (a greeting, an imported monologue); `answer` is
+    `question` is missing where the user did not speak first (a greeting, an imported monologue); `answer` is
     missing while the turn is open. `counter` names the token counter behind the stored counts. `block_id` names the
     archive block that holds the turn, `archived` tells that only the block does. `damage` says why the words are
     missing, should the block be unreadable.
@@ -232,7 +232,7 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class SessionMark:
-    """How far a session has come, in three numbers: enough to see whether anything has changed."""
+    """The state of a session in three numbers: enough to see whether anything has changed."""
 
     revision: int
     last_turn: int
@@ -260,7 +260,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredReceipt:
-    """A receipt as it lies beside its turn: JSON, with longer texts kept once per session by digest."""
+    """A turn's receipt as stored: JSON, with longer texts stored once per session by digest."""
 
     session_id: str
     turn_number: int
@@ -269,10 +269,10 @@ class StoredReceipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """What meaning-based recall keeps of a turn: the vectors of its messages, in order, by one embedder.
+class TurnVectors:
+    """The vectors of a turn's messages, in order, by one embedder.
 
-    `checksum` is that of the turn as it was embedded: a turn that has changed since has no valid trace.
+    `checksum` is that of the turn as it was embedded: the vectors of a turn that has changed since are not valid.
     """
 
     session_id: str

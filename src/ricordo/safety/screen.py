@@ -77,9 +77,9 @@ class Screen:
         """Quarantine a source message of a forgotten fact."""
         if self._store_flag(engine, owner, "message", message_id, session_id, (FORGOTTEN,), "user_said"):
             return
-        for flag in engine.store.flags(owner, limit=EVERY):
+        for flag in engine.store.people.flags(owner, limit=EVERY):
             if (flag.subject, flag.subject_id) == ("message", message_id) and flag.state != "quarantined":
-                engine.store.set_flag(owner, flag.id, "quarantined")
+                engine.store.people.set_flag(owner, flag.id, "quarantined")
 
     def forget(self, owner: Owner) -> None:
         """Drop the cache of an owner."""
@@ -139,7 +139,7 @@ class Screen:
         now = engine.clock.now()
         state: FlagState = "quarantined" if quarantine else "flagged"
         flag = Flag(new_id(now), subject, subject_id, session_id, rules, origin, state, now)
-        return engine.store.put_flag(owner, flag)
+        return engine.store.people.put_flag(owner, flag)
 
 
 def redact_turn(turn: Turn, settings: SafetySettings) -> Turn:

@@ -21,7 +21,6 @@ from ricordo.prompt.context import Context
 from ricordo.records.prompt import Asked
 from ricordo.records.turns import Chunk, Turn
 from ricordo.session import Session
-from ricordo.stores.spool.circuit_breaker import hurried
 
 EMPTY_RESULT = "(nothing)"  # stored for an empty tool result, because a message needs text
 _NAMESPACE = UUID("6f0f3c1e-9b1d-5f0e-a6a5-0b6f6f2f7c21")
@@ -90,7 +89,7 @@ class Completions:
 
         system = "\n\n".join(text_of(each) for each in sent if each.get("role") in ("system", "developer"))
         started_at = perf_counter()
-        with hurried():  # do not wait for a slow database
+        with self._memory.store.without_waiting():  # do not wait for a slow database
             context = session.context(question, chunks=find, system=system or None)
         context_ms = (perf_counter() - started_at) * 1_000
         kept = {item.id for item in context.receipt.items if item.section == "chunks" and item.kept}
@@ -139,7 +138,7 @@ class Completions:
         calls = completion.tool_calls if completion else ()
         if calls:
             if (
-                self._memory.store.turn(prepared.turn.owner, prepared.turn_id) is None
+                self._memory.store.turns.get(prepared.turn.owner, prepared.turn_id) is None
             ):  # adding a message would create it
                 raise NotFoundError("the session was deleted meanwhile: this answer is not stored")
             prepared.session.add_message("assistant", answered.text, tool_calls=calls)

@@ -25,7 +25,7 @@ from ricordo.limits import check_id
 from ricordo.records.service import ApiKey
 from ricordo.records.turns import RESERVED
 from ricordo.server.options import ServerOptions
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 
 log = logging.getLogger("ricordo.server")
 
@@ -131,7 +131,7 @@ def is_api_key(credential: str) -> bool:
 class ApiKeys:
     """Looks API keys up through a cache, and records when they were last used. Thread-safe."""
 
-    def __init__(self, store: WholeStore, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float] = monotonic) -> None:
         self._store = store
         self._clock = clock
         self._cached: OrderedDict[str, tuple[float, ApiKey | None]] = OrderedDict()
@@ -146,7 +146,7 @@ class ApiKeys:
             cached_at, found = self._cached.get(digest, (float("-inf"), None))
         if now - cached_at > CACHE_SECONDS:
             try:
-                found = self._store.key_by_digest(digest)
+                found = self._store.keys.by_digest(digest)
             except StoreUnavailable:
                 if found is None or now - cached_at > OUTAGE_CACHE_SECONDS:
                     raise
@@ -175,7 +175,7 @@ class ApiKeys:
             }
         for digest, key in due.items():
             try:
-                self._store.key_used(key, now)
+                self._store.keys.used(key, now)
             except StoreError as error:
                 log.warning("the use of an API key could not be stored: %s", error, extra={"operation": "key_used"})
                 return

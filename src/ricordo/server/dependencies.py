@@ -100,7 +100,7 @@ class RequestUser:
 
     def session_info(self, session_id: str) -> SessionInfo:
         """The record of a session of this user, or NotFoundError."""
-        found = self.memory.store.session(self.owner, path_id("session", session_id))
+        found = self.memory.store.sessions.get(self.owner, path_id("session", session_id))
         if found is None:
             raise NotFoundError("there is no such session for this user")
         return found

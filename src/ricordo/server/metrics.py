@@ -17,7 +17,7 @@ import prometheus_client as prometheus
 from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.records.people import Summary
 from ricordo.records.turns import Message, Owner, SessionInfo, StoredReceipt, Turn
-from ricordo.stores.protocols import Store, WholeStore
+from ricordo.stores.protocols import PeopleStore, Store, TurnStore
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 SAMPLES = 1_000  # latest times of each kind, for the percentiles
@@ -111,23 +111,59 @@ def _percentile(times: Sequence[float], percent: int) -> float | None:
 
 
 class CountingStore:
-    """A store that counts its writes and passes every other call on.
+    """A store that counts turns and summaries written, and writes that failed. Everything else is the store's own.
 
-    `failing_since` is the time of the first of the latest writes that all failed, or None.
+    `failing_since` is since when writes fail because the store is unavailable; None once one succeeds.
     """
 
-    def __init__(self, store: WholeStore, metrics: Metrics) -> None:
+    def __init__(self, store: Store, metrics: Metrics) -> None:
         self._store, self._metrics = store, metrics
         self.failing_since: datetime | None = None
+        self.turns = _CountingTurns(self, store.turns, metrics)
+        self.people = _CountingPeople(self, store.people, metrics)
+        self.sessions, self.topics, self.vectors = store.sessions, store.topics, store.vectors
+        self.documents, self.keys, self.jobs, self.items = store.documents, store.keys, store.jobs, store.items
+        self.owners, self.erase, self.stats = store.owners, store.erase, store.stats
+        self.integrity, self.backup, self.health, self.close = store.integrity, store.backup, store.health, store.close
+        self.without_waiting = store.without_waiting
+
+    @property
+    def location(self) -> str:
+        return self._store.location
+
+    @property
+    def erase_notes(self) -> tuple[str, ...]:
+        return self._store.erase_notes
+
+    def write(self, operation: str, write: Callable[[], T]) -> T:
+        """Run a write and note whether it failed."""
+        try:
+            done = write()
+        except StoreError as error:
+            self._metrics.failures.labels(operation).inc()
+            if isinstance(error, StoreUnavailable):
+                self.failing_since = self.failing_since or datetime.now(UTC)
+            raise
+        self.failing_since = None
+        return done
+
+
+class _CountingTurns:
+    """The turns of a counting store."""
+
+    def __init__(self, store: CountingStore, turns: TurnStore, metrics: Metrics) -> None:
+        self._store, self._turns, self._metrics = store, turns, metrics
+        self.load, self.get, self.by_ids, self.page = turns.load, turns.get, turns.by_ids, turns.page
+        self.receipts, self.delete = turns.receipts, turns.delete
 
     def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
-        stored = self._count("append", lambda: self._store.append(turn, expected=expected, receipt=receipt))
+        stored = self._store.write("append", lambda: self._turns.append(turn, expected=expected, receipt=receipt))
         self._metrics.turns.inc()
         return stored
 
     def add_message(self, turn: Turn) -> Turn:
-        stored = self._count("message", lambda: self._store.add_message(turn))
-        if stored.id == turn.id:  # a new turn; otherwise the message joined an existing one
+        stored = self._store.write("message", lambda: self._turns.add_message(turn))
+        if stored.id == turn.id:  # it began a turn; otherwise it was added to one
             self._metrics.turns.inc()
         return stored
 
@@ -139,27 +175,28 @@ class CountingStore:
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
     ) -> Turn:
-        return self._count("answer", lambda: self._store.answer(owner, turn_id, answer, metadata, receipt))
+        return self._store.write("answer", lambda: self._turns.answer(owner, turn_id, answer, metadata, receipt))
+
+
+class _CountingPeople:
+    """Facts, summaries and flags of a counting store."""
+
+    def __init__(self, store: CountingStore, people: PeopleStore, metrics: Metrics) -> None:
+        self._store, self._people, self._metrics = store, people, metrics
+        self.agents, self.facts, self.put_facts = people.agents, people.facts, people.put_facts
+        self.learned_through, self.summaries, self.drop_summaries = (
+            people.learned_through,
+            people.summaries,
+            people.drop_summaries,
+        )
+        self.flags, self.put_flag, self.set_flag = people.flags, people.put_flag, people.set_flag
+        self.forget_derived = people.forget_derived
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        stored = self._count("summary", lambda: self._store.put_summary(owner, summary))
-        if stored and summary.kind == "condensation":
+        written = self._store.write("summary", lambda: self._people.put_summary(owner, summary))
+        if written and summary.kind == "condensation":
             self._metrics.condensations.inc()
-        return stored
-
-    def _count(self, operation: str, write: Callable[[], T]) -> T:
-        try:
-            result = write()
-        except StoreError as error:
-            self._metrics.failures.labels(operation).inc()
-            if isinstance(error, StoreUnavailable):
-                self.failing_since = self.failing_since or datetime.now(UTC)
-            raise
-        self.failing_since = None
-        return result
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        return written
 
 
 @dataclass
@@ -193,10 +230,10 @@ def count_days(store: Store, owners: Iterable[Owner], since: datetime) -> DailyC
         for session in _active_sessions(store, owner, counted):
             counted.add("sessions", session.created_at)
             _count_turns(store, session, counted)
-        for summary in store.summaries(owner, limit=PAGE):
+        for summary in store.people.summaries(owner, limit=PAGE):
             counted.add("condensations", summary.created_at)
-        for agent in store.agents(owner):
-            for fact in store.people(owner, agent).facts:
+        for agent in store.people.agents(owner):
+            for fact in store.people.facts(owner, agent).facts:
                 counted.add("facts", fact.recorded_at)
         if not counted.complete:
             break
@@ -206,7 +243,7 @@ def count_days(store: Store, owners: Iterable[Owner], since: datetime) -> DailyC
 def _active_sessions(store: Store, owner: Owner, counted: DailyCounts) -> Iterator[SessionInfo]:
     """The sessions that were active in the period."""
     before: SessionInfo | None = None
-    while page := store.sessions(owner, limit=PAGE, before=before):
+    while page := store.sessions.page(owner, limit=PAGE, before=before):
         for session in page:
             if session.last_active_at < counted.since or counted.sessions_left <= 0:
                 return
@@ -217,7 +254,7 @@ def _active_sessions(store: Store, owner: Owner, counted: DailyCounts) -> Iterat
 
 def _count_turns(store: Store, session: SessionInfo, counted: DailyCounts) -> None:
     before: int | None = None
-    while counted.turns_left > 0 and (page := store.turns(session.owner, session.id, last=PAGE, before=before)):
+    while counted.turns_left > 0 and (page := store.turns.page(session.owner, session.id, last=PAGE, before=before)):
         counted.turns_left -= len(page)
         for turn in page:
             counted.add("turns", turn.created_at)

@@ -18,7 +18,7 @@ from ricordo.records.people import Fact, Flag, Summary
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
-from ricordo.stores.protocols import TurnStore
+from ricordo.stores.protocols import Store
 from ricordo.topics.decay import Fading
 
 ARCHIVED = "archived"  # the key in a session's metadata that hides it from the list
@@ -164,11 +164,11 @@ def clarification_out(pending: Pending | None) -> dict[str, Any] | None:
     return {"question": pending.prompt, "options": [{"label": o.name, "text": o.text} for o in pending.options]}
 
 
-def turn_numbers(store: TurnStore, owner: Owner, facts: Iterable[Fact]) -> dict[str, int]:
+def turn_numbers(store: Store, owner: Owner, facts: Iterable[Fact]) -> dict[str, int]:
     """The turn number of every message that facts quote."""
     found: dict[str, int] = {}
     for source in (source for fact in facts for source in fact.sources):
-        turn = store.turn(owner, turn_id_of(source.message_id))
+        turn = store.turns.get(owner, turn_id_of(source.message_id))
         if turn:
             found[source.message_id] = turn.turn_number
     return found
@@ -202,10 +202,10 @@ def chunk_out(chunk: StoredChunk, document: Document) -> dict[str, Any]:
     }
 
 
-def hit_out(store: TurnStore, owner: Owner, hit: Hit, query_stems: set[str]) -> dict[str, Any]:
+def hit_out(store: Store, owner: Owner, hit: Hit, query_stems: set[str]) -> dict[str, Any]:
     """A search result with its session's title and a snippet."""
-    turn = store.turn(owner, turn_id_of(hit.message_id))
-    session = store.session(owner, hit.session_id)
+    turn = store.turns.get(owner, turn_id_of(hit.message_id))
+    session = store.sessions.get(owner, hit.session_id)
     return {
         "message_id": hit.message_id,
         "session_id": hit.session_id,

@@ -9,7 +9,6 @@ import gc
 import os
 import platform
 from collections.abc import Callable
-from typing import cast
 
 import uvicorn
 
@@ -21,7 +20,7 @@ from ricordo.server.options import ServerOptions
 from ricordo.server.service import Service
 from ricordo.settings import Settings
 from ricordo.stores.open import store_for
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 
 # Collect garbage less often than by default: under load each collection stops all threads. A larger threshold would
 # cost memory, because one object in a cycle can hold all passages of a prompt.
@@ -67,23 +66,22 @@ def limit_malloc_arenas() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MALLOC_ARENAS)
 
 
-def open_store(url: str, options: ServerOptions) -> WholeStore:
+def open_store(url: str, options: ServerOptions) -> Store:
     """The store of a path or URL; with a spool directory, one that keeps working during an outage of PostgreSQL."""
     if not options.spool:
-        return cast(WholeStore, store_for(url))  # every store of Ricordo implements it
+        return store_for(url)  # every store of Ricordo implements it
     if not url.startswith(("postgresql://", "postgres://")):
         raise SettingsError("spool", "a spool needs a PostgreSQL store; leave it out for a file")
     from ricordo.stores.memory import MemoryStore
     from ricordo.stores.postgres import PostgresStore
     from ricordo.stores.spool import SpooledStore
 
-    spooled = SpooledStore(
+    return SpooledStore(
         lambda: PostgresStore(url),
         options.spool,
         scratch=MemoryStore(),
         open_probe=lambda: PostgresStore(url, pool_size=1, timeout=1.0),
     )
-    return cast(WholeStore, spooled)  # other calls are passed on
 
 
 def uvicorn_config(service: Service) -> uvicorn.Config:

@@ -67,12 +67,12 @@ class Scheduler:
             # The lease is not released: the next cleanup is due when it expires. Each run uses a new holder name,
             # because the holder of a lease may renew it at any time.
             name, holder = f"cleanup:{tenant}", f"{service.name}:{uuid4().hex}"
-            if service.store.lease(name, holder, moment, moment + retention.cleanup_interval):
+            if service.store.jobs.lease(name, holder, moment, moment + retention.cleanup_interval):
                 result = service.memory(tenant).cleanup()
                 service.metrics.cleanups.inc()
                 service.metrics.cleaned_turns.inc(result.turns_deleted)
                 if result.errors:
-                    service.store.end_lease(name, holder)
+                    service.store.jobs.end_lease(name, holder)
 
     def take_up(self) -> None:
         """Run due jobs one at a time: a lease that waits behind another job could expire."""

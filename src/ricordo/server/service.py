@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from ricordo.chat.pipeline import Chat
 from ricordo.documents.library import Library
@@ -27,7 +27,7 @@ from ricordo.server.options import ServerOptions
 from ricordo.server.problems import error_body
 from ricordo.server.streams import AnswerRegistry
 from ricordo.settings import Settings
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 from ricordo.worker.jobs import END, JobQueue, now
 
 MOST_TENANTS = 256  # memories in this process; the least recently used one is evicted
@@ -39,15 +39,14 @@ class Service:
 
     def __init__(
         self,
-        store: WholeStore,
+        store: Store,
         settings: Settings,
         options: ServerOptions,
         *,
         llm: LLM | None = None,
     ) -> None:
         self.metrics = Metrics()
-        self._counted = CountingStore(store, self.metrics)
-        self.store = store = cast(WholeStore, self._counted)  # other calls are passed on
+        self.store = store = CountingStore(store, self.metrics)
         self.settings = settings
         self.options = options
         self._llm = llm
@@ -99,7 +98,7 @@ class Service:
                 while len(self._tenants) >= MOST_TENANTS:
                     self._tenants.popitem(last=False)  # requests and jobs that use it continue
                 memory = Memory(self.store, replace(self.settings, tenant_id=tenant_id), llm=self._llm)
-                library = Library(memory, self.store)
+                library = Library(memory, self.store.documents)
                 self._tenants[tenant_id] = (memory, library, Chat(memory, passages=library))
             self._tenants.move_to_end(tenant_id)
             self._served[tenant_id] = None
@@ -144,20 +143,20 @@ class Service:
 
     def measure(self) -> None:
         """Update the gauges."""
-        state = getattr(self.store, "state", None)
+        state = self.store.health().spool
         self.metrics.degraded.set(bool(self.not_kept_since or (state and state.degraded)))
         self.metrics.spool_depth.set(state.depth if state else 0)
         self.metrics.running.set(self.answers.running)
         self.metrics.kept_bytes.set(self.answers.size)
         with suppress(StoreError):
-            waiting = [self.store.jobs_stats(tenant, now()) for tenant in self.tenants()]
+            waiting = [self.store.jobs.stats(tenant, now()) for tenant in self.tenants()]
             for name in ("pending", "leased", "failed"):
                 self.metrics.jobs.labels(name).set(sum(getattr(each, name) for each in waiting))
 
     @property
     def degraded(self) -> tuple[str, ...]:
         """What is unavailable now, one sentence each."""
-        state = getattr(self.store, "state", None)
+        state = self.store.health().spool
         return (
             (f"the database is away since {state.since}: {state.depth} writes wait on disk",)
             if state and state.degraded
@@ -167,7 +166,7 @@ class Service:
     @property
     def not_kept_since(self) -> datetime | None:
         """Since when no turn could be written, not even to the spool; None while writes work."""
-        return self._counted.failing_since
+        return self.store.failing_since
 
     def close(self) -> None:
         """Finish the running answers, then the work after their turns, and close the store."""

@@ -16,6 +16,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from ricordo.errors import RicordoError, ValidationError
+from ricordo.imports.formats import ITEM_FORMAT
 from ricordo.imports.run import as_import, bring_in
 from ricordo.memory import Memory
 from ricordo.records.reports import ImportResult
@@ -108,7 +109,9 @@ def _sessions_in(value: Any, where: str) -> Iterator[Mapping[str, Any] | Excepti
         if isinstance(each, ValueError):
             yield ValidationError(where, str(each))
         else:
-            yield each if isinstance(each, dict) else ValidationError(where, "expected a session as a JSON object")
+            # Items are for the operator to import: an adapter may unpickle what it finds there.
+            is_session = isinstance(each, dict) and each.get("format") != ITEM_FORMAT
+            yield each if is_session else ValidationError(where, "expected a session as a JSON object")
 
 
 def _is_own_export(path: Path) -> bool:
@@ -126,11 +129,11 @@ def _dry_run(
         sessions = known = 0
         errors = list(result.errors)
         for owner in list(scratch.store.owners(memory.settings.tenant_id)):
-            for document in scratch.store.sessions(owner, limit=10**9):
-                sessions += memory.store.session(owner, document.id) is None
-                for turn in scratch.store.turns(owner, document.id):
+            for document in scratch.store.sessions.page(owner, limit=10**9):
+                sessions += memory.store.sessions.get(owner, document.id) is None
+                for turn in scratch.store.turns.page(owner, document.id):
                     try:
-                        known += _is_known(turn, memory.store.turn(owner, turn.id))
+                        known += _is_known(turn, memory.store.turns.get(owner, turn.id))
                     except RicordoError as error:
                         errors.append(f"session {document.id!r}: {error}")
     return ImportResult(sessions, result.turns_added - known, known, tuple(errors))

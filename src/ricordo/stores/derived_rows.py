@@ -8,7 +8,7 @@ from ricordo.errors import DamageError
 from ricordo.records.people import Fact, Flag, Source, Summary
 from ricordo.records.service import ApiKey, Document, Job, StoredChunk
 from ricordo.records.topics import Topic
-from ricordo.records.turns import Block, Owner, SessionMark, Trace, canonical
+from ricordo.records.turns import Block, Owner, SessionMark, TurnVectors, canonical
 from ricordo.stores.turn_rows import micros, moment
 
 TOPIC_COLUMNS = (
@@ -68,10 +68,10 @@ def row_to_block(row: Any) -> Block:
         raise DamageError(f"archive block {block_id!r} cannot be read back ({error}); run verify") from error
 
 
-def row_to_trace(row: Any) -> Trace:
+def row_to_trace(row: Any) -> TurnVectors:
     """The trace behind a row of session, number, embedder, checksum and body."""
     session_id, turn_number, embedder, checksum, body = row
-    return Trace(session_id, turn_number, embedder, checksum, bytes(body))
+    return TurnVectors(session_id, turn_number, embedder, checksum, bytes(body))
 
 
 def rows_to_marks(rows: Any) -> dict[str, SessionMark]:

@@ -1,8 +1,8 @@
-"""Group commit without a writer thread: whoever comes first commits for everybody who is waiting.
+"""Group commit without a writer thread: the first caller commits for all callers that wait.
 
 In: operations from many threads. Out: each one's result or error, after the commit that holds it. A caller
-that finds nobody at work leads at once, so a lone caller pays no thread hop; the others wait on a lock of
-their own and are woken one by one when their result is there, or to lead the next commit.
+that finds no leader leads at once, so a single caller pays no thread switch; the others wait on a lock of their own
+and are woken one by one when their result is ready, or to lead the next commit.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ class GroupCommit:
     def __init__(self, serve: Callable[[Sequence[Ticket]], None]) -> None:
         self._serve = serve
         self._mutex = Lock()
-        self._waiting: list[Ticket] = []  # behind whoever leads; the first of them leads next
+        self._waiting: list[Ticket] = []  # behind the leader; the first of them leads next
         self._led = False
 
     def run(self, operation: Callable[..., T], *, alone: bool = False) -> T:
@@ -63,7 +63,7 @@ class GroupCommit:
         return result
 
     def _lead(self, batch: list[Ticket]) -> None:
-        """Serve the batch, then call the next leader and wake whoever was served."""
+        """Serve the batch, then wake the next leader and the callers that were served."""
         try:
             self._serve(batch)
         except BaseException as error:

@@ -90,7 +90,7 @@ def rewritten(block: Block, staying: Mapping[str, int]) -> Block | None:
     return replace(block, turn_numbers=tuple(sorted(staying.values())), body=pack(messages))
 
 
-def with_words(turn: Turn, messages: Iterable[Message]) -> Turn:
+def with_messages(turn: Turn, messages: Iterable[Message]) -> Turn:
     """An archived turn with the messages that its block holds."""
     by_id = {message.id: message for message in messages}
     question, answer = message_id(turn.id, "query"), message_id(turn.id, "response")
@@ -130,7 +130,7 @@ def holds(block: Block, turns: Iterable[Turn]) -> set[int]:
     return {
         turn.turn_number
         for turn in turns
-        if turn.id in words and checksum(with_words(turn, words[turn.id])) == turn.checksum
+        if turn.id in words and checksum(with_messages(turn, words[turn.id])) == turn.checksum
     }
 
 
@@ -192,11 +192,11 @@ def turns_named(change: FactChange) -> set[str]:
     return {turn_id_of(source.message_id) for fact in change.put for source in fact.sources}
 
 
-def still_founded(change: FactChange, stored: Iterable[Fact], turns_there: set[str]) -> tuple[Fact, ...]:
-    """The facts to write, without sources that nobody had learned from before their turns went.
+def with_live_sources(change: FactChange, stored: Iterable[Fact], turns_there: set[str]) -> tuple[Fact, ...]:
+    """The facts to write, without new sources whose turns are deleted.
 
-    Whoever looks for facts may be slower than whoever deletes: what was said in a deleted session is not learned
-    a moment later. A fact that has lost all its sources so is left out; what is stored of it stays.
+    Extracting facts may be slower than a deletion: a deleted turn must not become a source afterwards. A fact that
+    loses all its sources this way is left out; what is stored of it stays.
     """
     known = {source for fact in stored for source in fact.sources}
     written = []

@@ -15,7 +15,7 @@ from ricordo.errors import DamageError
 from ricordo.records.reports import Damage
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, canonical, message_id
 from ricordo.stores.archive.block import DamagedBlock
-from ricordo.stores.topic_rules import unpacked, with_words
+from ricordo.stores.topic_rules import unpacked, with_messages
 
 BlockBodies = Callable[[str, Sequence[str]], Mapping[str, bytes]]  # session id, block ids -> the blocks' bytes
 
@@ -36,7 +36,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def misnamed(owners: Iterable[tuple[bytes, str, str]]) -> list[Damage]:
-    """Those of some owners (key, tenant, user) whose key is not that of their names: nobody finds what is theirs."""
+    """Damage for each owner (key, tenant, user) whose key does not belong to the names: their data is unreachable."""
     return [
         Damage(f"user {user_id!r} of tenant {tenant_id!r}", "is kept under the key of other names; put the names right")
         for key, tenant_id, user_id in owners
@@ -151,7 +151,7 @@ def _words(block_id: str, body: bytes | None) -> Mapping[str, list[Message]] | D
 def _spoken(turn: Turn, words: Mapping[str, list[Message]] | DamagedBlock) -> Turn:
     if isinstance(words, dict):
         if turn.id in words:
-            return with_words(turn, words[turn.id])
+            return with_messages(turn, words[turn.id])
         words = DamagedBlock(turn.block_id or "", f"it does not hold turn {turn.turn_number}")
     return replace(turn, damage=str(words))
 

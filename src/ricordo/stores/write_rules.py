@@ -1,7 +1,7 @@
-"""What a write means where something stands already: the decisions every store shares, without a database.
+"""What a write means if something is stored already: the decisions that all stores share, without a database.
 
-In: what comes and what is stored. Out: what is to be stored, or a ConflictError. `merged is stored` tells
-a store that nothing has to be written.
+In: the new record and the stored one. Out: what to store, or a ConflictError. `merged is stored` tells a store that
+nothing has to be written. Documents, API keys and jobs follow the turns.
 """
 
 from collections.abc import Iterable, Sequence
@@ -170,7 +170,7 @@ def check_chunk_ids(taken: Iterable[str]) -> None:
         raise ConflictError(f"chunk id {chunk_id!r} is taken by another document; give every chunk an id of its own")
 
 
-def keeper_of(key: ApiKey) -> Owner:
+def key_owner(key: ApiKey) -> Owner:
     """Whose a key is: its user's, or the tenant's own."""
     return Owner(key.tenant_id, f"{RESERVED}tenant" if key.user_id is None else key.user_id)
 
@@ -182,27 +182,25 @@ def check_key(key: ApiKey, others: Iterable[ApiKey]) -> None:
             raise ConflictError(f"API key {key.id!r} is there already, or its secret is; make a new one")
 
 
-# What becomes of a job, and whose lease holds: the decisions every store shares, without a database.
-
-CLUSTER = Owner(f"{RESERVED}cluster", f"{RESERVED}cluster")  # whose leases are: all processes together
+CLUSTER = Owner(f"{RESERVED}cluster", f"{RESERVED}cluster")  # the owner of leases: all processes together
 ERROR_LENGTH = 1_000  # characters of an error that are kept
 KIND_LENGTH = 64
 
 
-def wished(stored: Job | None, wish: Job, *, postpone: bool) -> Job:
-    """A wish beside what is there already."""
+def enqueued(stored: Job | None, new: Job, *, postpone: bool) -> Job:
+    """What to store when a job is enqueued that may be stored already."""
     if stored is None:
-        return wish
-    if stored.leased_by:  # also of a lease that has run out: whoever takes it next finishes the old wish, then ours
-        return replace(stored, again_at=_when(stored.again_at, wish.due_at, postpone=postpone))
+        return new
+    if stored.leased_by:  # also if the lease has expired: the next worker finishes the old job, then runs once more
+        return replace(stored, again_at=_when(stored.again_at, new.due_at, postpone=postpone))
     if stored.due_at is None:
-        return wish
+        return new
     if stored.last_error and not postpone:
         return stored
-    return replace(stored, due_at=_when(stored.due_at, wish.due_at, postpone=postpone))
+    return replace(stored, due_at=_when(stored.due_at, new.due_at, postpone=postpone))
 
 
-def a_wish(owner: Owner, kind: str, session_id: str, due_at: datetime) -> Job:
+def new_job(owner: Owner, kind: str, session_id: str, due_at: datetime) -> Job:
     """A job as it begins."""
     check_id("kind", kind)
     if len(kind) > KIND_LENGTH:
@@ -213,36 +211,36 @@ def a_wish(owner: Owner, kind: str, session_id: str, due_at: datetime) -> Job:
 
 
 def taken(job: Job, worker: str, until: datetime) -> Job:
-    """A job that somebody is at from now on."""
+    """A job that a worker has leased."""
     return replace(job, attempts=job.attempts + 1, leased_by=worker, leased_until=until)
 
 
 def holds(stored: Job | None, job: Job) -> bool:
-    """Whether the one who was given `job` still has it."""
+    """Whether the worker that was given `job` still has its lease."""
     return stored is not None and bool(job.leased_by) and _lease_of(stored) == _lease_of(job)
 
 
 def extended(stored: Job, until: datetime) -> Job:
-    """A job that somebody is at for longer."""
+    """A job with a longer lease."""
     return replace(stored, leased_until=until)
 
 
 def finished(stored: Job) -> Job | None:
-    """A job that was done: nothing is left of it, unless it was wished for meanwhile."""
+    """A finished job: None, or a new job if it was enqueued meanwhile."""
     if stored.again_at is None:
         return None
     return Job(stored.owner, stored.kind, stored.session_id, stored.again_at)
 
 
 def failed(stored: Job, error: str, retry_at: datetime | None) -> Job:
-    """A job that did not work; what was wished meanwhile is done by the next attempt."""
+    """A failed job; the next attempt also covers what was enqueued meanwhile."""
     words = (error.strip() or "failed")[:ERROR_LENGTH].replace("\x00", "")
     retry_at = stored.again_at if retry_at is None else retry_at
     return replace(stored, due_at=retry_at, leased_by="", leased_until=None, last_error=words, again_at=None)
 
 
 def handed_back(stored: Job) -> Job:
-    """A job that nobody is at any more, as it was before it was taken."""
+    """A job as it was before it was taken."""
     return replace(stored, attempts=stored.attempts - 1, leased_by="", leased_until=None, again_at=None)
 
 
@@ -252,12 +250,12 @@ def in_order(jobs: Sequence[Job]) -> list[Job]:
 
 
 def is_due(job: Job, now: datetime) -> bool:
-    """Whether somebody may take it."""
+    """Whether a worker may take it."""
     return job.due_at is not None and job.due_at <= now and not is_leased(job, now)
 
 
 def is_leased(job: Job, now: datetime) -> bool:
-    """Whether somebody is at it."""
+    """Whether a worker has a lease on it."""
     return job.leased_until is not None and now < job.leased_until
 
 

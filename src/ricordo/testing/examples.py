@@ -1,4 +1,4 @@
-"""Plain records for worked examples: somebody new, what they said, and what is derived from it."""
+"""Plain records for worked examples: a new user, their messages, and what is derived from them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,13 +8,13 @@ from uuid import uuid4
 from ricordo.records.people import Fact, Flag, Source, Summary
 from ricordo.records.service import ApiKey, Document, StoredChunk
 from ricordo.records.topics import Topic
-from ricordo.records.turns import Block, Json, Message, Owner, Role, Trace, Turn, message_id, open_turn
+from ricordo.records.turns import Block, Json, Message, Owner, Role, Turn, TurnVectors, message_id, open_turn
 from ricordo.stores.archive.block import pack
 from ricordo.testing.fakes import START
 
 
 def an_owner(user_id: str = "anna") -> Owner:
-    """A user of a tenant that nobody else has: examples that share a store never meet."""
+    """A user of a new tenant: examples that share a store never meet."""
     return Owner(f"tenant-{uuid4()}", user_id)
 
 
@@ -67,9 +67,9 @@ def a_block(
     return Block(block_id or str(uuid4()), topic_id, numbers, created_at, body)
 
 
-def a_trace(turn: Turn, embedder: str = "small", body: bytes = b"vectors") -> Trace:
+def a_trace(turn: Turn, embedder: str = "small", body: bytes = b"vectors") -> TurnVectors:
     """What an embedder made of a stored turn."""
-    return Trace(turn.session_id, turn.turn_number, embedder, turn.checksum, body)
+    return TurnVectors(turn.session_id, turn.turn_number, embedder, turn.checksum, body)
 
 
 def a_source(turn: Turn) -> Source:

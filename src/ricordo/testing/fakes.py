@@ -1,4 +1,4 @@
-"""Time that stands still until told otherwise."""
+"""Test doubles: a clock that you move, a store that you can make fail, and a language model with fixed answers."""
 
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -7,6 +7,8 @@ from typing import Any
 
 from ricordo.engine.protocols import Completion
 from ricordo.errors import LLMError
+from ricordo.stores.memory import MemoryStore
+from ricordo.stores.protocols import Store
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -26,7 +28,42 @@ class FakeClock:
         return self._now
 
 
-# A language model that says what it was told to say: fixed answers, failures, and slowness that you end.
+PARTS = ("turns", "sessions", "topics", "vectors", "people", "documents", "keys", "jobs", "items")
+LOCAL = ("health", "without_waiting", "sessions.notes")  # these never ask the database
+
+
+class StoreProxy:
+    """A store in front of another, to count calls or to make them fail.
+
+    Override `turns_page` to replace `store.turns.page`, `erase` to replace `store.erase`, or `through` to wrap every
+    method that asks the database; `inner` is the store behind.
+    """
+
+    def __init__(self, inner: Store | None = None) -> None:
+        self.inner: Any = MemoryStore() if inner is None else inner
+
+    def through(self, call: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """What to call for `call`, which is named like "turns.page" or "erase"."""
+        return method
+
+    def __getattr__(self, name: str) -> Any:
+        if name in PARTS:
+            return _PartProxy(self, name)
+        found = getattr(self.inner, name)
+        return self.through(name, found) if callable(found) and name not in LOCAL else found
+
+
+class _PartProxy:
+    def __init__(self, store: StoreProxy, part: str) -> None:
+        self._store, self._part = store, part
+
+    def __getattr__(self, name: str) -> Any:
+        inner = getattr(getattr(self._store.inner, self._part), name)
+        replaced = getattr(type(self._store), f"{self._part}_{name}", None)
+        method = replaced.__get__(self._store) if replaced else inner
+        call = f"{self._part}.{name}"
+        return self._store.through(call, method) if callable(inner) and call not in LOCAL else method
+
 
 Messages = Sequence[Mapping[str, Any]]
 Answer = str | Completion | Exception | Callable[[Messages], str]
@@ -35,8 +72,8 @@ Answer = str | Completion | Exception | Callable[[Messages], str]
 class ScriptedLLM:
     """Gives its answers in order, the last one for ever; an exception among them is raised, a function is called.
 
-    `asked` holds the messages of every call. With a `gate` nobody is answered before it is set; `waiting` tells that
-    somebody stands before it.
+    `asked` holds the messages of every call. With a `gate` no call is answered before it is set; `waiting` is set once
+    a call waits for it.
     """
 
     def __init__(

@@ -21,16 +21,15 @@ from ricordo.records.turns import (
     SessionInfo,
     SessionMark,
     StoredReceipt,
-    Trace,
     Turn,
+    TurnVectors,
     canonical,
 )
 from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing.examples import a_block, a_message, a_topic, a_turn, an_answer
 from ricordo.testing.fakes import START
-from ricordo.testing.machine_base import moments, people, sessions, some, words
-from ricordo.testing.machine_parts import PeopleRules, known
+from ricordo.testing.machine_base import PeopleRules, known, moments, people, sessions, some, words
 
 turn_ids = st.sampled_from([f"t{n}" for n in range(12)])
 numbers = st.sets(st.integers(1, 7), max_size=4).map(sorted)
@@ -64,18 +63,18 @@ class _Agreement(PeopleRules):
     ) -> None:  # fmt: skip
         turn = a_turn(self.owner(person), query, response, session_id=session_id, turn_id=turn_id, created_at=at)
         receipt = _receipt(session_id, digests)
-        self.agree(lambda store: store.append(turn, expected=expected or None, receipt=receipt))
+        self.agree(lambda store: store.turns.append(turn, expected=expected or None, receipt=receipt))
 
     @rule(person=people, session_id=sessions, query=words, at=moments, digests=receipts)
     def append_new(self, person: str, session_id: str, query: str, at: Any, digests: set[str] | None) -> None:
         turn = a_turn(self.owner(person), query, session_id=session_id, created_at=at)
-        self.agree(lambda store: store.append(turn, receipt=_receipt(session_id, digests)))
+        self.agree(lambda store: store.turns.append(turn, receipt=_receipt(session_id, digests)))
 
     @rule(person=people, turn_id=turn_ids, response=words, at=moments, mood=st.sampled_from([{}, {"mood": 1}]))
     def answer(self, person: str, turn_id: str, response: str, at: Any, mood: dict[str, object]) -> None:
         receipt = _receipt("", {"d1"})
         self.agree(
-            lambda store: store.answer(self.owner(person), turn_id, an_answer(response, at), dict(mood), receipt)
+            lambda store: store.turns.answer(self.owner(person), turn_id, an_answer(response, at), dict(mood), receipt)
         )
 
     @rule(
@@ -85,7 +84,7 @@ class _Agreement(PeopleRules):
     def add_message(self, person: str, session_id: str, role: Any, content: str, at: Any, calls: bool) -> None:
         extra: dict[str, Any] = {"tool_calls": ({"id": "c"},)} if calls and role == "assistant" else {}
         turn = a_message(self.owner(person), role, content, session_id=session_id, created_at=at, **extra)
-        self.agree(lambda store: store.add_message(turn))
+        self.agree(lambda store: store.turns.add_message(turn))
 
     @rule(
         person=people, session_id=sessions, first=st.integers(1, 3), length=st.integers(0, 4), query=words, at=moments
@@ -99,25 +98,27 @@ class _Agreement(PeopleRules):
             )
             for n in range(first, first + length)
         ]
-        self.agree(lambda store: store.load(session, turns))
+        self.agree(lambda store: store.turns.load(session, turns))
 
     @rule(person=people, session_id=sessions, title=st.none() | words, tags=st.none() | st.lists(words).map(tuple))
     def update_session(self, person: str, session_id: str, title: str | None, tags: Any) -> None:
         changes = SessionChanges(title=title, tags=tags)
-        self.agree(lambda store: store.update_session(self.owner(person), session_id, changes))
+        self.agree(lambda store: store.sessions.update(self.owner(person), session_id, changes))
 
     @rule(person=people, session_id=sessions)
     def clear(self, person: str, session_id: str) -> None:
-        self.agree(lambda store: store.clear(self.owner(person), session_id))
+        self.agree(lambda store: store.sessions.clear(self.owner(person), session_id))
 
     @rule(person=people, session_id=sessions)
     def delete_session(self, person: str, session_id: str) -> None:
-        self.agree(lambda store: store.delete_session(self.owner(person), session_id))
+        self.agree(lambda store: store.sessions.delete(self.owner(person), session_id))
 
     @rule(person=people, turns_before=st.none() | moments, idle_before=st.none() | moments)
     def expire(self, person: str, turns_before: Any, idle_before: Any) -> None:
         owner = self.owner(person)
-        self.agree(lambda store: store.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=10_000))
+        self.agree(
+            lambda store: store.sessions.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=10_000)
+        )
 
     @rule(person=people)
     def erase(self, person: str) -> None:
@@ -126,16 +127,16 @@ class _Agreement(PeopleRules):
     @rule(person=people, session_id=sessions, last=some, before=some, after=some)
     def turns(self, person: str, session_id: str, last: int | None, before: int | None, after: int | None) -> None:
         owner = self.owner(person)
-        self.agree(lambda store: list(store.turns(owner, session_id, last=last, before=before, after=after)))
+        self.agree(lambda store: list(store.turns.page(owner, session_id, last=last, before=before, after=after)))
 
     @rule(person=people, turn_id=turn_ids)
     def turn(self, person: str, turn_id: str) -> None:
-        self.agree(lambda store: store.turn(self.owner(person), turn_id))
+        self.agree(lambda store: store.turns.get(self.owner(person), turn_id))
 
     @rule(person=people, limit=st.integers(1, 3))
     def page_through_sessions(self, person: str, limit: int) -> None:
         owner = self.owner(person)
-        page = self.agree(lambda store: list(store.sessions(owner, limit=limit)))
+        page = self.agree(lambda store: list(store.sessions.page(owner, limit=limit)))
         while page:
             page = self.agree(partial(_sessions_before, owner=owner, limit=limit, last=page[-1]))
 
@@ -147,7 +148,7 @@ class _Agreement(PeopleRules):
     @rule(person=people, session_id=sessions, number=some)
     def receipts(self, person: str, session_id: str, number: int | None) -> None:
         owner = self.owner(person)
-        self.agree(lambda store: list(store.receipts(owner, session_id, turn_number=number)))
+        self.agree(lambda store: list(store.turns.receipts(owner, session_id, turn_number=number)))
 
     @rule(
         person=people, session_id=sessions, put=st.dictionaries(topic_ids, st.integers(0, 5), max_size=2),
@@ -166,8 +167,8 @@ class _Agreement(PeopleRules):
         )
 
         def change(store: Store) -> bool:
-            revision = store.topics(owner, session_id).revision + late
-            return store.put_topics(
+            revision = store.topics.load(owner, session_id).revision + late
+            return store.topics.put(
                 owner, session_id, TopicChange(revision, topics, tuple(removed), assigned, through=through)
             )
 
@@ -177,33 +178,33 @@ class _Agreement(PeopleRules):
     def archive(self, person: str, session_id: str, chosen: list[int], topic_id: str, block_id: str, at: Any) -> None:
         """Whatever is there under these numbers, packed; sometimes more is named than there is."""
         owner = self.owner(person)
-        found = [turn for turn in self.stores()[0].turns(owner, session_id) if turn.turn_number in chosen]
+        found = [turn for turn in self.stores()[0].turns.page(owner, session_id) if turn.turn_number in chosen]
         block = replace(
             a_block(found, topic_id=topic_id, block_id=block_id, created_at=at),
             turn_numbers=tuple(chosen) if len(chosen) == 4 else tuple(turn.turn_number for turn in found),
         )
-        self.agree(lambda store: store.archive(owner, session_id, block))
+        self.agree(lambda store: store.topics.archive(owner, session_id, block))
 
     @rule(person=people, session_id=sessions, chosen=numbers)
     def rehydrate(self, person: str, session_id: str, chosen: list[int]) -> None:
-        self.agree(lambda store: store.rehydrate(self.owner(person), session_id, chosen))
+        self.agree(lambda store: store.topics.rehydrate(self.owner(person), session_id, chosen))
 
     @rule(person=people, session_id=sessions, chosen=numbers)
     def release(self, person: str, session_id: str, chosen: list[int]) -> None:
-        self.agree(lambda store: store.release(self.owner(person), session_id, chosen))
+        self.agree(lambda store: store.topics.release(self.owner(person), session_id, chosen))
 
     @rule(person=people, session_id=sessions, chosen=numbers)
     def delete_turns(self, person: str, session_id: str, chosen: list[int]) -> None:
-        self.agree(lambda store: store.delete_turns(self.owner(person), session_id, chosen))
+        self.agree(lambda store: store.turns.delete(self.owner(person), session_id, chosen))
 
     @rule(person=people, session_id=sessions, chosen=numbers, embedder=embedders, body=st.binary(max_size=4))
     def keep_traces(self, person: str, session_id: str, chosen: list[int], embedder: str, body: bytes) -> None:
-        traces = [Trace(session_id, number, embedder, "0" * 16, body) for number in chosen]
-        self.agree(lambda store: store.keep_traces(self.owner(person), traces))
+        traces = [TurnVectors(session_id, number, embedder, "0" * 16, body) for number in chosen]
+        self.agree(lambda store: store.vectors.write(self.owner(person), traces))
 
     @rule(person=people, embedder=embedders)
     def drop_traces(self, person: str, embedder: str) -> None:
-        self.agree(lambda store: store.drop_traces(self.owner(person), keep=embedder))
+        self.agree(lambda store: store.vectors.drop(self.owner(person), keep=embedder))
 
     @invariant()
     def everything_is_the_same(self) -> None:
@@ -225,34 +226,34 @@ class _Agreement(PeopleRules):
 
 
 def _sessions_before(store: Store, *, owner: Owner, limit: int, last: SessionInfo | None = None) -> list[SessionInfo]:
-    return list(store.sessions(owner, limit=limit, before=last))
+    return list(store.sessions.page(owner, limit=limit, before=last))
 
 
 def _marks(store: Store, *, owner: Owner) -> dict[str, SessionMark]:
-    return store.marks(owner)
+    return store.sessions.marks(owner)
 
 
 def _content(store: Store, *, owner: Owner, session_id: str) -> tuple[list[Turn], list[StoredReceipt]]:
-    return list(store.turns(owner, session_id)), list(store.receipts(owner, session_id))
+    return list(store.turns.page(owner, session_id)), list(store.turns.receipts(owner, session_id))
 
 
 def _shelf(store: Store, *, owner: Owner, session_id: str) -> tuple[tuple[Topic, ...], int, list[list[int]]]:
     """Revisions are each store's own: only whether they have moved is the same everywhere."""
-    shelf = store.topics(owner, session_id)
+    shelf = store.topics.load(owner, session_id)
     names = ("fugues", "canons", "voices")
-    return shelf.topics, shelf.through, [list(store.turns_of(owner, session_id, name)) for name in names]
+    return shelf.topics, shelf.through, [list(store.topics.turns_of(owner, session_id, name)) for name in names]
 
 
 def _archive(
     store: Store, *, owner: Owner, session_id: str
 ) -> list[tuple[str, str, tuple[int, ...], tuple[Message, ...]]]:
     """Blocks by what they hold; the bytes may differ."""
-    blocks = store.blocks(owner, session_id)
+    blocks = store.topics.blocks(owner, session_id)
     return [(block.id, block.topic_id, block.turn_numbers, unpack(block.body)) for block in blocks]
 
 
-def _traces(store: Store, *, owner: Owner, session_id: str) -> list[Trace]:
-    return [trace for embedder in ("small", "large") for trace in store.traces(owner, embedder, session_id)]
+def _traces(store: Store, *, owner: Owner, session_id: str) -> list[TurnVectors]:
+    return [trace for embedder in ("small", "large") for trace in store.vectors.read(owner, embedder, session_id)]
 
 
 def _receipt(session_id: str, digests: set[str] | None) -> StoredReceipt | None:

@@ -94,7 +94,7 @@ def moments() -> st.SearchStrategy[datetime]:
 
 
 def owners() -> st.SearchStrategy[Owner]:
-    """Anybody."""
+    """Any owner."""
     return st.builds(Owner, tenant_id=ids(), user_id=ids())
 
 

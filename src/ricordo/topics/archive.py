@@ -77,7 +77,7 @@ SEPARATOR = " · "
 
 def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
     """Archive the old turns of a topic that exceeds its limit."""
-    topic = engine.store.topics(owner, session_id).topic(topic_id)
+    topic = engine.store.topics.load(owner, session_id).topic(topic_id)
     if topic is None:
         return
     cold = _archivable(engine, owner, session_id, topic)
@@ -96,7 +96,7 @@ def compact(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> Non
 
 def pack_all(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> None:
     """Archive all turns of a topic that leaves working memory, except open ones."""
-    topic = engine.store.topics(owner, session_id).topic(topic_id)
+    topic = engine.store.topics.load(owner, session_id).topic(topic_id)
     if topic is not None:
         _archive_turns(engine, owner, session_id, topic_id, _archivable(engine, owner, session_id, topic))
 
@@ -106,11 +106,11 @@ def restore(engine: Engine, owner: Owner, session_id: str, topic_id: str, new_fr
 
     Turns before `new_from` count as restored, so that only newer ones can lead to the next compaction.
     """
-    topic = engine.store.topics(owner, session_id).topic(topic_id)
+    topic = engine.store.topics.load(owner, session_id).topic(topic_id)
     if topic is None:
         return
-    archived = sorted({*engine.store.turns_of(owner, session_id, topic_id)} - {*topic.hot})
-    engine.store.rehydrate(owner, session_id, archived)
+    archived = sorted({*engine.store.topics.turns_of(owner, session_id, topic_id)} - {*topic.hot})
+    engine.store.topics.rehydrate(owner, session_id, archived)
 
     def restored_topic(topic: Topic) -> Topic:
         hot = turns_by_number(engine, owner, session_id, {*topic.hot, *archived})
@@ -124,13 +124,13 @@ def recount(engine: Engine, owner: Owner, session_id: str, topic_id: str) -> Non
     """Compute the counts of a topic from its turns again; a topic without turns is removed."""
 
     def corrected(topic: Topic) -> Topic:
-        numbers = engine.store.turns_of(owner, session_id, topic_id)
+        numbers = engine.store.topics.turns_of(owner, session_id, topic_id)
         return recounted(topic, turns_by_number(engine, owner, session_id, numbers))
 
     topic = change_topic(engine, owner, session_id, topic_id, corrected)
-    if topic is not None and topic.message_count == 0 and not engine.store.turns_of(owner, session_id, topic_id):
-        shelf = engine.store.topics(owner, session_id)
-        engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
+    if topic is not None and topic.message_count == 0 and not engine.store.topics.turns_of(owner, session_id, topic_id):
+        shelf = engine.store.topics.load(owner, session_id)
+        engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, removed=(topic_id,)))
 
 
 def attempts() -> Iterator[int]:
@@ -146,12 +146,12 @@ def change_topic(
 ) -> Topic | None:
     """Change one topic by compare-and-swap on the revision; None if it does not exist."""
     for _ in attempts():
-        shelf = engine.store.topics(owner, session_id)
+        shelf = engine.store.topics.load(owner, session_id)
         topic = shelf.topic(topic_id)
         if topic is None:
             return None
         changed = change(topic)
-        if changed == topic or engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, put=(changed,))):
+        if changed == topic or engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, put=(changed,))):
             return changed
     raise StoreUnavailable(f"topic {topic_id!r} keeps being changed by others; try again")
 
@@ -160,7 +160,7 @@ def turns_by_number(engine: Engine, owner: Owner, session_id: str, numbers: Iter
     """The turns of these numbers that exist, in order; consecutive ones are read together."""
     turns: list[Turn] = []
     for first, last in _runs(sorted(set(numbers))):
-        turns += engine.store.turns(owner, session_id, after=first - 1, before=last + 1)
+        turns += engine.store.turns.page(owner, session_id, after=first - 1, before=last + 1)
     return turns
 
 
@@ -212,13 +212,13 @@ def _archivable(engine: Engine, owner: Owner, session_id: str, topic: Topic) -> 
 
 def _archive_turns(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
     """Write turns that are in no block yet into blocks, drop the plain text of all, and update the topic."""
-    engine.store.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
+    engine.store.topics.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
     for group in _groups([turn for turn in cold if not turn.block_id]):
         numbers = tuple(turn.turn_number for turn in group)
         body = pack([message for turn in group for message in turn.messages])
         now = engine.clock.now()
         block_id = uuid4().hex[:16]  # short, because every turn of the block names it
-        engine.store.archive(owner, session_id, Block(block_id, topic_id, numbers, now, body))
+        engine.store.topics.archive(owner, session_id, Block(block_id, topic_id, numbers, now, body))
     archived = {turn.turn_number for turn in cold}
 
     def without_archived(topic: Topic) -> Topic:

@@ -104,12 +104,12 @@ def _organise_alone(engine: Engine, owner: Owner, session_id: str, most: int) ->
 
 def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, most: int = PASS) -> bool:
     """One pass over at most `most` new turns of a session; True if there is more to do."""
-    session = engine.store.session(owner, session_id)
-    shelf = engine.store.topics(owner, session_id)
+    session = engine.store.sessions.get(owner, session_id)
+    shelf = engine.store.topics.load(owner, session_id)
     if session is None or shelf.through >= session.last_turn:
         return False
     through = min(shelf.through + most, session.last_turn)
-    new = list(engine.store.turns(owner, session_id, after=shelf.through, before=through + 1))
+    new = list(engine.store.turns.page(owner, session_id, after=shelf.through, before=through + 1))
     waiting = through == session.last_turn and _awaits_answer(new[-1:], engine.clock.now())
     if waiting:
         through -= 1
@@ -122,7 +122,7 @@ def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, mo
             _assign(walk, turn)
     changed = tuple(topic for topic in walk.topics.values() if topic.id in walk.changed)
     change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
-    if not engine.store.put_topics(owner, session_id, change):
+    if not engine.store.topics.put(owner, session_id, change):
         return True
     _recount_changed(engine, owner, session_id, walk, new)
     for topic_id in walk.returned:
@@ -145,7 +145,7 @@ def _begin(
     configured = engine.settings.topics.similarity_threshold
     if configured != DEFAULT_THRESHOLD:
         scale = scale.at(configured)
-    before = engine.store.turns(owner, session_id, before=shelf.through + 1, last=BEFORE)
+    before = engine.store.turns.page(owner, session_id, before=shelf.through + 1, last=BEFORE)
     vectors = indexes.vectors(owner, [*before, *new])
     walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
     _recentre(walk, indexes)
@@ -209,7 +209,7 @@ def _recount_changed(engine: Engine, owner: Owner, session_id: str, walk: _Pass,
     """Recount topics of turns that were deleted or answered between reading the turns and writing their topics."""
     stale: set[str] = set()
     for topic_id in set(walk.assigned.values()):
-        there = set(engine.store.turns_of(owner, session_id, topic_id))
+        there = set(engine.store.topics.turns_of(owner, session_id, topic_id))
         if not there.issuperset(number for number, topic in walk.assigned.items() if topic == topic_id):
             stale.add(topic_id)
     unanswered = [turn.turn_number for turn in new if turn.is_open]
@@ -224,7 +224,7 @@ def _archive_faded(engine: Engine, owner: Owner, session_id: str, active: str | 
     """Archive or delete the topics that have faded, as the settings say."""
     settings, now = engine.settings.topics, engine.clock.now()
     fading = fading_of(settings)
-    shelf = engine.store.topics(owner, session_id)
+    shelf = engine.store.topics.load(owner, session_id)
     gone = faded_topics(shelf.topics, now, active_id=active, max_topics=settings.max_topics, fading=fading)
     if settings.forget == "delete":
         _delete_faded(engine, owner, session_id, shelf, gone)
@@ -235,7 +235,7 @@ def _archive_faded(engine: Engine, owner: Owner, session_id: str, active: str | 
 
     for topic_id in gone:
         change_topic(engine, owner, session_id, topic_id, faded)
-    for topic in engine.store.topics(owner, session_id).topics:
+    for topic in engine.store.topics.load(owner, session_id).topics:
         if topic.state == "archived" and topic.hot:  # also turns that were open before and are answered now
             pack_all(engine, owner, session_id, topic.id)
 
@@ -243,7 +243,7 @@ def _archive_faded(engine: Engine, owner: Owner, session_id: str, active: str | 
 def _compact_large(engine: Engine, owner: Owner, session_id: str) -> None:
     """Compact every topic that exceeds its limit."""
     most = engine.settings.topics.max_messages_per_topic
-    for topic in engine.store.topics(owner, session_id).topics:
+    for topic in engine.store.topics.load(owner, session_id).topics:
         if topic.message_count - topic.archived_count - topic.restored_count > most:
             compact(engine, owner, session_id, topic.id)
 
@@ -251,6 +251,6 @@ def _compact_large(engine: Engine, owner: Owner, session_id: str) -> None:
 def _delete_faded(engine: Engine, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
     """Delete topics with their turns. The topics go first and only if the revision is unchanged, so that a turn that
     joins one in the meantime is not deleted."""
-    numbers = [n for topic_id in gone for n in engine.store.turns_of(owner, session_id, topic_id)]
-    if gone and engine.store.put_topics(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
-        engine.store.delete_turns(owner, session_id, numbers)
+    numbers = [n for topic_id in gone for n in engine.store.topics.turns_of(owner, session_id, topic_id)]
+    if gone and engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
+        engine.store.turns.delete(owner, session_id, numbers)

@@ -33,7 +33,7 @@ class SessionTopic:
 
     def read(self) -> Topic:
         """The topic as it is now; NotFoundError if it is gone."""
-        return self._on(self._engine.store.topics(self._scope.owner, self._scope.session_id), self.id)
+        return self._on(self._engine.store.topics.load(self._scope.owner, self._scope.session_id), self.id)
 
     def stats(self) -> TopicStats:
         """The topic in figures."""
@@ -46,7 +46,7 @@ class SessionTopic:
     def history(self) -> list[Turn]:
         """All of its turns in order, archived ones included."""
         owner, session_id = self._scope.owner, self._scope.session_id
-        numbers = self._engine.store.turns_of(owner, session_id, self.id)
+        numbers = self._engine.store.topics.turns_of(owner, session_id, self.id)
         return turns_by_number(self._engine, owner, session_id, numbers)
 
     def tag(self, *tags: str) -> Topic:
@@ -66,7 +66,7 @@ class SessionTopic:
 
     def near(self) -> list[tuple[str, float]]:
         """Similar topics of this session, with their similarity."""
-        shelf = self._engine.store.topics(self._scope.owner, self._scope.session_id)
+        shelf = self._engine.store.topics.load(self._scope.owner, self._scope.session_id)
         scale = scale_for(self.read().embedder)
         found = near_topics(shelf.topics, scale)
         pairs = [(each.keep if each.absorb == self.id else each.absorb, each.similarity, each) for each in found]
@@ -78,15 +78,15 @@ class SessionTopic:
         if check_id("other_id", other_id) == self.id:
             raise ValidationError("other_id", "a topic cannot be merged with itself")
         for _ in attempts():
-            shelf = self._engine.store.topics(owner, session_id)
+            shelf = self._engine.store.topics.load(owner, session_id)
             keep, other = (self._on(shelf, topic_id) for topic_id in (self.id, other_id))
             try:
                 joined = merged(keep, other)
             except ValueError as error:
                 raise ValidationError("other_id", str(error)) from error
-            moving = dict.fromkeys(self._engine.store.turns_of(owner, session_id, other_id), self.id)
+            moving = dict.fromkeys(self._engine.store.topics.turns_of(owner, session_id, other_id), self.id)
             change = TopicChange(shelf.revision, put=(joined,), removed=(other_id,), assigned=moving)
-            if self._engine.store.put_topics(owner, session_id, change):
+            if self._engine.store.topics.put(owner, session_id, change):
                 return joined
         raise StoreUnavailable(f"topic {self.id!r} keeps being changed by others; try again")
 

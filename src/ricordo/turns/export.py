@@ -28,6 +28,7 @@ from ricordo.limits import (
 from ricordo.prompt.window import label, said
 from ricordo.records.reports import ImportResult
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
+from ricordo.turns import export_items
 from ricordo.turns.after import after_turn
 
 FORMAT = "ricordo-session"
@@ -254,22 +255,23 @@ PAGE = 200
 def export_session(engine: Engine, scope: Scope) -> dict[str, Any]:
     """One session as JSON values."""
     session = found_session(engine, scope)
-    return to_document(session, engine.store.turns(scope.owner, scope.session_id))
+    return to_document(session, engine.store.turns.page(scope.owner, scope.session_id))
 
 
 def export_markdown(engine: Engine, scope: Scope) -> str:
     """One session as a page to read."""
     session = found_session(engine, scope)
-    return to_markdown(session, engine.store.turns(scope.owner, scope.session_id), engine.settings.locale)
+    return to_markdown(session, engine.store.turns.page(scope.owner, scope.session_id), engine.settings.locale)
 
 
 def export_user(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
-    """Every session of a user, most recent first, one document at a time."""
-    page = engine.store.sessions(owner, limit=PAGE)
+    """Every session of a user, most recent first, then what adapters keep; one document at a time."""
+    page = engine.store.sessions.page(owner, limit=PAGE)
     while page:
         for session in page:
-            yield to_document(session, engine.store.turns(owner, session.id))
-        page = engine.store.sessions(owner, limit=PAGE, before=page[-1])
+            yield to_document(session, engine.store.turns.page(owner, session.id))
+        page = engine.store.sessions.page(owner, limit=PAGE, before=page[-1])
+    yield from export_items.export_items(engine, owner)
 
 
 def import_documents(
@@ -280,15 +282,18 @@ def import_documents(
 ) -> ImportResult:
     """Bring documents in; an Exception among them is a document that could not even be read."""
     tenant_id = engine.settings.tenant_id
-    sessions = added = known = 0
+    sessions = added = known = items = 0
     errors: list[str] = []
     for done, document in enumerate(documents, start=1):
         try:
             if isinstance(document, Exception):
                 raise ValidationError("document", f"cannot be read ({document})")
+            if isinstance(document, Mapping) and document.get("format") == export_items.FORMAT:
+                items += export_items.import_item(engine, document, user_id)
+                continue
             session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
-            new = engine.store.session(session.owner, session.id) is None
-            fresh, repeated = engine.store.load(session, [_counted(turn, engine.counter) for turn in turns])
+            new = engine.store.sessions.get(session.owner, session.id) is None
+            fresh, repeated = engine.store.turns.load(session, [_counted(turn, engine.counter) for turn in turns])
             if fresh:
                 after_turn(engine, Scope(session.owner, session.id, session.agent_id))
             errors += [f"document {done}: {lost}" for lost in lost_turns(document)]
@@ -297,9 +302,10 @@ def import_documents(
             known += repeated
         except RicordoError as error:
             errors.append(f"document {done}: {error}")
-        if progress:
-            progress(done)
-    return ImportResult(sessions, added, known, tuple(errors))
+        finally:
+            if progress:
+                progress(done)
+    return ImportResult(sessions, added, known, tuple(errors), items)
 
 
 def _counted(turn: Turn, counter: TokenCounter) -> Turn:
@@ -312,7 +318,7 @@ def _counted(turn: Turn, counter: TokenCounter) -> Turn:
 
 def found_session(engine: Engine, scope: Scope) -> SessionInfo:
     """The session's fields, or NotFoundError."""
-    session = engine.store.session(scope.owner, scope.session_id)
+    session = engine.store.sessions.get(scope.owner, scope.session_id)
     if session is None:
         raise NotFoundError(
             f"session {scope.session_id!r} does not exist for user {scope.owner.user_id!r}; list the sessions"

@@ -72,7 +72,7 @@ def _expire(
     sessions = turns = 0
     more = True
     while more:
-        gone = engine.store.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=BATCH)
+        gone = engine.store.sessions.expire(owner, turns_before=turns_before, idle_before=idle_before, batch=BATCH)
         sessions += gone.sessions
         turns += gone.turns
         more = gone.more

@@ -30,13 +30,13 @@ def bad_facts(engine: Engine, owner: Owner) -> Iterator[Damage]:
     """Facts that quote what was not said, or were superseded by what is not there."""
     where = f"user {owner.user_id!r}"
     try:
-        agents = engine.store.agents(owner)
+        agents = engine.store.people.agents(owner)
     except RicordoError as error:
         yield Damage(where, f"what is known of them cannot be read: {error}")
         return
     for agent_id in agents:
         try:
-            facts = engine.store.people(owner, agent_id).facts
+            facts = engine.store.people.facts(owner, agent_id).facts
         except RicordoError as error:
             yield Damage(f"{where}, agent {agent_id!r}", f"what it knows cannot be read: {error}")
             continue
@@ -49,14 +49,14 @@ def bad_facts(engine: Engine, owner: Owner) -> Iterator[Damage]:
 def bad_summaries(engine: Engine, session: SessionInfo, where: str) -> Iterator[Damage]:
     """Summaries of turns that the session never had or of another length, and more turns learned from than it had."""
     try:
-        for summary in engine.store.summaries(session.owner, session_id=session.id, limit=EVERY):
+        for summary in engine.store.people.summaries(session.owner, session_id=session.id, limit=EVERY):
             if not 1 <= summary.first_turn <= summary.last_turn <= session.last_turn:
                 reach = f"turns {summary.first_turn} to {summary.last_turn}"
                 yield Damage(where, f"summary {summary.id!r} is of {reach}, but the session has {session.last_turn}")
             size = engine.counter.count(summary.text) if summary.counter == engine.counter.name else summary.tokens
             if size != summary.tokens:  # a prompt makes room for what it says
                 yield Damage(where, f"summary {summary.id!r} is said to have {summary.tokens} tokens, but has {size}")
-        learned = engine.store.learned_through(session.owner, session.id)
+        learned = engine.store.people.learned_through(session.owner, session.id)
         if learned > session.last_turn:
             yield Damage(where, f"counts as learned up to turn {learned}, but has {session.last_turn}")
     except RicordoError as error:
@@ -74,7 +74,7 @@ def _person_problems(engine: Engine, owner: Owner, fact: Fact, ids: set[str]) ->
 
 def _misquoted(engine: Engine, owner: Owner, source: Source) -> str | None:
     try:
-        turn = engine.store.turn(owner, turn_id_of(source.message_id))
+        turn = engine.store.turns.get(owner, turn_id_of(source.message_id))
     except RicordoError:
         return None  # damage to the turn is reported with the turn
     if turn is None or turn.damage:
@@ -122,7 +122,7 @@ def bad_shelves(engine: Engine, session: SessionInfo, places: Sequence[Place], p
         if not problems:
             break
         sleep(pause)
-        turns = engine.store.turns(session.owner, session.id)
+        turns = engine.store.turns.page(session.owner, session.id)
         again = set(_topic_problems(engine, session, [place_of(turn) for turn in turns]))
         problems = [problem for problem in problems if problem in again]
     return problems
@@ -131,7 +131,7 @@ def bad_shelves(engine: Engine, session: SessionInfo, places: Sequence[Place], p
 def bad_blocks(engine: Engine, session: SessionInfo, where: str) -> Iterator[Damage]:
     """Blocks that cannot be unpacked, also where the words are still there in plain."""
     try:
-        for block in engine.store.blocks(session.owner, session.id):
+        for block in engine.store.topics.blocks(session.owner, session.id):
             try:
                 unpack(block.body, block.id)
             except DamageError as error:
@@ -142,8 +142,8 @@ def bad_blocks(engine: Engine, session: SessionInfo, where: str) -> Iterator[Dam
 
 def _topic_problems(engine: Engine, session: SessionInfo, places: Sequence[Place]) -> Iterator[str]:
     try:
-        shelf = engine.store.topics(session.owner, session.id)
-        blocks = engine.store.blocks(session.owner, session.id)
+        shelf = engine.store.topics.load(session.owner, session.id)
+        blocks = engine.store.topics.blocks(session.owner, session.id)
     except RicordoError as error:
         yield f"its topics cannot be read: {error}"
         return
@@ -231,11 +231,11 @@ def _sessions(engine: Engine, owner: Owner) -> Iterator[SessionInfo | Damage]:
     """Every session of an owner; an unreadable one comes as a Damage, and the others all the same."""
     seen: set[str] = set()
     try:
-        page = engine.store.sessions(owner, limit=PAGE)
+        page = engine.store.sessions.page(owner, limit=PAGE)
         while page:
             seen.update(session.id for session in page)
             yield from page
-            page = engine.store.sessions(owner, limit=PAGE, before=page[-1])
+            page = engine.store.sessions.page(owner, limit=PAGE, before=page[-1])
     except DamageError:
         yield from _one_by_one(engine, owner, seen)
 
@@ -243,13 +243,13 @@ def _sessions(engine: Engine, owner: Owner) -> Iterator[SessionInfo | Damage]:
 def _one_by_one(engine: Engine, owner: Owner, seen: set[str]) -> Iterator[SessionInfo | Damage]:
     where = f"user {owner.user_id!r}"
     try:
-        names = engine.store.marks(owner).keys() - seen
+        names = engine.store.sessions.marks(owner).keys() - seen
     except DamageError as error:
         yield Damage(where, f"the sessions cannot be listed: {error}")
         return
     for name in sorted(names):
         try:
-            session = engine.store.session(owner, name)
+            session = engine.store.sessions.get(owner, name)
         except DamageError as error:
             yield Damage(f"{where}, session {name!r}", f"cannot be read: {error}")
         else:
@@ -261,7 +261,7 @@ def _check_again(engine: Engine, session: SessionInfo, pause: float) -> tuple[in
     """Check a session; once more if somebody wrote in it meanwhile, which would look like damage."""
     for _ in range(LOOKS):
         counted, found = _check_session(engine, session, pause)
-        now = engine.store.session(session.owner, session.id) if found else session
+        now = engine.store.sessions.get(session.owner, session.id) if found else session
         if now is None:
             return counted, []
         if now.revision == session.revision:
@@ -314,7 +314,7 @@ def _check_session(engine: Engine, session: SessionInfo, pause: float) -> tuple[
 
 def _bad_receipts(engine: Engine, session: SessionInfo, where: str) -> Iterator[Damage]:
     try:
-        for stored in engine.store.receipts(session.owner, session.id, limit=max(session.last_turn, 1)):
+        for stored in engine.store.turns.receipts(session.owner, session.id, limit=max(session.last_turn, 1)):
             try:
                 from_stored(stored)
             except RicordoError as error:
@@ -327,12 +327,12 @@ def _turns(engine: Engine, session: SessionInfo) -> Iterator[Turn | Damage]:
     """Every turn of a session; an unreadable one comes as a Damage."""
     for first in range(0, session.last_turn, PAGE):
         try:
-            yield from engine.store.turns(session.owner, session.id, after=first, before=first + PAGE + 1)
+            yield from engine.store.turns.page(session.owner, session.id, after=first, before=first + PAGE + 1)
         except DamageError:
             for number in range(first + 1, min(first + PAGE, session.last_turn) + 1):
                 try:
-                    yield from engine.store.turns(session.owner, session.id, after=number - 1, before=number + 1)
+                    yield from engine.store.turns.page(session.owner, session.id, after=number - 1, before=number + 1)
                 except DamageError as error:
                     yield Damage(f"turn {number}", f"cannot be read: {error}")
     last_read = -(-session.last_turn // PAGE) * PAGE
-    yield from engine.store.turns(session.owner, session.id, after=last_read)
+    yield from engine.store.turns.page(session.owner, session.id, after=last_read)

@@ -71,7 +71,7 @@ def keep_turn(
         "chat",
         engine.counter.name,
     )
-    kept = engine.store.append(turn, expected=expected, receipt=_stored(receipt, scope))
+    kept = engine.store.turns.append(turn, expected=expected, receipt=_stored(receipt, scope))
     after_turn(engine, scope, kept)
     return kept
 
@@ -91,7 +91,7 @@ def keep_answer(
     message = _message(engine, "response", message_id(turn.id, "response"), answer, engine.clock.now())
     checked = check_metadata("metadata", metadata, engine.settings.limits)
     check_metadata("metadata", {**turn.metadata, **checked}, engine.settings.limits)
-    kept = engine.store.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
+    kept = engine.store.turns.answer(turn.owner, turn.id, message, dict(checked), _stored(receipt, scope))
     after_turn(engine, scope, kept)
     return kept
 
@@ -102,7 +102,7 @@ def keep_message(engine: Engine, scope: Scope, said: Said) -> Message:
     message = _message(engine, "content", "", said, turn.created_at)
     if turn.counter != engine.counter.name:  # it has found out with this message that it cannot count exactly
         turn = replace(turn, counter=engine.counter.name)
-    kept = engine.store.add_message(open_turn(turn, message))
+    kept = engine.store.turns.add_message(open_turn(turn, message))
     after_turn(engine, scope, kept)
     return next(each for each in reversed(kept.messages) if each.says_the_same(message))
 

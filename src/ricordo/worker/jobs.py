@@ -16,7 +16,7 @@ from ricordo.errors import NotFoundError, RicordoError, StoreError
 from ricordo.records.service import Job
 from ricordo.records.turns import Owner
 from ricordo.settings import ProfileSettings
-from ricordo.stores.protocols import WholeStore
+from ricordo.stores.protocols import Store
 
 log = logging.getLogger("ricordo.server")
 
@@ -31,7 +31,7 @@ MOST_NOTED = 50_000  # sessions that wait to be written into the table while the
 class JobQueue:
     """Notes, takes and runs the jobs of one process. Thread-safe."""
 
-    def __init__(self, store: WholeStore, profile: ProfileSettings, worker: str) -> None:
+    def __init__(self, store: Store, profile: ProfileSettings, worker: str) -> None:
         self._store, self._profile, self._worker = store, profile, worker
         self._noted: dict[tuple[Owner, str], datetime] = {}
         self._lock = threading.Lock()
@@ -50,9 +50,9 @@ class JobQueue:
         try:
             while noted:
                 (owner, session_id), at = next(iter(noted.items()))
-                self._store.enqueue(owner, CATCH_UP, session_id, at + CATCH_UP_AFTER, postpone=True)
+                self._store.jobs.enqueue(owner, CATCH_UP, session_id, at + CATCH_UP_AFTER, postpone=True)
                 if self._profile.remember_person == "on":
-                    self._store.enqueue(owner, END, session_id, at + self._profile.session_end_idle, postpone=True)
+                    self._store.jobs.enqueue(owner, END, session_id, at + self._profile.session_end_idle, postpone=True)
                 del noted[owner, session_id]
         except StoreError:
             with self._lock:
@@ -61,7 +61,7 @@ class JobQueue:
 
     def take(self) -> Job | None:
         """A job that is due, leased to this process."""
-        return next(iter(self._store.take(self._worker, now(), LEASE, kinds=(CATCH_UP, END))), None)
+        return next(iter(self._store.jobs.take(self._worker, now(), LEASE, kinds=(CATCH_UP, END))), None)
 
     def run(self, job: Job, work: Callable[[Job], None]) -> Exception | None:
         """Run a job and finish it, or have it tried again later; after so many attempts it is given up.
@@ -77,17 +77,17 @@ class JobQueue:
             except Exception as error:
                 failure = error
         if failure is None:
-            self._store.finish(held.job)
+            self._store.jobs.finish(held.job)
             return None
         retry = None if job.attempts >= ATTEMPTS else now() + FIRST_PAUSE * 2 ** min(job.attempts, 8)
         # An error that is not ours may hold words of a message: only its type is stored.
         cause = str(failure) if isinstance(failure, RicordoError) else type(failure).__name__
-        self._store.fail(held.job, cause[:500], retry)
+        self._store.jobs.fail(held.job, cause[:500], retry)
         return failure
 
     def hand_back(self, job: Job) -> None:
         """Give a job back at once; the attempt does not count."""
-        self._store.hand_back(job)
+        self._store.jobs.hand_back(job)
 
 
 class RenewedLease:
@@ -96,7 +96,7 @@ class RenewedLease:
     A process that dies renews nothing, and the job comes free when its lease ends.
     """
 
-    def __init__(self, store: WholeStore, job: Job, lease: timedelta) -> None:
+    def __init__(self, store: Store, job: Job, lease: timedelta) -> None:
         self._store, self._lease = store, lease
         self._over = Event()
         self._thread = Thread(target=self._renew, name="ricordo-lease", daemon=True)
@@ -113,7 +113,7 @@ class RenewedLease:
     def _renew(self) -> None:
         while not self._over.wait(self._lease.total_seconds() / 3):
             try:
-                renewed = self._store.extend(self.job, now() + self._lease)
+                renewed = self._store.jobs.extend(self.job, now() + self._lease)
             except StoreError as error:  # there is time for another try before the lease ends
                 log.warning("a lease could not be renewed: %s", error, extra={"operation": self.job.kind})
                 continue

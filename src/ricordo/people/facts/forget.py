@@ -11,7 +11,7 @@ from ricordo.errors import NotFoundError, StoreUnavailable
 from ricordo.people.facts.learn import MAX_ATTEMPTS
 from ricordo.people.session_end import write_session_summary
 from ricordo.people.summaries.condense import condense_now
-from ricordo.records.people import Fact, FactChange, People, Source, Summary
+from ricordo.records.people import Fact, FactChange, KnownFacts, Source, Summary
 from ricordo.records.turns import Owner, turn_id_of
 from ricordo.safety.screen import screen_of
 
@@ -21,13 +21,13 @@ def forget_fact(engine: Engine, owner: Owner, agent_id: str, fact_id: str) -> No
     dropped: list[Summary] = []
     written = False
     for _ in range(MAX_ATTEMPTS):
-        people = engine.store.people(owner, agent_id)
+        people = engine.store.people.facts(owner, agent_id)
         change = forget_change(people, fact_id)
         gone = {fact.id for fact in change.put}
         # Summaries go first: after a crash in between, the fact still names its sources.
         sources = {source for fact in people.facts if fact.id in gone for source in fact.sources}
         dropped += _quarantine_sources(engine, owner, sources)
-        if written := engine.store.put_facts(owner, agent_id, change):
+        if written := engine.store.people.put_facts(owner, agent_id, change):
             break
     _rebuild_summaries(engine, owner, dropped)
     if not written:
@@ -39,26 +39,26 @@ def _quarantine_sources(engine: Engine, owner: Owner, sources: set[Source]) -> l
     gone: dict[str, Summary] = {}
     for source in sources:
         screen_of(engine).quarantine_source(engine, owner, source.message_id, source.session_id)
-        turn = engine.store.turn(owner, turn_id_of(source.message_id))
-        for summary in engine.store.summaries(owner, session_id=source.session_id, limit=EVERY):
+        turn = engine.store.turns.get(owner, turn_id_of(source.message_id))
+        for summary in engine.store.people.summaries(owner, session_id=source.session_id, limit=EVERY):
             # If the turn has expired, any summary of the session may cover it.
             if turn is None or summary.first_turn <= turn.turn_number <= summary.last_turn:
                 gone[summary.id] = summary
     if gone:
-        engine.store.drop_summaries(owner, list(gone))
+        engine.store.people.drop_summaries(owner, list(gone))
     return list(gone.values())
 
 
 def _rebuild_summaries(engine: Engine, owner: Owner, dropped: list[Summary]) -> None:
     for session_id, kind in sorted({(each.session_id, each.kind) for each in dropped}):
-        session = engine.store.session(owner, session_id)
+        session = engine.store.sessions.get(owner, session_id)
         if session and kind == "session":
             write_session_summary(engine, owner, session)
         elif session:
             condense_now(engine, owner, session_id, None, force=True)
 
 
-def forget_change(people: People, fact_id: str) -> FactChange:
+def forget_change(people: KnownFacts, fact_id: str) -> FactChange:
     """The change that erases a fact and keeps only its digest, so that it is not learned again.
 
     Facts with the same digest are erased too. A fact that it had superseded does not become current again.

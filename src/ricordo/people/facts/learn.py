@@ -43,12 +43,12 @@ class LearnResult:
 
 def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None = None) -> LearnResult:
     """Run one pass over the unread turns of a session."""
-    session = engine.store.session(owner, session_id)
-    done = engine.store.learned_through(owner, session_id)
+    session = engine.store.sessions.get(owner, session_id)
+    done = engine.store.people.learned_through(owner, session_id)
     if session is None or done >= session.last_turn:
         return LearnResult(more=False)
     through = min(done + TURNS_PER_PASS, session.last_turn)
-    turns = engine.store.turns(owner, session_id, after=done, before=through + 1)
+    turns = engine.store.turns.page(owner, session_id, after=done, before=through + 1)
     unfit = screen_of(engine).turns(engine, owner, turns)
     said = [each for turn in turns for each in _user_messages(turn) if each.id not in unfit]
     found = extract_facts(said, model, ZoneInfo(engine.settings.profile.time_zone))
@@ -81,16 +81,16 @@ def _merge(
 
     @cache
     def said_at(message_id: str) -> MessageTime | None:
-        turn = engine.store.turn(owner, turn_id_of(message_id))
+        turn = engine.store.turns.get(owner, turn_id_of(message_id))
         return (
             MessageTime(turn.question.created_at, turn.session_id, turn.turn_number) if turn and turn.question else None
         )
 
     for _ in range(MAX_ATTEMPTS):
-        people = engine.store.people(owner, session.agent_id)
+        people = engine.store.people.facts(owner, session.agent_id)
         context = LearningContext(session.agent_id, engine.clock.now(), unfit)
         change = merge_claims(people, claims, context, said_at=said_at, learned=((session.id, through),))
-        if engine.store.put_facts(owner, session.agent_id, change):
+        if engine.store.people.put_facts(owner, session.agent_id, change):
             screen_of(engine).facts(engine, owner, session.id, _new(change.put, people.facts))
             return len(change.put)
     raise StoreUnavailable("facts could not be stored because of concurrent writes; the next pass learns them")

@@ -32,7 +32,7 @@ from ricordo.people.facts.timeline import (
     ordered_statements,
     unknown_time,
 )
-from ricordo.records.people import Fact, FactChange, FactKind, People
+from ricordo.records.people import Fact, FactChange, FactKind, KnownFacts
 from ricordo.safety.trust import least_trusted
 
 _FACTS = UUID("a3b53c0e-7d0f-5a0e-8c39-5c2f1f0f6d11")
@@ -48,7 +48,7 @@ class LearningContext:
 
 
 def merge_claims(
-    people: People,
+    people: KnownFacts,
     candidates: Iterable[Claim],
     context: LearningContext,
     *,
@@ -77,7 +77,7 @@ def merge_claims(
     return FactChange(people.revision, put, learned)
 
 
-def is_admitted(candidate: Claim, people: People, context: LearningContext) -> bool:
+def is_admitted(candidate: Claim, people: KnownFacts, context: LearningContext) -> bool:
     """Whether a claim may be learned: admitted, not from an excluded message, and not forgotten before."""
     if candidate.said.id in context.excluded or refusal_reason(candidate):
         return False

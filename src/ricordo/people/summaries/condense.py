@@ -39,7 +39,7 @@ class SessionSizes:
         if since != covered:
             last, tokens = covered, 0
         overhead = engine.counter.message_overhead
-        while page := engine.store.turns(owner, session_id, after=last, before=last + PAGE + 1):
+        while page := engine.store.turns.page(owner, session_id, after=last, before=last + PAGE + 1):
             answered = [turn for turn in page if not turn.is_open]
             tokens += sum(turn.tokens + overhead * len(turn.messages) for turn in answered)
             last = answered[-1].turn_number if answered else last
@@ -57,7 +57,7 @@ class SessionSizes:
 
 def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
     """The latest condensation of a session."""
-    found = engine.store.summaries(owner, session_id=session_id, kind="condensation", limit=1)
+    found = engine.store.people.summaries(owner, session_id=session_id, kind="condensation", limit=1)
     return found[0] if found else None
 
 
@@ -83,7 +83,7 @@ def condense_now(
     """Summarise the older turns if due, or regardless with `force`; None if there is nothing to summarise."""
     settings, screen = engine.settings.condensation, screen_of(engine)
     already = newest_summary(engine, owner, session_id)
-    turns = list(engine.store.turns(owner, session_id, after=already.last_turn if already else None))
+    turns = list(engine.store.turns.page(owner, session_id, after=already.last_turn if already else None))
     while turns and turns[-1].is_open:
         turns.pop()
     wanted = replace(settings, condense_at=0.0) if force else settings
@@ -132,22 +132,22 @@ def store_summary(
 
     Forgetting quarantines messages first and then drops summaries. Checking after the write catches both orders.
     """
-    if not turn_exists(engine, owner, turns[-1]) or not engine.store.put_summary(owner, summary):
+    if not turn_exists(engine, owner, turns[-1]) or not engine.store.people.put_summary(owner, summary):
         return False
     said = {message.id for turn in turns for message in turn.messages}
     sound = not said & (quarantined(engine, owner) - unfit)
     if sound and already:
-        every = engine.store.summaries(owner, session_id=summary.session_id, kind=already.kind, limit=EVERY)
+        every = engine.store.people.summaries(owner, session_id=summary.session_id, kind=already.kind, limit=EVERY)
         sound = any(each.id == already.id for each in every)
     if not sound:
-        engine.store.drop_summaries(owner, [summary.id])
+        engine.store.people.drop_summaries(owner, [summary.id])
     return sound
 
 
 def turn_exists(engine: Engine, owner: Owner, turn: Turn) -> bool:
     """Whether a turn is still stored under its number; its session may have been cleared meanwhile."""
     number = turn.turn_number
-    found = engine.store.turns(owner, turn.session_id, after=number - 1, before=number + 1)
+    found = engine.store.turns.page(owner, turn.session_id, after=number - 1, before=number + 1)
     return any(each.id == turn.id for each in found)
 
 

@@ -174,10 +174,10 @@ def name_session(engine: Engine, owner: Owner, session_id: str) -> None:
     """Title a session once it has an answer; a title set by a user stays."""
     if engine.settings.condensation.titles == "off":
         return
-    session = engine.store.session(owner, session_id)
+    session = engine.store.sessions.get(owner, session_id)
     if session is None or session.title is not None or not session.turn_count:
         return
-    turns = [turn for turn in engine.store.turns(owner, session_id, before=TITLE_TURNS + 1) if not turn.is_open]
+    turns = [turn for turn in engine.store.turns.page(owner, session_id, before=TITLE_TURNS + 1) if not turn.is_open]
     untitled = engine.part(Untitled)
     if not turns or untitled.has(owner, session_id, len(turns)):
         return
@@ -185,6 +185,6 @@ def name_session(engine: Engine, owner: Owner, session_id: str) -> None:
     turns = [cleaned_turn(turn, engine.settings.safety) for turn in turns]
     named = make_title(turns, writer=writer_of(engine), leave_out=unfit, suspicious=lambda text: bool(signals(text)))
     if named:
-        engine.store.update_session(owner, session_id, SessionChanges(title=named.text))
+        engine.store.sessions.update(owner, session_id, SessionChanges(title=named.text))
     else:
         untitled.add(owner, session_id, len(turns))

@@ -143,7 +143,7 @@ def _without_causes(done: Done) -> Done:
 
 def _stored_answer(user: RequestUser, turn_id: str) -> str:
     try:
-        turn = user.memory.store.turn(user.owner, turn_id)
+        turn = user.memory.store.turns.get(user.owner, turn_id)
     except StoreError as error:
         raise NotFoundError("there is no such running answer") from error
     if turn is None or turn.is_open:

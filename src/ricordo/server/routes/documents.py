@@ -139,7 +139,7 @@ def read(document_id: str, user: UserDep) -> dict[str, Any]:
 def chunks(document_id: str, user: UserDep) -> dict[str, Any]:
     """The passages of a document in order."""
     document, owner = _document(user, document_id)
-    found = user.service.store.chunks(owner, [document.id])
+    found = user.service.store.documents.chunks(owner, [document.id])
     return {"items": [chunk_out(each, document) for each in found]}
 
 
@@ -149,7 +149,7 @@ def delete(document_id: str, user: UserDep) -> None:
     document, owner = _document(user, document_id)
     if owner.is_reserved and user.caller.authenticated:
         user.caller.require_admin()
-    if not user.service.store.delete_document(owner, document.id):
+    if not user.service.store.documents.delete(owner, document.id):
         raise NotFoundError("there is no such document for this user")
 
 
@@ -158,7 +158,7 @@ def chunk(chunk_id: str, user: UserDep) -> dict[str, Any]:
     """One passage, with the text before and after it."""
     library = user.service.library(user.caller.tenant_id)
     found, document, owner = library.chunk(user.owner, path_id("chunk", chunk_id))
-    around = {each.position: each for each in user.service.store.chunks(owner, [document.id])}
+    around = {each.position: each for each in user.service.store.documents.chunks(owner, [document.id])}
     before, after = around.get(found.position - 1), around.get(found.position + 1)
     return chunk_out(found, document) | {
         "before": before.text if before else "",

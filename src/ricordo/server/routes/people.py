@@ -90,6 +90,7 @@ def export(named: str, user: UserDep) -> StreamingResponse:
 
     def lines() -> Iterator[str]:
         for document in documents:
-            yield json.dumps(document, ensure_ascii=False, default=str) + "\n"
+            if "session" in document:
+                yield json.dumps(document, ensure_ascii=False, default=str) + "\n"
 
     return StreamingResponse(lines(), media_type="application/x-ndjson")

@@ -45,7 +45,7 @@ def stats(service: ServiceDep, caller: CallerDep) -> dict[str, Any]:
     """Statistics: stored data, configured parts, waiting jobs, latency."""
     caller.require_scope("read")
     memory = service.memory(caller.tenant_id)
-    jobs = service.store.jobs_stats(caller.tenant_id, memory.clock.now())
+    jobs = service.store.jobs.stats(caller.tenant_id, memory.clock.now())
     figures = memory.stats()
     return as_json(figures) | {
         "jobs": as_json(jobs),
@@ -75,11 +75,11 @@ def ready(service: ServiceDep) -> Response:
     spool = _spool(service)
     if spool:
         del spool["last_error"]  # only in /stats, which needs a credential
-    details = {"store": _kind(service), "spool": spool}
+    details = {"store": service.store.health().kind, "spool": spool}
     if spool and spool["degraded"]:
         return JSONResponse({"status": "degraded", "since": spool["since"]} | details)
     try:
-        service.store.session(Owner(service.settings.tenant_id, "health"), "health")
+        service.store.sessions.get(Owner(service.settings.tenant_id, "health"), "health")
     except StoreError:
         return JSONResponse({"status": "down"} | details, 503)
     if since := service.not_kept_since:  # such as a full disk, which can still be read
@@ -101,16 +101,8 @@ def _write_failure(service: Service) -> list[str]:
 
 
 def _spool(service: Service) -> dict[str, Any] | None:
-    state = getattr(service.store, "state", None)
+    state = service.store.health().spool
     return None if state is None else as_json(state)
-
-
-def _kind(service: Service) -> str:
-    """The kind of store, without its location: health needs no credential."""
-    place = service.store.location
-    if place.startswith("memory:"):
-        return "memory"
-    return "postgresql" if "://" in place or getattr(service.store, "state", None) is not None else "sqlite"
 
 
 @router.post("/keys", status_code=201, response_model=NewKeyOut, tags=KEYS)
@@ -122,7 +114,7 @@ def make(body: KeyIn, service: ServiceDep, caller: CallerDep) -> dict[str, Any]:
     key_id, key, digest = generate_key()
     now = service.memory(caller.tenant_id).clock.now()
     stored = ApiKey(key_id, caller.tenant_id, user_id, body.name, digest, now, scopes=tuple(dict.fromkeys(body.scopes)))
-    service.store.put_key(stored)
+    service.store.keys.put(stored)
     service.api_keys.clear_cache()
     return _key_out(stored) | {"key": key}
 
@@ -131,7 +123,7 @@ def make(body: KeyIn, service: ServiceDep, caller: CallerDep) -> dict[str, Any]:
 def keys(service: ServiceDep, caller: CallerDep) -> dict[str, Any]:
     """The tenant's keys, without their secrets."""
     caller.require_admin()
-    return {"items": [_key_out(key) for key in service.store.keys(caller.tenant_id)]}
+    return {"items": [_key_out(key) for key in service.store.keys.page(caller.tenant_id)]}
 
 
 @router.delete("/keys/{key_id}", status_code=204, tags=KEYS)
@@ -139,7 +131,7 @@ def revoke(key_id: str, service: ServiceDep, caller: CallerDep) -> None:
     """Revoke a key: refused at once by this process, and within five seconds by others."""
     caller.require_admin()
     now = service.memory(caller.tenant_id).clock.now()
-    if not service.store.revoke_key(caller.tenant_id, path_id("key", key_id), now):
+    if not service.store.keys.revoke(caller.tenant_id, path_id("key", key_id), now):
         raise NotFoundError("there is no such key")
     service.api_keys.clear_cache()
 

@@ -172,7 +172,7 @@ def turns(
     store, owner = user.memory.store, user.owner
     if after is not None:
         before = min(before or after + limit + 1, after + limit + 1)
-    page = store.turns(owner, info.id, last=limit, before=before, after=after)
+    page = store.turns.page(owner, info.id, last=limit, before=before, after=after)
     more = bool(page) and page[0].turn_number > 1 and after is None
     return {
         "items": [turn_out(turn) for turn in page],
@@ -258,7 +258,7 @@ def list_topics(session_id: str, user: UserDep) -> dict[str, Any]:
     """The topics in the order of their creation, each with its decay curve."""
     session = user.session(session_id)
     found = session.topics()
-    blocks = user.memory.store.blocks(user.owner, session.id)
+    blocks = user.memory.store.topics.blocks(user.owner, session.id)
     return {"items": [_topic_out(user, topic, blocks) for topic in found], "degraded": list(found.degraded)}
 
 

@@ -1,4 +1,4 @@
-"""One owner's dictionaries behind one lock: sessions with all that is in them, and what outlives a session."""
+"""The data of the reference store: dictionaries by owner, behind one lock. The parts are views of it."""
 
 import json
 from bisect import bisect_left, insort
@@ -7,10 +7,10 @@ from datetime import datetime
 from threading import RLock
 from uuid import UUID
 
-from ricordo.records.people import Flag, People, Subject, Summary
-from ricordo.records.service import ApiKey, Document, Job, StoredChunk
+from ricordo.records.people import Flag, KnownFacts, Subject, Summary
+from ricordo.records.service import ApiKey, Document, Job, StoredChunk, StoredItem
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
-from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
+from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, Turn, TurnVectors
 from ricordo.stores import topic_rules, write_rules
 from ricordo.stores.turn_rows import ENDLESS, texts_in
 
@@ -33,12 +33,12 @@ class MemorySession:
     passages: dict[str, ReceiptPassage] = field(default_factory=dict)
     shelf: TopicShelf = field(default_factory=TopicShelf)
     blocks: dict[str, Block] = field(default_factory=dict)
-    traces: dict[tuple[int, str], Trace] = field(default_factory=dict)
+    vectors: dict[tuple[int, str], TurnVectors] = field(default_factory=dict)
     summaries: list[Summary] = field(default_factory=list)
     learned_through: int = 0
 
     def position(self, number: int) -> int:
-        """Where a turn of that number stands or would stand."""
+        """The index of the turn of that number, or where it would be inserted."""
         return bisect_left(self.turns, number, key=lambda turn: turn.turn_number)
 
     def at(self, number: int) -> Turn | None:
@@ -47,7 +47,7 @@ class MemorySession:
         return found[0] if found and found[0].turn_number == number else None
 
     def replace(self, turn: Turn) -> None:
-        """Put another state of a stored turn in its place; what was said is the same."""
+        """Replace a stored turn by another state of it with the same messages."""
         self.turns[self.position(turn.turn_number)] = turn
 
     def put(self, turn: Turn, receipt: StoredReceipt | None = None) -> Turn:
@@ -72,13 +72,13 @@ class MemorySession:
         return StoredReceipt(self.info.id, number, body, {name: self.passages[name].text for name in named})
 
     def drop(self, doomed: set[int]) -> None:
-        """Remove turns, and what topics, blocks and traces had of them."""
+        """Remove turns, and what topics, blocks and vectors had of them."""
         gone = [turn for turn in self.turns if turn.turn_number in doomed]
         self.turns = [turn for turn in self.turns if turn.turn_number not in doomed]
         self.receipts = {n: body for n, body in self.receipts.items() if n not in doomed}
         oldest = self.turns[0].turn_number if self.turns else ENDLESS
         self.passages = {name: each for name, each in self.passages.items() if each.last_turn >= oldest}
-        self.traces = {key: trace for key, trace in self.traces.items() if key[0] not in doomed}
+        self.vectors = {key: each for key, each in self.vectors.items() if key[0] not in doomed}
         self.info = replace(self.info, turn_count=len(self.turns), revision=self.info.revision + 1)
         self._lessen_topics(gone, doomed)
         self._rewrite_blocks({turn.block_id for turn in gone if turn.block_id})
@@ -110,7 +110,7 @@ class MemorySession:
                 del self.blocks[block_id]
 
     def _leave_block(self, before: Turn) -> None:
-        """A turn that was in a block is plain now: block and topic are told."""
+        """A turn leaves its block: update block and topic."""
         if before.block_id is None:
             return
         self._rewrite_blocks({before.block_id})
@@ -120,9 +120,9 @@ class MemorySession:
             self.shelf = topic_rules.shelf_after(self.shelf, change)
 
     def clear(self) -> None:
-        """Empty the session: turns, receipts, topics, blocks, traces, summaries; numbering starts again."""
+        """Empty the session: turns, receipts, topics, blocks, vectors, summaries; numbering starts again."""
         self.summaries, self.learned_through = [], 0
-        self.turns, self.receipts, self.passages, self.blocks, self.traces = [], {}, {}, {}, {}
+        self.turns, self.receipts, self.passages, self.blocks, self.vectors = [], {}, {}, {}, {}
         self.shelf = TopicShelf(revision=self.shelf.revision + 1)
         self.info = replace(self.info, turn_count=0, last_turn=0, revision=self.info.revision + 1)
 
@@ -133,22 +133,27 @@ def _counts(turns: list[Turn]) -> tuple[int, int]:
     return sum(map(topic_rules.messages_counted, turns)), sum(map(topic_rules.messages_counted, archived))
 
 
+ItemKey = tuple[str, str, str]  # collection, place, key
+
+
 @dataclass
 class Home:
-    """All that one owner has."""
+    """Everything of one owner."""
 
     owner: Owner
     sessions: dict[str, MemorySession] = field(default_factory=dict)
-    people: dict[str, People] = field(default_factory=dict)
+    facts: dict[str, KnownFacts] = field(default_factory=dict)
     flags: dict[tuple[Subject, str], Flag] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     chunks: dict[str, StoredChunk] = field(default_factory=dict)
     jobs: dict[tuple[str, str], Job] = field(default_factory=dict)
+    items: dict[ItemKey, StoredItem] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is kept of this owner."""
-        return not (self.sessions or self.documents or any(known.facts for known in self.people.values()))
+        """Whether this owner has no session, document, fact or item."""
+        any_fact = any(known.facts for known in self.facts.values())
+        return not (self.sessions or self.documents or self.items or any_fact)
 
     def find(self, turn_id: str) -> Turn | None:
         """One turn by id."""
@@ -158,18 +163,34 @@ class Home:
                     return turn
         return None
 
+    def drop_items(self) -> None:
+        """Delete the items whose session or turn no longer exists."""
+        turns = {turn.id for session in self.sessions.values() for turn in session.turns}
+        self.items = {
+            key: item
+            for key, item in self.items.items()
+            if (item.session_id is None or item.session_id in self.sessions)
+            and (item.turn_id is None or item.turn_id in turns)
+        }
+
 
 class Homes:
-    """Every owner's home, what belongs to none of them, and the lock around it all."""
+    """Every owner's data, what belongs to no owner, and the lock around all of it."""
 
     def __init__(self) -> None:
-        self._homes: dict[UUID, Home] = {}
-        self._keys: dict[str, ApiKey] = {}
-        self._leases: dict[str, tuple[str, datetime]] = {}
-        self._lock = RLock()
+        self.by_owner: dict[UUID, Home] = {}
+        self.keys: dict[str, ApiKey] = {}
+        self.leases: dict[str, tuple[str, datetime]] = {}
+        self.lock = RLock()
 
-    def _home(self, owner: Owner) -> Home:
-        return self._homes.setdefault(owner.key, Home(owner))
+    def of(self, owner: Owner) -> Home:
+        """The data of an owner."""
+        return self.by_owner.setdefault(owner.key, Home(owner))
 
-    def _session(self, owner: Owner, session_id: str) -> MemorySession | None:
-        return self._home(owner).sessions.get(session_id)
+    def session(self, owner: Owner, session_id: str) -> MemorySession | None:
+        """One session with everything in it."""
+        return self.of(owner).sessions.get(session_id)
+
+    def of_tenant(self, tenant_id: str) -> list[Home]:
+        """The data of every owner of a tenant."""
+        return [home for home in self.by_owner.values() if home.owner.tenant_id == tenant_id]

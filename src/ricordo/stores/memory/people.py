@@ -1,45 +1,49 @@
-"""The reference store's people: facts by agent, summaries in their session, flags by what they are about."""
+"""Facts, summaries and flags of the reference store: by agent, in their session, by subject."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ricordo.records.people import Fact, FactChange, Flag, FlagState, People, Summary, SummaryKind
+from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
 from ricordo.stores import topic_rules
 from ricordo.stores.memory.home import Home, Homes, MemorySession
 
 
-class MemoryPeople(Homes):
-    """What is known of a person."""
+class MemoryPeople:
+    """Facts, summaries and flags."""
+
+    def __init__(self, homes: Homes) -> None:
+        self._homes = homes
+        self._lock = homes.lock
 
     def agents(self, owner: Owner) -> Sequence[str]:
         with self._lock:
-            return sorted(name for name, known in self._home(owner).people.items() if known.facts)
+            return sorted(name for name, known in self._homes.of(owner).facts.items() if known.facts)
 
-    def people(self, owner: Owner, agent_id: str) -> People:
+    def facts(self, owner: Owner, agent_id: str) -> KnownFacts:
         with self._lock:
-            return self._home(owner).people.get(agent_id, People())
+            return self._homes.of(owner).facts.get(agent_id, KnownFacts())
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
         topic_rules.checked(agent_id, change)
         with self._lock:
-            home = self._home(owner)
-            known = home.people.get(agent_id, People())
+            home = self._homes.of(owner)
+            known = home.facts.get(agent_id, KnownFacts())
             if known.revision != change.revision:
                 return False
             stored = {fact.id: fact for fact in known.facts}
             there = {turn_id for turn_id in topic_rules.turns_named(change) if home.find(turn_id)}
-            put = topic_rules.still_founded(change, known.facts, there)
+            put = topic_rules.with_live_sources(change, known.facts, there)
             moved = [(session, number) for name, number in change.learned if (session := home.sessions.get(name))]
             if put or moved:
-                home.people[agent_id] = _people({**stored, **{fact.id: fact for fact in put}}, known.revision + 1)
+                home.facts[agent_id] = _known({**stored, **{fact.id: fact for fact in put}}, known.revision + 1)
             for session, number in moved:
                 session.learned_through = max(session.learned_through, min(number, session.info.last_turn))
             return True
 
     def learned_through(self, owner: Owner, session_id: str) -> int:
         with self._lock:
-            session = self._session(owner, session_id)
+            session = self._homes.session(owner, session_id)
             return session.learned_through if session else 0
 
     def summaries(
@@ -52,7 +56,7 @@ class MemoryPeople(Homes):
         limit: int = 50,
     ) -> Sequence[Summary]:
         with self._lock:
-            every = [each for session in self._home(owner).sessions.values() for each in session.summaries]
+            every = [each for session in self._homes.of(owner).sessions.values() for each in session.summaries]
         found = [
             each
             for each in every
@@ -62,7 +66,7 @@ class MemoryPeople(Homes):
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
         with self._lock:
-            home = self._home(owner)
+            home = self._homes.of(owner)
             session = home.sessions.get(summary.session_id)
             if session is None or summary.last_turn > session.info.last_turn:
                 return False
@@ -75,17 +79,17 @@ class MemoryPeople(Homes):
 
     def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
         with self._lock:
-            home, doomed = self._home(owner), set(summary_ids)
+            home, doomed = self._homes.of(owner), set(summary_ids)
             return sum(_drop_summaries(home, session, doomed) for session in home.sessions.values())
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
         with self._lock:
-            found = [flag for flag in self._home(owner).flags.values() if state in (None, flag.state)]
+            found = [flag for flag in self._homes.of(owner).flags.values() if state in (None, flag.state)]
         return sorted(found, key=lambda flag: (flag.created_at, flag.id), reverse=True)[:limit]
 
     def put_flag(self, owner: Owner, flag: Flag) -> bool:
         with self._lock:
-            home = self._home(owner)
+            home = self._homes.of(owner)
             taken = (flag.subject, flag.subject_id) in home.flags or flag.id in {f.id for f in home.flags.values()}
             if taken or flag.session_id not in home.sessions:
                 return False
@@ -94,7 +98,7 @@ class MemoryPeople(Homes):
 
     def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
         with self._lock:
-            flags = self._home(owner).flags
+            flags = self._homes.of(owner).flags
             for about, flag in flags.items():
                 if flag.id == flag_id:
                     flags[about] = replace(flag, state=state)
@@ -103,34 +107,28 @@ class MemoryPeople(Homes):
 
     def forget_derived(self, owner: Owner, session_id: str) -> int:
         with self._lock:
-            home = self._home(owner)
+            home = self._homes.of(owner)
             session = home.sessions.get(session_id)
             gone = _drop_summaries(home, session) if session else 0
-            return gone + _unlearn(home, session_id)
-
-    @staticmethod
-    def _forget_said(home: Home, session_id: str) -> None:
-        """By the wish of somebody: what was derived from a session goes with it, and its flags."""
-        _unlearn(home, session_id)
-        MemoryPeople._forget_flags(home, session_id)
-
-    @staticmethod
-    def _forget_flags(home: Home, session_id: str) -> None:
-        """Those of a session that goes; a fact that stays keeps its flag, or it would come out of quarantine."""
-        facts = {fact.id for known in home.people.values() for fact in known.facts}
-        home.flags = {
-            about: flag
-            for about, flag in home.flags.items()
-            if flag.session_id != session_id or (flag.subject == "fact" and flag.subject_id in facts)
-        }
+            return gone + unlearn(home, session_id)
 
 
-def _people(facts: dict[str, Fact], revision: int) -> People:
-    return People(tuple(sorted(facts.values(), key=lambda fact: (fact.recorded_at, fact.id))), revision)
+def forget_flags(home: Home, session_id: str) -> None:
+    """Delete the flags of a session that is deleted; a fact that stays keeps its flag, or it would leave quarantine."""
+    facts = {fact.id for known in home.facts.values() for fact in known.facts}
+    home.flags = {
+        about: flag
+        for about, flag in home.flags.items()
+        if flag.session_id != session_id or (flag.subject == "fact" and flag.subject_id in facts)
+    }
+
+
+def _known(facts: dict[str, Fact], revision: int) -> KnownFacts:
+    return KnownFacts(tuple(sorted(facts.values(), key=lambda fact: (fact.recorded_at, fact.id))), revision)
 
 
 def _drop_summaries(home: Home, session: MemorySession, doomed: set[str] | None = None) -> int:
-    """All of a session, or those that are `doomed`."""
+    """Delete all of a session, or those in `doomed`."""
     gone = [each for each in session.summaries if doomed is None or each.id in doomed]
     session.summaries = [each for each in session.summaries if each not in gone]
     for summary in gone:
@@ -138,17 +136,18 @@ def _drop_summaries(home: Home, session: MemorySession, doomed: set[str] | None 
     return len(gone)
 
 
-def _unlearn(home: Home, session_id: str) -> int:
-    facts = [fact for known in home.people.values() for fact in known.facts]
+def unlearn(home: Home, session_id: str) -> int:
+    """Remove a session from the sources of facts; how many facts were deleted."""
+    facts = [fact for known in home.facts.values() for fact in known.facts]
     unlearned = topic_rules.without_session(facts, session_id)
     for agent_id in unlearned.agents:
-        known = home.people[agent_id]
+        known = home.facts[agent_id]
         left = {fact.id: fact for fact in known.facts}
         left |= {fact.id: fact for fact in unlearned.changed if fact.agent_id == agent_id}
         for fact in unlearned.gone:
             if fact.agent_id == agent_id:
                 del left[fact.id]
-        home.people[agent_id] = _people(left, known.revision + 1)
+        home.facts[agent_id] = _known(left, known.revision + 1)
     for fact in unlearned.gone:
         home.flags.pop(("fact", fact.id), None)
     return len(unlearned.gone)

@@ -1,4 +1,4 @@
-"""The reference store's documents, API keys, jobs and leases: the same dictionaries, the same lock."""
+"""Documents, API keys, jobs and leases of the reference store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,13 +10,17 @@ from ricordo.stores import write_rules
 from ricordo.stores.memory.home import Homes
 
 
-class MemoryDocuments(Homes):
+class MemoryDocuments:
     """Documents and their chunks."""
 
-    def put_document(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
+    def __init__(self, homes: Homes) -> None:
+        self._homes = homes
+        self._lock = homes.lock
+
+    def put(self, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
         write_rules.check_document(document, chunks)
         with self._lock:
-            home = self._home(owner)
+            home = self._homes.of(owner)
             if write_rules.is_known(home.documents.get(document.id), document):
                 return False
             write_rules.check_chunk_ids(sorted({chunk.id for chunk in chunks} & home.chunks.keys()))
@@ -24,93 +28,102 @@ class MemoryDocuments(Homes):
             home.chunks |= {chunk.id: chunk for chunk in chunks}
             return True
 
-    def documents(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
+    def page(self, owner: Owner, *, limit: int = 50, before: Document | None = None) -> Sequence[Document]:
         with self._lock:
-            found = list(self._home(owner).documents.values())
+            found = list(self._homes.of(owner).documents.values())
         if before is not None:
             found = [each for each in found if _age(each) < _age(before)]
         return sorted(found, key=_age, reverse=True)[: max(0, limit)]
 
-    def document(self, owner: Owner, document_id: str) -> Document | None:
+    def get(self, owner: Owner, document_id: str) -> Document | None:
         with self._lock:
-            return self._home(owner).documents.get(document_id)
+            return self._homes.of(owner).documents.get(document_id)
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
         with self._lock:
-            every = list(self._home(owner).chunks.values())
+            every = list(self._homes.of(owner).chunks.values())
         found = [chunk for chunk in every if document_ids is None or chunk.document_id in document_ids]
         return sorted(found, key=lambda chunk: (chunk.document_id, chunk.position))
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
         with self._lock:
-            return self._home(owner).chunks.get(chunk_id)
+            return self._homes.of(owner).chunks.get(chunk_id)
 
-    def delete_document(self, owner: Owner, document_id: str) -> bool:
+    def delete(self, owner: Owner, document_id: str) -> bool:
         with self._lock:
-            home = self._home(owner)
+            home = self._homes.of(owner)
             home.chunks = {name: each for name, each in home.chunks.items() if each.document_id != document_id}
             return home.documents.pop(document_id, None) is not None
 
-    def set_chunk_vectors(self, owner: Owner, embedder: str, vectors: Mapping[str, bytes]) -> int:
+    def set_vectors(self, owner: Owner, embedder: str, vectors: Mapping[str, bytes]) -> int:
         with self._lock:
-            chunks = self._home(owner).chunks
+            chunks = self._homes.of(owner).chunks
             known = vectors.keys() & chunks.keys()
             for name in known:
                 chunks[name] = replace(chunks[name], vector=vectors[name], embedder=embedder)
             return len(known)
 
 
-class MemoryKeys(Homes):
+class MemoryKeys:
     """API keys, by digest."""
 
-    def put_key(self, key: ApiKey) -> None:
+    def __init__(self, homes: Homes) -> None:
+        self._homes = homes
+        self._lock = homes.lock
+
+    def put(self, key: ApiKey) -> None:
         with self._lock:
-            mine = [other for other in self._keys.values() if other.tenant_id == key.tenant_id]
-            known = self._keys.get(key.digest)
+            mine = [other for other in self._homes.keys.values() if other.tenant_id == key.tenant_id]
+            known = self._homes.keys.get(key.digest)
             write_rules.check_key(key, [*mine, *([known] if known else [])])
-            self._keys[key.digest] = key
+            self._homes.keys[key.digest] = key
 
-    def key_by_digest(self, digest: str) -> ApiKey | None:
+    def by_digest(self, digest: str) -> ApiKey | None:
         with self._lock:
-            return self._keys.get(digest)
+            return self._homes.keys.get(digest)
 
-    def keys(self, tenant_id: str) -> Sequence[ApiKey]:
+    def page(self, tenant_id: str) -> Sequence[ApiKey]:
         with self._lock:
-            found = [key for key in self._keys.values() if key.tenant_id == tenant_id]
+            found = [key for key in self._homes.keys.values() if key.tenant_id == tenant_id]
         return sorted(found, key=lambda key: (key.created_at, key.id))
 
-    def revoke_key(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
+    def revoke(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
         with self._lock:
-            for key in self.keys(tenant_id):
+            for key in self.page(tenant_id):
                 if key.id == key_id:
-                    self._keys[key.digest] = key if key.revoked_at else replace(key, revoked_at=now)
-                    return self._keys[key.digest]
+                    self._homes.keys[key.digest] = key if key.revoked_at else replace(key, revoked_at=now)
+                    return self._homes.keys[key.digest]
             return None
 
-    def key_used(self, key: ApiKey, now: datetime) -> None:
+    def used(self, key: ApiKey, now: datetime) -> None:
         with self._lock:
-            stored = self._keys.get(key.digest)
+            stored = self._homes.keys.get(key.digest)
             if stored:
-                self._keys[key.digest] = replace(stored, last_used_at=max(stored.last_used_at or now, now))
+                self._homes.keys[key.digest] = replace(stored, last_used_at=max(stored.last_used_at or now, now))
 
-    def _drop_keys(self, owner: Owner) -> int:
-        gone = [key.digest for key in self._keys.values() if write_rules.keeper_of(key) == owner]
+    def drop_of(self, owner: Owner) -> int:
+        """Delete the keys of an owner; how many."""
+        gone = [key.digest for key in self._homes.keys.values() if write_rules.key_owner(key) == owner]
         for digest in gone:
-            del self._keys[digest]
+            del self._homes.keys[digest]
         return len(gone)
 
 
-class MemoryJobs(Homes):
-    """Work that waits, and leases."""
+class MemoryJobs:
+    """The job queue, and leases."""
+
+    def __init__(self, homes: Homes) -> None:
+        self._homes = homes
+        self._lock = homes.lock
 
     def enqueue(self, owner: Owner, kind: str, session_id: str, due_at: datetime, *, postpone: bool = False) -> bool:
-        wish = write_rules.a_wish(owner, kind, session_id, due_at)
+        wish = write_rules.new_job(owner, kind, session_id, due_at)
         with self._lock:
-            home = self._home(owner)
+            home = self._homes.of(owner)
             if session_id and session_id not in home.sessions:
                 return False
             place = (kind, session_id)
-            home.jobs[place] = write_rules.wished(home.jobs.get(place), wish, postpone=postpone)
+            home.jobs[place] = write_rules.enqueued(home.jobs.get(place), wish, postpone=postpone)
             return True
 
     def take(
@@ -119,13 +132,13 @@ class MemoryJobs(Homes):
         with self._lock:
             due = [
                 job
-                for home in self._homes.values()
+                for home in self._homes.by_owner.values()
                 for job in home.jobs.values()
                 if write_rules.is_due(job, now) and (kinds is None or job.kind in kinds)
             ]
             taken = [write_rules.taken(job, worker, now + lease) for job in write_rules.in_order(due)[: max(0, limit)]]
             for job in taken:
-                self._home(job.owner).jobs[job.kind, job.session_id] = job
+                self._homes.of(job.owner).jobs[job.kind, job.session_id] = job
             return taken
 
     def finish(self, job: Job) -> bool:
@@ -151,37 +164,37 @@ class MemoryJobs(Homes):
             self._put_job(job, write_rules.extended(stored, until))
             return write_rules.extended(job, until)
 
-    def jobs(self, owner: Owner) -> Sequence[Job]:
+    def page(self, owner: Owner) -> Sequence[Job]:
         with self._lock:
-            found = self._home(owner).jobs
+            found = self._homes.of(owner).jobs
             return [found[place] for place in sorted(found)]
 
-    def jobs_stats(self, tenant_id: str, now: datetime) -> JobStats:
+    def stats(self, tenant_id: str, now: datetime) -> JobStats:
         with self._lock:
-            homes = [home for home in self._homes.values() if home.owner.tenant_id == tenant_id]
+            homes = self._homes.of_tenant(tenant_id)
             return write_rules.counted([job for home in homes for job in home.jobs.values()], now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         with self._lock:
-            other, ends = self._leases.get(name, (holder, now))
+            other, ends = self._homes.leases.get(name, (holder, now))
             if other != holder and ends > now:
                 return False
-            self._leases[name] = (holder, until)
+            self._homes.leases[name] = (holder, until)
             return True
 
     def end_lease(self, name: str, holder: str) -> bool:
         with self._lock:
-            if self._leases.get(name, ("", None))[0] != holder:
+            if self._homes.leases.get(name, ("", None))[0] != holder:
                 return False
-            del self._leases[name]
+            del self._homes.leases[name]
             return True
 
     def _held(self, job: Job) -> Job | None:
-        stored = self._home(job.owner).jobs.get((job.kind, job.session_id))
+        stored = self._homes.of(job.owner).jobs.get((job.kind, job.session_id))
         return stored if write_rules.holds(stored, job) else None
 
     def _put_job(self, job: Job, after: Job | None) -> bool:
-        jobs = self._home(job.owner).jobs
+        jobs = self._homes.of(job.owner).jobs
         if after is None:
             del jobs[job.kind, job.session_id]
         else:

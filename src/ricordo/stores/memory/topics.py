@@ -1,28 +1,32 @@
-"""The reference store's topics, archive and traces: the same dictionaries, the same lock.
+"""Topics, archive and vectors of the reference store.
 
-Words of archived turns are kept beside their block: here the archive is a state, not a saving.
+The text of archived turns is kept beside their block: here the archive is a state, it saves nothing.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ricordo.records.topics import TopicChange, TopicShelf
-from ricordo.records.turns import Block, Owner, SessionMark, Trace
+from ricordo.records.turns import Block, Owner, TurnVectors
 from ricordo.stores import topic_rules
 from ricordo.stores.memory.home import Home, Homes, MemorySession
 
 
-class MemoryTopics(Homes):
+class MemoryTopics:
     """Topics and blocks of sessions."""
 
-    def topics(self, owner: Owner, session_id: str) -> TopicShelf:
+    def __init__(self, homes: Homes) -> None:
+        self._homes = homes
+        self._lock = homes.lock
+
+    def load(self, owner: Owner, session_id: str) -> TopicShelf:
         with self._lock:
-            session = self._session(owner, session_id)
+            session = self._homes.session(owner, session_id)
             return session.shelf if session else TopicShelf()
 
-    def put_topics(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
+    def put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
         with self._lock:
-            session = self._session(owner, session_id)
+            session = self._homes.session(owner, session_id)
             if session is None or session.shelf.revision != change.revision:
                 return False
             session.shelf = topic_rules.shelf_after(session.shelf, change)
@@ -36,12 +40,12 @@ class MemoryTopics(Homes):
 
     def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
         with self._lock:
-            session = self._session(owner, session_id)
+            session = self._homes.session(owner, session_id)
             return [turn.turn_number for turn in session.turns if turn.topic_id == topic_id] if session else []
 
     def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
         with self._lock:
-            session = self._session(owner, session_id)
+            session = self._homes.session(owner, session_id)
             turns = [session.at(number) for number in block.turn_numbers] if session else []
             if session is None or block.id in session.blocks or not topic_rules.replaces(block, turns):
                 return False
@@ -53,7 +57,7 @@ class MemoryTopics(Homes):
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         with self._lock:
-            session = self._session(owner, session_id)
+            session = self._homes.session(owner, session_id)
             found = [each for each in session.blocks.values() if topic_id in (None, each.topic_id)] if session else []
         return sorted(found, key=lambda block: (block.created_at, block.id))
 
@@ -65,7 +69,7 @@ class MemoryTopics(Homes):
 
     def _set_archived(self, owner: Owner, session_id: str, turn_numbers: Sequence[int], *, archived: bool) -> int:
         with self._lock:
-            session = self._session(owner, session_id)
+            session = self._homes.session(owner, session_id)
             turns = [session.at(number) for number in set(turn_numbers)] if session else []
             due = [turn for turn in turns if turn and turn.block_id and turn.archived is not archived]
             for turn in due:
@@ -73,53 +77,42 @@ class MemoryTopics(Homes):
                     session.replace(replace(turn, archived=archived))
             return len(due)
 
-    def delete_turns(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        with self._lock:
-            session = self._session(owner, session_id)
-            if session is None:
-                return 0
-            doomed = {turn.turn_number for turn in session.turns} & set(turn_numbers)
-            if doomed:
-                session.drop(doomed)
-            return len(doomed)
 
-
-class MemoryTraces(Homes):
+class MemoryVectors:
     """Vectors of turns."""
 
-    def marks(self, owner: Owner) -> dict[str, SessionMark]:
-        with self._lock:
-            infos = [session.info for session in self._home(owner).sessions.values()]
-        return {info.id: SessionMark(info.revision, info.last_turn, info.turn_count) for info in infos}
+    def __init__(self, homes: Homes) -> None:
+        self._homes = homes
+        self._lock = homes.lock
 
-    def traces(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[Trace]:
+    def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
         with self._lock:
             found = [
-                trace
-                for session in self._chosen(self._home(owner), session_id)
-                for (_, name), trace in sorted(session.traces.items())
+                each
+                for session in _chosen(self._homes.of(owner), session_id)
+                for (_, name), each in sorted(session.vectors.items())
                 if name == embedder
             ]
         return iter(found)
 
-    def keep_traces(self, owner: Owner, traces: Sequence[Trace]) -> None:
+    def write(self, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
         with self._lock:
-            for trace in traces:
-                session = self._session(owner, trace.session_id)
-                if session and session.at(trace.turn_number):
-                    session.traces[trace.turn_number, trace.embedder] = trace
+            for each in vectors:
+                session = self._homes.session(owner, each.session_id)
+                if session and session.at(each.turn_number):
+                    session.vectors[each.turn_number, each.embedder] = each
 
-    def drop_traces(self, owner: Owner, *, keep: str) -> int:
+    def drop(self, owner: Owner, *, keep: str) -> int:
         with self._lock:
             gone = 0
-            for session in self._home(owner).sessions.values():
-                kept = {key: trace for key, trace in session.traces.items() if key[1] == keep}
-                gone += len(session.traces) - len(kept)
-                session.traces = kept
+            for session in self._homes.of(owner).sessions.values():
+                kept = {key: each for key, each in session.vectors.items() if key[1] == keep}
+                gone += len(session.vectors) - len(kept)
+                session.vectors = kept
             return gone
 
-    @staticmethod
-    def _chosen(home: Home, session_id: str | None) -> list[MemorySession]:
-        if session_id is None:
-            return [home.sessions[name] for name in sorted(home.sessions)]
-        return [home.sessions[session_id]] if session_id in home.sessions else []
+
+def _chosen(home: Home, session_id: str | None) -> list[MemorySession]:
+    if session_id is None:
+        return [home.sessions[name] for name in sorted(home.sessions)]
+    return [home.sessions[session_id]] if session_id in home.sessions else []

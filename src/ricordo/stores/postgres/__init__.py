@@ -1,9 +1,9 @@
-"""A database that many programs share: the PostgreSQL store and its parts. Needs the extra `ricordo[postgres]`."""
+"""The PostgreSQL store: one database shared by many programs. Needs the extra `ricordo[postgres]`."""
 
 from ricordo.errors import SettingsError
 
 try:
-    import psycopg as _psycopg  # noqa: F401 - asked for here, so that its absence is told once and well
+    import psycopg as _psycopg  # noqa: F401 - imported here, so that a missing driver gives one clear error
 except ImportError as error:
     raise SettingsError(
         "store", "PostgreSQL needs a driver that is not installed; run: pip install 'ricordo[postgres]'"

@@ -1,32 +1,51 @@
-"""The store's people: each method is one read or one script of `person`."""
+"""What is known of a person (facts, summaries, flags): each method is one read or one script of one transaction.
 
-from collections.abc import Sequence
+What becomes of facts whose sources are deleted is decided in `ricordo.stores.topic_rules`; here are only the rows.
+Every script locks the sessions first, then the agents' revisions, then the owner, so that no two deadlock.
+"""
 
-from ricordo.records.people import FactChange, Flag, FlagState, People, Summary, SummaryKind
+from collections.abc import Iterable, Sequence
+
+from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
 from ricordo.stores import topic_rules
-from ricordo.stores.derived_rows import row_to_flag, row_to_summary
-from ricordo.stores.postgres import people_statements as sql
-from ricordo.stores.postgres import person_operations
-from ricordo.stores.postgres.row_security import Walled
-from ricordo.stores.turn_rows import ENDLESS
+from ricordo.stores.derived_rows import (
+    FACT_COLUMNS,
+    FLAG_COLUMNS,
+    SUMMARY_COLUMNS,
+    fact_to_row,
+    flag_to_row,
+    row_to_fact,
+    row_to_flag,
+    row_to_summary,
+    summary_to_row,
+)
+from ricordo.stores.postgres import derived_statements as sql
+from ricordo.stores.postgres import turn_statements
+from ricordo.stores.postgres.row_security import OwnerTransactions
+from ricordo.stores.postgres.transaction import RetryTransaction, Row, Transaction, as_bigint, named
+
+_FACT_ID = 1 + FACT_COLUMNS.split(", ").index("fact_id")  # after the revision
 
 
-class PostgresPeople(Walled):
-    """What is known of a person."""
+class PostgresPeople:
+    """`PeopleStore` on PostgreSQL."""
+
+    def __init__(self, transactions: OwnerTransactions) -> None:
+        self._transactions = transactions
 
     def agents(self, owner: Owner) -> Sequence[str]:
-        return [agent_id for (agent_id,) in self._read(owner, sql.AGENTS)]
+        return [agent_id for (agent_id,) in self._transactions.read(owner, sql.AGENTS)]
 
-    def people(self, owner: Owner, agent_id: str) -> People:
-        return person_operations.to_people(self._read(owner, sql.PEOPLE, agent_id=agent_id))
+    def facts(self, owner: Owner, agent_id: str) -> KnownFacts:
+        return _known_facts(self._transactions.read(owner, sql.FACTS, agent_id=agent_id))
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
         topic_rules.checked(agent_id, change)
-        return self._run(owner, lambda tx: person_operations.put_facts(tx, owner, agent_id, change))
+        return self._transactions.run(owner, lambda tx: _put_facts(tx, owner, agent_id, change))
 
     def learned_through(self, owner: Owner, session_id: str) -> int:
-        rows = self._read(owner, sql.LEARNED_THROUGH, session_id=session_id)
+        rows = self._transactions.read(owner, sql.LEARNED_THROUGH, session_id=session_id)
         return int(rows[0][0]) if rows else 0
 
     def summaries(
@@ -39,26 +58,141 @@ class PostgresPeople(Walled):
         limit: int = 50,
     ) -> Sequence[Summary]:
         chosen = {"session_id": session_id, "agent_id": agent_id, "kind": kind}
-        rows = self._read(owner, sql.SUMMARIES, **chosen, limit=max(0, min(limit, ENDLESS)))
+        rows = self._transactions.read(owner, sql.SUMMARIES, **chosen, limit=as_bigint(limit))
         return [row_to_summary(row) for row in rows]
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        return self._run(owner, lambda tx: person_operations.put_summary(tx, owner, summary))
+        return self._transactions.run(owner, lambda tx: _put_summary(tx, owner, summary))
 
     def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
-        return self._run(owner, lambda tx: person_operations.drop_summaries(tx, owner, summary_ids))
+        return self._transactions.run(owner, lambda tx: _drop_summaries(tx, owner, summary_ids))
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
-        rows = self._read(owner, sql.FLAGS, state=state, limit=max(0, min(limit, ENDLESS)))
+        rows = self._transactions.read(owner, sql.FLAGS, state=state, limit=as_bigint(limit))
         return [row_to_flag(row) for row in rows]
 
     def put_flag(self, owner: Owner, flag: Flag) -> bool:
-        return self._run(owner, lambda tx: person_operations.put_flag(tx, owner, flag))
+        return self._transactions.run(owner, lambda tx: _put_flag(tx, owner, flag))
 
     def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
         values = {"owner": owner.key, "flag_id": flag_id, "state": state}
-        row = self._run(owner, lambda tx: tx.send(sql.SET_FLAG, values), repeatable=True).fetchone()
+        row = self._transactions.run(owner, lambda tx: tx.send(sql.SET_FLAG, values), repeatable=True).fetchone()
         return row_to_flag(row) if row else None
 
     def forget_derived(self, owner: Owner, session_id: str) -> int:
-        return self._run(owner, lambda tx: person_operations.forget_derived(tx, owner, session_id))
+        return self._transactions.run(owner, lambda tx: _forget_derived(tx, owner, session_id))
+
+
+def _known_facts(rows: Sequence[Row]) -> KnownFacts:
+    """Facts from rows of their revision and a fact."""
+    if not rows:
+        return KnownFacts()
+    return KnownFacts(tuple(row_to_fact(row[1:]) for row in rows if row[_FACT_ID] is not None), rows[0][0])
+
+
+def _put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: FactChange) -> bool:
+    """Apply a change, unless the facts were written since they were read."""
+    mine = {"owner": owner.key, "agent_id": agent_id}
+    learned = {session_id for session_id, _ in change.learned}
+    quoted = {source.session_id for fact in change.put for source in fact.sources}
+    locked = transaction.send(  # a transaction that deletes one of them runs before or after this one
+        turn_statements.LOCK_SESSIONS, {"owner": owner.key, "session_ids": sorted(learned | quoted)}
+    )
+    transaction.send(sql.LOCK_FACTS, mine)
+    stored = transaction.send(sql.FACTS, mine)
+    turns = {"owner": owner.key, "turn_ids": sorted(topic_rules.turns_named(change))}
+    existing = _ids(transaction.send(sql.EXISTING_TURNS, turns))
+    known = _known_facts(stored.fetchall())
+    if known.revision != change.revision:
+        transaction.rollback()
+        return False
+    put = topic_rules.with_live_sources(change, known.facts, existing)
+    if not put and not learned & _ids(locked):
+        transaction.rollback()
+        return True
+    transaction.send(turn_statements.ADD_OWNER, {**mine, "tenant_id": owner.tenant_id, "user_id": owner.user_id})
+    moved = transaction.send(sql.NEXT_FACTS_REVISION, mine)
+    owner_row = transaction.send(sql.SHARE_OWNER, mine)
+    _put(transaction, owner, put)
+    transaction.send_many(
+        sql.MOVE_LEARNED,
+        [{"owner": owner.key, "session_id": name, "through": number} for name, number in change.learned],
+    )
+    if moved.fetchone() != (change.revision + 1,) or owner_row.fetchone() is None:
+        raise RetryTransaction("another writer added the first facts, or the owner was deleted meanwhile")
+    return True
+
+
+def _put_summary(transaction: Transaction, owner: Owner, summary: Summary) -> bool:
+    """Write a summary of turns that the session has reached."""
+    last_turn = _last_turn(transaction, owner, summary.session_id)
+    if last_turn is None or summary.last_turn > last_turn:
+        transaction.rollback()
+        return False
+    values = {"owner": owner.key, **named(SUMMARY_COLUMNS, summary_to_row(summary))}
+    return transaction.count(transaction.send(sql.ADD_SUMMARY, values)) == 1
+
+
+def _drop_summaries(transaction: Transaction, owner: Owner, summary_ids: Sequence[str]) -> int:
+    """Delete summaries by id, with the flags on them."""
+    values = {"owner": owner.key, "summary_ids": sorted(summary_ids)}
+    transaction.send(sql.DELETE_FLAGS_BY_SUMMARY, values)
+    return transaction.count(transaction.send(sql.DELETE_SUMMARIES_BY_ID, values))
+
+
+def _put_flag(transaction: Transaction, owner: Owner, flag: Flag) -> bool:
+    """Write a flag of an existing session."""
+    if _last_turn(transaction, owner, flag.session_id) is None:
+        transaction.rollback()
+        return False
+    values = {"owner": owner.key, **named(FLAG_COLUMNS, flag_to_row(flag))}
+    return transaction.count(transaction.send(sql.ADD_FLAG, values)) == 1
+
+
+def _forget_derived(transaction: Transaction, owner: Owner, session_id: str) -> int:
+    """Delete what was derived from a session; number of summaries and facts deleted."""
+    here = {"owner": owner.key, "session_ids": [session_id]}
+    transaction.send(turn_statements.LOCK_SESSIONS, here)
+    transaction.send(sql.DELETE_FLAGS_ON_SUMMARIES, here)
+    summaries = transaction.send(sql.DELETE_SUMMARIES, here)
+    facts = unlearn(transaction, owner, session_id)
+    delete_idle_owner(transaction, owner)
+    return transaction.count(summaries) + facts
+
+
+def unlearn(transaction: Transaction, owner: Owner, session_id: str) -> int:
+    """Remove a session from the sources of facts; number of facts deleted with it."""
+    mine = {"owner": owner.key}
+    transaction.send(sql.LOCK_ALL_FACTS, mine)
+    facts = [row_to_fact(row) for row in transaction.send(sql.ALL_FACTS, mine)]
+    unlearned = topic_rules.without_session(facts, session_id)
+    if unlearned.gone:
+        fact_ids, agent_ids = [fact.id for fact in unlearned.gone], [fact.agent_id for fact in unlearned.gone]
+        transaction.send(sql.DELETE_FACTS, {**mine, "agent_ids": agent_ids, "fact_ids": fact_ids})
+        transaction.send(sql.DELETE_FLAGS_ON_FACTS, {**mine, "fact_ids": fact_ids})
+    _put(transaction, owner, unlearned.changed)
+    for agent_id in unlearned.agents:
+        transaction.send(sql.NEXT_FACTS_REVISION, {**mine, "agent_id": agent_id})
+    return len(unlearned.gone)
+
+
+def delete_idle_owner(transaction: Transaction, owner: Owner) -> None:
+    """Delete an owner's row if nothing else is stored for the owner."""
+    mine = {"owner": owner.key}
+    transaction.send(turn_statements.LOCK_OWNER, mine)
+    transaction.send(turn_statements.DELETE_IDLE_OWNER, mine)
+
+
+def _last_turn(transaction: Transaction, owner: Owner, session_id: str) -> int | None:
+    """The last turn number of a session, which is locked until the commit."""
+    locked = transaction.send(turn_statements.LOCK_LAST_TURN, {"owner": owner.key, "session_id": session_id}).fetchone()
+    return locked[0] if locked else None
+
+
+def _put(transaction: Transaction, owner: Owner, facts: Iterable[Fact]) -> None:
+    rows = [{"owner": owner.key, **named(FACT_COLUMNS, fact_to_row(fact))} for fact in facts]
+    transaction.send_many(sql.PUT_FACT, rows)
+
+
+def _ids(rows: Iterable[Row]) -> set[str]:
+    return {found for (found,) in rows}

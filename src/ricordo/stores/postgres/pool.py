@@ -1,8 +1,8 @@
-"""Connections and transactions: a few connections, each lent for the length of one walled transaction.
+"""The connection pool: a few connections, each lent for the length of one transaction.
 
-In: a piece of work and the statements that wall it off. Out: its result, after the commit. Everything a piece of
-work sends before it needs an answer travels together, with BEGIN, the wall and COMMIT, so that a read is one round
-trip. A server that is away is told at once and no background thread keeps knocking: the next call does.
+In: a script and the settings that restrict it to its owner. Out: its result, after the commit. What a script sends
+before it needs a result travels in one batch with BEGIN, the settings and COMMIT, so that a read is one round trip. An
+unreachable server fails the call at once; no background thread reconnects, the next call does.
 """
 
 import os
@@ -21,22 +21,23 @@ from psycopg.types.numeric import Int8Dumper
 
 from ricordo.errors import SettingsError, StoreError, StoreUnavailable
 from ricordo.stores.postgres.transaction import (
-    MET_ANOTHER,
+    CONFLICTS,
     Connection,
-    Overdue,
+    ServerTimeout,
     Statements,
     Transaction,
-    transact,
+    run_transaction,
 )
 
 T = TypeVar("T")
 
-ATTEMPTS = 10  # of one transaction that met another; every such meeting lets one of the two through
+ATTEMPTS = 10  # of one transaction that conflicts with others; every conflict lets one of the two commit
+SNAPSHOT_TIMEOUT = 600.0  # seconds for one read of a backup
 _inherited: list[Connection] = []  # connections of a parent process: neither used nor closed here
 
 
 class Pool:
-    """At most `size` connections, opened when needed and kept for the next piece of work."""
+    """At most `size` connections, opened when needed and kept for the next transaction."""
 
     def __init__(self, url: str, *, size: int, timeout: float, prepare_threshold: int | None) -> None:
         self.location, self._settings = read_url(url)
@@ -53,28 +54,28 @@ class Pool:
 
     def run(
         self,
-        wall: Statements,
-        work: Callable[[Transaction], T],
+        settings: Statements,
+        script: Callable[[Transaction], T],
         *,
         repeatable: bool = False,
-        patience: float | None = None,
+        timeout: float | None = None,
     ) -> T:
-        """Run the work in a transaction of its own; again if it met another one or a connection that had died.
+        """Run the script in a transaction; again after a conflict or on a connection that turns out to be dead.
 
-        `repeatable` work may run again even if the lost connection had been told to commit. `patience` is in
-        seconds, for work whose size the caller chose.
+        A `repeatable` script may run again even if the connection was lost during COMMIT. `timeout` is in seconds, for
+        scripts whose size the caller chose.
         """
-        deadline = monotonic() + (patience or self._timeout)
+        deadline = monotonic() + (timeout or self._timeout)
         for attempts_left in reversed(range(ATTEMPTS)):
             with self.lease(deadline) as connection:
                 try:
-                    return transact(connection, wall, work)
-                except MET_ANOTHER:
+                    return run_transaction(connection, settings, script)
+                except CONFLICTS:
                     if not attempts_left:
                         raise
                 except psycopg.OperationalError as error:
-                    # A kept connection may have died while idle; the server itself may have been back for long.
-                    if connection.fresh or not connection.closed or isinstance(error, Overdue):
+                    # An idle connection may be dead although the server is reachable again.
+                    if connection.fresh or not connection.closed or isinstance(error, ServerTimeout):
                         raise
                     if connection.committing and not repeatable:
                         raise
@@ -83,7 +84,7 @@ class Pool:
 
     @contextmanager
     def lease(self, deadline: float) -> Iterator[Connection]:
-        """Lend a connection; whatever goes wrong with it comes out in our words."""
+        """Lend a connection; errors of the driver are raised as `StoreError`."""
         if self._process != os.getpid():
             _inherited.extend(self._idle)
             self._start()
@@ -100,14 +101,14 @@ class Pool:
                 connection.deadline = deadline
                 yield connection
             finally:
-                self._give_back(connection)
+                self._return(connection)
         except (psycopg.Error, UnicodeError) as error:
             raise self._translated(error) from error
         finally:
             slots.release()
 
     def close(self) -> None:
-        """Close what is idle now, and the rest as it comes back."""
+        """Close idle connections now, and the others when they are returned."""
         self._closed = True
         if self._process == os.getpid():
             self._drop_idle()
@@ -123,7 +124,7 @@ class Pool:
         connection.adapters.register_dumper(int, Int8Dumper)  # one type, so that a statement is prepared once
         return connection
 
-    def _give_back(self, connection: Connection) -> None:
+    def _return(self, connection: Connection) -> None:
         clean = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         if clean and not self._closed:
             with self._lock:
@@ -139,15 +140,50 @@ class Pool:
                 connection.close()
 
     def _translated(self, error: Exception) -> StoreError:
-        """Our error for the driver's, with the server's first line and never the values that were sent."""
+        """The `StoreError` for an error of the driver: the server's first line, never the values that were sent."""
         lines = (isinstance(error, psycopg.Error) and error.diag.message_primary) or str(error)
         reason = lines.strip().partition("\n")[0]
-        away = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
-        if isinstance(error, away):
+        unavailable = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
+        if isinstance(error, unavailable):
             return StoreUnavailable(f"{self.location} is away or busy ({reason}); try again later")
         if isinstance(error, UnicodeError):
             reason = "the text is not valid Unicode"
         return StoreError(f"{self.location} refused: {reason}")
+
+
+class Snapshot:
+    """Runs reads inside one long transaction, with new settings for each."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def run(
+        self,
+        settings: Statements,
+        script: Callable[[Transaction], T],
+        *,
+        repeatable: bool = False,
+        timeout: float | None = None,
+    ) -> T:
+        """The script's result; there is nothing to commit."""
+        self._connection.deadline = monotonic() + SNAPSHOT_TIMEOUT
+        with self._connection.pipeline() as pipeline:
+            transaction = Transaction(self._connection, pipeline)
+            transaction.configure(settings)
+            return script(transaction)
+
+
+@contextmanager
+def snapshot(pool: Pool) -> Iterator[Snapshot]:
+    """The database as it is now, until the block ends: for a backup that is made while others write."""
+    with pool.lease(monotonic() + SNAPSHOT_TIMEOUT) as connection:
+        connection.deadline = float("inf")
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield Snapshot(connection)
+        finally:
+            if not connection.closed:
+                connection.rollback()
 
 
 def read_url(url: str) -> tuple[str, dict[str, Any]]:

@@ -1,36 +1,58 @@
-"""Bringing a PostgreSQL database up to date, or printing what would, for those who apply schemas by hand.
+"""The schema: migrations applied on open, or printed for administrators, and checks of an existing database.
 
-In: a connection. Out: nothing, or an error that says why this database is not for this version. Everything
-pending goes in one transaction under one advisory lock, so that processes that start together apply it once.
+In: a connection, or a transaction. Out: an up-to-date schema, or the damage found. All pending migrations run in one
+transaction under one advisory lock, so that processes that start together apply them once. Row-level security is part
+of a sound database: a table without it is reported like a broken index.
 """
 
 import psycopg
 
 from ricordo.errors import SchemaError, StoreError
+from ricordo.records.reports import Damage
 from ricordo.stores.migrations import Migration, migrations_for, pending
-from ricordo.stores.postgres.row_security import MAY_WRITE, ROLE, STANDING, Standing
+from ricordo.stores.postgres.row_security import ROLE, ConnectedRole
+from ricordo.stores.postgres.transaction import Transaction
+from ricordo.stores.turn_rows import misnamed
+
+TABLES = (
+    "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
+    "people", "facts", "summaries", "flags",
+    "documents", "chunks", "api_keys", "jobs", "leases", "items",
+)  # fmt: skip
 
 OLDEST_SERVER = 15
-MIGRATION_LOCK = 0x5269636F72646F  # "Ricordo", for those who migrate at the same moment
+MIGRATION_LOCK = 0x5269636F72646F  # the advisory lock of migrations: "Ricordo"
 
-# A scan, and not to_regclass(): within a transaction that answers from a cache and would miss what another
-# process has just committed.
+# A query of the catalogue, not to_regclass(): within a transaction that is cached and would miss what another process
+# has just committed.
 _LEDGER_EXISTS = """
     SELECT EXISTS (
         SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         WHERE n.nspname = 'ricordo' AND c.relname = 'schema_migrations')
 """
 _LEDGER = "SELECT version, digest FROM ricordo.schema_migrations"
+_CONNECTED_ROLE = """
+    SELECT me.rolname, me.rolsuper OR me.rolbypassrls,
+           app.rolname IS NOT NULL, coalesce(app.rolsuper OR app.rolbypassrls, false),
+           EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')
+    FROM pg_catalog.pg_roles AS me LEFT JOIN pg_catalog.pg_roles AS app ON app.rolname = 'ricordo_app'
+    WHERE me.rolname = current_user
+"""
+# Asked after SET LOCAL ROLE: the role may exist for another database and have no rights in this one.
+_MAY_WRITE = """
+    SELECT CASE WHEN has_schema_privilege('ricordo', 'USAGE')
+                THEN has_table_privilege('ricordo.turns', 'SELECT, INSERT') ELSE false END
+"""
 _RECORD = "INSERT INTO ricordo.schema_migrations (version, name, digest) VALUES (%s, %s, %s)"
 
 
-def prepare(connection: psycopg.Connection) -> Standing:
-    """Check the server, apply what is pending, and say what the connecting role may do."""
+def prepare(connection: psycopg.Connection) -> ConnectedRole:
+    """Check the server, apply pending migrations, and return what the connecting role may do."""
     check_server(connection)
     known = migrations_for("postgres")
     if pending(known, applied(connection)):
         migrate(connection, known)
-    return standing(connection)
+    return _connected_role(connection)
 
 
 def check_server(connection: psycopg.Connection) -> None:
@@ -44,14 +66,14 @@ def check_server(connection: psycopg.Connection) -> None:
 
 
 def applied(connection: psycopg.Connection) -> dict[int, str]:
-    """The ledger: version to digest; empty for a database that we have never seen."""
+    """The ledger of applied migrations: version to digest; empty for a new database."""
     if not _one(connection, _LEDGER_EXISTS):
         return {}
     return dict(connection.execute(_LEDGER).fetchall())
 
 
 def migrate(connection: psycopg.Connection, known: tuple[Migration, ...]) -> None:
-    """Apply what is pending, all of it or nothing."""
+    """Apply all pending migrations, or none."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
         for migration in pending(known, applied(connection)):
@@ -59,7 +81,7 @@ def migrate(connection: psycopg.Connection, known: tuple[Migration, ...]) -> Non
                 connection.execute(migration.sql)  # no parameters: the text may hold many statements
             except (psycopg.errors.DuplicateTable, psycopg.errors.DuplicateObject) as error:
                 raise SchemaError(
-                    f"migration {migration.version} meets tables that the ledger does not know; if they were made "
+                    f"migration {migration.version} found tables that the ledger does not list; if they were made "
                     "by hand, use the output of ricordo.stores.postgres.schema_sql(), which fills the ledger"
                 ) from error
             except psycopg.errors.InsufficientPrivilege as error:
@@ -71,13 +93,12 @@ def migrate(connection: psycopg.Connection, known: tuple[Migration, ...]) -> Non
             connection.execute(_RECORD, (migration.version, migration.name, migration.digest))
 
 
-def standing(connection: psycopg.Connection) -> Standing:
-    """What the connecting role is, and whether it can be the application role here."""
-    row = connection.execute(STANDING).fetchone()
+def _connected_role(connection: psycopg.Connection) -> ConnectedRole:
+    row = connection.execute(_CONNECTED_ROLE).fetchone()
     assert row is not None, "the connecting role is always listed"
     role, bypasses, app_exists, app_bypasses, distributed = row
     usable = app_exists and not app_bypasses and _may_assume(connection)
-    return Standing(role, bypasses, usable, distributed)
+    return ConnectedRole(role, bypasses, usable, distributed)
 
 
 def schema_sql() -> str:
@@ -97,7 +118,7 @@ def _may_assume(connection: psycopg.Connection) -> bool:
     try:
         with connection.transaction(force_rollback=True):
             connection.execute(f"SET LOCAL ROLE {ROLE}")
-            return bool(_one(connection, MAY_WRITE))
+            return bool(_one(connection, _MAY_WRITE))
     except psycopg.errors.InsufficientPrivilege:
         return False
 
@@ -105,3 +126,54 @@ def _may_assume(connection: psycopg.Connection) -> bool:
 def _one(connection: psycopg.Connection, query: str) -> object:
     row = connection.execute(query).fetchone()
     return row[0] if row else None
+
+
+SIZE = """
+    SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_catalog.pg_class
+    WHERE relnamespace = 'ricordo'::regnamespace AND relkind = 'r'
+"""
+
+_PAGES = """
+    SELECT checksum_failures FROM pg_catalog.pg_stat_database
+    WHERE datname = current_database() AND checksum_failures > 0
+"""
+
+_INDEXES = """
+    SELECT c.relname FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+    WHERE c.relnamespace = 'ricordo'::regnamespace AND NOT i.indisvalid
+"""
+
+_CONSTRAINTS = """
+    SELECT conname FROM pg_catalog.pg_constraint
+    WHERE connamespace = 'ricordo'::regnamespace AND NOT convalidated
+"""
+
+_OPEN_TABLES = """
+    SELECT name FROM unnest(%(tables)s::text[]) AS name
+    WHERE NOT EXISTS (
+        SELECT FROM pg_catalog.pg_class
+        WHERE relnamespace = 'ricordo'::regnamespace AND relname = name
+          AND relrowsecurity AND relforcerowsecurity)
+"""
+
+
+_OWNERS = "SELECT owner, tenant_id, user_id FROM ricordo.owners"
+
+
+def wrong_keys(transaction: Transaction) -> tuple[Damage, ...]:
+    """Owners whose key does not belong to their names; runs with the settings `for_backup`."""
+    return tuple(misnamed((key.bytes, *names) for key, *names in transaction.send(_OWNERS, {})))
+
+
+def damages(transaction: Transaction) -> tuple[Damage, ...]:
+    """What the catalogue and the server's own counters report as wrong."""
+    pages = transaction.send(_PAGES, {})
+    indexes = transaction.send(_INDEXES, {})
+    constraints = transaction.send(_CONSTRAINTS, {})
+    tables = transaction.send(_OPEN_TABLES, {"tables": list(TABLES)})
+    return (
+        *(Damage("database", f"{n} pages failed their checksum since the counters began") for (n,) in pages),
+        *(Damage(f"index {name}", "is not valid; run REINDEX") for (name,) in indexes),
+        *(Damage(f"constraint {name}", "was never validated; run VALIDATE CONSTRAINT") for (name,) in constraints),
+        *(Damage(f"table {name}", "is missing or has no forced row-level security") for (name,) in tables),
+    )

@@ -1,10 +1,11 @@
-"""Every statement of the PostgreSQL store about documents, keys, jobs and leases, by name.
+"""The SQL of documents, API keys, jobs and leases, by name; that of items is in `ricordo.stores.items`.
 
-Those that cannot name an owner are at the end, each behind a wall of its own: one digest, one tenant, the workers.
+Statements that cannot name an owner are at the end, each restricted by settings of its own: one digest, one tenant,
+the workers.
 """
 
 from ricordo.stores.derived_rows import CHUNK_COLUMNS, DOCUMENT_COLUMNS, JOB_COLUMNS, KEY_COLUMNS
-from ricordo.stores.postgres.statements import values_of
+from ricordo.stores.postgres.turn_statements import placeholders
 
 _SET_JOB = ", ".join(f"{name} = excluded.{name}" for name in JOB_COLUMNS.split(", ")[2:])
 
@@ -21,13 +22,13 @@ DOCUMENTS = f"""
 """
 
 ADD_DOCUMENT = f"""
-    INSERT INTO ricordo.documents (owner, {DOCUMENT_COLUMNS}) VALUES (%(owner)s, {values_of(DOCUMENT_COLUMNS)})
+    INSERT INTO ricordo.documents (owner, {DOCUMENT_COLUMNS}) VALUES (%(owner)s, {placeholders(DOCUMENT_COLUMNS)})
 """
 
 DELETE_DOCUMENT = "DELETE FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s"
 
 ADD_CHUNK = f"""
-    INSERT INTO ricordo.chunks (owner, {CHUNK_COLUMNS}) VALUES (%(owner)s, {values_of(CHUNK_COLUMNS)})
+    INSERT INTO ricordo.chunks (owner, {CHUNK_COLUMNS}) VALUES (%(owner)s, {placeholders(CHUNK_COLUMNS)})
 """
 
 CHUNKS = f"""
@@ -38,7 +39,7 @@ CHUNKS = f"""
 
 CHUNK = f"SELECT {CHUNK_COLUMNS} FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = %(chunk_id)s"
 
-CHUNKS_KNOWN = """
+EXISTING_CHUNKS = """
     SELECT chunk_id FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = ANY(%(chunk_ids)s::text[])
 """
 
@@ -53,7 +54,7 @@ SET_VECTORS = """
 # -- keys --------------------------------------------------------------------------------------------------------
 
 ADD_KEY = f"""
-    INSERT INTO ricordo.api_keys (owner, {KEY_COLUMNS}) VALUES (%(owner)s, {values_of(KEY_COLUMNS)})
+    INSERT INTO ricordo.api_keys (owner, {KEY_COLUMNS}) VALUES (%(owner)s, {placeholders(KEY_COLUMNS)})
 """
 
 REVOKE_KEY = """
@@ -68,8 +69,8 @@ KEY_USED = """
 
 # -- jobs and leases ---------------------------------------------------------------------------------------------
 
-# Who erases the owner waits until the job is in, and takes it along; who writes in the session does not wait.
-SESSION_STAYS = """
+# An erasure of the owner waits until the job is committed, and deletes it; writers of the session do not wait.
+SHARE_SESSION = """
     SELECT session_id FROM ricordo.sessions
     WHERE owner = %(owner)s AND session_id = %(session_id)s FOR KEY SHARE
 """
@@ -81,7 +82,7 @@ LOCK_JOB = f"""
 
 JOBS = f"SELECT {JOB_COLUMNS} FROM ricordo.jobs WHERE owner = %(owner)s ORDER BY kind, session_id"
 
-ADD_JOB = f"INSERT INTO ricordo.jobs (owner, {JOB_COLUMNS}) VALUES (%(owner)s, {values_of(JOB_COLUMNS)})"
+ADD_JOB = f"INSERT INTO ricordo.jobs (owner, {JOB_COLUMNS}) VALUES (%(owner)s, {placeholders(JOB_COLUMNS)})"
 
 SET_JOB = f"""
     {ADD_JOB}
@@ -108,6 +109,7 @@ ERASE_CHUNKS = "DELETE FROM ricordo.chunks WHERE owner = %(owner)s"
 ERASE_DOCUMENTS = "DELETE FROM ricordo.documents WHERE owner = %(owner)s"
 ERASE_JOBS = "DELETE FROM ricordo.jobs WHERE owner = %(owner)s"
 ERASE_KEYS = "DELETE FROM ricordo.api_keys WHERE owner = %(owner)s"
+ERASE_ITEMS = "DELETE FROM ricordo.items WHERE owner = %(owner)s"
 
 # -- without an owner --------------------------------------------------------------------------------------------
 
@@ -121,19 +123,19 @@ ALL_KEYS = f"SELECT {KEY_COLUMNS} FROM ricordo.api_keys ORDER BY tenant_id, key_
 
 JOBS_OF_TENANT = f"SELECT {JOB_COLUMNS} FROM ricordo.jobs WHERE tenant_id = %(tenant_id)s"
 
-# What another worker is just taking is passed over, not waited for.
+# Skips rows that another worker is taking at this moment.
 TAKE_JOBS = f"""
     UPDATE ricordo.jobs AS j SET
         attempts = j.attempts + 1,
         leased_by = %(worker)s,
         leased_until = %(until)s
     FROM (
-        SELECT owner AS whose, kind AS what, session_id AS place FROM ricordo.jobs
+        SELECT owner AS due_owner, kind AS due_kind, session_id AS due_session FROM ricordo.jobs
         WHERE due_at <= %(now)s AND (leased_until IS NULL OR leased_until <= %(now)s)
           AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
         ORDER BY due_at, owner, kind, session_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
     ) AS due
-    WHERE j.owner = due.whose AND j.kind = due.what AND j.session_id = due.place
+    WHERE j.owner = due_owner AND j.kind = due_kind AND j.session_id = due_session
     RETURNING {JOB_COLUMNS}
 """
 

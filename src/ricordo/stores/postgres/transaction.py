@@ -1,7 +1,7 @@
-"""One transaction on one connection: the wall, a piece of work, the commit.
+"""One transaction on one connection: local settings, a script, the commit.
 
-In: a connection, the wall's statements and a function that sends statements. Out: what the function returns, or the
-error that undid everything. The connection gives up on a silent server at a deadline instead of waiting for ever.
+In: a connection, settings and a function that sends statements. Out: what the function returns, or the error that
+rolled everything back. The connection closes itself when the server has not answered by a deadline.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -11,22 +11,24 @@ from typing import Any, Protocol, TypeVar
 
 import psycopg
 
+from ricordo.stores.turn_rows import ENDLESS
+
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Cursor = psycopg.Cursor[Row]
 Statements = Sequence[str]
 
 
-class Again(psycopg.OperationalError):
-    """Raised by a piece of work that saw the ground move: roll back and run it once more."""
+class RetryTransaction(psycopg.OperationalError):
+    """Raised by a script that found concurrent changes: roll back and run it again."""
 
 
-class Overdue(psycopg.OperationalError):
-    """The server has not answered in time."""
+class ServerTimeout(psycopg.OperationalError):
+    """The server did not answer in time."""
 
 
-MET_ANOTHER = (
-    Again,
+CONFLICTS = (
+    RetryTransaction,
     psycopg.errors.SerializationFailure,
     psycopg.errors.DeadlockDetected,
     psycopg.errors.UniqueViolation,
@@ -35,26 +37,26 @@ MET_ANOTHER = (
 
 
 class Connection(psycopg.Connection[Row]):
-    """A connection that waits for its server until a deadline, then closes itself and raises `Overdue`."""
+    """A connection that waits for its server until a deadline, then closes itself and raises `ServerTimeout`."""
 
     deadline: float = float("inf")
     fresh: bool = True
     committing: bool = False
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
-        """Consume the generator of one exchange with the server."""
+        """Run the generator of one exchange with the server."""
         try:
-            return super().wait(self._in_time(gen), *args, **kwargs)
-        except Overdue:
+            return super().wait(self._until_deadline(gen), *args, **kwargs)
+        except ServerTimeout:
             self.close()
             raise
 
-    def _in_time(self, gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
+    def _until_deadline(self, gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
         try:
             ready = yield next(gen)
             while True:
                 if not ready and monotonic() > self.deadline:
-                    raise Overdue("no answer within the timeout")
+                    raise ServerTimeout("no answer within the timeout")
                 ready = yield gen.send(ready)
         except StopIteration as done:
             result: T = done.value
@@ -62,17 +64,17 @@ class Connection(psycopg.Connection[Row]):
 
 
 class Transaction:
-    """What a piece of work has in hand. A cursor is filled when it is read, or when the work is done."""
+    """What a script works with. Statements are pipelined: a cursor is filled when it is read, or at the end."""
 
     def __init__(self, connection: Connection, pipeline: psycopg.Pipeline) -> None:
         self._connection = connection
         self._pipeline = pipeline
-        self.abandoned = False
+        self.rolled_back = False
 
-    def within(self, wall: Statements) -> None:
+    def configure(self, settings: Statements) -> None:
         """Queue statements that are never prepared, since each names another owner."""
         cursor = self._connection.cursor()
-        for statement in wall:
+        for statement in settings:
             cursor.execute(statement, prepare=False)
 
     def send(self, statement: str, values: Mapping[str, Any], *, binary: bool = False) -> Cursor:
@@ -92,43 +94,53 @@ class Transaction:
         self._pipeline.sync()
         return cursor.rowcount
 
-    def abandon(self) -> None:
-        """Roll back at the end: the work has found that there is nothing to keep."""
-        self.abandoned = True
+    def rollback(self) -> None:
+        """Roll back at the end instead of committing: the script found nothing to write."""
+        self.rolled_back = True
 
 
-class Runner(Protocol):
-    """Runs pieces of work, each behind its wall: the pool, or a snapshot for reading alone."""
+class TransactionRunner(Protocol):
+    """Runs scripts, each in a transaction with its settings: the pool, or a read-only snapshot."""
 
     def run(
         self,
-        wall: Statements,
-        work: Callable[[Transaction], T],
+        settings: Statements,
+        script: Callable[[Transaction], T],
         *,
         repeatable: bool = False,
-        patience: float | None = None,
+        timeout: float | None = None,
     ) -> T:
-        """The work's result, once it is committed."""
+        """The script's result, once it is committed."""
         ...
 
 
-def transact(connection: Connection, wall: Statements, work: Callable[[Transaction], T]) -> T:
-    """BEGIN, the wall, the work, COMMIT; what is sent without waiting for an answer travels in one go."""
+def run_transaction(connection: Connection, settings: Statements, script: Callable[[Transaction], T]) -> T:
+    """BEGIN, the settings, the script, COMMIT; statements whose results are not awaited travel in one batch."""
     connection.committing = False
     try:
         with connection.pipeline() as pipeline:
             transaction = Transaction(connection, pipeline)
-            transaction.within(("BEGIN", *wall))
+            transaction.configure(("BEGIN", *settings))
             try:
-                result = work(transaction)
-                connection.committing = not transaction.abandoned
-                connection.execute("ROLLBACK" if transaction.abandoned else "COMMIT")
+                result = script(transaction)
+                connection.committing = not transaction.rolled_back
+                connection.execute("ROLLBACK" if transaction.rolled_back else "COMMIT")
             except psycopg.Error:
                 with suppress(psycopg.Error):
-                    pipeline.sync()  # what was queued behind the failure fails too: unread, the driver would log it
+                    pipeline.sync()  # statements queued behind the failure fail too; unread, the driver would log them
                 raise
         return result
     except BaseException:
         with suppress(psycopg.Error):
             connection.rollback()
         raise
+
+
+def as_bigint(number: int) -> int:
+    """A parameter for a bigint column, limited to what that holds."""
+    return max(0, min(number, ENDLESS))
+
+
+def named(columns: str, row: Sequence[Any]) -> dict[str, Any]:
+    """Parameters: the values of a row by the names of its columns."""
+    return dict(zip(columns.split(", "), row, strict=True))

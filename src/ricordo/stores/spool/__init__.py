@@ -1,6 +1,7 @@
-"""When the database is away: writes wait in a spool on disk, chats read what is at hand, and nothing is lost."""
+"""A store that goes on while its database is away: writes are spooled to disk, chats read cached values."""
 
-from ricordo.stores.spool.circuit_breaker import SpoolState, SpoolTimeouts
+from ricordo.records.reports import SpoolState
+from ricordo.stores.spool.circuit_breaker import SpoolTimeouts
 from ricordo.stores.spool.store import SpooledStore
 
 __all__ = ["SpoolState", "SpoolTimeouts", "SpooledStore"]

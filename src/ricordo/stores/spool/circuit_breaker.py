@@ -1,156 +1,109 @@
-"""Whether the database is used, as a value: closed while it answers, open while it does not, half-open in between.
+"""Whether the database is used: a circuit breaker, a timer of its silence, and the timeouts of both.
 
-In: what was seen (a failure, an answer) and the moment. Out: the next state. No thread, no clock, no database: whoever
-holds a breaker replaces it by the one that comes out.
+In: what was observed (a failure, an answer) and the time. Out: the next state. The breaker and the timer are immutable
+values without threads, clock or database; their owner replaces them by the value that is returned.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Literal
 
-State = Literal["closed", "open", "half-open"]
+BreakerState = Literal["closed", "open", "half-open"]
+
+CHECK_INTERVAL = 0.004  # seconds between checks while a probe waits for its answer
+LONGEST_STEP = 0.01  # seconds that count between two checks: for the rest this process was not running
+USUAL_FACTOR = 3.0  # a database is not doubted before this multiple of its usual response time
 
 
 @dataclass(frozen=True, slots=True)
-class Breaker:
-    """Requests pass while it is closed. `since` is when the database went away, `probe_at` when to ask it again."""
+class CircuitBreaker:
+    """Calls pass while it is closed. `since` is when the database went away, `probe_at` when to probe it again."""
 
-    state: State = "closed"
+    state: BreakerState = "closed"
     since: float = 0.0
     failures: int = 0
     probe_at: float = 0.0
     cause: str = ""
 
     @property
-    def passes(self) -> bool:
-        """Whether requests may use the database."""
+    def is_closed(self) -> bool:
+        """Whether calls may use the database."""
         return self.state == "closed"
 
-    def failed(self, now: float, cause: str, *, first_pause: float, longest_pause: float) -> "Breaker":
-        """No answer, or an answer that says so: open, with a pause before the next question that doubles each time."""
+    def failed(self, now: float, cause: str, *, first_pause: float, longest_pause: float) -> "CircuitBreaker":
+        """After a failure, or no answer: open, with a pause before the next probe that doubles each time."""
         failures = self.failures + 1
         pause = min(first_pause * 2.0 ** min(failures - 1, 30), longest_pause)
-        since = now if self.passes else self.since
-        return Breaker("open", since, failures, now + pause, cause)
+        since = now if self.is_closed else self.since
+        return CircuitBreaker("open", since, failures, now + pause, cause)
 
-    def answered(self, now: float) -> "Breaker":
-        """An answer to a question of ours. One may be luck, as while a server starts: the second one closes."""
+    def answered(self, now: float) -> "CircuitBreaker":
+        """After an answer to a probe. The first may be luck, as while a server starts: the second closes."""
         if self.state == "open":
             return replace(self, state="half-open", probe_at=now)
-        return Breaker() if self.state == "half-open" else self
+        return CircuitBreaker() if self.state == "half-open" else self
 
     def probe_due(self, now: float) -> bool:
-        """Whether to ask again now."""
-        return not self.passes and now >= self.probe_at
-
-
-# Being in a hurry: whoever can go on without what it asks for says so for a while, and is not kept waiting for it.
-
-_hurry: ContextVar[bool] = ContextVar("ricordo_hurry", default=False)
-
-
-@contextmanager
-def hurried() -> Iterator[None]:
-    """For what is done within, in this thread."""
-    before = _hurry.set(True)
-    try:
-        yield
-    finally:
-        _hurry.reset(before)
-
-
-def in_a_hurry() -> bool:
-    """Whether the caller is."""
-    return _hurry.get()
-
-
-# How long things may take around a database that may go away; all in seconds, all in one place.
+        """Whether to probe again now."""
+        return not self.is_closed and now >= self.probe_at
 
 
 @dataclass(frozen=True, slots=True)
 class SpoolTimeouts:
-    """`suspicion`: while a call waits and nobody was answered for so long, a simple question is asked, now and not at
-    the next `interval`.
+    """Seconds. While calls wait and none was answered for `probe_after`, the database is probed, before the next
+    `probe_interval`.
 
-    `doubt`: if nobody is answered for so long after the question, calls that can do without the database do.
-    `silence`: if nobody is for so long, the database is away, and whoever waits for it is let go. `longest`: a call is
-    let go after this even if the database answers others. `opening`: how long the first connection is waited for.
-    `first_pause`, doubled up to `longest_pause`: between questions to a database that is away. `patience`: how long a
-    call that needs an empty spool waits for it.
+    `fallback_after`: no answer to any call for so long after the probe: calls that have a fallback use it.
+    `open_after`: the breaker opens, and waiting calls fail. `call`: one call fails after this even if the database
+    answers others. `connect`: how long to wait for the first connection. `first_pause`, doubled up to `longest_pause`:
+    between probes while the breaker is open. `drain`: how long a call that needs an empty spool waits for it.
     """
 
-    suspicion: float = 0.01
-    doubt: float = 0.02
-    silence: float = 0.25
-    interval: float = 0.25
-    longest: float = 5.0
-    opening: float = 3.0
+    probe_after: float = 0.01
+    fallback_after: float = 0.02
+    open_after: float = 0.25
+    probe_interval: float = 0.25
+    call: float = 5.0
+    connect: float = 3.0
     first_pause: float = 0.05
     longest_pause: float = 2.0
-    patience: float = 2.0
-
-
-# How long nobody has heard from the database, as a value: counted from a question of ours, while we are awake.
-
-TICK = 0.004  # seconds between looks while a question waits for its answer
-STRIDE = 0.01  # what counts of the time between two looks: in the rest of it we were not there to hear anything
-USUALLY = 3.0  # times of what an answer takes as a rule
+    drain: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class SilenceTimer:
-    """`quiet` seconds have passed since the question, or since anybody was answered; a question takes `usual`."""
+    """How long the database has answered no call: `silent_for` seconds since the probe, or since the last answer.
 
-    asked: float = 0.0
-    looked: float = 0.0
-    quiet: float = 0.0
-    usual: float = 0.0
-
-    def ask(self, now: float) -> "SilenceTimer":
-        """A question is asked."""
-        return replace(self, asked=now, looked=now, quiet=0.0)
-
-    def look(self, now: float, heard: float) -> "SilenceTimer":
-        """The question still waits; `heard` is when the database last answered anybody."""
-        quiet = 0.0 if heard > self.looked else self.quiet + min(now - self.looked, STRIDE)
-        return replace(self, looked=now, quiet=quiet)
-
-    def answer(self, took: float) -> "SilenceTimer":
-        """The question was answered."""
-        usual = took if not self.usual else self.usual + 0.2 * (took - self.usual)
-        return replace(self, quiet=0.0, usual=usual)
-
-    def stop(self) -> "SilenceTimer":
-        """There will be no answer to the question."""
-        return replace(self, quiet=0.0)
-
-    def doubts(self, pace: SpoolTimeouts) -> bool:
-        """Whether those go on by themselves who can."""
-        return self.quiet >= max(pace.doubt, USUALLY * self.usual)
-
-    def is_silent(self, pace: SpoolTimeouts) -> bool:
-        """Whether the database is away."""
-        return self.quiet >= max(pace.silence, USUALLY * self.usual)
-
-
-# What is told about the spool: to health checks, statistics, pages and logs.
-
-
-@dataclass(frozen=True, slots=True)
-class SpoolState:
-    """`degraded` while the database is away or writes still wait; `depth` writes in `bytes` on disk.
-
-    `refused` writes lie in a file beside, because the database would not have them; `last_error` is the latest reason
-    for anything of this, without a word of what was said.
+    A probe usually takes `usual` seconds.
     """
 
-    degraded: bool
-    away: bool
-    since: datetime | None
-    depth: int
-    bytes: int
-    refused: int
-    last_error: str = ""
+    probed_at: float = 0.0
+    checked_at: float = 0.0
+    silent_for: float = 0.0
+    usual: float = 0.0
+
+    def start(self, now: float) -> "SilenceTimer":
+        """A probe is sent."""
+        return replace(self, probed_at=now, checked_at=now, silent_for=0.0)
+
+    def check(self, now: float, last_answer: float) -> "SilenceTimer":
+        """The probe is not answered yet; `last_answer` is when the database last answered any call."""
+        step = min(now - self.checked_at, LONGEST_STEP)
+        silent_for = 0.0 if last_answer > self.checked_at else self.silent_for + step
+        return replace(self, checked_at=now, silent_for=silent_for)
+
+    def answered(self, took: float) -> "SilenceTimer":
+        """The probe was answered."""
+        usual = took if not self.usual else self.usual + 0.2 * (took - self.usual)
+        return replace(self, silent_for=0.0, usual=usual)
+
+    def stop(self) -> "SilenceTimer":
+        """The probe failed."""
+        return replace(self, silent_for=0.0)
+
+    def in_doubt(self, timeouts: SpoolTimeouts) -> bool:
+        """Whether calls that have a fallback use it."""
+        return self.silent_for >= max(timeouts.fallback_after, USUAL_FACTOR * self.usual)
+
+    def is_silent(self, timeouts: SpoolTimeouts) -> bool:
+        """Whether the database counts as away."""
+        return self.silent_for >= max(timeouts.open_after, USUAL_FACTOR * self.usual)

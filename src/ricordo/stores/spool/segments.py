@@ -1,7 +1,8 @@
-"""The spool on disk: append-only files of one process, written for many at once, gone when all in them is stored.
+"""The spool on disk: append-only segment files of one process, each deleted when all its records are stored.
 
-In: records. Out: the segment that holds them, once they are on disk; whoever waits at the same time shares one fsync.
-A process holds the lock of its own files, so that another can tell what was left by one that died, and adopt it.
+In: records. Out: the segment that holds them, once they are on disk; concurrent writers share one fsync. Each record
+has its length and checksum, so that what a crash left can be told from whole records. A process locks its files, so
+that another can recognise those of a process that died, and adopt them.
 """
 
 import fcntl
@@ -17,15 +18,13 @@ from weakref import WeakSet
 
 from ricordo.errors import StoreUnavailable
 
-# Records in a file, each with its length and its checksum, so that whatever a crash left can be told from the rest.
-
 MARK = b"RSP1"
 _HEAD = len(MARK) + 4 + 8
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentContents:
-    """What a file holds. `damaged` are pieces between whole records; `torn` is what follows the last whole one."""
+    """What a file holds. `damaged` are bytes between whole records; `torn` is what follows the last whole one."""
 
     records: tuple[bytes, ...]
     damaged: tuple[bytes, ...]
@@ -33,12 +32,12 @@ class SegmentContents:
 
 
 def frame(record: bytes) -> bytes:
-    """The record as it lies in the file."""
+    """The record as it is in the file."""
     return MARK + len(record).to_bytes(4, "big") + _digest(record) + record
 
 
 def read_frames(data: bytes) -> SegmentContents:
-    """Every whole record, in order. What cannot be read is stepped over, up to the next mark of a whole record."""
+    """Every whole record, in order. What cannot be read is skipped, up to the next mark of a whole record."""
     records: list[bytes] = []
     damaged: list[bytes] = []
     position = good = 0
@@ -67,13 +66,13 @@ def _digest(record: bytes) -> bytes:
     return hashlib.blake2b(record, digest_size=8).digest()
 
 
-ROLL = 4 * 2**20  # bytes of a segment, after which the next one is begun: what is stored leaves the disk in pieces
+SEGMENT_BYTES = 4 * 2**20  # after which the next segment starts: stored records leave the disk in pieces
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
 @dataclass(eq=False)
 class Segment:
-    """One file, and how many of its records still wait."""
+    """One file, and how many of its records are still pending."""
 
     path: Path
     file: int
@@ -82,7 +81,7 @@ class Segment:
 
 
 @dataclass(eq=False)
-class _Waiting:
+class _QueuedRecord:
     """One caller's record, until it is on disk."""
 
     record: bytes
@@ -91,73 +90,73 @@ class _Waiting:
 
 
 class Segments:
-    """The files of one process in a directory that others use too."""
+    """The files of one process in a directory that several processes share."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._name, self._lock_file = _own_lock(directory)
+        self._name, self._lock_file = _new_lock(directory)
         self._orphans: dict[str, int] = {}
         self._number = 0
         self._segments: list[Segment] = []
         self._active: Segment | None = None
         self._files = Lock()  # around every change of a file
-        self._turn = Condition()
-        self._queue: list[_Waiting] = []
-        self._led = False
+        self._queue_changed = Condition()
+        self._queue: list[_QueuedRecord] = []
+        self._writing = False
         _open.add(self)
 
     @property
     def size(self) -> int:
-        """How much lies on disk."""
+        """Bytes on disk."""
         return sum(segment.size for segment in list(self._segments))
 
     def append(self, record: bytes) -> Segment:
-        """Put a record on disk. It is there when this returns; StoreUnavailable if it cannot be put there."""
-        mine = _Waiting(record)
-        with self._turn:
+        """Write a record. It is on disk when this returns; StoreUnavailable if it cannot be written."""
+        mine = _QueuedRecord(record)
+        with self._queue_changed:
             self._queue.append(mine)
-            while self._led and mine.segment is None and mine.error is None:
-                self._turn.wait()
+            while self._writing and mine.segment is None and mine.error is None:
+                self._queue_changed.wait()
             leads = mine.segment is None and mine.error is None
             if leads:
-                self._led = True
+                self._writing = True
                 batch, self._queue = self._queue, []
         if leads:
             try:
                 self._put(batch)
             finally:
-                with self._turn:
-                    self._led = False
-                    self._turn.notify_all()
+                with self._queue_changed:
+                    self._writing = False
+                    self._queue_changed.notify_all()
         if mine.segment is None:
             raise StoreUnavailable(
                 f"the database is away and the spool in {self._directory} cannot be written "
-                f"({mine.error.strerror if mine.error else 'interrupted'}); make room or mend the folder"
+                f"({mine.error.strerror if mine.error else 'interrupted'}); free disk space or repair the folder"
             ) from mine.error
         return mine.segment
 
     def done(self, segment: Segment) -> None:
-        """One record of a segment is stored: with its last one the bytes go."""
+        """One record of a segment is stored; with the last one the file is deleted."""
         with self._files:
             segment.left -= 1
             if segment.left == 0:
                 self._drop(segment)
 
-    def strip(self, doomed: Callable[[bytes], bool], waiting: Mapping[Path, int]) -> None:
-        """Take records out of all files; nothing of them stays in a file of ours. `waiting` of them still counted."""
+    def remove(self, doomed: Callable[[bytes], bool], pending: Mapping[Path, int]) -> None:
+        """Rewrite all files without some records; `pending` is how many of them were pending, by file."""
         with self._files:
             for segment in list(self._segments):
                 records = read_frames(segment.path.read_bytes()).records
                 staying = [record for record in records if not doomed(record)]
-                segment.left -= waiting.get(segment.path, 0)
+                segment.left -= pending.get(segment.path, 0)
                 if segment.left <= 0:
                     self._drop(segment)
                 elif len(staying) < len(records):
                     self._rewrite(segment, b"".join(map(frame, staying)))
 
     def adopt(self) -> Iterator[tuple[Segment, SegmentContents]]:
-        """What processes that are gone have left; it is ours from now on."""
+        """Take over the files of processes that have died."""
         for path in sorted(self._directory.glob("*.lock")):
             name = path.stem
             if name == self._name or name in self._orphans or name == "refused":
@@ -176,15 +175,15 @@ class Segments:
                         self._drop(segment)
                         continue
                 yield segment, found
-            self._let_go(name)
+            self._release(name)
 
     def drop(self, segment: Segment) -> None:
-        """A segment in which nothing waits."""
+        """Delete a segment without pending records."""
         with self._files:
             self._drop(segment)
 
     def close(self) -> None:
-        """Let go of the files. What still waits stays on disk, for whoever opens the directory next."""
+        """Close the files. Pending records stay on disk, for the next process that opens the directory."""
         with self._files:
             for segment in self._segments:
                 os.close(segment.file)
@@ -198,14 +197,14 @@ class Segments:
         _open.discard(self)
 
     def leave_to_parent(self) -> None:
-        """In a forked child: the files and their lock are the parent's."""
+        """In a forked child: close the files, which belong to the parent."""
         for handle in (*self._orphans.values(), self._lock_file, *(segment.file for segment in self._segments)):
             with suppress(OSError):  # the parent was closing it at that moment
                 os.close(handle)
         self._segments, self._orphans = [], {}
 
-    def _put(self, batch: list[_Waiting]) -> None:
-        """Write and sync a batch; all of it or nothing."""
+    def _put(self, batch: list[_QueuedRecord]) -> None:
+        """Write and sync a batch, all of it or nothing."""
         with self._files:
             try:
                 segment = self._writable()
@@ -224,17 +223,17 @@ class Segments:
                 each.segment = segment
 
     def _undo(self) -> None:
-        """After a failed write nothing of it may be taken for acknowledged, and the file is not trusted any more."""
+        """After a failed write: cut it off, and never write to this file again."""
         segment, self._active = self._active, None
         if segment is None:
             return
-        with suppress(OSError):  # a torn tail is read as one
+        with suppress(OSError):  # else it is read as a torn tail
             os.ftruncate(segment.file, segment.size)
         if segment.left == 0:
             self._drop(segment)
 
     def _writable(self) -> Segment:
-        if self._active is None or self._active.size >= ROLL:
+        if self._active is None or self._active.size >= SEGMENT_BYTES:
             self._number += 1
             path = self._directory / f"{self._name}-{self._number:06}.spool"
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -252,7 +251,7 @@ class Segments:
         os.close(segment.file)
         segment.path.unlink(missing_ok=True)
         sync_directory(self._directory)
-        self._let_go(segment.path.name.rpartition("-")[0])
+        self._release(segment.path.name.rpartition("-")[0])
 
     def _rewrite(self, segment: Segment, content: bytes) -> None:
         replace_file(segment.path, content)
@@ -260,8 +259,8 @@ class Segments:
         segment.file = os.open(segment.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         segment.size = len(content)
 
-    def _let_go(self, name: str) -> None:
-        """An orphan whose last segment went needs no lock any more."""
+    def _release(self, name: str) -> None:
+        """Release the lock of an adopted process without segments left."""
         if name in self._orphans and not any(self._directory.glob(f"{name}-*.spool")):
             (self._directory / f"{name}.lock").unlink(missing_ok=True)
             os.close(self._orphans.pop(name))
@@ -280,7 +279,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put other content in a file's place, whole or not at all."""
+    """Replace a file's content atomically."""
     beside = path.with_suffix(".new")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -292,7 +291,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make names that came and went as durable as what they name."""
+    """Make created and deleted names durable."""
     handle = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -300,18 +299,18 @@ def sync_directory(directory: Path) -> None:
         os.close(handle)
 
 
-def _own_lock(directory: Path) -> tuple[str, int]:
+def _new_lock(directory: Path) -> tuple[str, int]:
     while True:
         name = uuid4().hex
         path = directory / f"{name}.lock"
         path.touch(0o600)
         lock = _locked(path)
-        if lock is not None:  # else somebody took it for an orphan before we could lock it
+        if lock is not None:  # else another process adopted it before it was locked
             return name, lock
 
 
 def _locked(path: Path) -> int | None:
-    """The lock, if nobody holds it and the file is still the one that has this name."""
+    """The lock, if it is free and the file still has this name."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

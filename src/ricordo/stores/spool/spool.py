@@ -1,7 +1,7 @@
-"""The spool as one thing: writes go in, are on disk, readable and in order, and leave when the database has them.
+"""The spool: writes that are acknowledged once they are on disk, and leave when the database has stored them.
 
-In: writes that the database did not take, and the database when it is back. Out: their provisional results. Segments,
-backlog and shadow change together here, under the lock of the session concerned, and nowhere else.
+In: writes that the database did not take. Out: their provisional results. Segments, queue and provisional sessions
+change together here, under the lock of the session, and nowhere else. Refused writes and erasures have files beside.
 """
 
 import fcntl
@@ -17,8 +17,8 @@ from threading import Lock
 from ricordo.errors import DamageError, NotFoundError, StoreUnavailable
 from ricordo.records.turns import Owner, SessionInfo, Turn
 from ricordo.stores.protocols import Store
-from ricordo.stores.spool.pending_writes import Backlog, Shadow, UnderWay, Waiting
-from ricordo.stores.spool.recent_turns import RecentTurns
+from ricordo.stores.spool.cache import RecentTurns
+from ricordo.stores.spool.pending_writes import CallInProgress, PendingWrite, PendingWrites, ProvisionalSessions
 from ricordo.stores.spool.segments import (
     Segment,
     SegmentContents,
@@ -28,13 +28,22 @@ from ricordo.stores.spool.segments import (
     replace_file,
     sync_directory,
 )
-from ricordo.stores.spool.writes import Scope, WaitingWrite, Write, decode, encode, owner_of
+from ricordo.stores.spool.writes import (
+    Scope,
+    SpoolRecord,
+    TurnWrite,
+    UpdateSession,
+    Write,
+    decode,
+    encode,
+    owner_of,
+)
 
-# Who was erased and when, for all processes that spool into one directory: what waits from before must not come back.
+log = logging.getLogger("ricordo")
 
 
 class Erasures:
-    """The erasures of a directory."""
+    """Which owners were erased and when, for all processes that use a directory: older writes must not come back."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -43,11 +52,11 @@ class Erasures:
                 path.unlink(missing_ok=True)
 
     def note(self, owner: Owner, at: float) -> None:
-        """The owner is erased at this moment."""
+        """Record that the owner is erased at this time."""
         replace_file(self._path(owner), repr(at).encode())
 
     def after(self, owner: Owner, at: float) -> bool:
-        """Whether the owner was erased at that moment or later."""
+        """Whether the owner was erased at that time or later."""
         path = self._path(owner)
         return os.path.exists(path) and at <= float(path.read_bytes())
 
@@ -55,23 +64,20 @@ class Erasures:
         return self._directory / f"{owner.key}.erased"
 
 
-# What the database would not have, kept in a file beside the spool: never lost, never in the way of the rest.
-
-
-class Refused:
-    """The file of refused writes of a directory."""
+class RefusedWrites:
+    """The file of writes that the database refused: they are kept, and do not block the others."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / "refused.spool"
         self._lock = directory / "refused.lock"
 
-    def add(self, entry: WaitingWrite, cause: str) -> None:
-        """Keep a write that was refused; it is on disk when this returns."""
-        self.keep(encode(entry, cause=cause))
+    def add(self, record: SpoolRecord, cause: str) -> None:
+        """Write a refused record; it is on disk when this returns."""
+        self.add_bytes(encode(record, cause=cause))
 
-    def keep(self, record: bytes) -> None:
-        """Keep bytes as they are, also such as cannot be read."""
-        with self._alone():
+    def add_bytes(self, record: bytes) -> None:
+        """Write bytes as they are, readable or not."""
+        with self._locked():
             new = not self._path.exists()
             handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             with os.fdopen(handle, "ab") as file:
@@ -82,12 +88,12 @@ class Refused:
                 sync_directory(self._path.parent)
 
     def records(self) -> tuple[bytes, ...]:
-        """Everything that was refused, as it lies there: JSON with `cause`."""
+        """All refused records: JSON with `cause`."""
         return read_frames(self._path.read_bytes()).records if self._path.exists() else ()
 
     def forget(self, owner: Owner) -> int:
-        """Remove what is an owner's, and what cannot be read and may be; how many went."""
-        with self._alone():
+        """Delete the records of an owner, and unreadable ones that may be; returns how many."""
+        with self._locked():
             if not self._path.exists():
                 return 0
             found = read_frames(self._path.read_bytes())
@@ -100,7 +106,7 @@ class Refused:
             return len(found.records) - len(staying)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -109,171 +115,181 @@ class Refused:
             os.close(handle)
 
 
-log = logging.getLogger("ricordo")
-
-
 class Spool:
     """Acknowledged writes that the database does not have yet."""
 
     def __init__(
-        self, directory: Path, scratch: Store, at_hand: RecentTurns, now: Callable[[], float] = time.time
+        self, directory: Path, scratch: Store, recent: RecentTurns, now: Callable[[], float] = time.time
     ) -> None:
         self.segments = Segments(directory)
-        self.refused = Refused(directory)
+        self.refused = RefusedWrites(directory)
         self.erasures = Erasures(directory)
-        self.backlog = Backlog()
-        self.shadow = Shadow(scratch)
-        self._at_hand, self._now = at_hand, now
+        self.pending = PendingWrites()
+        self.provisional = ProvisionalSessions(scratch)
+        self._recent, self._now = recent, now
         self._adopting = Lock()
         self.refusals = len(self.refused.records())
         self.last_refusal = ""
 
-    def keep(self, write: Write, *, unsure: bool, under_way: UnderWay | None = None) -> Turn | SessionInfo:
-        """Acknowledge a write: on disk, in its place behind what waits, and readable. Returns what it will make."""
-        with self.backlog.lock(write.scope):
-            self.shadow.open(write.scope, self._at_hand.get(*write.scope))
-            base = self.shadow.base(write.scope)
+    def add_turn(self, write: TurnWrite, *, maybe_stored: bool, call: CallInProgress | None = None) -> Turn:
+        """Acknowledge a write: on disk, at the end of the queue, and readable. Returns the provisional turn."""
+        result = self._add(write, maybe_stored, call)
+        assert isinstance(result, Turn)
+        return result
+
+    def add_fields(
+        self, write: UpdateSession, *, maybe_stored: bool, call: CallInProgress | None = None
+    ) -> SessionInfo:
+        """The same for fields of a session."""
+        result = self._add(write, maybe_stored, call)
+        assert isinstance(result, SessionInfo)
+        return result
+
+    def _add(self, write: Write, maybe_stored: bool, call: CallInProgress | None) -> Turn | SessionInfo:
+        with self.pending.lock(write.scope):
+            self.provisional.open(write.scope, self._recent.get(*write.scope))
+            baseline = self.provisional.baseline(write.scope)
             try:
-                placed, result = self.shadow.apply(write)
-                entry = WaitingWrite(placed, self._now(), unsure)
-                segment = self.segments.append(encode(entry))
-                self.backlog.add(Waiting(entry, segment, under_way=under_way))
+                placed, result = self.provisional.apply(write)
+                record = SpoolRecord(placed, self._now(), maybe_stored)
+                segment = self.segments.append(encode(record))
+                self.pending.add(PendingWrite(record, segment, call=call))
             except NotFoundError as error:
-                self._unused(write.scope)
-                if base is not None and base.whole:
+                self._undo(write.scope)
+                if baseline is not None and baseline.whole:
                     raise
                 raise StoreUnavailable(f"{error}, as far as can be told while the database is away") from error
             except BaseException:
-                self._unused(write.scope)
+                self._undo(write.scope)
                 raise
             return result
 
-    def passed(self, scope: Scope, result: Turn | SessionInfo | None) -> None:
-        """The database took a write directly. What began to wait meanwhile stands on it, and follows it."""
-        with self.backlog.lock(scope):
+    def written(self, scope: Scope, result: Turn | SessionInfo | None) -> None:
+        """The database stored a write directly. Writes spooled meanwhile are applied after it."""
+        with self.pending.lock(scope):
             self._note(scope, result)
-            if self.backlog.has(scope):
-                self.shadow.rebuild(scope, self.backlog.writes_of(scope))
+            if self.pending.has(scope):
+                self.provisional.rebuild(scope, self.pending.writes_of(scope))
 
-    def stored(self, waiting: Waiting, result: Turn | SessionInfo) -> None:
-        """The database has it."""
-        with self.backlog.lock(waiting.scope):
-            self._note(waiting.scope, result)
-            self._leave(waiting)
+    def stored(self, pending: PendingWrite, result: Turn | SessionInfo) -> None:
+        """The database stored a pending write: remove it."""
+        with self.pending.lock(pending.scope):
+            self._note(pending.scope, result)
+            self._remove(pending)
 
-    def put_aside(self, waiting: Waiting, error: Exception) -> None:
-        """The database will never have it: keep it beside, and go on."""
+    def set_aside(self, pending: PendingWrite, error: Exception) -> None:
+        """The database refused a pending write for good: move it to the file of refused writes."""
         cause = f"{type(error).__name__}: {error}"
-        self.refused.add(waiting.entry, cause)
+        self.refused.add(pending.record, cause)
         self._count_refusal(cause)
-        owner, session_id = waiting.scope
+        owner, session_id = pending.scope
         log.error(
-            "a write that waited was refused and put aside: %s",
+            "a spooled write was refused and set aside: %s",
             cause,
             extra={
-                "operation": type(waiting.entry.write).__name__.lower(),
+                "operation": pending.record.write.operation,
                 "tenant_id": owner.tenant_id,
                 "user_id": owner.user_id,
                 "session_id": session_id,
                 "cause": cause,
             },
         )
-        self._leave(waiting)
+        self._remove(pending)
 
     def adopt(self) -> int:
-        """Take over what processes that are gone have left, in the order in which it was acknowledged; how much."""
+        """Take over writes of processes that died, in the order of acknowledgement; returns how many."""
         with self._adopting:
             found = [
                 (segment, each)
                 for segment, content in self.segments.adopt()
-                for each in self._entries(segment, content)
+                for each in self._records(segment, content)
             ]
-            for segment, entry in sorted(found, key=lambda each: each[1].at):
-                self._take_over(segment, entry)
+            for segment, record in sorted(found, key=lambda each: each[1].at):
+                self._take_over(segment, record)
             return len(found)
 
     def forget(self, owner: Owner) -> int:
-        """Remove every byte of an owner from our files; how many writes went. Nothing may be on its way meanwhile."""
-        doomed = self.backlog.of_owner(owner)
-        for waiting in doomed:
-            with self.backlog.lock(waiting.scope):
-                self.backlog.remove(waiting)
-                self.shadow.close(waiting.scope)
-        counts = Counter(waiting.segment.path for waiting in doomed)
-        self.segments.strip(lambda record: owner_of(record) in (owner, None), counts)
+        """Delete every byte of an owner from the files; returns how many writes. None may be being sent meanwhile."""
+        doomed = self.pending.of_owner(owner)
+        for pending in doomed:
+            with self.pending.lock(pending.scope):
+                self.pending.remove(pending)
+                self.provisional.close(pending.scope)
+        counts = Counter(pending.segment.path for pending in doomed)
+        self.segments.remove(lambda record: owner_of(record) in (owner, None), counts)
         gone = self.refused.forget(owner)
         self.refusals = len(self.refused.records())
         return len(doomed) + gone
 
     def erase(self, owner: Owner) -> int:
-        """`forget`, and let the other processes that use the directory do the same before they replay."""
+        """`forget`, and make the other processes that use the directory do the same before they send anything."""
         self.erasures.note(owner, self._now())
         return self.forget(owner)
 
-    def was_erased(self, waiting: Waiting) -> bool:
-        """Whether its owner was erased, by whichever process, after the write was acknowledged."""
-        return self.erasures.after(waiting.scope[0], waiting.entry.at)
+    def was_erased(self, pending: PendingWrite) -> bool:
+        """Whether its owner was erased, by any process, after the write was acknowledged."""
+        return self.erasures.after(pending.scope[0], pending.record.at)
 
     def close(self) -> None:
-        """Let go of the files; what waits stays in them."""
+        """Close the files; pending writes stay in them."""
         self.segments.close()
 
     def _note(self, scope: Scope, result: Turn | SessionInfo | None) -> None:
-        """What the database has now is at hand, also for a shadow that is made anew."""
+        """Cache what the database has stored, also for a rebuild of the provisional session."""
         if isinstance(result, Turn):
-            self._at_hand.note_turn(result)
+            self._recent.note_turn(result)
         else:
-            self._at_hand.note_fields(*scope, result)
+            self._recent.note_fields(*scope, result)
         if result is not None:
-            self.shadow.note(scope, result)
+            self.provisional.note(scope, result)
 
-    def _leave(self, waiting: Waiting) -> None:
-        """The disk first, the queue last: whoever sees it gone from the queue sees it gone everywhere."""
-        with self.backlog.lock(waiting.scope):
+    def _remove(self, pending: PendingWrite) -> None:
+        """From the disk first, from the queue last: what is gone from the queue is gone everywhere."""
+        with self.pending.lock(pending.scope):
             try:
-                self.segments.done(waiting.segment)
-            except OSError as error:  # it stays on disk and is found stored when it is replayed again
+                self.segments.done(pending.segment)
+            except OSError as error:  # it stays on disk; when it is sent again, the database has it already
                 log.error("a spool file cannot be removed: %s", error, extra={"operation": "replay"})
-            if self.backlog.is_last(waiting):
-                self.shadow.close(waiting.scope)
-            self.backlog.remove(waiting)
+            if self.pending.is_last(pending):
+                self.provisional.close(pending.scope)
+            self.pending.remove(pending)
 
-    def _unused(self, scope: Scope) -> None:
-        """A write was not acknowledged: the shadow is what it was before it."""
-        if self.backlog.has(scope):
-            self.shadow.rebuild(scope, self.backlog.writes_of(scope))
+    def _undo(self, scope: Scope) -> None:
+        """A write was not acknowledged: restore the provisional session to what it was before."""
+        if self.pending.has(scope):
+            self.provisional.rebuild(scope, self.pending.writes_of(scope))
         else:
-            self.shadow.close(scope)
+            self.provisional.close(scope)
 
-    def _entries(self, segment: Segment, content: SegmentContents) -> list[WaitingWrite]:
-        entries, damaged, latest = [], list(content.damaged), 0.0
-        for record in content.records:
+    def _records(self, segment: Segment, content: SegmentContents) -> list[SpoolRecord]:
+        records, damaged, latest = [], list(content.damaged), 0.0
+        for data in content.records:
             try:
-                entry = decode(record)
+                record = decode(data)
             except DamageError:
-                damaged.append(record)
+                damaged.append(data)
                 continue
-            latest = max(latest, entry.at)  # order in a file counts more than a clock that was set back
-            entries.append(WaitingWrite(entry.write, latest, unsure=True))
-        for piece in damaged:
-            self.refused.keep(piece)
+            latest = max(latest, record.at)  # the order in a file counts more than a clock that was set back
+            records.append(SpoolRecord(record.write, latest, maybe_stored=True))
+        for data in damaged:
+            self.refused.add_bytes(data)
             self._count_refusal("a damaged record")
-            log.error("a damaged record of the spool was put aside", extra={"operation": "adopt"})
-        segment.left = len(entries)
-        if not entries:
+            log.error("a damaged record of the spool was set aside", extra={"operation": "adopt"})
+        segment.left = len(records)
+        if not records:
             self.segments.drop(segment)
-        return entries
+        return records
 
-    def _take_over(self, segment: Segment, entry: WaitingWrite) -> None:
-        scope = entry.write.scope
-        with self.backlog.lock(scope):
-            self.shadow.open(scope, self._at_hand.get(*scope))
-            self.backlog.add(Waiting(entry, segment))
+    def _take_over(self, segment: Segment, record: SpoolRecord) -> None:
+        scope = record.write.scope
+        with self.pending.lock(scope):
+            self.provisional.open(scope, self._recent.get(*scope))
+            self.pending.add(PendingWrite(record, segment))
             try:
-                self.shadow.apply(entry.write)
-            except Exception as error:  # it cannot be shown before the database has it; it is not lost
+                self.provisional.apply(record.write)
+            except Exception as error:  # it cannot be read before the database has it; it is not lost
                 log.warning(
-                    "a write that waits cannot be read yet: %s",
+                    "a spooled write cannot be read yet: %s",
                     type(error).__name__,
                     extra={"operation": "adopt", "tenant_id": scope[0].tenant_id, "user_id": scope[0].user_id}
                     | {"session_id": scope[1]},

@@ -1,14 +1,15 @@
-"""The writes that can wait: each knows whose session it belongs to and how to do it on a store, now or later.
+"""The writes that can be spooled, and their form on disk: one JSON object each, with nothing lost.
 
-Doing one twice is doing it once: turns by their id, answers by their content, fields by being set. Only a step in the
-middle of a turn has no name of its own; a write that may have been done already is looked for before it is repeated.
+Each write knows its session and how to apply itself to a store, now or later. Applying one twice has the effect of
+once: turns by their id, answers by their content, fields by being set. Only a step in the middle of a turn has no id:
+if it may be stored already, it is searched for before it is written.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ricordo.errors import ConflictError, DamageError, NotFoundError
 from ricordo.records.turns import (
@@ -23,16 +24,18 @@ from ricordo.records.turns import (
     place,
     the_message,
 )
-from ricordo.stores.protocols import TurnStore
+from ricordo.stores.protocols import Store
 
-TAIL = 64  # turns that are looked through for a message that may be there already
+TURNS_SEARCHED = 64  # for a message that may be stored already
 
 Scope = tuple[Owner, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Append:
-    """A turn to keep. The number it gets is the store's to decide."""
+class AppendTurn:
+    """A turn to append. The store decides its number."""
+
+    operation: ClassVar[str] = "append"
 
     turn: Turn
     receipt: StoredReceipt | None = None
@@ -41,13 +44,15 @@ class Append:
     def scope(self) -> Scope:
         return self.turn.owner, self.turn.session_id
 
-    def apply(self, store: TurnStore, *, unsure: bool = False) -> Turn:
-        return store.append(self.turn, receipt=self.receipt)
+    def apply(self, store: Store, *, maybe_stored: bool = False) -> Turn:
+        return store.turns.append(self.turn, receipt=self.receipt)
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerWrite:
+class AnswerTurn:
     """The answer of an open turn."""
+
+    operation: ClassVar[str] = "answer"
 
     owner: Owner
     session_id: str
@@ -60,16 +65,18 @@ class AnswerWrite:
     def scope(self) -> Scope:
         return self.owner, self.session_id
 
-    def apply(self, store: TurnStore, *, unsure: bool = False) -> Turn:
-        return store.answer(self.owner, self.turn_id, self.answer, dict(self.metadata), self.receipt)
+    def apply(self, store: Store, *, maybe_stored: bool = False) -> Turn:
+        return store.turns.answer(self.owner, self.turn_id, self.answer, dict(self.metadata), self.receipt)
 
 
 @dataclass(frozen=True, slots=True)
 class AddMessage:
-    """A single message. `where` is its place as it was decided when it was acknowledged, `answers` the turn it closed.
+    """A single message. `where` is its place as decided when it was acknowledged, `answers` the turn it closed.
 
-    `open` stands for a place that only the store can tell, because the newest turn was not at hand.
+    `open` means that only the store can decide, because the newest turn was not cached.
     """
+
+    operation: ClassVar[str] = "addmessage"
 
     turn: Turn
     where: Literal["new", "answer", "step", "open"] = "open"
@@ -80,34 +87,36 @@ class AddMessage:
         return self.turn.owner, self.turn.session_id
 
     def placed(self, newest: Turn | None, *, known: bool) -> "AddMessage":
-        """This message with its place, seen from the newest turn that is at hand."""
+        """This message with its place after the newest cached turn."""
         where = place(the_message(self.turn), newest)
         if not known and the_message(self.turn).role != "user" and newest is None:
             return self
         return replace(self, where=where, answers=newest.id if newest and where == "answer" else "")
 
-    def apply(self, store: TurnStore, *, unsure: bool = False) -> Turn:
+    def apply(self, store: Store, *, maybe_stored: bool = False) -> Turn:
         message = the_message(self.turn)
         if self.where == "new":
-            return store.append(open_turn(replace(self.turn, question=None, answer=None, steps=()), message))
+            return store.turns.append(open_turn(replace(self.turn, question=None, answer=None, steps=()), message))
         if self.where == "answer":
             try:
-                return store.answer(self.turn.owner, self.answers, message, {}, None)
-            except (ConflictError, NotFoundError):  # somebody else was faster: the message stands for itself
+                return store.turns.answer(self.turn.owner, self.answers, message, {}, None)
+            except (ConflictError, NotFoundError):  # another writer was faster: the message opens a turn or is a step
                 return self._once(store, message)
-        return self._once(store, message) if unsure else store.add_message(self.turn)
+        return self._once(store, message) if maybe_stored else store.turns.add_message(self.turn)
 
-    def _once(self, store: TurnStore, message: Message) -> Turn:
-        """Add the message unless the session's last turns have it, said in the same microsecond."""
-        for turn in reversed(store.turns(*self.scope, last=TAIL)):
+    def _once(self, store: Store, message: Message) -> Turn:
+        """Add the message unless the session's last turns contain it, with the same microsecond."""
+        for turn in reversed(store.turns.page(*self.scope, last=TURNS_SEARCHED)):
             if turn.id == self.turn.id or any(_is(message, each) for each in turn.messages):
                 return turn
-        return store.add_message(self.turn)
+        return store.turns.add_message(self.turn)
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class UpdateSession:
     """Fields of a session to set."""
+
+    operation: ClassVar[str] = "update"
 
     owner: Owner
     session_id: str
@@ -117,69 +126,67 @@ class Update:
     def scope(self) -> Scope:
         return self.owner, self.session_id
 
-    def apply(self, store: TurnStore, *, unsure: bool = False) -> SessionInfo:
-        changed = store.update_session(self.owner, self.session_id, self.changes)
+    def apply(self, store: Store, *, maybe_stored: bool = False) -> SessionInfo:
+        changed = store.sessions.update(self.owner, self.session_id, self.changes)
         if changed is None:
             raise NotFoundError(f"session {self.session_id!r} does not exist for this user")
         return changed
 
 
-Write = Append | AnswerWrite | AddMessage | Update
+TurnWrite = AppendTurn | AnswerTurn | AddMessage
+Write = TurnWrite | UpdateSession
 
 
 def _is(message: Message, stored: Message) -> bool:
     return message.created_at == stored.created_at and message.says_the_same(stored)
 
 
-# A write as one line of JSON and back, with nothing lost: what lies in the spool.
-
-
 @dataclass(frozen=True, slots=True)
-class WaitingWrite:
-    """A write that waits."""
+class SpoolRecord:
+    """A write as it is spooled: acknowledged `at` a time, and perhaps stored already."""
 
     write: Write
     at: float
-    unsure: bool = False
+    maybe_stored: bool = False
 
 
-def encode(entry: WaitingWrite, **more: str) -> bytes:
-    """The entry as bytes; `more` is laid beside it, as the reason of a refusal."""
-    write = entry.write
+def encode(record: SpoolRecord, **more: str) -> bytes:
+    """The record as bytes, with more fields, such as the reason of a refusal."""
+    write = record.write
     owner, session_id = write.scope
     fields: dict[str, Any] = {
-        "at": entry.at,
-        "unsure": entry.unsure,
+        "at": record.at,
+        "unsure": record.maybe_stored,
         "tenant_id": owner.tenant_id,
         "user_id": owner.user_id,
         "session_id": session_id,
         **more,
     }
     match write:
-        case Append(turn, receipt):
+        case AppendTurn(turn, receipt):
             fields |= {"do": "append", "turn": _turn(turn), "receipt": _receipt(receipt)}
-        case AnswerWrite(_, _, turn_id, answer, metadata, receipt):
+        case AnswerTurn(_, _, turn_id, answer, metadata, receipt):
             fields |= {"do": "answer", "turn_id": turn_id, "answer": _message(answer), "metadata": dict(metadata)}
             fields |= {"receipt": _receipt(receipt)}
         case AddMessage(turn, where, answers):
             fields |= {"do": "add_message", "turn": _turn(turn), "where": where, "answers": answers}
-        case Update(_, _, changes):
+        case UpdateSession(_, _, changes):
             fields |= {"do": "update_session", "changes": _changes(changes)}
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
-def decode(record: bytes) -> WaitingWrite:
-    """The entry behind bytes; DamageError if they are none."""
+def decode(record: bytes) -> SpoolRecord:
+    """The record from its bytes; DamageError if they hold none."""
     try:
         fields = json.loads(record.decode("utf-8", "surrogatepass"))
         owner = Owner(fields["tenant_id"], fields["user_id"])
-        return WaitingWrite(_write(fields, owner, fields["session_id"]), fields["at"], fields["unsure"])
+        return SpoolRecord(_write(fields, owner, fields["session_id"]), fields["at"], fields["unsure"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamageError(f"a record of the spool cannot be read ({type(error).__name__})") from error
 
 
 def owner_of(record: bytes) -> Owner | None:
-    """Whose write it is; None if it cannot be read."""
+    """The owner of a record; None if it cannot be read."""
     try:
         return decode(record).write.scope[0]
     except DamageError:
@@ -191,16 +198,16 @@ def _write(fields: Mapping[str, Any], owner: Owner, session_id: str) -> Write:
     kept = StoredReceipt(session_id, 0, receipt["body"], receipt["passages"]) if receipt else None
     match fields["do"]:
         case "append":
-            return Append(_read_turn(fields["turn"], owner, session_id), kept)
+            return AppendTurn(_read_turn(fields["turn"], owner, session_id), kept)
         case "answer":
             turn_id = fields["turn_id"]
             answer = _read_message(fields["answer"], message_id(turn_id, "response"))
-            return AnswerWrite(owner, session_id, turn_id, answer, fields["metadata"], kept)
+            return AnswerTurn(owner, session_id, turn_id, answer, fields["metadata"], kept)
         case "add_message":
             turn = _read_turn(fields["turn"], owner, session_id)
             return AddMessage(turn, fields["where"], fields["answers"])
         case "update_session":
-            return Update(owner, session_id, _read_changes(fields["changes"]))
+            return UpdateSession(owner, session_id, _read_changes(fields["changes"]))
     raise ValueError(fields["do"])
 
 

@@ -1,18 +1,18 @@
 """The connections of one open store: one that writes, in groups, and as many that read as there are readers.
 
-In: operations. Out: their results. A reader is lent for the length of one read and goes back to a shelf, so
-threads may come and go; the writer serves a whole batch of operations with one durable commit. All of them can be put
-down for a moment, which a fork needs, and are opened again by whoever comes next.
+In: operations. Out: their results. A reader is lent for one read and returned to a pool, so threads may come and go;
+the writer serves a whole batch of operations with one durable commit. All connections can be closed for the moment of
+a fork; the next caller opens them again.
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, get_ident
 from time import monotonic, sleep
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ricordo.errors import StoreError
 from ricordo.stores.group_commit import GroupCommit, Ticket
@@ -20,7 +20,9 @@ from ricordo.stores.sqlite import forks
 from ricordo.stores.sqlite.database import (
     AdvisoryLock,
     WriteConnection,
+    has_tables,
     make_private,
+    make_tables,
     migrate,
     open_reader,
     open_writer,
@@ -43,7 +45,7 @@ class Connections:
         self.path = path
         self._wait = wait
         self._unusable: str | None = None
-        self._shelf: list[sqlite3.Connection] = []
+        self._idle: list[sqlite3.Connection] = []
         self.begin_anew()
         forks.enrol(self)
         try:
@@ -57,22 +59,26 @@ class Connections:
     def reader(self) -> sqlite3.Connection:
         """Take a reading connection; give it back with `give_back`, in the same thread."""
         me = get_ident()
-        self._lent.append(me)  # first of all: whoever pauses looks here after saying so
+        self._lent.append(me)  # before the check: `put_down` sets `_paused` first and reads this list afterwards
         if self._paused or self._unusable:
             self._lent.remove(me)
             self._wait_for_leave()
             return self.reader()
         try:
-            return self._shelf.pop()
+            return self._idle.pop()
         except IndexError:
             return self._new_reader()
 
+    def reading(self) -> "ReadConnection":
+        """A reading connection for one `with` block."""
+        return ReadConnection(self)
+
     def give_back(self, reader: sqlite3.Connection) -> None:
         """Put a reading connection back for the next read."""
-        self._shelf.append(reader)
+        self._idle.append(reader)
         self._lent.remove(get_ident())
         if self._unusable:
-            self._clear_shelf()
+            self._close_idle()
 
     def write(self, operation: Callable[[WriteConnection], T]) -> T:
         """Run the operation in a write transaction, perhaps with others; durable when this returns."""
@@ -81,7 +87,7 @@ class Connections:
         return self._group.run(operation)
 
     def write_alone(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        """Run the operation with nobody else writing and no transaction begun."""
+        """Run the operation while no other write runs, outside a transaction."""
         if self._unusable:
             raise StoreError(f"{self.path} {self._unusable}")
         return self._group.run(operation, alone=True)
@@ -93,7 +99,7 @@ class Connections:
             forks.dismiss(self)
 
     def put_down(self, deadline: float) -> bool:
-        """Close all connections and let nobody in; False, with nothing changed, if somebody goes on using them."""
+        """Close all connections and hold all callers; False, with nothing changed, if they stay in use."""
         me = get_ident()
         if me == self._served_by or me in self._lent:  # the fork comes from inside a read or a write
             return False
@@ -110,12 +116,12 @@ class Connections:
         return False
 
     def take_up(self) -> None:
-        """Let everybody in again; the file is opened by whoever comes first."""
+        """Let callers go on; the next one opens the file."""
         self._writing.release()
         self._go_on()
 
     def begin_anew(self) -> None:
-        """Nobody reads, nobody writes, nobody waits."""
+        """Start with no reader, no writer and no waiting caller."""
         self._writing = Lock()
         self._served_by: int | None = None
         self._group = GroupCommit(self._serve)
@@ -126,7 +132,7 @@ class Connections:
     def forbid(self, why: str) -> None:
         """Nothing here may be touched again, and nothing closed."""
         self._unusable = why
-        _kept_from_closing.append((self._writer, self._shelf))
+        _kept_from_closing.append((self._writer, self._idle))
         self.begin_anew()
 
     def _take_up_file(self) -> None:
@@ -145,7 +151,7 @@ class Connections:
         self._gate, self._writer = gate, writer
 
     def _let_go(self) -> None:
-        self._clear_shelf()
+        self._close_idle()
         if self._writer is not None:
             self._writer.close()
         if self._gate is not None:
@@ -156,9 +162,9 @@ class Connections:
         self._unusable = "is closed; open it again"
         self._let_go()
 
-    def _clear_shelf(self) -> None:
-        while self._shelf:
-            self._shelf.pop().close()
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
     def _new_reader(self) -> sqlite3.Connection:
         try:
@@ -210,7 +216,7 @@ class Connections:
 
     def _transact(self, writer: WriteConnection, tickets: Sequence[Ticket]) -> None:
         """One transaction for all tickets; a refused operation is undone without harm to the others."""
-        execute = writer.pen.execute
+        execute = writer.fast_cursor.execute
         execute("BEGIN IMMEDIATE")
         try:
             if len(tickets) == 1:
@@ -236,20 +242,8 @@ class Connections:
         writer.execute("RELEASE attempt")
 
 
-# What the parts of the store have in common: connections that are lent for one read.
-
-
-class Lending:
-    """The connections of an open store; `_reading` lends one and gives it back."""
-
-    _connections: Connections
-
-    def _reading(self) -> "ReadConnection":
-        return ReadConnection(self._connections)
-
-
 class ReadConnection:
-    """One read: `with` gives the connection; it goes back at the end, and what SQLite says is said in our words."""
+    """One read: `with` gives the connection, takes it back at the end, and translates errors of SQLite into ours."""
 
     __slots__ = ("_connections", "_reader")
 
@@ -266,3 +260,50 @@ class ReadConnection:
         self._connections.give_back(self._reader)
         if isinstance(error, (sqlite3.Error, UnicodeError)):
             raise translated(error, self._connections.path) from error
+
+
+@contextmanager
+def one_view(reader: sqlite3.Connection) -> Iterator[None]:
+    """Everything read inside sees the same snapshot of the file."""
+    reader.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if reader.in_transaction:  # an error may have ended it already
+            reader.execute("ROLLBACK")
+
+
+class OnDemandTables:
+    """Tables that the first write to them creates, by name of their migration: most memories never need them."""
+
+    def __init__(self, connections: Connections, migration: str) -> None:
+        self._connections = connections
+        self._migration = migration
+        self._readable = self._writable = False  # tables that were seen stay
+
+    def write(self, operation: Callable[[WriteConnection], T]) -> T:
+        """Run the operation in a write transaction that finds its tables."""
+
+        def prepared(writer: WriteConnection) -> T:
+            if not self._writable:
+                make_tables(writer, self._migration)
+            return operation(writer)
+
+        result = self._connections.write(prepared)
+        self._readable = self._writable = True
+        return result
+
+    def ensure(self) -> None:
+        """Create the tables, if they do not exist yet."""
+        if not self._writable:
+            self.write(lambda _: None)
+
+    def are_in(self, reader: sqlite3.Connection) -> bool:
+        """Whether the file has the tables."""
+        self._readable = self._readable or has_tables(reader, self._migration)
+        return self._readable
+
+    def rows(self, statement: str, values: Any) -> list[Any]:
+        """The rows of a statement; none if there are no tables yet."""
+        with self._connections.reading() as reader:
+            return reader.execute(statement, values).fetchall() if self.are_in(reader) else []

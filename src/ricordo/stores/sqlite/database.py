@@ -1,4 +1,4 @@
-"""The file itself: opening it, bringing its schema up to date, and saying in our words what SQLite says in its own.
+"""The file itself: opening it, migrating its schema, and translating errors of SQLite into ours.
 
 In: a path. Out: connections that are set up for durable writes or for reading alone. Processes queue for the
 write lock at an advisory lock beside the file, because SQLite's own busy handler sleeps and starves.
@@ -24,10 +24,10 @@ C = TypeVar("C", bound=sqlite3.Connection)
 
 APPLICATION_ID = 0x5269636F  # "Rico" in the header: this file is ours
 OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
-SESSIONS_IN_MIND = 4_096
+SESSIONS_REMEMBERED = 4_096
 PAGE_BYTES = 2048  # every table and index takes a page, however little it holds
 LOG_PAGES = 2000  # how long the log grows before it is moved into the file: 4 MB
-ON_DEMAND = {"service"}  # migrations that are applied when something of theirs is first written
+ON_DEMAND = {"service": "leases", "items": "ricordo_items"}  # migrations applied by a first write, a table of each
 SCRUB_DUE = 1  # user_version while erased text may still lie in free pages
 
 LEDGER = """
@@ -72,21 +72,21 @@ class AdvisoryLock:
 class WriteConnection(sqlite3.Connection):
     """The connection that writes, with what makes an append cheap.
 
-    `pen` is one cursor for the few statements of every write, which leave no row unread: making one for each would be
-    a twentieth of an append. `reached` says how far sessions had come when this connection wrote to them last; it may
-    be out of date, so whoever uses it has it proved by the statement that relies on it.
+    `fast_cursor` is one cursor for the few statements of every write, which leave no row unread: making one for each
+    would be a twentieth of an append. `last_turns` holds the last turn number of sessions as this connection wrote it;
+    it may be out of date, so the statement that relies on it verifies it.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.pen = self.cursor()
-        self.reached: dict[tuple[bytes, str], int] = {}
+        self.fast_cursor = self.cursor()
+        self.last_turns: dict[tuple[bytes, str], int] = {}
 
-    def note_reached(self, session: tuple[bytes, str], number: int) -> None:
-        """Keep the number of a session's newest turn in mind."""
-        if len(self.reached) >= SESSIONS_IN_MIND:
-            self.reached.clear()
-        self.reached[session] = number
+    def note_last_turn(self, session: tuple[bytes, str], number: int) -> None:
+        """Remember the number of a session's newest turn."""
+        if len(self.last_turns) >= SESSIONS_REMEMBERED:
+            self.last_turns.clear()
+        self.last_turns[session] = number
 
 
 def open_writer(path: Path, wait: float) -> WriteConnection:
@@ -149,17 +149,16 @@ def migrate(connection: sqlite3.Connection, known: tuple[Migration, ...] | None 
         raise
 
 
-def serves(connection: sqlite3.Connection) -> bool:
-    """Whether the file has the tables of a service: most memories never need them."""
-    return bool(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").fetchall())
+def has_tables(connection: sqlite3.Connection, migration: str) -> bool:
+    """Whether the file has the tables of an on-demand migration."""
+    return bool(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (ON_DEMAND[migration],)).fetchall())
 
 
-def make_serve(writer: sqlite3.Connection) -> None:
-    """Make the tables of a service, inside the transaction that first writes to one of them."""
-    if not serves(writer):
-        for migration in pending(migrations_for("sqlite"), _ledger(writer)):
-            if migration.name in ON_DEMAND:
-                _apply(writer, migration)
+def make_tables(writer: sqlite3.Connection, migration: str) -> None:
+    """Apply an on-demand migration, if it is not applied yet, inside the transaction that first writes to it."""
+    for each in pending(migrations_for("sqlite"), _ledger(writer)):
+        if each.name == migration:
+            _apply(writer, each)
 
 
 def translated(error: BaseException, path: Path) -> BaseException:

@@ -1,8 +1,8 @@
-"""Forking while stores are open: connections are put down before the fork and taken up after it, on both sides.
+"""Forking while stores are open: connections are closed before the fork and opened again after it, on both sides.
 
-SQLite's locks do not come along into a child, and what the library remembers of a file would be wrong there. So no
-connection may be open at that moment: the write at hand is finished, readers are waited for, everything is closed, and
-opened again by whoever needs it next. Only a store that is in use and stays so is left as it is; the child refuses it.
+A child does not inherit SQLite's locks, and the library's cached state of a file would be wrong there. So no connection
+may be open during a fork: the current write is finished, readers are waited for, everything is closed, and the next
+caller opens it again. A store that stays in use is left as it is; the child refuses to use it.
 """
 
 import os
@@ -27,7 +27,7 @@ class Forkable(Protocol):
     path: Path
 
     def put_down(self, deadline: float) -> bool:
-        """Close everything and hold all callers; False, with nothing changed, if somebody goes on using it."""
+        """Close everything and hold all callers; False, with nothing changed, if it stays in use."""
         ...
 
     def take_up(self) -> None:

@@ -1,33 +1,61 @@
-"""The SQLite store's people: each method is one read or one write operation of `person`."""
+"""Facts, summaries and flags of the SQLite store: the part, and its operations on a connection.
 
-from collections.abc import Sequence
+What happens to facts whose sources are deleted is decided in `ricordo.stores.topic_rules`; here are only the rows.
+"""
 
-from ricordo.records.people import FactChange, Flag, FlagState, People, Summary, SummaryKind
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
 from ricordo.stores import topic_rules
-from ricordo.stores.sqlite import person_operations, snapshots
-from ricordo.stores.sqlite.connections import Lending
+from ricordo.stores.derived_rows import (
+    fact_to_row,
+    flag_to_row,
+    row_to_fact,
+    row_to_flag,
+    row_to_summary,
+    summary_to_row,
+)
+from ricordo.stores.sqlite import people_statements as sql
+from ricordo.stores.sqlite import turn_statements
+from ricordo.stores.sqlite.connections import Connections, one_view
 from ricordo.stores.turn_rows import ENDLESS
 
 
-class SqlitePeople(Lending):
-    """What is known of a person."""
+@dataclass(frozen=True, slots=True)
+class PersonCopy:
+    """What is known of an owner, as it was elsewhere: facts by agent, and flags. Summaries come with sessions."""
+
+    owner: Owner
+    people: Sequence[tuple[str, KnownFacts]]
+    flags: Sequence[Flag]
+
+
+class SqlitePeople:
+    """Facts, summaries and flags."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
 
     def agents(self, owner: Owner) -> Sequence[str]:
-        with self._reading() as reader:
-            return person_operations.agents(reader, owner)
+        with self._connections.reading() as reader:
+            return [agent_id for (agent_id,) in reader.execute(sql.AGENTS, (owner.key.bytes,))]
 
-    def people(self, owner: Owner, agent_id: str) -> People:
-        with self._reading() as reader, snapshots.one_view(reader):
-            return person_operations.people(reader, owner, agent_id)
+    def facts(self, owner: Owner, agent_id: str) -> KnownFacts:
+        with self._connections.reading() as reader, one_view(reader):
+            return facts(reader, owner, agent_id)
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
         topic_rules.checked(agent_id, change)
-        return self._connections.write(lambda writer: person_operations.put_facts(writer, owner, agent_id, change))
+        return self._connections.write(lambda writer: put_facts(writer, owner, agent_id, change))
 
     def learned_through(self, owner: Owner, session_id: str) -> int:
-        with self._reading() as reader:
-            return person_operations.learned_through(reader, owner, session_id)
+        with self._connections.reading() as reader:
+            (number,) = reader.execute(sql.LEARNED_THROUGH, (owner.key.bytes, session_id)).fetchone() or (0,)
+        return int(number)
 
     def summaries(
         self,
@@ -38,28 +66,144 @@ class SqlitePeople(Lending):
         kind: SummaryKind | None = None,
         limit: int = 50,
     ) -> Sequence[Summary]:
-        with self._reading() as reader:
-            return person_operations.summaries(reader, owner, session_id, agent_id, kind, min(limit, ENDLESS))
+        values = {
+            "owner": owner.key.bytes,
+            "session_id": session_id,
+            "agent_id": agent_id,
+            "kind": kind,
+            "limit": max(0, min(limit, ENDLESS)),
+        }
+        statement = sql.SUMMARIES if session_id is None else sql.SUMMARIES_OF_SESSION
+        with self._connections.reading() as reader:
+            return [row_to_summary(row) for row in reader.execute(statement, values)]
 
     def put_summary(self, owner: Owner, summary: Summary) -> bool:
-        return self._connections.write(lambda writer: person_operations.put_summary(writer, owner, summary))
+        return self._connections.write(lambda writer: put_summary(writer, owner, summary))
 
     def drop_summaries(self, owner: Owner, summary_ids: Sequence[str]) -> int:
-        return self._connections.write(lambda writer: person_operations.drop_summaries(writer, owner, summary_ids))
+        return self._connections.write(lambda writer: drop_summaries(writer, owner, summary_ids))
 
     def flags(self, owner: Owner, *, state: FlagState | None = None, limit: int = 1_000) -> Sequence[Flag]:
-        with self._reading() as reader:
-            return person_operations.flags(reader, owner, state, min(limit, ENDLESS))
+        values = {"owner": owner.key.bytes, "state": state, "limit": max(0, min(limit, ENDLESS))}
+        with self._connections.reading() as reader:
+            return [row_to_flag(row) for row in reader.execute(sql.FLAGS, values)]
 
     def put_flag(self, owner: Owner, flag: Flag) -> bool:
-        return self._connections.write(lambda writer: person_operations.put_flag(writer, owner, flag))
+        return self._connections.write(lambda writer: put_flag(writer, owner, flag))
 
     def set_flag(self, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
-        return self._connections.write(lambda writer: person_operations.set_flag(writer, owner, flag_id, state))
+        return self._connections.write(lambda writer: set_flag(writer, owner, flag_id, state))
 
     def forget_derived(self, owner: Owner, session_id: str) -> int:
-        return self._connections.write(lambda writer: person_operations.forget_derived(writer, owner, session_id))
+        return self._connections.write(lambda writer: forget_derived(writer, owner, session_id))
 
-    def restore_person(self, copy: person_operations.PersonCopy) -> None:
-        """Write what is known of an owner exactly as it was elsewhere: a backup's way in."""
-        self._connections.write(lambda writer: person_operations.restore(writer, copy))
+    def restore(self, copy: PersonCopy) -> None:
+        """Write what is known of an owner exactly as it was elsewhere: for a backup."""
+        self._connections.write(lambda writer: restore(writer, copy))
+
+
+def facts(reader: sqlite3.Connection, owner: Owner, agent_id: str) -> KnownFacts:
+    """An agent's facts; called inside one snapshot."""
+    key = (owner.key.bytes, agent_id)
+    found = reader.execute(sql.REVISION, key).fetchall()
+    if not found:
+        return KnownFacts()
+    return KnownFacts(tuple(row_to_fact(row) for row in reader.execute(sql.FACTS, key)), found[0][0])
+
+
+def put_facts(writer: sqlite3.Connection, owner: Owner, agent_id: str, change: FactChange) -> bool:
+    """Apply a change, unless the facts were written since they were read."""
+    key = (owner.key.bytes, agent_id)
+    known = facts(writer, owner, agent_id)
+    if known.revision != change.revision:
+        return False
+    there = _ids(writer, sql.TURNS_THERE, key[:1], topic_rules.turns_named(change))
+    put = topic_rules.with_live_sources(change, known.facts, there)
+    sessions = _ids(writer, sql.SESSIONS_THERE, key[:1], [session_id for session_id, _ in change.learned])
+    if put or sessions:
+        writer.execute(turn_statements.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
+        writer.execute(sql.MOVE_PEOPLE, key)
+        _put(writer, owner, put)
+        writer.executemany(sql.MOVE_LEARNED, [(number, key[0], session_id) for session_id, number in change.learned])
+    return True
+
+
+def put_summary(writer: sqlite3.Connection, owner: Owner, summary: Summary) -> bool:
+    """Write a summary of turns that the session has reached."""
+    counted = writer.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, summary.session_id)).fetchone()
+    if counted is None or summary.last_turn > counted[0]:
+        return False
+    return writer.execute(sql.ADD_SUMMARY, (owner.key.bytes, *summary_to_row(summary))).rowcount == 1
+
+
+def drop_summaries(writer: sqlite3.Connection, owner: Owner, summary_ids: Sequence[str]) -> int:
+    """Delete summaries by id, with the flags on them."""
+    key = owner.key.bytes
+    writer.executemany(sql.DROP_FLAG, [(key, "summary", each) for each in summary_ids])
+    return sum(writer.execute(sql.DROP_SUMMARY, (key, each)).rowcount for each in summary_ids)
+
+
+def put_flag(writer: sqlite3.Connection, owner: Owner, flag: Flag) -> bool:
+    """Write a flag of a session that exists."""
+    if writer.execute(turn_statements.LAST_TURN_OF_SESSION, (owner.key.bytes, flag.session_id)).fetchone() is None:
+        return False
+    return writer.execute(sql.ADD_FLAG, (owner.key.bytes, *flag_to_row(flag))).rowcount == 1
+
+
+def set_flag(writer: sqlite3.Connection, owner: Owner, flag_id: str, state: FlagState) -> Flag | None:
+    """Change the state of a flag."""
+    rows = writer.execute(sql.SET_FLAG, (state, owner.key.bytes, flag_id)).fetchall()
+    return row_to_flag(rows[0]) if rows else None
+
+
+def forget_derived(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
+    """Delete what was derived from a session; how many summaries and facts."""
+    writer.execute(sql.DROP_FLAGS_ON_SUMMARIES, {"owner": owner.key.bytes, "session_id": session_id})
+    went = writer.execute(sql.DROP_SUMMARIES, (owner.key.bytes, session_id)).rowcount
+    return went + unlearn(writer, owner, session_id)
+
+
+def unlearn(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
+    """Remove a session from the sources of facts; how many facts were deleted."""
+    key = owner.key.bytes
+    facts = [row_to_fact(row) for row in writer.execute(sql.ALL_FACTS, (key,))]
+    unlearned = topic_rules.without_session(facts, session_id)
+    writer.executemany(sql.DROP_FACT, [(key, fact.agent_id, fact.id) for fact in unlearned.gone])
+    writer.executemany(sql.DROP_FLAG, [(key, "fact", fact.id) for fact in unlearned.gone])
+    _put(writer, owner, unlearned.changed)
+    writer.executemany(sql.MOVE_PEOPLE, [(key, agent_id) for agent_id in unlearned.agents])
+    return len(unlearned.gone)
+
+
+def drop_session(writer: sqlite3.Connection, key: tuple[bytes, str]) -> None:
+    """Delete a session's summaries and flags, not its facts."""
+    writer.execute(sql.DROP_SUMMARIES, key)
+    writer.execute(sql.DROP_FLAGS, {"owner": key[0], "session_id": key[1]})
+
+
+def restore(writer: sqlite3.Connection, copy: PersonCopy) -> None:
+    """Write what is known of an owner who has nothing here yet."""
+    owner, key = copy.owner, copy.owner.key.bytes
+    if copy.people or copy.flags:
+        writer.execute(turn_statements.ADD_OWNER, (key, owner.tenant_id, owner.user_id))
+    for agent_id, known in copy.people:
+        writer.execute(sql.SET_PEOPLE, (key, agent_id, known.revision))
+        _put(writer, owner, known.facts)
+    writer.executemany(sql.ADD_FLAG, [(key, *flag_to_row(flag)) for flag in copy.flags])
+
+
+def restore_session(
+    writer: sqlite3.Connection, owner: Owner, session_id: str, through: int, kept: Iterable[Summary]
+) -> None:
+    """Write how far a session was learned from, and its summaries."""
+    writer.execute(sql.MOVE_LEARNED, (through, owner.key.bytes, session_id))
+    writer.executemany(sql.ADD_SUMMARY, [(owner.key.bytes, *summary_to_row(summary)) for summary in kept])
+
+
+def _put(writer: sqlite3.Connection, owner: Owner, facts: Iterable[Fact]) -> None:
+    writer.executemany(sql.PUT_FACT, [(owner.key.bytes, *fact_to_row(fact)) for fact in facts])
+
+
+def _ids(connection: sqlite3.Connection, statement: str, key: tuple[object, ...], wanted: Iterable[str]) -> set[str]:
+    asked = json.dumps(sorted(wanted))
+    return {found for (found,) in connection.execute(statement, (*key, asked))} if asked != "[]" else set()

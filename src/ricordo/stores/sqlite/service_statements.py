@@ -1,7 +1,7 @@
 """Every statement of the SQLite store about documents, keys, jobs and leases, by name.
 
 Those that cannot name an owner are at the end: a key is found by its digest, a tenant's keys and jobs by the tenant,
-and workers take what is due, whoever's it is.
+and workers take what is due of any owner.
 """
 
 from ricordo.stores.derived_rows import CHUNK_COLUMNS, DOCUMENT_COLUMNS, JOB_COLUMNS, KEY_COLUMNS

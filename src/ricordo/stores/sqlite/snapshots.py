@@ -1,13 +1,10 @@
-"""Reads that need one unchanging view of the file: receipts with their passages, integrity, backup.
-
-In: a reading connection. Out: records, damages, or a copy. A read transaction gives the view; writers go on.
-"""
+"""The file as a whole, in one snapshot: its integrity, a copy of it, and a session restored from another store."""
 
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,55 +13,16 @@ from ricordo.errors import ConflictError
 from ricordo.records.people import Summary
 from ricordo.records.reports import Damage
 from ricordo.records.topics import TopicChange, TopicShelf
-from ricordo.records.turns import Block, Owner, SessionInfo, StoredReceipt, Trace, Turn
-from ricordo.stores.archive.codec import UnreadablePayload
-from ricordo.stores.archive.export import unpack_receipt
+from ricordo.records.turns import Block, SessionInfo, StoredReceipt, Turn, TurnVectors
 from ricordo.stores.derived_rows import block_to_row
-from ricordo.stores.sqlite import person_operations, topics, turn_operations, vectors
-from ricordo.stores.sqlite import statements as sql
+from ricordo.stores.sqlite import people, topic_statements, topics, turn_operations, vectors
+from ricordo.stores.sqlite import turn_statements as sql
+from ricordo.stores.sqlite.connections import one_view
 from ricordo.stores.sqlite.database import make_private, open_examiner, translating
 from ricordo.stores.turn_rows import misnamed, turn_to_row
 
 PAGES_AT_ONCE = 1000
-UNORDERED = "is said to be in the order of its dates, but is not, so that what is past its time may stay"
-
-
-@contextmanager
-def one_view(reader: sqlite3.Connection) -> Iterator[None]:
-    """Everything read inside sees the same moment."""
-    reader.execute("BEGIN")
-    try:
-        yield
-    finally:
-        if reader.in_transaction:  # an error may have ended it already
-            reader.execute("ROLLBACK")
-
-
-def receipts(
-    reader: sqlite3.Connection, owner: Owner, session_id: str, turn_number: int | None, limit: int
-) -> Sequence[StoredReceipt]:
-    """Receipts of a session, newest first, each with the passages its body names."""
-    key = owner.key.bytes
-    values = {"owner": key, "session_id": session_id, "turn_number": turn_number, "limit": limit}
-    with one_view(reader):
-        found = [(number, _unpacked(body)) for number, body in reader.execute(sql.RECEIPTS, values).fetchall()]
-        return [
-            StoredReceipt(
-                session_id,
-                number,
-                body,
-                dict(reader.execute(sql.PASSAGES_NAMED_BY, (key, session_id, body or "null")).fetchall()),
-            )
-            for number, body in found
-        ]
-
-
-def _unpacked(body: bytes) -> str:
-    """The JSON of a receipt; nothing where its bytes are damaged, which whoever reads it reports."""
-    try:
-        return unpack_receipt(body)
-    except UnreadablePayload:
-        return ""
+UNORDERED = "is marked as ordered by date, but is not, so that expired turns may stay"
 
 
 def integrity(path: Path, wait: float) -> Sequence[Damage]:
@@ -110,21 +68,19 @@ def backup(reader: sqlite3.Connection, path: Path, progress: Callable[[int, int]
             raise
 
 
-# A session written exactly as it was elsewhere: counters, gaps, topics, archive, traces, summaries included.
-
-QUERY, RESPONSE, DETAILS = 5, 8, 12  # where the words are in a row
+QUERY, RESPONSE, DETAILS = 5, 8, 12  # where the text is in a row
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCopy:
-    """A session with everything in it."""
+    """A session with everything in it, exactly as it was elsewhere: counters, gaps, topics, archive, vectors."""
 
     session: SessionInfo
     turns: Iterable[Turn]
     receipts: Iterable[StoredReceipt]
     shelf: TopicShelf
     blocks: Iterable[Block]
-    traces: Iterable[Trace]
+    vectors: Iterable[TurnVectors]
     summaries: Iterable[Summary] = ()
     learned_through: int = 0
 
@@ -134,14 +90,14 @@ def restore(writer: sqlite3.Connection, copy: SessionCopy) -> None:
     session, owner = copy.session, copy.session.owner
     key = topics.key_of(owner, session.id)
     turn_operations.add_session(writer, session)
-    writer.executemany(sql.ADD_BLOCK, ((*key, *block_to_row(block)) for block in copy.blocks))
+    writer.executemany(topic_statements.ADD_BLOCK, ((*key, *block_to_row(block)) for block in copy.blocks))
     writer.executemany(sql.ADD_TURN, ((key[0], *_row(turn)) for turn in copy.turns))
     writer.execute(sql.FIND_ORDER, {"owner": key[0], "session_id": key[1]})
     for receipt in copy.receipts:
         turn_operations.keep_receipt(writer, owner, receipt, session.id, receipt.turn_number)
     topics.put_topics(writer, key, TopicChange(0, put=copy.shelf.topics, through=copy.shelf.through))
-    vectors.keep_traces(writer, owner, copy.traces)
-    person_operations.restore_session(writer, owner, session.id, copy.learned_through, copy.summaries)
+    vectors.put(writer, owner, copy.vectors)
+    people.restore_session(writer, owner, session.id, copy.learned_through, copy.summaries)
 
 
 def _row(turn: Turn) -> tuple[Any, ...]:

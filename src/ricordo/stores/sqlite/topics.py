@@ -1,7 +1,6 @@
-"""Topics and blocks as operations on a connection; the writing ones are inside a write transaction.
+"""Topics and archive blocks of the SQLite store: the part, and its operations on a connection.
 
-In: what the verbs of topics want kept. Out: what is stored. What becomes of a topic or a block that loses
-turns is decided in `ricordo.stores.topic_rules`; here are only the rows.
+What happens to a topic or a block that loses turns is decided in `ricordo.stores.topic_rules`; here are only the rows.
 """
 
 import json
@@ -10,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
-from ricordo.records.turns import Block, Owner, SessionMark, Turn
-from ricordo.stores.derived_rows import block_to_row, row_to_block, row_to_topic, rows_to_marks, topic_to_row
-from ricordo.stores.sqlite import statements as sql
+from ricordo.records.turns import Block, Owner, Turn
+from ricordo.stores.derived_rows import block_to_row, row_to_block, row_to_topic, topic_to_row
+from ricordo.stores.sqlite import topic_statements as sql
+from ricordo.stores.sqlite.connections import Connections, one_view
 from ricordo.stores.topic_rules import holds, lessened, recounted, replaces, returned, rewritten
 from ricordo.stores.turn_rows import rows_to_turns, turn_to_row
 
@@ -20,20 +20,50 @@ Key = tuple[bytes, str]
 
 
 def key_of(owner: Owner, session_id: str) -> Key:
-    """What every statement about a session begins with."""
+    """The key that every statement about a session begins with."""
     return owner.key.bytes, session_id
 
 
-def shelf(reader: sqlite3.Connection, key: Key) -> TopicShelf:
-    """The topics of a session; the caller sees to one view of the file."""
-    found = reader.execute(sql.SHELF, key).fetchall()
-    if not found:
-        return TopicShelf()
-    return TopicShelf(tuple(row_to_topic(row) for row in reader.execute(sql.TOPICS, key).fetchall()), *found[0])
+class SqliteTopics:
+    """Topics and blocks of sessions."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def load(self, owner: Owner, session_id: str) -> TopicShelf:
+        key = key_of(owner, session_id)
+        with self._connections.reading() as reader, one_view(reader):
+            found = reader.execute(sql.SHELF, key).fetchall()
+            if not found:
+                return TopicShelf()
+            return TopicShelf(tuple(row_to_topic(row) for row in reader.execute(sql.TOPICS, key).fetchall()), *found[0])
+
+    def put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
+        key = key_of(owner, session_id)
+        return self._connections.write(lambda writer: put_topics(writer, key, change))
+
+    def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
+        with self._connections.reading() as reader:
+            rows = reader.execute(sql.TURNS_OF_TOPIC, (*key_of(owner, session_id), topic_id)).fetchall()
+        return [number for (number,) in rows]
+
+    def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
+        return self._connections.write(lambda writer: archive(writer, owner, session_id, block))
+
+    def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
+        values = {"owner": owner.key.bytes, "session_id": session_id, "topic_id": topic_id}
+        with self._connections.reading() as reader:
+            return [row_to_block(row) for row in reader.execute(sql.BLOCKS, values)]
+
+    def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        return self._connections.write(lambda writer: rehydrate(writer, owner, session_id, turn_numbers))
+
+    def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        return self._connections.write(lambda writer: release(writer, owner, session_id, turn_numbers))
 
 
 def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> bool:
-    """Apply a change, if nobody was faster."""
+    """Apply a change, unless the shelf was written since it was read."""
     if not writer.execute(sql.MOVE_SHELF, (change.through, *key, change.revision)).rowcount:
         return False
     for topic_id in change.removed:
@@ -44,18 +74,13 @@ def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> boo
     return True
 
 
-def turns_of(reader: sqlite3.Connection, key: Key, topic_id: str) -> list[int]:
-    """The numbers of a topic's turns."""
-    return [number for (number,) in reader.execute(sql.TURNS_OF_TOPIC, (*key, topic_id))]
-
-
 def to_turns(connection: sqlite3.Connection, owner: Owner, rows: Iterable[Any]) -> list[Turn]:
-    """Turns behind rows, archived ones with their words; rows and blocks must be seen at one moment."""
+    """The turns of rows, archived ones with their text; rows and blocks must be read in one snapshot."""
     return rows_to_turns(owner, rows, lambda session, ids: _bodies(connection, key_of(owner, session), ids))
 
 
 def archive(writer: sqlite3.Connection, owner: Owner, session_id: str, block: Block) -> bool:
-    """Keep a block instead of the words of its turns: of all of them, or of none."""
+    """Store a block instead of the text of its turns: of all of them, or of none."""
     key = key_of(owner, session_id)
     if writer.execute(sql.BLOCK, (*key, block.id)).fetchall():
         return False
@@ -69,14 +94,8 @@ def archive(writer: sqlite3.Connection, owner: Owner, session_id: str, block: Bl
     return True
 
 
-def blocks(reader: sqlite3.Connection, key: Key, topic_id: str | None) -> list[Block]:
-    """The blocks of a session or of a topic."""
-    values = {"owner": key[0], "session_id": key[1], "topic_id": topic_id}
-    return [row_to_block(row) for row in reader.execute(sql.BLOCKS, values)]
-
-
 def rehydrate(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
-    """Write the words of archived turns back into their rows."""
+    """Write the text of archived turns back into their rows."""
     key = key_of(owner, session_id)
     rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
     back = [turn for turn in to_turns(writer, owner, rows) if turn.archived and not turn.damage]
@@ -85,7 +104,7 @@ def rehydrate(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers
 
 
 def release(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: Iterable[int]) -> int:
-    """Let go of words that a block holds as well: never of the only copy, should the block be damaged."""
+    """Drop text that a block also holds: never the only copy, should the block be damaged."""
     key = key_of(owner, session_id)
     rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
     plain: dict[str, list[Turn]] = {}
@@ -101,21 +120,21 @@ def release(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: 
 
 
 def leave_block(writer: sqlite3.Connection, before: Turn) -> None:
-    """Make a turn plain because something is being added to it; its block and its topic are told."""
+    """Take a turn out of its block because something is added to it; update its block and its topic."""
     if before.block_id is None:
         return
     key = key_of(before.owner, before.session_id)
     query, _, _ = _words(before)
     writer.execute(sql.LEAVE_BLOCK, (query, *key, before.turn_number))
-    tell_blocks(writer, key, {before.block_id})
+    update_blocks(writer, key, {before.block_id})
     topic = _topic(writer, key, before.topic_id) if before.archived and before.topic_id else None
     if topic:
         writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(returned(topic, before))))
         writer.execute(sql.TOUCH_SHELF, key)
 
 
-def tell_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> None:
-    """Topics that lost turns count again; one that lost all of them goes."""
+def update_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> None:
+    """Recount topics that lost turns; delete one that lost all of them."""
     lost: dict[str, list[Any]] = {}
     for row in gone:
         if row[2]:
@@ -133,8 +152,8 @@ def tell_topics(writer: sqlite3.Connection, key: Key, gone: Sequence[Any]) -> No
         writer.execute(sql.TOUCH_SHELF, key)
 
 
-def tell_blocks(writer: sqlite3.Connection, key: Key, touched: Iterable[str]) -> None:
-    """Blocks that lost turns are written again without them; one that lost all of them goes."""
+def update_blocks(writer: sqlite3.Connection, key: Key, touched: Iterable[str]) -> None:
+    """Rewrite blocks without turns that were deleted; delete one that lost all of them."""
     for block_id in touched:
         for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
             stored = row_to_block(row)
@@ -174,8 +193,3 @@ def _words(turn: Turn) -> tuple[Any, Any, Any]:
     """The columns that are NULL while a turn is archived."""
     _, _, _, _, _, query, _, _, response, _, _, _, details, *_ = turn_to_row(turn)
     return query, response, details
-
-
-def marks(reader: sqlite3.Connection, owner: Owner) -> dict[str, SessionMark]:
-    """How far every session has come."""
-    return rows_to_marks(reader.execute(sql.MARKS, (owner.key.bytes,)))

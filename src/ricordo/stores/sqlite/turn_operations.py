@@ -1,7 +1,7 @@
-"""Write operations as functions on a connection that is inside a write transaction.
+"""Writes to turns and session fields, as functions on a connection that is inside a write transaction.
 
-In: what a caller wants kept. Out: what is stored. What it means when something stands there already is
-decided in `ricordo.stores.write_rules`; here are only the rows.
+In: what a caller wants to store. Out: what is stored. What happens if something is there already is decided in
+`ricordo.stores.write_rules`; here are only the rows.
 """
 
 import sqlite3
@@ -26,8 +26,8 @@ from ricordo.records.turns import (
 )
 from ricordo.stores import write_rules
 from ricordo.stores.archive.export import pack_receipt
-from ricordo.stores.sqlite import statements as sql
 from ricordo.stores.sqlite import topics
+from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.database import WriteConnection
 from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session, session_to_row, turn_to_row
 
@@ -37,32 +37,32 @@ class TurnIdTaken(Exception):  # noqa: N818 - not a failure: the slower path has
 
 
 def append_new(writer: WriteConnection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
-    """Number and keep a turn that is new; the unique key tells when it is not, at no cost otherwise."""
+    """Number and insert a turn that is new; the unique key reports when it is not, at no cost otherwise."""
     key = owner, session_id = turn.owner.key.bytes, turn.session_id
     number = _next_number(writer, turn, key)
     if expected is not None and number != expected:
         raise TurnIdTaken
     numbered = _numbered(turn, number)
     try:
-        writer.pen.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
+        writer.fast_cursor.execute(sql.ADD_TURN, (owner, *turn_to_row(numbered)))
     except sqlite3.IntegrityError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_UNIQUE and "turn_id" in str(error):
             raise TurnIdTaken from error
         raise
-    writer.note_reached(key, number)
+    writer.note_last_turn(key, number)
     if receipt:
         keep_receipt(writer, turn.owner, receipt, session_id, number)
     return numbered
 
 
 def _next_number(writer: WriteConnection, turn: Turn, key: tuple[bytes, str]) -> int:
-    """Count a turn in its session; the session is made if it is not there.
+    """Count a turn in its session, which is created if it does not exist.
 
-    Where this connection was the last to write, the number is known and the statement that counts proves it.
+    Where this connection was the last to write, the number is known and the UPDATE verifies it.
     """
-    execute = writer.pen.execute
+    execute = writer.fast_cursor.execute
     times = micros(turn.created_at), _last_said(turn)
-    reached = writer.reached.get(key)
+    reached = writer.last_turns.get(key)
     if reached is not None and execute(sql.COUNT_TURN_AFTER, (*times, *key, reached)).rowcount:
         return reached + 1
     if _opens_session(writer, (*key, turn.agent_id, *times), turn.owner):
@@ -73,18 +73,18 @@ def _next_number(writer: WriteConnection, turn: Turn, key: tuple[bytes, str]) ->
 
 
 def _opens_session(writer: WriteConnection, values: tuple[Any, ...], owner: Owner) -> bool:
-    """Make the session of a first turn, unless it is there. Most owners are there: the key says so if one is not."""
+    """Create the session of a first turn, unless it exists. Most owners exist: the foreign key fails for a new one."""
     try:
-        return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
+        return writer.fast_cursor.execute(sql.OPEN_SESSION, values).rowcount > 0
     except sqlite3.IntegrityError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
             raise
     _add_owner(writer, owner)
-    return writer.pen.execute(sql.OPEN_SESSION, values).rowcount > 0
+    return writer.fast_cursor.execute(sql.OPEN_SESSION, values).rowcount > 0
 
 
 def append_known(writer: WriteConnection, turn: Turn, expected: int | None, receipt: StoredReceipt | None) -> Turn:
-    """Keep a turn whose id may be stored already."""
+    """Write a turn whose id may be stored already."""
     stored = find_turn(writer, turn.owner, turn.id)
     if stored:
         merged = write_rules.merge_repeat(turn, stored)
@@ -124,7 +124,7 @@ def add_message(writer: WriteConnection, turn: Turn) -> Turn:
 
 
 def load(writer: sqlite3.Connection, session: SessionInfo, turns: Sequence[Turn]) -> tuple[int, int]:
-    """Bring in a session with its numbered turns; all or nothing."""
+    """Import a session with its numbered turns; all or nothing."""
     owner = session.owner.key.bytes
     fresh: list[Turn] = []
     for turn in turns:
@@ -156,9 +156,7 @@ def _in_order(before: SessionInfo | None, fresh: Iterable[Turn]) -> bool:
     return all(earlier.created_at <= later.created_at for earlier, later in pairwise(turns))
 
 
-def update_session(
-    writer: sqlite3.Connection, owner: Owner, session_id: str, changes: SessionChanges
-) -> SessionInfo | None:
+def update(writer: sqlite3.Connection, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
     """Set the given fields of a session."""
     stored = find_session(writer, owner, session_id)
     if stored is None:
@@ -171,7 +169,7 @@ def update_session(
 def keep_receipt(
     writer: sqlite3.Connection, owner: Owner, receipt: StoredReceipt, session_id: str, number: int
 ) -> None:
-    """Keep a receipt beside its turn, and its passages once per session."""
+    """Write a turn's receipt, and its passages once per session."""
     key = owner.key.bytes
     writer.execute(sql.KEEP_RECEIPT, (key, session_id, number, pack_receipt(receipt.body)))
     writer.executemany(
@@ -192,7 +190,7 @@ def find_session(connection: sqlite3.Connection, owner: Owner, session_id: str) 
 
 
 def _one_turn(connection: sqlite3.Connection, owner: Owner, found: Iterable[Any]) -> Turn | None:
-    """The turn behind a row, if there is one; an archived one whose words are lost cannot be compared or added to."""
+    """The turn of a row, if there is one; DamageError for an archived one whose text is lost."""
     for turn in topics.to_turns(connection, owner, found):
         if turn.damage:
             raise DamageError(turn.damage)
@@ -201,13 +199,13 @@ def _one_turn(connection: sqlite3.Connection, owner: Owner, found: Iterable[Any]
 
 
 def _newest(writer: sqlite3.Connection, owner: Owner, session_id: str) -> Turn | None:
-    """The newest turn, if it can be added to: one whose words are lost does not keep the talk from going on."""
+    """The newest turn, if it can be added to: one whose text is lost must not block the session."""
     rows = writer.execute(sql.TURNS, (owner.key.bytes, session_id, 0, ENDLESS, 1)).fetchall()
     return next((turn for turn in topics.to_turns(writer, owner, rows) if not turn.damage), None)
 
 
 def add_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
-    """A session that is not here yet, and its owner if need be."""
+    """Insert a session, and its owner if it is new."""
     _add_owner(writer, session.owner)
     writer.execute(sql.ADD_SESSION, (session.owner.key.bytes, *session_to_row(session)))
 
@@ -222,7 +220,7 @@ def _set_session(writer: sqlite3.Connection, session: SessionInfo) -> None:
 
 
 def _change(writer: sqlite3.Connection, before: Turn, turn: Turn, receipt: StoredReceipt | None) -> Turn:
-    """Write what was added to a stored turn. Its block, if it is in one, does not hold that: it leaves the block."""
+    """Write what was added to a stored turn. A block that holds the turn does not hold that: the turn leaves it."""
     place = (turn.owner.key.bytes, turn.session_id)
     _, _, _, _, _, _, _, answered_at, response, tokens, chunk_ids, metadata, details, _, _, seal, *_ = turn_to_row(turn)
     values = (answered_at, response, tokens, chunk_ids, metadata, details, seal)
@@ -237,7 +235,7 @@ def _change(writer: sqlite3.Connection, before: Turn, turn: Turn, receipt: Store
 
 
 def _numbered(turn: Turn, number: int) -> Turn:
-    """The turn as stored. Spelled out and sealed before anyone sees it: this is on the path of every write."""
+    """The turn as stored. Spelled out, not `replace`: this is on the path of every write."""
     numbered = Turn(
         turn.id, turn.owner, turn.agent_id, turn.session_id, number, turn.created_at,
         turn.question, turn.answer, turn.steps, turn.metadata, turn.origin, turn.counter,

@@ -1,7 +1,7 @@
-"""The traces of a session's turns, thirty-two turns to a row, as operations on a connection.
+"""The vectors of turns in the SQLite store, thirty-two turns to a row of the table `traces`.
 
-In: traces of single turns. Out: the same. A row of its own for each would repeat owner, session and embedder beside
-four hundred bytes of vectors and leave a part of every page empty; in packs the vectors are nearly all that is stored.
+A row for each turn would repeat owner, session and embedder beside four hundred bytes of vectors and leave a part of
+every page empty; in packs the vectors are nearly all that is stored.
 
     pack = for each turn, by rising number: its place in the pack (one byte) · checksum (eight bytes) ·
            length (four bytes) · vectors; little-endian
@@ -13,8 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from struct import Struct
 
-from ricordo.records.turns import Owner, Trace
-from ricordo.stores.sqlite import statements as sql
+from ricordo.records.turns import Owner, TurnVectors
+from ricordo.stores.sqlite import topic_statements as sql
+from ricordo.stores.sqlite.connections import Connections
 
 TURNS_IN_PACK = 32
 _ENTRY = Struct("<B8sI")
@@ -22,56 +23,69 @@ _ENTRY = Struct("<B8sI")
 Held = dict[int, tuple[bytes, bytes]]  # turn number -> checksum, vectors
 
 
-def traces(reader: sqlite3.Connection, owner: Owner, embedder: str, session_id: str | None) -> list[Trace]:
-    """The traces by one embedder."""
-    if session_id is None:
-        rows = reader.execute(sql.TRACES, (owner.key.bytes, embedder))
-    else:
-        rows = reader.execute(sql.TRACES_OF_SESSION, (owner.key.bytes, embedder, session_id))
-    return [
-        Trace(session, number, embedder, checksum.hex(), body)
-        for session, pack, packed in rows
-        for number, (checksum, body) in unpacked(pack, packed).items()
-    ]
+class SqliteVectors:
+    """Vectors of turns."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def read(self, owner: Owner, embedder: str, session_id: str | None = None) -> Iterator[TurnVectors]:
+        if session_id is None:
+            statement, values = sql.TRACES, [owner.key.bytes, embedder]
+        else:
+            statement, values = sql.TRACES_OF_SESSION, [owner.key.bytes, embedder, session_id]
+        with self._connections.reading() as reader:
+            found = [
+                TurnVectors(session, number, embedder, checksum.hex(), body)
+                for session, pack, packed in reader.execute(statement, values)
+                for number, (checksum, body) in unpacked(pack, packed).items()
+            ]
+        return iter(found)
+
+    def write(self, owner: Owner, vectors: Sequence[TurnVectors]) -> None:
+        self._connections.write(lambda writer: put(writer, owner, vectors))
+
+    def drop(self, owner: Owner, *, keep: str) -> int:
+        return self._connections.write(lambda writer: drop(writer, owner, keep))
 
 
-def keep_traces(writer: sqlite3.Connection, owner: Owner, kept: Iterable[Trace]) -> None:
-    """Write traces of turns that are still there, each in the place of the one before."""
-    by_session: dict[str, list[Trace]] = defaultdict(list)
-    for trace in kept:
-        by_session[trace.session_id].append(trace)
-    for session_id, traces_of in by_session.items():
+def put(writer: sqlite3.Connection, owner: Owner, vectors: Iterable[TurnVectors]) -> None:
+    """Write the vectors of turns that exist, over older ones."""
+    by_session: dict[str, list[TurnVectors]] = defaultdict(list)
+    for each in vectors:
+        by_session[each.session_id].append(each)
+    for session_id, new in by_session.items():
         key = (owner.key.bytes, session_id)
-        numbers = json.dumps([trace.turn_number for trace in traces_of])
+        numbers = json.dumps([each.turn_number for each in new])
         there = {number for (number,) in writer.execute(sql.NUMBERS_THERE, (*key, numbers))}
         packs: dict[tuple[int, str], Held] = defaultdict(dict)
-        for trace in traces_of:
-            if trace.turn_number in there:
-                held = packs[_pack_of(trace.turn_number), trace.embedder]
-                held[trace.turn_number] = bytes.fromhex(trace.checksum), trace.body
+        for each in new:
+            if each.turn_number in there:
+                held = packs[_pack_of(each.turn_number), each.embedder]
+                held[each.turn_number] = bytes.fromhex(each.checksum), each.body
         for (pack, embedder), held in packs.items():
             stored = writer.execute(sql.TRACE_PACK, (*key, pack, embedder)).fetchall()
             before = unpacked(pack, stored[0][0]) if stored else {}
-            _put(writer, key, pack, embedder, before | held)
+            _put_pack(writer, key, pack, embedder, before | held)
 
 
-def tell_traces(writer: sqlite3.Connection, key: tuple[bytes, str], gone: Iterable[int]) -> None:
-    """Packs that lost turns are written again without them; one that lost all of them goes."""
+def drop_turns(writer: sqlite3.Connection, key: tuple[bytes, str], gone: Iterable[int]) -> None:
+    """Rewrite packs without turns that were deleted; delete one that lost all of them."""
     lost: dict[int, set[int]] = defaultdict(set)
     for number in gone:
         lost[_pack_of(number)].add(number)
     for pack, embedder, packed in writer.execute(sql.TRACE_PACKS, (*key, json.dumps(list(lost)))).fetchall():
         held = unpacked(pack, packed)
-        _put(writer, key, pack, embedder, {number: held[number] for number in held if number not in lost[pack]})
+        _put_pack(writer, key, pack, embedder, {number: held[number] for number in held if number not in lost[pack]})
 
 
-def drop_traces(writer: sqlite3.Connection, owner: Owner, keep: str | None) -> int:
-    """Remove the traces of all embedders but one, or of all; how many went."""
+def drop(writer: sqlite3.Connection, owner: Owner, keep: str | None) -> int:
+    """Delete the vectors of all embedders but one, or of all; how many."""
     return sum(held for (held,) in writer.execute(sql.DROP_OTHER_TRACES, (owner.key.bytes, keep)).fetchall())
 
 
 def packed(held: Mapping[int, tuple[bytes, bytes]]) -> bytes:
-    """Traces of one pack as bytes."""
+    """The vectors of one pack as bytes."""
     return b"".join(
         _ENTRY.pack((number - 1) % TURNS_IN_PACK, checksum, len(body)) + body
         for number, (checksum, body) in sorted(held.items())
@@ -79,7 +93,7 @@ def packed(held: Mapping[int, tuple[bytes, bytes]]) -> bytes:
 
 
 def unpacked(pack: int, body: bytes) -> Held:
-    """The traces of a pack; what is cut short is left out, because traces can always be made again."""
+    """The vectors of a pack; an entry that is cut short is left out, because vectors can be computed again."""
     return dict(_entries(pack * TURNS_IN_PACK + 1, body))
 
 
@@ -97,7 +111,7 @@ def _pack_of(number: int) -> int:
     return (number - 1) // TURNS_IN_PACK
 
 
-def _put(writer: sqlite3.Connection, key: Sequence[bytes | str], pack: int, embedder: str, held: Held) -> None:
+def _put_pack(writer: sqlite3.Connection, key: Sequence[bytes | str], pack: int, embedder: str, held: Held) -> None:
     if held:
         writer.execute(sql.PUT_TRACE_PACK, (*key, pack, embedder, len(held), packed(held)))
     else:

@@ -11,39 +11,43 @@
             store.close()
             return MyStore(...)
 
-A database takes `ConstraintContract` as well: rows written past the checks of the library are refused. One that serves
-a server takes `ServiceContract`: documents, API keys, jobs.
+A database takes `ConstraintContract` as well: rows written past the checks of the library are refused.
 """
 
 from ricordo.testing.contract.archive import ArchiveContract
 from ricordo.testing.contract.constraints import ConstraintContract, ReceiptContract
-from ricordo.testing.contract.derived import LosingContract
+from ricordo.testing.contract.derived import DeletedTurnContract
 from ricordo.testing.contract.documents import DocumentContract
-from ricordo.testing.contract.forget import ForgettingContract, UnlearningContract
+from ricordo.testing.contract.forget import ForgetContract, UnlearnContract
+from ricordo.testing.contract.items import AttachedItemContract, ItemContract
 from ricordo.testing.contract.people import PeopleContract
-from ricordo.testing.contract.reads import ReadingContract
+from ricordo.testing.contract.reads import ReadContract
 from ricordo.testing.contract.service import JobContract, KeyContract
-from ricordo.testing.contract.topics import TopicContract, TraceContract
-from ricordo.testing.contract.turns import ImportingContract, KeepingContract
+from ricordo.testing.contract.topics import TopicContract, VectorContract
+from ricordo.testing.contract.turns import ImportContract, TurnContract
 
-__all__ = ["ConstraintContract", "ServiceContract", "StoreContract"]
+__all__ = ["ConstraintContract", "StoreContract"]
 
 
-class StoreContract(
-    KeepingContract,
-    ReadingContract,
-    ImportingContract,
-    ForgettingContract,
-    ReceiptContract,
-    TopicContract,
-    ArchiveContract,
-    TraceContract,
-    LosingContract,
-    PeopleContract,
-    UnlearningContract,
-):
+class TurnSuite(TurnContract, ReadContract, ImportContract, ReceiptContract, ForgetContract):
+    """`store.turns`, `store.sessions`, and what concerns the store as a whole."""
+
+
+class TopicSuite(TopicContract, ArchiveContract, VectorContract, DeletedTurnContract):
+    """`store.topics`, `store.vectors`."""
+
+
+class PeopleSuite(PeopleContract, UnlearnContract):
+    """`store.people`."""
+
+
+class ServiceSuite(DocumentContract, KeyContract, JobContract):
+    """`store.documents`, `store.keys`, `store.jobs`."""
+
+
+class ItemSuite(ItemContract, AttachedItemContract):
+    """`store.items`."""
+
+
+class StoreContract(TurnSuite, TopicSuite, PeopleSuite, ServiceSuite, ItemSuite):
     """Everything that is asked of a store."""
-
-
-class ServiceContract(DocumentContract, KeyContract, JobContract):
-    """Everything that is asked of a store behind a server, besides memory."""

@@ -27,12 +27,14 @@ def plain(turn: Turn) -> Turn:
 
 def talked(store: Store, owner: Owner, turns: int = 4, session_id: str = "lesson") -> list[Turn]:
     """A session of plain turns about one topic."""
-    said = [store.append(a_turn(owner, f"question {n}", f"answer {n}", session_id=session_id)) for n in range(turns)]
+    said = [
+        store.turns.append(a_turn(owner, f"question {n}", f"answer {n}", session_id=session_id)) for n in range(turns)
+    ]
     topic = a_topic(message_count=2 * turns, hot=tuple(turn.turn_number for turn in said))
-    revision = store.topics(owner, session_id).revision
+    revision = store.topics.load(owner, session_id).revision
     assigned = {turn.turn_number: topic.id for turn in said}
-    assert store.put_topics(owner, session_id, TopicChange(revision, put=(topic,), assigned=assigned, through=turns))
-    return list(store.turns(owner, session_id))
+    assert store.topics.put(owner, session_id, TopicChange(revision, put=(topic,), assigned=assigned, through=turns))
+    return list(store.turns.page(owner, session_id))
 
 
 class ArchiveContract(Contract):
@@ -44,23 +46,23 @@ class ArchiveContract(Contract):
         """Whatever turns hold, in any Unicode: archived, brought back and let go again, they read the same."""
         owner = an_owner()
         drawn = data.draw(st.lists(strategies.turns(owner, "lesson").filter(lambda t: not t.is_open), max_size=3))
-        said = [store.append(turn) for turn in drawn]
+        said = [store.turns.append(turn) for turn in drawn]
         chosen = [turn for turn in said if data.draw(st.booleans())]
         block = a_block(chosen)
-        assert store.archive(owner, "lesson", block) is bool(chosen)
+        assert store.topics.archive(owner, "lesson", block) is bool(chosen)
         numbers = [turn.turn_number for turn in chosen]
-        for archived, move in ((True, None), (False, store.rehydrate), (True, store.release)):
+        for archived, move in ((True, None), (False, store.topics.rehydrate), (True, store.topics.release)):
             if move:
                 assert move(owner, "lesson", numbers) == len(numbers)
                 assert move(owner, "lesson", numbers) == 0
-            found = store.turns(owner, "lesson")
+            found = store.turns.page(owner, "lesson")
             assert [plain(turn) for turn in found] == said
             assert [turn.archived for turn in found] == [archived and turn in chosen for turn in said]
             assert [turn.block_id for turn in found] == [block.id if turn in chosen else None for turn in said]
-            assert [store.turn(owner, turn.id) for turn in said] == list(found)
-            together = store.turns_by_id(owner, ["nobody's", *(turn.id for turn in said)])
+            assert [store.turns.get(owner, turn.id) for turn in said] == list(found)
+            together = store.turns.by_ids(owner, ["unknown", *(turn.id for turn in said)])
             assert sorted(together, key=lambda turn: turn.turn_number) == list(found)
-            assert not store.turns_by_id(an_owner("somebody-else"), [turn.id for turn in said])
+            assert not store.turns.by_ids(an_owner("another"), [turn.id for turn in said])
         assert store.stats(owner.tenant_id).open_turns == 0
         assert_sound(store, owner.tenant_id)
 
@@ -69,20 +71,20 @@ class ArchiveContract(Contract):
         said = talked(store, an_owner(), 6)
         owner = said[0].owner
         for chosen in (said[0:2], said[3:5]):
-            assert store.archive(owner, "lesson", a_block(chosen))
+            assert store.topics.archive(owner, "lesson", a_block(chosen))
         for last, before, after in ((None, None, None), (2, None, None), (3, 6, 1), (None, 5, 3)):
             wanted = [turn for turn in said if (after or 0) < turn.turn_number < (before or 99)][-(last or 99) :]
-            found = store.turns(owner, "lesson", last=last, before=before, after=after)
+            found = store.turns.page(owner, "lesson", last=last, before=before, after=after)
             assert [plain(turn) for turn in found] == [plain(turn) for turn in wanted]
 
     def test_archived_turns_survive_a_restart(self, store: Store) -> None:
         """Opening again finds the words in their blocks."""
         said = talked(store, an_owner())
         owner = said[0].owner
-        assert store.archive(owner, "lesson", a_block(said[:2]))
+        assert store.topics.archive(owner, "lesson", a_block(said[:2]))
         again = self.reopened(store)
         try:
-            assert [plain(turn) for turn in again.turns(owner, "lesson")] == [plain(turn) for turn in said]
+            assert [plain(turn) for turn in again.turns.page(owner, "lesson")] == [plain(turn) for turn in said]
         finally:
             again.close()
 
@@ -90,10 +92,10 @@ class ArchiveContract(Contract):
         """Turns that are gone, open, packed already, named twice or other than the block says; no turn at all."""
         said = talked(store, an_owner())
         owner = said[0].owner
-        asked = store.append(a_turn(owner, "open", None))
+        asked = store.turns.append(a_turn(owner, "open", None))
         packed = a_block(said[:1])
-        assert store.archive(owner, "lesson", packed)
-        before = (list(store.turns(owner, "lesson")), list(store.blocks(owner, "lesson")))
+        assert store.topics.archive(owner, "lesson", packed)
+        before = (list(store.turns.page(owner, "lesson")), list(store.topics.blocks(owner, "lesson")))
         refused = {
             "gone": replace(a_block(said[1:3]), turn_numbers=(2, 99)),
             "open": a_block([said[1], asked]),
@@ -107,74 +109,74 @@ class ArchiveContract(Contract):
             "no turn at all": a_block([]),
         }
         for why, block in refused.items():
-            assert not store.archive(owner, "lesson", block), why
-            assert (list(store.turns(owner, "lesson")), list(store.blocks(owner, "lesson"))) == before, why
-        assert not store.archive(owner, "no such session", a_block(said[1:2]))
-        assert not store.archive(an_owner(), "lesson", a_block(said[1:2]))
+            assert not store.topics.archive(owner, "lesson", block), why
+            assert (list(store.turns.page(owner, "lesson")), list(store.topics.blocks(owner, "lesson"))) == before, why
+        assert not store.topics.archive(owner, "no such session", a_block(said[1:2]))
+        assert not store.topics.archive(an_owner(), "lesson", a_block(said[1:2]))
 
     def test_a_block_of_what_was_said_before_a_clearing_is_refused(self, store: Store) -> None:
         """Numbers are given again after a clearing: the new turns keep their own words."""
         old = talked(store, an_owner())
         owner, block = old[0].owner, a_block(old)
-        store.clear(owner, "lesson")
-        new = [store.append(a_turn(owner, f"another question {n}")) for n in range(4)]
-        assert not store.archive(owner, "lesson", block)
-        assert list(store.turns(owner, "lesson")) == new
+        store.sessions.clear(owner, "lesson")
+        new = [store.turns.append(a_turn(owner, f"another question {n}")) for n in range(4)]
+        assert not store.topics.archive(owner, "lesson", block)
+        assert list(store.turns.page(owner, "lesson")) == new
 
     def test_a_block_that_misses_a_later_message_is_refused(self, store: Store) -> None:
         """What was added to a turn after it was packed is never lost."""
         owner = an_owner()
-        said = store.add_message(a_message(owner, "tool", "a finding", tool_call_id="c"))
+        said = store.turns.add_message(a_message(owner, "tool", "a finding", tool_call_id="c"))
         block = a_block([said])
-        grown = store.add_message(a_message(owner, "assistant", "what it means"))
-        assert not store.archive(owner, "lesson", block)
-        assert store.turn(owner, said.id) == grown
+        grown = store.turns.add_message(a_message(owner, "assistant", "what it means"))
+        assert not store.topics.archive(owner, "lesson", block)
+        assert store.turns.get(owner, said.id) == grown
 
     def test_a_message_for_an_archived_turn_brings_it_back(self, store: Store) -> None:
         """The turn is plain again and in no block; the others stay archived; its topic knows."""
         owner = an_owner()
-        other = store.append(a_turn(owner))
-        finding = store.add_message(a_message(owner, "tool", "a finding", tool_call_id="c"))
+        other = store.turns.append(a_turn(owner))
+        finding = store.turns.add_message(a_message(owner, "tool", "a finding", tool_call_id="c"))
         topic = a_topic(message_count=2, archived_count=2)
         assigned = {1: topic.id, 2: topic.id}
-        assert store.put_topics(owner, "lesson", TopicChange(0, put=(topic,), assigned=assigned))
+        assert store.topics.put(owner, "lesson", TopicChange(0, put=(topic,), assigned=assigned))
         block = a_block([other, finding])
-        assert store.archive(owner, "lesson", block)
-        kept = store.add_message(a_message(owner, "system", "a note"))
-        answered = store.answer(owner, finding.id, an_answer("what it means"), {}, None)
+        assert store.topics.archive(owner, "lesson", block)
+        kept = store.turns.add_message(a_message(owner, "system", "a note"))
+        answered = store.turns.answer(owner, finding.id, an_answer("what it means"), {}, None)
         assert [message.content for message in answered.messages] == ["a finding", "a note", "what it means"]
         for turn in (kept, answered):
             assert (turn.turn_number, turn.block_id, turn.archived) == (2, None, False)
-        assert store.turn(owner, finding.id) == answered
-        assert [turn.archived for turn in store.turns(owner, "lesson")] == [True, False]
-        (left,) = store.blocks(owner, "lesson")
+        assert store.turns.get(owner, finding.id) == answered
+        assert [turn.archived for turn in store.turns.page(owner, "lesson")] == [True, False]
+        (left,) = store.topics.blocks(owner, "lesson")
         assert left.turn_numbers == (1,)
         assert unpack(left.body) == other.messages
-        (found,) = store.topics(owner, "lesson").topics
+        (found,) = store.topics.load(owner, "lesson").topics
         assert (found.archived_count, found.hot) == (2, (2,))
-        assert store.archive(owner, "lesson", a_block([answered]))
+        assert store.topics.archive(owner, "lesson", a_block([answered]))
         assert_sound(store, owner.tenant_id)
 
     def test_retries_and_imports_know_archived_turns(self, store: Store) -> None:
         """The same turn again is written once, the same import is known, other content is a conflict."""
         said = talked(store, an_owner())
         owner = said[0].owner
-        assert store.archive(owner, "lesson", a_block(said))
-        archived = list(store.turns(owner, "lesson"))
-        info = store.session(owner, "lesson")
+        assert store.topics.archive(owner, "lesson", a_block(said))
+        archived = list(store.turns.page(owner, "lesson"))
+        info = store.sessions.get(owner, "lesson")
         assert isinstance(info, SessionInfo)
         for turn in (said[0], archived[0]):
-            assert store.append(turn) == archived[0]
+            assert store.turns.append(turn) == archived[0]
             answer = an_answer(turn.response or "", START)
-            assert store.answer(owner, turn.id, answer, {}, None) == archived[0]
-        assert store.load(info, [plain(turn) for turn in said]) == (0, 4)
-        assert store.load(info, archived) == (0, 4)
+            assert store.turns.answer(owner, turn.id, answer, {}, None) == archived[0]
+        assert store.turns.load(info, [plain(turn) for turn in said]) == (0, 4)
+        assert store.turns.load(info, archived) == (0, 4)
         with pytest.raises(ConflictError):
-            store.append(replace(said[0], metadata={"other": 1}))
+            store.turns.append(replace(said[0], metadata={"other": 1}))
         with pytest.raises(ConflictError):
-            store.answer(owner, said[0].id, an_answer("another answer"), {}, None)
-        assert list(store.turns(owner, "lesson")) == archived
-        assert store.session(owner, "lesson") == info
+            store.turns.answer(owner, said[0].id, an_answer("another answer"), {}, None)
+        assert list(store.turns.page(owner, "lesson")) == archived
+        assert store.sessions.get(owner, "lesson") == info
 
     def test_a_past_context_is_rebuilt_from_archived_turns(self, store: Store) -> None:
         """A receipt names messages wherever they lie: byte for byte the same context, archived or not."""
@@ -186,10 +188,10 @@ class ArchiveContract(Contract):
             said = Said("user", question), Said("assistant", f"answer {n}")
             keep_turn(parts, scope, *said, receipt=built.receipt)
         before = [recompose(parts, scope, n) for n in range(1, 5)]
-        receipts = list(store.receipts(owner, "lesson"))
-        assert store.archive(owner, "lesson", a_block(store.turns(owner, "lesson")))
+        receipts = list(store.turns.receipts(owner, "lesson"))
+        assert store.topics.archive(owner, "lesson", a_block(store.turns.page(owner, "lesson")))
         assert [recompose(parts, scope, n) for n in range(1, 5)] == before
-        assert list(store.receipts(owner, "lesson")) == receipts
+        assert list(store.turns.receipts(owner, "lesson")) == receipts
         assert built.prompt == before[-1].prompt
         assert_sound(store, owner.tenant_id)
 
@@ -203,26 +205,26 @@ class ArchiveContract(Contract):
             a_block(said[2:3], block_id="c", created_at=START.replace(year=2025)),
         ]
         for block in made:
-            assert store.archive(owner, "lesson", block)
-        assert list(store.blocks(owner, "lesson")) == [made[2], made[1], made[0]]
-        assert list(store.blocks(owner, "lesson", "canons")) == [made[1]]
+            assert store.topics.archive(owner, "lesson", block)
+        assert list(store.topics.blocks(owner, "lesson")) == [made[2], made[1], made[0]]
+        assert list(store.topics.blocks(owner, "lesson", "canons")) == [made[1]]
         for where in ((owner, "other"), (an_owner(), "lesson")):
-            assert list(store.blocks(*where)) == []
-        assert list(store.blocks(owner, "lesson", "unknown")) == []
+            assert list(store.topics.blocks(*where)) == []
+        assert list(store.topics.blocks(owner, "lesson", "unknown")) == []
 
     def test_only_what_is_in_a_block_is_brought_back_or_let_go(self, store: Store) -> None:
         """Plain turns, unknown numbers, numbers named twice and other people's turns count for nothing."""
         said = talked(store, an_owner())
         owner = said[0].owner
-        assert store.archive(owner, "lesson", a_block(said[:2]))
+        assert store.topics.archive(owner, "lesson", a_block(said[:2]))
         for stranger, session_id in ((an_owner(), "lesson"), (owner, "other")):
-            assert store.rehydrate(stranger, session_id, [1, 2]) == 0
-        assert store.rehydrate(owner, "lesson", [1, 1, 3, 99]) == 1
-        assert [turn.archived for turn in store.turns(owner, "lesson")] == [False, True, False, False]
-        assert store.release(an_owner(), "lesson", [1]) == 0
-        assert store.release(owner, "lesson", [1, 1, 2, 3, 99]) == 1
-        assert [turn.archived for turn in store.turns(owner, "lesson")] == [True, True, False, False]
-        assert store.rehydrate(owner, "lesson", []) == store.release(owner, "lesson", []) == 0
+            assert store.topics.rehydrate(stranger, session_id, [1, 2]) == 0
+        assert store.topics.rehydrate(owner, "lesson", [1, 1, 3, 99]) == 1
+        assert [turn.archived for turn in store.turns.page(owner, "lesson")] == [False, True, False, False]
+        assert store.topics.release(an_owner(), "lesson", [1]) == 0
+        assert store.topics.release(owner, "lesson", [1, 1, 2, 3, 99]) == 1
+        assert [turn.archived for turn in store.turns.page(owner, "lesson")] == [True, True, False, False]
+        assert store.topics.rehydrate(owner, "lesson", []) == store.topics.release(owner, "lesson", []) == 0
 
     def test_of_many_who_archive_the_same_turns_one_does(self, store: Store) -> None:
         """Exactly one block takes the words; the others are told."""
@@ -231,11 +233,11 @@ class ArchiveContract(Contract):
         blocks = [a_block(said[:3]) for _ in range(8)]
 
         def archive(block: Block) -> Block | None:
-            return block if store.archive(owner, "lesson", block) else None
+            return block if store.topics.archive(owner, "lesson", block) else None
 
         outcomes = at_once([lambda block=block: archive(block) for block in blocks])  # type: ignore[misc]
-        assert list(store.blocks(owner, "lesson")) == [outcome for outcome in outcomes if outcome]
-        assert [plain(turn) for turn in store.turns(owner, "lesson")] == [plain(turn) for turn in said]
+        assert list(store.topics.blocks(owner, "lesson")) == [outcome for outcome in outcomes if outcome]
+        assert [plain(turn) for turn in store.turns.page(owner, "lesson")] == [plain(turn) for turn in said]
 
     def test_readers_see_whole_turns_while_others_archive(self, store: Store) -> None:
         """Between archiving, bringing back, letting go and deleting, no reader meets damage or misses a word."""
@@ -248,21 +250,21 @@ class ArchiveContract(Contract):
             nonlocal done
             try:
                 for first in (0, 4):
-                    assert store.archive(owner, "lesson", a_block(said[first : first + 4]))
+                    assert store.topics.archive(owner, "lesson", a_block(said[first : first + 4]))
                 for n in range(15):
-                    assert store.rehydrate(owner, "lesson", numbers) == len(numbers)
-                    assert store.release(owner, "lesson", numbers) == len(numbers)
+                    assert store.topics.rehydrate(owner, "lesson", numbers) == len(numbers)
+                    assert store.topics.release(owner, "lesson", numbers) == len(numbers)
                     if n % 4 == 0:  # blocks are rewritten under the readers
-                        assert store.delete_turns(owner, "lesson", [numbers.pop(0)]) == 1
+                        assert store.turns.delete(owner, "lesson", [numbers.pop(0)]) == 1
             finally:
                 done = True
 
         def read() -> None:
             while not done:
-                page = store.turns(owner, "lesson")
+                page = store.turns.page(owner, "lesson")
                 assert not [turn.damage for turn in page if turn.damage]
                 assert [plain(turn) for turn in page] == wanted[-len(page) :]
-                one = store.turn(owner, said[7].id)
+                one = store.turns.get(owner, said[7].id)
                 assert one is not None
                 assert plain(one) == wanted[7]
 
@@ -276,12 +278,12 @@ class ArchiveContract(Contract):
         )
     )
     def test_archives_of_different_people_never_mix(self, store: Store, moves: list[tuple[str, str, int]]) -> None:
-        """The same block id and numbers elsewhere hold other words, and everybody reads their own."""
+        """The same block id and numbers elsewhere hold other words, and every owner reads their own."""
         tenant = an_owner().tenant_id
         places = [(Owner(tenant, user), session) for user in ("anna", "banna") for session in ("s", "S")]
         said = {
             place: [
-                store.append(a_turn(place[0], f"{place} {n}", turn_id=f"{place[1]}{n}", session_id=place[1]))
+                store.turns.append(a_turn(place[0], f"{place} {n}", turn_id=f"{place[1]}{n}", session_id=place[1]))
                 for n in range(3)
             ]
             for place in places
@@ -290,11 +292,11 @@ class ArchiveContract(Contract):
         for user, session_id, number in moves:
             place = (Owner(tenant, user), session_id)
             block = a_block([said[place][number - 1]], block_id=f"block {number}")
-            assert store.archive(*place, block) is ((place, number) not in packed)
+            assert store.topics.archive(*place, block) is ((place, number) not in packed)
             packed.add((place, number))
         for place in places:
-            found = store.turns(*place)
+            found = store.turns.page(*place)
             assert [plain(turn) for turn in found] == said[place]
             assert [turn.archived for turn in found] == [(place, n) in packed for n in (1, 2, 3)]
-            for block in store.blocks(*place):
+            for block in store.topics.blocks(*place):
                 assert unpack(block.body) == said[place][block.turn_numbers[0] - 1].messages

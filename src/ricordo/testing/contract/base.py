@@ -44,7 +44,7 @@ def engine(store: Store) -> Engine:
 def assert_sound(store: Store, tenant_id: str) -> None:
     """Everything that can be derived from what is stored is what is stored.
 
-    What a topic counts is given by whoever puts it on the shelf, which in these tests is not the organiser.
+    The counts of topics are left out: these tests write topics by hand, not by the organiser.
     """
     found = verify(engine(store), tenant_id, pause=0).damages
     assert [damage for damage in found if "topic" not in damage.problem] == []

@@ -39,35 +39,35 @@ def kept_in_every_way(store: Store, owner: Owner, session_id: str = "lesson") ->
     """
     for n in range(6):
         turn = a_turn(owner, f"question {n + 1}", session_id=session_id, created_at=START + n * hour)
-        store.append(turn, receipt=a_whole_receipt(f"instructions {n + 1}"))
-    said = list(store.turns(owner, session_id))
+        store.turns.append(turn, receipt=a_whole_receipt(f"instructions {n + 1}"))
+    said = list(store.turns.page(owner, session_id))
     topics = (
         a_topic("fugues", message_count=6, archived_count=4, restored_count=2, hot=(3,)),
         a_topic("canons", created_at=START + hour, message_count=4, archived_count=2, hot=(5,)),
     )
     assigned = {1: "fugues", 2: "fugues", 3: "fugues", 4: "canons", 5: "canons"}
-    change = TopicChange(store.topics(owner, session_id).revision, put=topics, assigned=assigned, through=6)
-    assert store.put_topics(owner, session_id, change)
-    assert store.archive(owner, session_id, a_block(said[:3], block_id="block of fugues"))
-    assert store.archive(owner, session_id, a_block(said[3:4], topic_id="canons", block_id="block of canons"))
-    assert store.rehydrate(owner, session_id, [3]) == 1
-    store.keep_traces(owner, [a_trace(turn) for turn in said])
-    return list(store.turns(owner, session_id))
+    change = TopicChange(store.topics.load(owner, session_id).revision, put=topics, assigned=assigned, through=6)
+    assert store.topics.put(owner, session_id, change)
+    assert store.topics.archive(owner, session_id, a_block(said[:3], block_id="block of fugues"))
+    assert store.topics.archive(owner, session_id, a_block(said[3:4], topic_id="canons", block_id="block of canons"))
+    assert store.topics.rehydrate(owner, session_id, [3]) == 1
+    store.vectors.write(owner, [a_trace(turn) for turn in said])
+    return list(store.turns.page(owner, session_id))
 
 
 def by_expiry(store: Store, owner: Owner, before: int) -> None:
     """Let turns below a number expire."""
     moment = START + (before - 1) * hour
-    while store.expire(owner, turns_before=moment, idle_before=None, batch=2).more:
+    while store.sessions.expire(owner, turns_before=moment, idle_before=None, batch=2).more:
         pass
 
 
 def by_number(store: Store, owner: Owner, before: int) -> None:
     """Delete turns below a number, one by one."""
-    assert store.delete_turns(owner, "lesson", list(range(1, before))) == before - 1
+    assert store.turns.delete(owner, "lesson", list(range(1, before))) == before - 1
 
 
-class LosingContract(Contract):
+class DeletedTurnContract(Contract):
     """expire, delete_turns, clear, delete_session and erase, with topics, blocks and traces; backup."""
 
     @pytest.mark.parametrize("lose", [by_expiry, by_number], ids=["expired", "deleted"])
@@ -75,24 +75,24 @@ class LosingContract(Contract):
         """Counts go down, a block is packed again without the words that went, receipts and traces go along."""
         said = kept_in_every_way(store, an_owner())
         owner = said[0].owner
-        before = store.topics(owner, "lesson")
+        before = store.topics.load(owner, "lesson")
         lose(store, owner, 2)
-        assert [plain(turn) for turn in store.turns(owner, "lesson")] == [plain(turn) for turn in said[1:]]
-        fugues, canons = store.topics(owner, "lesson").topics
+        assert [plain(turn) for turn in store.turns.page(owner, "lesson")] == [plain(turn) for turn in said[1:]]
+        fugues, canons = store.topics.load(owner, "lesson").topics
         assert (fugues.message_count, fugues.archived_count, fugues.restored_count, fugues.hot) == (4, 2, 2, (3,))
         assert canons == before.topics[1]
-        assert store.topics(owner, "lesson").revision != before.revision
-        assert store.topics(owner, "lesson").through == 6
-        block = store.blocks(owner, "lesson", "fugues")[0]
+        assert store.topics.load(owner, "lesson").revision != before.revision
+        assert store.topics.load(owner, "lesson").through == 6
+        block = store.topics.blocks(owner, "lesson", "fugues")[0]
         assert (block.id, block.turn_numbers) == ("block of fugues", (2, 3))
         assert [message.content for message in unpack(block.body) if message.role == "user"] == [
             "question 2",
             "question 3",
         ]
-        assert list(store.turns_of(owner, "lesson", "fugues")) == [2, 3]
-        assert [trace.turn_number for trace in store.traces(owner, "small")] == [2, 3, 4, 5, 6]
-        assert [each.turn_number for each in store.receipts(owner, "lesson")] == [6, 5, 4, 3, 2]
-        assert store.turn(owner, said[0].id) is None
+        assert list(store.topics.turns_of(owner, "lesson", "fugues")) == [2, 3]
+        assert [trace.turn_number for trace in store.vectors.read(owner, "small")] == [2, 3, 4, 5, 6]
+        assert [each.turn_number for each in store.turns.receipts(owner, "lesson")] == [6, 5, 4, 3, 2]
+        assert store.turns.get(owner, said[0].id) is None
         assert_sound(store, owner.tenant_id)
 
     @pytest.mark.parametrize("lose", [by_expiry, by_number], ids=["expired", "deleted"])
@@ -103,30 +103,30 @@ class LosingContract(Contract):
         said = kept_in_every_way(store, an_owner())
         owner = said[0].owner
         lose(store, owner, 5)
-        (canons,) = store.topics(owner, "lesson").topics
+        (canons,) = store.topics.load(owner, "lesson").topics
         assert (canons.id, canons.message_count, canons.archived_count, canons.hot) == ("canons", 2, 0, (5,))
-        assert list(store.blocks(owner, "lesson")) == []
-        assert list(store.turns(owner, "lesson")) == said[4:]
+        assert list(store.topics.blocks(owner, "lesson")) == []
+        assert list(store.turns.page(owner, "lesson")) == said[4:]
         assert_sound(store, owner.tenant_id)
 
     def test_deleting_every_turn_leaves_an_empty_session(self, store: Store) -> None:
         """The session stays, its numbering goes on, and nothing of its turns is left, not even a passage."""
         owner = kept_in_every_way(store, an_owner())[0].owner
-        receipts = store.receipts(owner, "lesson")
-        assert store.delete_turns(owner, "lesson", [1, 2, 3, 4, 5, 6, 6, 99]) == 6
-        assert store.delete_turns(owner, "lesson", [1]) == 0
-        info = store.session(owner, "lesson")
+        receipts = store.turns.receipts(owner, "lesson")
+        assert store.turns.delete(owner, "lesson", [1, 2, 3, 4, 5, 6, 6, 99]) == 6
+        assert store.turns.delete(owner, "lesson", [1]) == 0
+        info = store.sessions.get(owner, "lesson")
         assert info is not None
         assert (info.turn_count, info.last_turn) == (0, 6)
-        assert store.topics(owner, "lesson").topics == ()
-        assert list(store.blocks(owner, "lesson")) == []
-        assert list(store.traces(owner, "small")) == []
+        assert store.topics.load(owner, "lesson").topics == ()
+        assert list(store.topics.blocks(owner, "lesson")) == []
+        assert list(store.vectors.read(owner, "small")) == []
         assert_sound(store, owner.tenant_id)
         digests = [digest for each in receipts for digest in each.passages]
         assert len(digests) == 6
         naming_all = StoredReceipt("lesson", 0, canonical(digests))
-        assert store.append(a_turn(owner), receipt=naming_all).turn_number == 7
-        assert store.receipts(owner, "lesson")[0].passages == {}
+        assert store.turns.append(a_turn(owner), receipt=naming_all).turn_number == 7
+        assert store.turns.receipts(owner, "lesson")[0].passages == {}
 
     def test_turns_of_others_are_not_deleted(self, store: Store) -> None:
         """The same numbers elsewhere stay: of another session, another user, another tenant."""
@@ -136,37 +136,37 @@ class LosingContract(Contract):
         ]  # fmt: skip
         for owner, session_id in places:
             kept_in_every_way(store, owner, session_id)
-        assert store.delete_turns(anna, "lesson", [1, 2, 3, 4, 5, 6]) == 6
-        assert store.delete_turns(anna, "nowhere", [1]) == 0
+        assert store.turns.delete(anna, "lesson", [1, 2, 3, 4, 5, 6]) == 6
+        assert store.turns.delete(anna, "nowhere", [1]) == 0
         for owner, session_id in places[1:]:
-            assert len(store.turns(owner, session_id)) == 6
-            assert len(store.topics(owner, session_id).topics) == 2
-            assert len(store.blocks(owner, session_id)) == 2
-            assert len(list(store.traces(owner, "small", session_id))) == 6
+            assert len(store.turns.page(owner, session_id)) == 6
+            assert len(store.topics.load(owner, session_id).topics) == 2
+            assert len(store.topics.blocks(owner, session_id)) == 2
+            assert len(list(store.vectors.read(owner, "small", session_id))) == 6
 
     def test_a_topic_stays_while_it_has_a_turn(self, store: Store) -> None:
         """An answer that came after its question was counted does not make the count run out."""
         owner = an_owner()
-        asked = [store.append(a_turn(owner, f"question {n}", None)) for n in range(3)]
+        asked = [store.turns.append(a_turn(owner, f"question {n}", None)) for n in range(3)]
         topic = a_topic(message_count=3, hot=(1, 2, 3))
         assigned = {1: topic.id, 2: topic.id, 3: topic.id}
-        assert store.put_topics(owner, "lesson", TopicChange(0, put=(topic,), assigned=assigned))
+        assert store.topics.put(owner, "lesson", TopicChange(0, put=(topic,), assigned=assigned))
         for turn in asked:
-            store.answer(owner, turn.id, an_answer("late"), {}, None)
-        assert store.delete_turns(owner, "lesson", [1, 3]) == 2
-        (left,) = store.topics(owner, "lesson").topics
+            store.turns.answer(owner, turn.id, an_answer("late"), {}, None)
+        assert store.turns.delete(owner, "lesson", [1, 3]) == 2
+        (left,) = store.topics.load(owner, "lesson").topics
         assert (left.message_count, left.hot) == (2, (2,))
-        assert store.delete_turns(owner, "lesson", [2]) == 1
-        assert store.topics(owner, "lesson").topics == ()
+        assert store.turns.delete(owner, "lesson", [2]) == 1
+        assert store.topics.load(owner, "lesson").topics == ()
 
     def test_a_topic_that_counted_too_much_goes_with_its_last_turn(self, store: Store) -> None:
         """Topics follow their turns, not their own counts."""
-        owner = store.append(a_turn(an_owner())).owner
+        owner = store.turns.append(a_turn(an_owner())).owner
         topic = a_topic(message_count=9, archived_count=9, restored_count=9)
-        assert store.put_topics(owner, "lesson", TopicChange(0, put=(topic,), assigned={1: topic.id}))
-        store.append(a_turn(owner))
-        assert store.delete_turns(owner, "lesson", [1]) == 1
-        assert store.topics(owner, "lesson").topics == ()
+        assert store.topics.put(owner, "lesson", TopicChange(0, put=(topic,), assigned={1: topic.id}))
+        store.turns.append(a_turn(owner))
+        assert store.turns.delete(owner, "lesson", [1]) == 1
+        assert store.topics.load(owner, "lesson").topics == ()
 
     @law
     @given(
@@ -180,12 +180,12 @@ class LosingContract(Contract):
     ) -> None:
         """However turns are spread over topics and blocks, and whichever go: everything left fits together."""
         owner = an_owner()
-        said = [store.append(a_turn(owner, f"question {n}")) for n in range(1, len(topics) + 1)]
+        said = [store.turns.append(a_turn(owner, f"question {n}")) for n in range(1, len(topics) + 1)]
         for which in (1, 2):
             packed = [turn for turn in said if blocks[turn.turn_number - 1] == which]
-            store.archive(owner, "lesson", a_block(packed, block_id=f"block {which}"))
-        store.rehydrate(owner, "lesson", sorted(back))
-        state = {turn.turn_number: turn for turn in store.turns(owner, "lesson")}
+            store.topics.archive(owner, "lesson", a_block(packed, block_id=f"block {which}"))
+        store.topics.rehydrate(owner, "lesson", sorted(back))
+        state = {turn.turn_number: turn for turn in store.turns.page(owner, "lesson")}
         members = {
             name: [number for number, topic in enumerate(topics, start=1) if topic == name] for name in ("a", "b")
         }
@@ -200,20 +200,20 @@ class LosingContract(Contract):
             if numbers
         )
         assigned = {number: topic for number, topic in enumerate(topics, start=1) if topic}
-        assert store.put_topics(owner, "lesson", TopicChange(0, put=put, assigned=assigned))
+        assert store.topics.put(owner, "lesson", TopicChange(0, put=put, assigned=assigned))
         for doomed in rounds:
-            assert store.delete_turns(owner, "lesson", sorted(doomed)) == len(doomed & state.keys())
+            assert store.turns.delete(owner, "lesson", sorted(doomed)) == len(doomed & state.keys())
             state = {number: turn for number, turn in state.items() if number not in doomed}
-        left = store.turns(owner, "lesson")
+        left = store.turns.page(owner, "lesson")
         assert [plain(turn) for turn in left] == [plain(state[number]) for number in sorted(state)]
-        for topic in store.topics(owner, "lesson").topics:
+        for topic in store.topics.load(owner, "lesson").topics:
             mine = [turn for turn in left if turn.topic_id == topic.id]
             assert mine
             assert topic.message_count == 2 * len(mine)
             assert topic.archived_count == 2 * sum(turn.archived for turn in mine)
             assert topic.hot == tuple(turn.turn_number for turn in mine if not turn.archived)
-        assert {turn.topic_id for turn in left} - {None} == {t.id for t in store.topics(owner, "lesson").topics}
-        held = {block.id: block for block in store.blocks(owner, "lesson")}
+        assert {turn.topic_id for turn in left} - {None} == {t.id for t in store.topics.load(owner, "lesson").topics}
+        held = {block.id: block for block in store.topics.blocks(owner, "lesson")}
         assert {turn.block_id for turn in left} - {None} == set(held)
         for block in held.values():
             mine = [turn for turn in left if turn.block_id == block.id]
@@ -221,37 +221,37 @@ class LosingContract(Contract):
             assert unpack(block.body) == tuple(message for turn in mine for message in turn.messages)
         assert_sound(store, owner.tenant_id)
 
-    @pytest.mark.parametrize("how", ["clear", "delete_session", "idle"])
+    @pytest.mark.parametrize("how", ["clear", "delete", "idle"])
     def test_a_session_takes_everything_along(self, store: Store, how: str) -> None:
         """Cleared, deleted or idle for too long: no topic, no block, no trace; a new beginning under the same id."""
         anna = an_owner()
         bruno = Owner(anna.tenant_id, "bruno")
         kept_in_every_way(store, anna)
         spared = kept_in_every_way(store, bruno)
-        shelf, blocks = store.topics(bruno, "lesson"), list(store.blocks(bruno, "lesson"))
+        shelf, blocks = store.topics.load(bruno, "lesson"), list(store.topics.blocks(bruno, "lesson"))
         if how == "idle":
-            while store.expire(anna, turns_before=None, idle_before=START + 24 * hour, batch=4).more:
+            while store.sessions.expire(anna, turns_before=None, idle_before=START + 24 * hour, batch=4).more:
                 pass
         else:
-            assert getattr(store, how)(anna, "lesson") == 6
-        after = store.topics(anna, "lesson")
+            assert getattr(store.sessions, how)(anna, "lesson") == 6
+        after = store.topics.load(anna, "lesson")
         assert (after.topics, after.through) == ((), 0)
-        assert list(store.blocks(anna, "lesson")) == []
-        assert list(store.traces(anna, "small")) == []
-        again = store.append(a_turn(anna))
+        assert list(store.topics.blocks(anna, "lesson")) == []
+        assert list(store.vectors.read(anna, "small")) == []
+        again = store.turns.append(a_turn(anna))
         assert (again.turn_number, again.topic_id) == (1, None)
-        assert store.archive(anna, "lesson", a_block([again], block_id="block of fugues"))
-        assert list(store.turns(bruno, "lesson")) == spared
-        assert (store.topics(bruno, "lesson"), list(store.blocks(bruno, "lesson"))) == (shelf, blocks)
+        assert store.topics.archive(anna, "lesson", a_block([again], block_id="block of fugues"))
+        assert list(store.turns.page(bruno, "lesson")) == spared
+        assert (store.topics.load(bruno, "lesson"), list(store.topics.blocks(bruno, "lesson"))) == (shelf, blocks)
         assert_sound(store, anna.tenant_id)
 
     def test_an_organiser_is_told_that_the_session_was_cleared(self, store: Store) -> None:
         """A change made from the shelf before the clearing is refused."""
         owner = kept_in_every_way(store, an_owner())[0].owner
-        revision = store.topics(owner, "lesson").revision
-        store.clear(owner, "lesson")
-        store.append(a_turn(owner))
-        assert not store.put_topics(owner, "lesson", TopicChange(revision, put=(a_topic(),), assigned={1: "fugues"}))
+        revision = store.topics.load(owner, "lesson").revision
+        store.sessions.clear(owner, "lesson")
+        store.turns.append(a_turn(owner))
+        assert not store.topics.put(owner, "lesson", TopicChange(revision, put=(a_topic(),), assigned={1: "fugues"}))
 
     def test_erasing_counts_and_removes_everything(self, store: Store) -> None:
         """Topics, blocks and traces are in the count; the owner is as if they had never been."""
@@ -264,12 +264,12 @@ class LosingContract(Contract):
         counted = {what: number for what, number in gone.items() if number}
         assert counted == {"sessions": 2, "turns": 12, "receipts": 12, "topics": 4, "blocks": 4, "traces": 12}
         for session_id in ("lesson", "other"):
-            assert store.topics(anna, session_id) == TopicShelf()
-            assert list(store.blocks(anna, session_id)) == []
-        assert store.marks(anna) == {}
-        assert list(store.traces(anna, "small")) == []
-        assert list(store.turns(bruno, "lesson")) == spared
-        assert len(list(store.traces(bruno, "small"))) == 6
+            assert store.topics.load(anna, session_id) == TopicShelf()
+            assert list(store.topics.blocks(anna, session_id)) == []
+        assert store.sessions.marks(anna) == {}
+        assert list(store.vectors.read(anna, "small")) == []
+        assert list(store.turns.page(bruno, "lesson")) == spared
+        assert len(list(store.vectors.read(bruno, "small"))) == 6
         assert_sound(store, anna.tenant_id)
 
     def test_a_backup_holds_topics_archive_and_traces(self, store: Store, tmp_path: Path) -> None:
@@ -278,20 +278,20 @@ class LosingContract(Contract):
 
         said = kept_in_every_way(store, an_owner())
         owner = said[0].owner
-        for topic in store.topics(owner, "lesson").topics:
-            change = TopicChange(store.topics(owner, "lesson").revision, put=(replace(topic, embedder="small"),))
-            assert store.put_topics(owner, "lesson", change)
+        for topic in store.topics.load(owner, "lesson").topics:
+            change = TopicChange(store.topics.load(owner, "lesson").revision, put=(replace(topic, embedder="small"),))
+            assert store.topics.put(owner, "lesson", change)
         store.backup(tmp_path / "backup.db")
         copy = SqliteStore(tmp_path / "backup.db")
         try:
-            assert list(copy.turns(owner, "lesson")) == said
-            assert copy.topics(owner, "lesson").topics == store.topics(owner, "lesson").topics
-            assert copy.topics(owner, "lesson").through == 6
-            assert list(copy.blocks(owner, "lesson")) == list(store.blocks(owner, "lesson"))
-            assert list(copy.traces(owner, "small")) == list(store.traces(owner, "small"))
-            assert copy.marks(owner) == store.marks(owner)
-            assert copy.delete_turns(owner, "lesson", [1]) == 1
-            assert copy.rehydrate(owner, "lesson", [2, 4]) == 2
+            assert list(copy.turns.page(owner, "lesson")) == said
+            assert copy.topics.load(owner, "lesson").topics == store.topics.load(owner, "lesson").topics
+            assert copy.topics.load(owner, "lesson").through == 6
+            assert list(copy.topics.blocks(owner, "lesson")) == list(store.topics.blocks(owner, "lesson"))
+            assert list(copy.vectors.read(owner, "small")) == list(store.vectors.read(owner, "small"))
+            assert copy.sessions.marks(owner) == store.sessions.marks(owner)
+            assert copy.turns.delete(owner, "lesson", [1]) == 1
+            assert copy.topics.rehydrate(owner, "lesson", [2, 4]) == 2
             assert_sound(copy, owner.tenant_id)
         finally:
             copy.close()

@@ -19,7 +19,7 @@ from ricordo.testing.fakes import START
 number = st.none() | st.integers(0, 12)
 
 
-class ReadingContract(Contract):
+class ReadContract(Contract):
     """turns, session, sessions, update_session, owners, stats, backup."""
 
     @law
@@ -30,25 +30,25 @@ class ReadingContract(Contract):
         """`after` and `before` are exclusive, `last` keeps the newest of what is between, order is rising."""
         owner = an_owner()
         for n in range(length):
-            store.append(a_turn(owner, f"question {n}"))
+            store.turns.append(a_turn(owner, f"question {n}"))
         between = [n for n in range(1, length + 1) if n > (after or 0) and (before is None or n < before)]
         wanted = between if last is None else between[len(between) - min(last, len(between)) :]
-        found = store.turns(owner, "lesson", last=last, before=before, after=after)
+        found = store.turns.page(owner, "lesson", last=last, before=before, after=after)
         assert [turn.turn_number for turn in found] == wanted
 
     def test_what_is_unknown_is_none_or_empty(self, store: Store) -> None:
         """Reading what does not exist is no error and makes nothing."""
-        nobody = an_owner()
-        assert store.turn(nobody, "no turn") is None
-        assert list(store.turns(nobody, "no session")) == []
-        assert store.session(nobody, "no session") is None
-        assert list(store.sessions(nobody, limit=5)) == []
-        assert list(store.receipts(nobody, "no session")) == []
-        assert store.update_session(nobody, "no session", SessionChanges(title="t")) is None
-        assert store.clear(nobody, "no session") is None
-        assert store.delete_session(nobody, "no session") is None
-        assert list(store.owners(nobody.tenant_id)) == []
-        assert not any(store.erase(nobody).values())
+        stranger = an_owner()
+        assert store.turns.get(stranger, "no turn") is None
+        assert list(store.turns.page(stranger, "no session")) == []
+        assert store.sessions.get(stranger, "no session") is None
+        assert list(store.sessions.page(stranger, limit=5)) == []
+        assert list(store.turns.receipts(stranger, "no session")) == []
+        assert store.sessions.update(stranger, "no session", SessionChanges(title="t")) is None
+        assert store.sessions.clear(stranger, "no session") is None
+        assert store.sessions.delete(stranger, "no session") is None
+        assert list(store.owners(stranger.tenant_id)) == []
+        assert not any(store.erase(stranger).values())
 
     @law
     @given(
@@ -63,25 +63,25 @@ class ReadingContract(Contract):
         owner = an_owner()
         for n, (minute, agent) in enumerate(activity):
             moment = START + timedelta(minutes=minute)
-            store.append(a_turn(owner, session_id=f"s{n}", agent_id=agent, created_at=moment))
+            store.turns.append(a_turn(owner, session_id=f"s{n}", agent_id=agent, created_at=moment))
         listed: list[SessionInfo] = []
-        page = store.sessions(owner, limit=limit, agent_id=agent_id)
+        page = store.sessions.page(owner, limit=limit, agent_id=agent_id)
         while page:
             assert len(page) <= limit
             listed += page
-            page = store.sessions(owner, limit=limit, agent_id=agent_id, before=page[-1])
+            page = store.sessions.page(owner, limit=limit, agent_id=agent_id, before=page[-1])
         wanted = sorted(
             ((minute, f"s{n}") for n, (minute, agent) in enumerate(activity) if agent_id in (None, agent)), reverse=True
         )
         assert [info.id for info in listed] == [session_id for _, session_id in wanted]
-        assert all(info == store.session(owner, info.id) for info in listed)
+        assert all(info == store.sessions.get(owner, info.id) for info in listed)
 
     def test_a_session_tells_its_fields(self, store: Store) -> None:
         """The agent and date of the first turn, the latest activity, how many turns, and a revision that rises."""
         owner = an_owner()
-        store.append(a_turn(owner))
-        store.append(a_turn(owner, agent_id="maestro", created_at=START + timedelta(hours=1)))
-        found = store.session(owner, "lesson")
+        store.turns.append(a_turn(owner))
+        store.turns.append(a_turn(owner, agent_id="maestro", created_at=START + timedelta(hours=1)))
+        found = store.sessions.get(owner, "lesson")
         assert found == SessionInfo(
             "lesson", owner, "tutor", START, START + timedelta(hours=1), last_turn=2, turn_count=2, revision=2
         )
@@ -89,13 +89,13 @@ class ReadingContract(Contract):
     def test_updates_set_what_is_given_and_leave_the_rest(self, store: Store) -> None:
         """Each field can be set alone; the revision rises; the new session comes back."""
         owner = an_owner()
-        store.append(a_turn(owner))
-        first = store.session(owner, "lesson")
+        store.turns.append(a_turn(owner))
+        first = store.sessions.get(owner, "lesson")
         assert first is not None
-        titled = store.update_session(owner, "lesson", SessionChanges(title="Fughe \U0001f3bc"))
+        titled = store.sessions.update(owner, "lesson", SessionChanges(title="Fughe \U0001f3bc"))
         assert titled == replace(first, title="Fughe \U0001f3bc", revision=first.revision + 1)
         changes = SessionChanges(document_ids=("d1",), tags=("music", "bach"), metadata={"n": [1]}, ended_at=START)
-        changed = store.update_session(owner, "lesson", changes)
+        changed = store.sessions.update(owner, "lesson", changes)
         assert titled is not None
         assert changed == replace(
             titled,
@@ -105,43 +105,43 @@ class ReadingContract(Contract):
             ended_at=START,
             revision=titled.revision + 1,
         )
-        assert store.session(owner, "lesson") == changed
-        emptied = store.update_session(owner, "lesson", SessionChanges(tags=(), metadata={}))
+        assert store.sessions.get(owner, "lesson") == changed
+        emptied = store.sessions.update(owner, "lesson", SessionChanges(tags=(), metadata={}))
         assert emptied is not None
         assert (emptied.tags, emptied.metadata, emptied.title) == ((), {}, "Fughe \U0001f3bc")
 
     def test_an_ended_session_that_goes_on_is_no_longer_ended(self, store: Store) -> None:
         """A new turn or a late answer reopens the session."""
         owner = an_owner()
-        asked = store.append(a_turn(owner, response=None))
-        store.update_session(owner, "lesson", SessionChanges(ended_at=START))
-        store.answer(owner, asked.id, an_answer("late"), {}, None)
-        answered = store.session(owner, "lesson")
-        store.update_session(owner, "lesson", SessionChanges(ended_at=START))
-        store.append(a_turn(owner))
-        gone_on = store.session(owner, "lesson")
+        asked = store.turns.append(a_turn(owner, response=None))
+        store.sessions.update(owner, "lesson", SessionChanges(ended_at=START))
+        store.turns.answer(owner, asked.id, an_answer("late"), {}, None)
+        answered = store.sessions.get(owner, "lesson")
+        store.sessions.update(owner, "lesson", SessionChanges(ended_at=START))
+        store.turns.append(a_turn(owner))
+        gone_on = store.sessions.get(owner, "lesson")
         assert answered is not None
         assert gone_on is not None
         assert (answered.ended_at, gone_on.ended_at) == (None, None)
 
     def test_owners_are_those_of_the_tenant_with_a_session(self, store: Store) -> None:
-        """Every user once, no other tenant's, nobody whose last session is gone."""
+        """Every user once, no other tenant's, none whose last session is gone."""
         tenant = an_owner().tenant_id
         users = [Owner(tenant, f"user {n}") for n in range(5)]
         for owner in [*users, Owner(f"{tenant}-other", "user 0")]:
-            store.append(a_turn(owner, session_id="a"))
-            store.append(a_turn(owner, session_id="b"))
-        store.delete_session(users[0], "a")
-        store.delete_session(users[0], "b")
+            store.turns.append(a_turn(owner, session_id="a"))
+            store.turns.append(a_turn(owner, session_id="b"))
+        store.sessions.delete(users[0], "a")
+        store.sessions.delete(users[0], "b")
         assert sorted(store.owners(tenant), key=lambda owner: owner.user_id) == users[1:]
 
     def test_stats_count_what_a_tenant_has(self, store: Store) -> None:
         """Users, sessions, turns, open turns and receipts, of this tenant alone."""
         owner = an_owner()
-        store.append(a_turn(owner))
-        store.append(a_turn(owner, response=None))
-        store.append(a_turn(Owner(owner.tenant_id, "bruno"), session_id="other"))
-        store.append(a_turn(an_owner()))
+        store.turns.append(a_turn(owner))
+        store.turns.append(a_turn(owner, response=None))
+        store.turns.append(a_turn(Owner(owner.tenant_id, "bruno"), session_id="other"))
+        store.turns.append(a_turn(an_owner()))
         counted = store.stats(owner.tenant_id)
         assert replace(counted, bytes_on_disk=None) == StoreStats(2, 2, 3, 1, 0)
         assert replace(store.stats(an_owner().tenant_id), bytes_on_disk=None) == StoreStats(0, 0, 0, 0, 0)
@@ -152,12 +152,12 @@ class ReadingContract(Contract):
 
         def write() -> None:
             for n in range(40):
-                store.append(a_turn(owner, f"question {n}"))
+                store.turns.append(a_turn(owner, f"question {n}"))
 
         def read() -> None:
             seen = 0
             while seen < 40:
-                page = store.turns(owner, "lesson")
+                page = store.turns.page(owner, "lesson")
                 assert [turn.turn_number for turn in page] == list(range(1, len(page) + 1))
                 assert all(turn == turn.sealed() for turn in page[-3:])
                 assert len(page) >= seen
@@ -171,16 +171,16 @@ class ReadingContract(Contract):
 
         owner = an_owner()
         for n, days in enumerate([0, 2, 0, 2]):
-            store.append(a_turn(owner, f"question {n}", created_at=START - timedelta(days=days)))
-        store.expire(owner, turns_before=START - timedelta(days=1), idle_before=None, batch=100)
-        store.update_session(owner, "lesson", SessionChanges(title="kept", ended_at=START))
+            store.turns.append(a_turn(owner, f"question {n}", created_at=START - timedelta(days=days)))
+        store.sessions.expire(owner, turns_before=START - timedelta(days=1), idle_before=None, batch=100)
+        store.sessions.update(owner, "lesson", SessionChanges(title="kept", ended_at=START))
         progress: list[tuple[int, int]] = []
         store.backup(tmp_path / "backup.db", lambda done, total: progress.append((done, total)))
         copy = SqliteStore(tmp_path / "backup.db")
         try:
-            assert list(copy.turns(owner, "lesson")) == list(store.turns(owner, "lesson"))
-            assert copy.session(owner, "lesson") == store.session(owner, "lesson")
-            assert copy.append(a_turn(owner)).turn_number == 5
+            assert list(copy.turns.page(owner, "lesson")) == list(store.turns.page(owner, "lesson"))
+            assert copy.sessions.get(owner, "lesson") == store.sessions.get(owner, "lesson")
+            assert copy.turns.append(a_turn(owner)).turn_number == 5
         finally:
             copy.close()
         assert progress[-1][0] == progress[-1][1] > 0
@@ -194,7 +194,7 @@ class ReadingContract(Contract):
 
     def test_a_sound_store_reports_no_damage(self, store: Store) -> None:
         """Integrity of what was just written is an empty list."""
-        store.append(a_turn(an_owner()))
+        store.turns.append(a_turn(an_owner()))
         assert list(store.integrity()) == []
 
     def test_closing_twice_is_closing(self, store: Store) -> None:

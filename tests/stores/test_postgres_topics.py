@@ -12,10 +12,10 @@ import pytest
 
 from ricordo.errors import DamageError
 from ricordo.records.topics import TopicChange
-from ricordo.records.turns import Owner, Trace, Turn
-from ricordo.stores.postgres import PostgresStore, statements, topic_statements
-from ricordo.stores.postgres.health import TABLES
-from ricordo.stores.postgres.vectors import TRACES_AT_ONCE
+from ricordo.records.turns import Owner, Turn, TurnVectors
+from ricordo.stores.postgres import PostgresStore, derived_statements, turn_statements
+from ricordo.stores.postgres.schema import TABLES
+from ricordo.stores.postgres.topics import VECTORS_PER_PAGE
 from ricordo.testing.examples import a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
 from ricordo.testing.fakes import START
 from ricordo.testing.postgres import PostgresForTests
@@ -27,7 +27,7 @@ WRITERS = 12
 
 def three_turns(store: PostgresStore, owner: Owner) -> list[Turn]:
     """Three answered turns of one session."""
-    return [store.append(a_turn(owner, f"question {n}", f"answer {n}", session_id="s")) for n in (1, 2, 3)]
+    return [store.turns.append(a_turn(owner, f"question {n}", f"answer {n}", session_id="s")) for n in (1, 2, 3)]
 
 
 def counts(url: str) -> dict[str, int]:
@@ -58,62 +58,62 @@ def test_organising_while_writing_and_forgetting(postgres_store: PostgresStore) 
         chance = Random(writer)
         for _ in range(20):
             session_id = chance.choice(["a", "b"])
-            turns = store.turns(owner, session_id)
+            turns = store.turns.page(owner, session_id)
             assert not any(turn.damage for turn in turns)
             some = chance.sample(turns, min(len(turns), 3))
             numbers = sorted(turn.turn_number for turn in some)
             match chance.randrange(11):
                 case 0 | 1 | 2:
-                    store.append(a_turn(owner, session_id=session_id))
+                    store.turns.append(a_turn(owner, session_id=session_id))
                 case 3:
                     free = sorted((turn for turn in some if not turn.block_id), key=lambda turn: turn.turn_number)
-                    store.archive(owner, session_id, a_block(free))
+                    store.topics.archive(owner, session_id, a_block(free))
                 case 4:
-                    shelf = store.topics(owner, session_id)
+                    shelf = store.topics.load(owner, session_id)
                     topic = a_topic(message_count=2 * len(numbers), hot=tuple(numbers))
                     change = TopicChange(shelf.revision, put=(topic,), assigned=dict.fromkeys(numbers, topic.id))
-                    store.put_topics(owner, session_id, change)
+                    store.topics.put(owner, session_id, change)
                 case 5:
-                    store.keep_traces(owner, [a_trace(turn) for turn in some])
+                    store.vectors.write(owner, [a_trace(turn) for turn in some])
                 case 6:
-                    store.rehydrate(owner, session_id, numbers)
+                    store.topics.rehydrate(owner, session_id, numbers)
                 case 7:
-                    store.release(owner, session_id, numbers)
+                    store.topics.release(owner, session_id, numbers)
                 case 8:
-                    store.delete_turns(owner, session_id, numbers)
+                    store.turns.delete(owner, session_id, numbers)
                 case 9:
-                    store.clear(owner, session_id)
+                    store.sessions.clear(owner, session_id)
                 case 10:
-                    store.drop_traces(owner, keep="small")
+                    store.vectors.drop(owner, keep="small")
 
     together(work)
     for session_id in ("a", "b"):
-        turns = store.turns(owner, session_id)
+        turns = store.turns.page(owner, session_id)
         assert all(turn.query == "What is a fugue?" and not turn.damage for turn in turns)
         in_blocks = sorted((turn.block_id, turn.turn_number) for turn in turns if turn.block_id)
-        blocks = store.blocks(owner, session_id)
+        blocks = store.topics.blocks(owner, session_id)
         assert in_blocks == sorted((block.id, number) for block in blocks for number in block.turn_numbers)
         there = {turn.turn_number for turn in turns}
-        assert {trace.turn_number for trace in store.traces(owner, "small", session_id)} <= there
+        assert {trace.turn_number for trace in store.vectors.read(owner, "small", session_id)} <= there
 
 
 def test_a_damaged_block_hurts_its_own_turns_alone(postgres_store: PostgresStore, postgres_url: str) -> None:
     """Its turns come without words and say why, are never overwritten, and the talk goes on."""
     owner = an_owner()
     first, second, third = three_turns(postgres_store, owner)
-    assert postgres_store.archive(owner, "s", a_block([second, third]))
+    assert postgres_store.topics.archive(owner, "s", a_block([second, third]))
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE ricordo.blocks SET body = 'broken'")
-    assert postgres_store.turns(owner, "s")[0] == first
-    for turn in postgres_store.turns(owner, "s")[1:]:
+    assert postgres_store.turns.page(owner, "s")[0] == first
+    for turn in postgres_store.turns.page(owner, "s")[1:]:
         assert (turn.archived, turn.messages) == (True, ())
         assert "damage" in turn.damage or "block" in turn.damage
-    assert postgres_store.rehydrate(owner, "s", [2, 3]) == 0
+    assert postgres_store.topics.rehydrate(owner, "s", [2, 3]) == 0
     with pytest.raises(DamageError):
-        postgres_store.append(third)
+        postgres_store.turns.append(third)
     with pytest.raises(DamageError):
-        postgres_store.answer(owner, third.id, an_answer("another"), {}, None)
-    added = postgres_store.add_message(a_message(owner, "assistant", "still here", session_id="s"))
+        postgres_store.turns.answer(owner, third.id, an_answer("another"), {}, None)
+    added = postgres_store.turns.add_message(a_message(owner, "assistant", "still here", session_id="s"))
     assert (added.turn_number, added.response) == (4, "still here")
 
 
@@ -121,15 +121,15 @@ def test_what_a_damaged_block_held_twice_is_not_lost_with_it(postgres_store: Pos
     """Plain words are not let go for a broken block; when it goes, they may be packed again."""
     owner = an_owner()
     turns = three_turns(postgres_store, owner)
-    postgres_store.archive(owner, "s", a_block(turns))
-    postgres_store.rehydrate(owner, "s", [1, 2])
+    postgres_store.topics.archive(owner, "s", a_block(turns))
+    postgres_store.topics.rehydrate(owner, "s", [1, 2])
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE ricordo.blocks SET body = 'broken'")
-    assert postgres_store.release(owner, "s", [1, 2]) == 0
-    assert postgres_store.delete_turns(owner, "s", [3]) == 1
-    assert list(postgres_store.blocks(owner, "s")) == []
-    assert list(postgres_store.turns(owner, "s")) == turns[:2]
-    assert postgres_store.archive(owner, "s", a_block(turns[:2]))
+    assert postgres_store.topics.release(owner, "s", [1, 2]) == 0
+    assert postgres_store.turns.delete(owner, "s", [3]) == 1
+    assert list(postgres_store.topics.blocks(owner, "s")) == []
+    assert list(postgres_store.turns.page(owner, "s")) == turns[:2]
+    assert postgres_store.topics.archive(owner, "s", a_block(turns[:2]))
 
 
 def test_topics_count_questions_that_only_a_block_tells(postgres_store: PostgresStore) -> None:
@@ -137,84 +137,90 @@ def test_topics_count_questions_that_only_a_block_tells(postgres_store: Postgres
     owner = an_owner()
     asked = a_turn(owner, session_id="s")
     assert asked.question is not None
-    asked = postgres_store.append(replace(asked, question=replace(asked.question, tokens=0)))
-    greeting = postgres_store.append(replace(a_turn(owner, session_id="s"), question=None))
-    stays = postgres_store.append(a_turn(owner, session_id="s"))
+    asked = postgres_store.turns.append(replace(asked, question=replace(asked.question, tokens=0)))
+    greeting = postgres_store.turns.append(replace(a_turn(owner, session_id="s"), question=None))
+    stays = postgres_store.turns.append(a_turn(owner, session_id="s"))
     topic = a_topic(message_count=5, archived_count=3, hot=(3,))
     assigned = {turn.turn_number: topic.id for turn in (asked, greeting, stays)}
-    postgres_store.put_topics(owner, "s", TopicChange(0, put=(topic,), assigned=assigned, through=3))
-    assert postgres_store.archive(owner, "s", a_block([asked, greeting]))
-    assert postgres_store.delete_turns(owner, "s", [1]) == 1
-    assert postgres_store.topics(owner, "s").topics == (replace(topic, message_count=3, archived_count=1),)
-    assert postgres_store.delete_turns(owner, "s", [2]) == 1
-    assert postgres_store.topics(owner, "s").topics == (replace(topic, message_count=2, archived_count=0),)
-    assert list(postgres_store.blocks(owner, "s")) == []
+    postgres_store.topics.put(owner, "s", TopicChange(0, put=(topic,), assigned=assigned, through=3))
+    assert postgres_store.topics.archive(owner, "s", a_block([asked, greeting]))
+    assert postgres_store.turns.delete(owner, "s", [1]) == 1
+    assert postgres_store.topics.load(owner, "s").topics == (replace(topic, message_count=3, archived_count=1),)
+    assert postgres_store.turns.delete(owner, "s", [2]) == 1
+    assert postgres_store.topics.load(owner, "s").topics == (replace(topic, message_count=2, archived_count=0),)
+    assert list(postgres_store.topics.blocks(owner, "s")) == []
 
 
 def test_traces_come_page_by_page_in_order(postgres_store: PostgresStore) -> None:
     """More traces than a page, of several sessions and embedders, come complete and in rising order."""
     owner = an_owner()
-    number_of_turns = TRACES_AT_ONCE + 7
+    number_of_turns = VECTORS_PER_PAGE + 7
     for session_id in ("a", "B", "é"):
-        first = postgres_store.append(a_turn(owner, session_id=session_id))
-        info = postgres_store.session(owner, session_id)
+        first = postgres_store.turns.append(a_turn(owner, session_id=session_id))
+        info = postgres_store.sessions.get(owner, session_id)
         assert info is not None
         more = [replace(a_turn(owner, session_id=session_id), turn_number=n) for n in range(2, number_of_turns + 1)]
-        postgres_store.load(info, more)
-        traces = [Trace(session_id, n, "small", first.checksum, n.to_bytes(3)) for n in range(number_of_turns, 0, -1)]
-        postgres_store.keep_traces(owner, [*traces, a_trace(first, "other")])
-    found = list(postgres_store.traces(owner, "small"))
+        postgres_store.turns.load(info, more)
+        traces = [
+            TurnVectors(session_id, n, "small", first.checksum, n.to_bytes(3)) for n in range(number_of_turns, 0, -1)
+        ]
+        postgres_store.vectors.write(owner, [*traces, a_trace(first, "other")])
+    found = list(postgres_store.vectors.read(owner, "small"))
     places = [(trace.session_id, trace.turn_number) for trace in found]
     assert places == [(name, n) for name in ("B", "a", "é") for n in range(1, number_of_turns + 1)]
     assert all(int.from_bytes(trace.body) == trace.turn_number for trace in found)
-    assert len(list(postgres_store.traces(owner, "small", "a"))) == number_of_turns
-    assert postgres_store.drop_traces(owner, keep="small") == 3
-    assert list(postgres_store.traces(owner, "other")) == []
+    assert len(list(postgres_store.vectors.read(owner, "small", "a"))) == number_of_turns
+    assert postgres_store.vectors.drop(owner, keep="small") == 3
+    assert list(postgres_store.vectors.read(owner, "other")) == []
 
 
 def test_traces_of_turns_that_go_meanwhile_are_left_out(postgres_store: PostgresStore) -> None:
     """Writers of traces and those who forget the same turns never fail and leave no trace of what is gone."""
     owner = an_owner()
-    turns = [postgres_store.append(a_turn(owner, session_id="s")) for _ in range(40)]
+    turns = [postgres_store.turns.append(a_turn(owner, session_id="s")) for _ in range(40)]
 
     def work(writer: int) -> None:
         if writer % 2:
             order = Random(writer).sample(turns, len(turns))
-            postgres_store.keep_traces(owner, [a_trace(turn) for turn in order])
+            postgres_store.vectors.write(owner, [a_trace(turn) for turn in order])
         else:
-            postgres_store.delete_turns(owner, "s", range(writer * 3 + 1, writer * 3 + 4))
+            postgres_store.turns.delete(owner, "s", range(writer * 3 + 1, writer * 3 + 4))
 
     together(work)
-    there = [turn.turn_number for turn in postgres_store.turns(owner, "s")]
+    there = [turn.turn_number for turn in postgres_store.turns.page(owner, "s")]
     assert len(there) == 40 - 3 * WRITERS // 2
-    assert {trace.turn_number for trace in postgres_store.traces(owner, "small")} <= set(there)
+    assert {trace.turn_number for trace in postgres_store.vectors.read(owner, "small")} <= set(there)
 
 
 def fill(store: PostgresStore, owner: Owner) -> list[Turn]:
     """Turns with a topic, a block and traces."""
     turns = three_turns(store, owner)
     change = TopicChange(0, put=(a_topic(message_count=6),), assigned={1: "fugues", 2: "fugues"}, through=2)
-    assert store.put_topics(owner, "s", change)
-    assert store.archive(owner, "s", a_block(turns[:2]))
-    store.keep_traces(owner, [a_trace(turn) for turn in turns])
+    assert store.topics.put(owner, "s", change)
+    assert store.topics.archive(owner, "s", a_block(turns[:2]))
+    store.vectors.write(owner, [a_trace(turn) for turn in turns])
     return turns
 
 
 @pytest.mark.parametrize(
     ("forget", "left"),
     [
-        (lambda store, owner: store.clear(owner, "s"), {"owners": 1, "sessions": 1}),
-        (lambda store, owner: store.delete_session(owner, "s"), {}),
+        (lambda store, owner: store.sessions.clear(owner, "s"), {"owners": 1, "sessions": 1}),
+        (lambda store, owner: store.sessions.delete(owner, "s"), {}),
         (lambda store, owner: store.erase(owner), {}),
         (
-            lambda store, owner: store.expire(owner, turns_before=None, idle_before=START.replace(year=9000), batch=9),
+            lambda store, owner: store.sessions.expire(
+                owner, turns_before=None, idle_before=START.replace(year=9000), batch=9
+            ),
             {},
         ),
         (
-            lambda store, owner: store.expire(owner, turns_before=START.replace(year=9000), idle_before=None, batch=9),
+            lambda store, owner: store.sessions.expire(
+                owner, turns_before=START.replace(year=9000), idle_before=None, batch=9
+            ),
             {},
         ),
-        (lambda store, owner: store.delete_turns(owner, "s", [1, 2, 3]), {"owners": 1, "sessions": 1}),
+        (lambda store, owner: store.turns.delete(owner, "s", [1, 2, 3]), {"owners": 1, "sessions": 1}),
     ],
     ids=["clear", "delete", "erase", "expire idle", "expire turns", "delete turns"],
 )
@@ -261,16 +267,16 @@ BY_KEY = {
     "TURNS_BY_TOPIC": ("turns_by_topic", "(topic_id = "),
     "ASSIGN_TURNS": ("turns_pkey", "(turn_number = "),
     "ARCHIVE_TURNS": ("turns_pkey", "(turn_number = "),
-    "LOSE_BLOCK": ("turns_pkey", "(turn_number = "),
+    "DETACH_FROM_BLOCK": ("turns_pkey", "(turn_number = "),
     "TURNS_IN_BLOCKS": ("turns_pkey", "(turn_number = "),
     "DELETE_NUMBERED_TURNS": ("turns_pkey", "(turn_number = "),
-    "SHELF": ("topics_pkey", "(session_id = "),
+    "TOPICS": ("topics_pkey", "(session_id = "),
     "BLOCKS": ("blocks_pkey", "(session_id = "),
     "BLOCKS_BY_ID": ("blocks_pkey", "(block_id = "),
     "TURNS": ("blocks_pkey", "(block_id = t.block_id)"),
     "TURN_BY_ID": ("blocks_pkey", "(block_id = t.block_id)"),
-    "TRACES": ("traces_pkey", "ROW(session_id, turn_number) >"),
-    "TRACES_OF_SESSION": ("traces_pkey", "(turn_number > "),
+    "VECTORS": ("traces_pkey", "ROW(session_id, turn_number) >"),
+    "SESSION_VECTORS": ("traces_pkey", "(turn_number > "),
 }
 
 
@@ -287,7 +293,7 @@ def filled_url(postgres_server: PostgresForTests) -> str:
 def test_statements_find_by_key(filled_url: str, name: str) -> None:
     """Turns of a topic, of a block, of a page and their blocks and traces are found by their keys, not by a walk."""
     index, condition = BY_KEY[name]
-    statement: str = vars(topic_statements).get(name) or vars(statements)[name]
+    statement: str = vars(derived_statements).get(name) or vars(turn_statements)[name]
     with psycopg.connect(filled_url) as connection:
         connection.execute("SET LOCAL enable_seqscan = off")  # twenty sessions fit on one page
         plan = [line for (line,) in connection.execute(f"EXPLAIN {statement}", HERE)]

@@ -1,6 +1,7 @@
-"""Every statement of the SQLite store, by name. Each one that touches a user's data names the owner first."""
+"""The statements about owners, sessions, turns and receipts, by name. Each one on user data names the owner first."""
 
-from ricordo.stores.derived_rows import BLOCK_COLUMNS, TOPIC_COLUMNS
+from collections.abc import Sequence
+
 from ricordo.stores.turn_rows import SESSION_COLUMNS, TURN_COLUMNS
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
@@ -12,12 +13,6 @@ SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND turn_id IN (SELECT value FR
 """
 
 TURN_BY_NUMBER = f"SELECT {TURN_COLUMNS} FROM turns WHERE owner = ? AND session_id = ? AND turn_number = ?"
-
-TURNS_NUMBERED = f"""
-SELECT {TURN_COLUMNS} FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-ORDER BY turn_number
-"""
 
 # Newest first, so that the limit stops the walk; LIMIT -1 is no limit.
 TURNS = f"""
@@ -39,18 +34,14 @@ WHERE owner = :owner AND (last_active_at, session_id) < (:active, :session_id)
 ORDER BY last_active_at DESC, session_id DESC LIMIT :limit
 """
 
-OWNERS = """
-SELECT owner, user_id FROM owners
-WHERE tenant_id = ? AND owner > ?
-  AND (EXISTS (SELECT 1 FROM sessions WHERE sessions.owner = owners.owner)
-       OR EXISTS (SELECT 1 FROM facts WHERE facts.owner = owners.owner))
-ORDER BY owner LIMIT ?
-"""
+MARKS = "SELECT session_id, revision, last_turn, turn_count FROM sessions WHERE owner = ?"
 
-# In a file that serves, an owner may have documents and nothing else.
-OWNERS_SERVED = OWNERS.replace(
-    "))\nORDER", ")\n       OR EXISTS (SELECT 1 FROM documents WHERE documents.owner = owners.owner))\nORDER"
-)
+
+def owners_in(tables: Sequence[str]) -> str:
+    """A page of the owners of a tenant who have a row in one of the tables."""
+    any_row = " OR ".join(f"EXISTS (SELECT 1 FROM {name} WHERE {name}.owner = owners.owner)" for name in tables)
+    return f"SELECT owner, user_id FROM owners WHERE tenant_id = ? AND owner > ? AND ({any_row}) ORDER BY owner LIMIT ?"
+
 
 RECEIPTS = """
 SELECT turn_number, body FROM receipts
@@ -77,8 +68,8 @@ SELECT
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
-# The counter row is the only source of turn numbers. It is read and raised inside one write transaction, so nobody
-# comes between; two plain statements are quicker than one with RETURNING.
+# The counter row is the only source of turn numbers. It is read and raised inside one write transaction, so no
+# other writer comes between; two plain statements are quicker than one with RETURNING.
 COUNT_TURN = """
 UPDATE sessions
 SET last_turn = last_turn + 1, turn_count = turn_count + 1, revision = revision + 1,
@@ -179,11 +170,11 @@ ORDER BY last_active_at LIMIT ?
 
 # How many messages of a turn its topic counts; of an archived question the row keeps the tokens alone.
 # (typeof, because SQLite 3.40 takes `IS NULL` for false in the RETURNING of a DELETE.)
-_COUNTED = "(typeof(query) <> 'null' OR query_tokens > 0) + (typeof(answered_at) <> 'null')"
-_ARCHIVED = "(typeof(query) = 'null' AND typeof(response) = 'null' AND typeof(details) = 'null')"
+COUNTED = "(typeof(query) <> 'null' OR query_tokens > 0) + (typeof(answered_at) <> 'null')"
+ARCHIVED = "(typeof(query) = 'null' AND typeof(response) = 'null' AND typeof(details) = 'null')"
 
 # What a removed turn leaves behind for its session, topic and block to be told.
-_GONE = f"session_id, turn_number, topic_id, block_id, {_ARCHIVED}, {_COUNTED}"
+_GONE = f"session_id, turn_number, topic_id, block_id, {ARCHIVED}, {COUNTED}"
 
 DROP_OLDEST_TURNS = f"""
 DELETE FROM turns WHERE rowid IN (
@@ -251,129 +242,3 @@ ERASE = {
     "sessions": "DELETE FROM sessions WHERE owner = ?",
     "owners": "DELETE FROM owners WHERE owner = ?",
 }
-
-# ── topics and archive ───────────────────────────────────────────────────────────────────────────────
-
-SHELF = "SELECT topics_through, topics_revision FROM sessions WHERE owner = ? AND session_id = ?"
-
-TOPICS = f"""
-SELECT {TOPIC_COLUMNS} FROM topics WHERE owner = ? AND session_id = ? ORDER BY created_at, topic_id
-"""
-
-# Nobody else has written the shelf since it was read, or this changes no row.
-MOVE_SHELF = """
-UPDATE sessions
-SET topics_revision = topics_revision + 1, topics_through = coalesce(?, topics_through)
-WHERE owner = ? AND session_id = ? AND topics_revision = ?
-"""
-
-TOUCH_SHELF = "UPDATE sessions SET topics_revision = topics_revision + 1 WHERE owner = ? AND session_id = ?"
-
-# In its place, not as a new row at the end of the table: every turn changes its topic.
-PUT_TOPIC = f"""
-INSERT INTO topics (owner, session_id, {TOPIC_COLUMNS}) VALUES (?, ?{", ?" * 15})
-ON CONFLICT (owner, session_id, topic_id) DO UPDATE
-SET {", ".join(f"{name} = excluded.{name}" for name in TOPIC_COLUMNS.split(", ")[1:])}
-"""
-
-DROP_TOPIC = "DELETE FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
-
-TOPIC = f"SELECT {TOPIC_COLUMNS} FROM topics WHERE owner = ? AND session_id = ? AND topic_id = ?"
-
-ASSIGN_TURN = "UPDATE turns SET topic_id = ? WHERE owner = ? AND session_id = ? AND turn_number = ?"
-
-UNASSIGN_TURNS = "UPDATE turns SET topic_id = NULL WHERE owner = ? AND session_id = ? AND topic_id = ?"
-
-TURNS_OF_TOPIC = """
-SELECT turn_number FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ? ORDER BY turn_number
-"""
-
-ANY_TURN_OF_TOPIC = "SELECT 1 FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ? LIMIT 1"
-
-COUNT_TOPIC = f"""
-SELECT total({_COUNTED}), total(({_COUNTED}) * {_ARCHIVED})
-FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ?
-"""
-
-ADD_BLOCK = f"""
-INSERT INTO blocks (owner, session_id, {BLOCK_COLUMNS}) VALUES (?, ?{", ?" * 5})
-"""
-
-SET_BLOCK = "UPDATE blocks SET turn_numbers = ?, body = ? WHERE owner = ? AND session_id = ? AND block_id = ?"
-
-DROP_BLOCK = "DELETE FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
-
-BLOCKS = f"""
-SELECT {BLOCK_COLUMNS} FROM blocks
-WHERE owner = :owner AND session_id = :session_id AND (:topic_id IS NULL OR topic_id = :topic_id)
-ORDER BY created_at, block_id
-"""
-
-BLOCK = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE owner = ? AND session_id = ? AND block_id = ?"
-
-BLOCK_BODIES = """
-SELECT block_id, body FROM blocks
-WHERE owner = ? AND session_id = ? AND block_id IN (SELECT value FROM json_each(?))
-"""
-
-# Which turns are still in a block, found by the numbers that it names.
-TURNS_IN_BLOCK = """
-SELECT turn_id, turn_number FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND block_id = ?
-"""
-
-# The words go, everything else of the row stays. Whether they may is decided before.
-ARCHIVE_TURNS = """
-UPDATE turns SET query = NULL, response = NULL, details = NULL, block_id = ?
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-"""
-
-REHYDRATE_TURN = """
-UPDATE turns SET query = ?, response = ?, details = ?
-WHERE owner = ? AND session_id = ? AND turn_number = ?
-"""
-
-# The words are here and in no block.
-LEAVE_BLOCK = """
-UPDATE turns SET query = ?, block_id = NULL WHERE owner = ? AND session_id = ? AND turn_number = ?
-"""
-
-# The block is lost: what is plain may be packed again, what is not stays marked as damaged.
-LOSE_BLOCK = """
-UPDATE turns SET block_id = NULL
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?)) AND block_id = ?
-  AND (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL)
-"""
-
-# ── traces ───────────────────────────────────────────────────────────────────────────────────────────
-
-MARKS = "SELECT session_id, revision, last_turn, turn_count FROM sessions WHERE owner = ?"
-
-TRACES = """
-SELECT session_id, pack, body FROM traces WHERE owner = ? AND embedder = ? ORDER BY session_id, pack
-"""
-
-TRACES_OF_SESSION = """
-SELECT session_id, pack, body FROM traces
-WHERE owner = ? AND embedder = ? AND session_id = ? ORDER BY pack
-"""
-
-NUMBERS_THERE = """
-SELECT turn_number FROM turns
-WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
-"""
-
-TRACE_PACK = "SELECT body FROM traces WHERE owner = ? AND session_id = ? AND pack = ? AND embedder = ?"
-
-TRACE_PACKS = """
-SELECT pack, embedder, body FROM traces
-WHERE owner = ? AND session_id = ? AND pack IN (SELECT value FROM json_each(?))
-"""
-
-PUT_TRACE_PACK = """
-INSERT OR REPLACE INTO traces (owner, session_id, pack, embedder, held, body) VALUES (?, ?, ?, ?, ?, ?)
-"""
-
-DROP_TRACE_PACK = "DELETE FROM traces WHERE owner = ? AND session_id = ? AND pack = ? AND embedder = ?"
-
-DROP_OTHER_TRACES = "DELETE FROM traces WHERE owner = ? AND embedder IS NOT ? RETURNING held"

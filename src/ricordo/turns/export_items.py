@@ -1,21 +1,21 @@
-"""Taking along what lies on a user's shelf, and bringing it in elsewhere: the other half of an export.
+"""The items of a user as documents and back: the second half of an export, after the sessions.
 
-In: a memory and a user. Out: one JSON document an item, in one order; and from such documents the same items again.
-Sessions come first: what hangs on a session or a turn is brought in where those are. Repeating changes nothing.
+In: what adapters keep of a user. Out: one JSON document an item; and from such documents the same items again. An item
+that names a session or a turn is imported only where those exist. Importing twice changes nothing.
 """
 
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any
 
-from ricordo.contrib.shelf import Desk, Shelf, StoredItem
-from ricordo.contrib.users import owner_of
+from ricordo.engine.core import Engine
 from ricordo.errors import ValidationError
-from ricordo.limits import check_time
-from ricordo.memory import Memory
+from ricordo.limits import check_id, check_time
+from ricordo.records.service import StoredItem
+from ricordo.records.turns import Owner
+from ricordo.stores.service_protocols import ItemTransaction
 
 FORMAT, VERSION = "ricordo-item", 1
 PAGE = 200
@@ -26,48 +26,40 @@ _TIMES = ("created_at", "updated_at", "expires_at")
 _HELD = ("session_id", "turn_id")
 
 
-def export_items(memory: Memory, user_id: str, *, shelf: Shelf | None = None) -> Iterator[dict[str, Any]]:
-    """Every item of a user, one document at a time."""
-    stands, owner = shelf or Shelf.beside(memory), owner_of(memory, user_id)
-    after = ("", "", "")
-    while page := stands.read(owner, "", partial(_page, after)):
-        for name, item in page:
-            yield _to_document(name, item)
-            after = (name, item.place, item.key)
+def export_items(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
+    """Every item of a user that has not expired, one document at a time."""
+    now, after = engine.clock.now(), ("", "", "")
+    while page := engine.store.items.page(owner, now, after=after, limit=PAGE):
+        for collection, item in page:
+            yield _to_document(owner, collection, item)
+            after = (collection, item.place, item.key)
 
 
-def import_items(
-    memory: Memory, documents: Iterable[Mapping[str, Any]], *, user_id: str, shelf: Shelf | None = None
-) -> int:
-    """Keep items for a user; how many are new. One whose session or turn is not there is left out.
+def import_item(engine: Engine, document: Mapping[str, Any], user_id: str | None = None) -> bool:
+    """Write one item, for the user it names or for `user_id`; whether it is new. One that exists stays as it is.
 
-    An item that is there already stays as it is.
+    ValidationError if it names a session or a turn that does not exist.
     """
-    stands, owner = shelf or Shelf.beside(memory), owner_of(memory, user_id)
-    added = 0
-    for document in documents:
-        name, item = _from_document(document)
-        if item.session_id is not None and memory.store.session(owner, item.session_id) is None:
-            continue
-        if item.turn_id is not None and memory.store.turn(owner, item.turn_id) is None:
-            continue
-        added += stands.write(owner, name, partial(_keep, item))
-    return added
+    collection, item = _from_document(document)
+    owner = Owner(
+        engine.settings.tenant_id, check_id("user_id", user_id if user_id is not None else document.get("user_id"))
+    )
+    if item.session_id is not None and engine.store.sessions.get(owner, item.session_id) is None:
+        raise ValidationError("session_id", f"session {item.session_id!r} does not exist; import it before its items")
+    if item.turn_id is not None and engine.store.turns.get(owner, item.turn_id) is None:
+        raise ValidationError("turn_id", f"turn {item.turn_id!r} does not exist; import it before its items")
+
+    def add(items: ItemTransaction) -> bool:
+        if items.get(item.place, item.key) is not None:
+            return False
+        items.put(item)
+        return True
+
+    return engine.store.items.write(owner, collection, engine.clock.now(), add)
 
 
-def _page(after: tuple[str, str, str], desk: Desk) -> list[tuple[str, StoredItem]]:
-    return desk.every(after, limit=PAGE)
-
-
-def _keep(item: StoredItem, desk: Desk) -> bool:
-    if desk.get(item.place, item.key) is not None:
-        return False
-    desk.put(item)
-    return True
-
-
-def _to_document(shelf: str, item: StoredItem) -> dict[str, Any]:
-    plain: dict[str, Any] = {"format": FORMAT, "version": VERSION, "shelf": shelf}
+def _to_document(owner: Owner, collection: str, item: StoredItem) -> dict[str, Any]:
+    plain: dict[str, Any] = {"format": FORMAT, "version": VERSION, "user_id": owner.user_id, "shelf": collection}
     plain |= {name: getattr(item, name) for name in (*_TEXTS, "minutes", *_HELD)}
     plain |= {name: moment.isoformat() if (moment := getattr(item, name)) else None for name in _TIMES}
     plain["body"] = b64encode(item.body).decode()
@@ -76,7 +68,7 @@ def _to_document(shelf: str, item: StoredItem) -> dict[str, Any]:
 
 
 def _from_document(document: Mapping[str, Any]) -> tuple[str, StoredItem]:
-    """The item behind a document, refused by the name of its field."""
+    """The collection and item of a document; ValidationError names the wrong field."""
     if not isinstance(document, Mapping) or document.get("format") != FORMAT or document.get("version") != VERSION:
         raise ValidationError("format", f"expected a document of format {FORMAT!r}, version {VERSION}")
     minutes = document.get("minutes")

@@ -1,20 +1,19 @@
-"""Every statement that the PostgreSQL store sends, by name.
+"""The SQL of turns, sessions and owners, by name.
 
-Each one names the owner, although row-level security would hide other owners' rows anyway: the predicate is
-what routes a statement to one shard, and two walls are better than one. Only the two listings of owners have
-no owner to name.
+Each statement names the owner, although row-level security would hide other owners' rows anyway: the predicate routes
+a statement to one shard, and is a second protection. Only the two listings of owners have no owner to name.
 """
 
 from ricordo.stores.turn_rows import SESSION_COLUMNS, TURN_COLUMNS
 
 
-def values_of(columns: str) -> str:
+def placeholders(columns: str) -> str:
     """A parameter for each column, by its name."""
     return ", ".join(f"%({name})s" for name in columns.split(", "))
 
 
-# A turn's columns and, for one that only its block holds, the block's bytes: row and block are seen at one moment,
-# in one round trip, and a plain turn costs no lookup.
+# A turn's columns and, for an archived turn, the bytes of its block: row and block are read in one snapshot and one
+# round trip, and a turn with plain text costs no lookup.
 _TURN_AND_BODY = f"""{TURN_COLUMNS},
         CASE WHEN t.block_id IS NOT NULL AND t.query IS NULL AND t.response IS NULL AND t.details IS NULL THEN
             (SELECT b.body FROM ricordo.blocks AS b
@@ -24,12 +23,12 @@ _TURN_AND_BODY = f"""{TURN_COLUMNS},
 
 # -- writing a turn ----------------------------------------------------------------------------------------------
 
-KEEP_OWNER = """
+ADD_OWNER = """
     INSERT INTO ricordo.owners (owner, tenant_id, user_id) VALUES (%(owner)s, %(tenant_id)s, %(user_id)s)
     ON CONFLICT (owner) DO NOTHING
 """
 
-# The counter row: whoever updates it holds the session until the commit, and a rollback gives the number back.
+# Locks the session's row until the commit; a rollback gives the number back.
 NEXT_NUMBER = """
     UPDATE ricordo.sessions SET
         last_turn = last_turn + 1,
@@ -41,7 +40,7 @@ NEXT_NUMBER = """
     RETURNING last_turn
 """
 
-# The same for a session that may be new; with nothing taken it only holds the session.
+# The same for a session that may be new; with `taken` 0 it only locks the session.
 TOUCH_SESSION = """
     INSERT INTO ricordo.sessions AS s
         (owner, session_id, agent_id, created_at, last_active_at, last_turn, turn_count, revision)
@@ -58,7 +57,7 @@ TOUCH_SESSION = """
     RETURNING last_turn
 """
 
-# After TOUCH_SESSION with nothing taken, once it is known that the message opens a turn.
+# After TOUCH_SESSION with `taken` 0, once it is known that the message opens a turn.
 TAKE_NUMBER = """
     UPDATE ricordo.sessions SET
         last_turn = last_turn + 1,
@@ -67,7 +66,7 @@ TAKE_NUMBER = """
     WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
 
-# For a turn that is there already.
+# For a turn that already exists.
 TOUCH_KNOWN_SESSION = """
     UPDATE ricordo.sessions SET
         revision = revision + 1,
@@ -77,7 +76,7 @@ TOUCH_KNOWN_SESSION = """
 """
 
 INSERT_TURN = f"""
-    INSERT INTO ricordo.turns (owner, {TURN_COLUMNS}) VALUES (%(owner)s, {values_of(TURN_COLUMNS)})
+    INSERT INTO ricordo.turns (owner, {TURN_COLUMNS}) VALUES (%(owner)s, {placeholders(TURN_COLUMNS)})
 """
 
 REWRITE_TURN = """
@@ -92,13 +91,13 @@ REWRITE_TURN = """
     WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s
 """
 
-KEEP_RECEIPT = """
+PUT_RECEIPT = """
     INSERT INTO ricordo.receipts (owner, session_id, turn_number, body)
     VALUES (%(owner)s, %(session_id)s, %(turn_number)s, %(body)s)
     ON CONFLICT (owner, session_id, turn_number) DO UPDATE SET body = excluded.body
 """
 
-KEEP_PASSAGE = """
+PUT_PASSAGE = """
     INSERT INTO ricordo.passages AS p (owner, session_id, digest, last_turn, body)
     VALUES (%(owner)s, %(session_id)s, %(digest)s, %(turn_number)s, %(body)s)
     ON CONFLICT (owner, session_id, digest) DO UPDATE SET last_turn = greatest(p.last_turn, excluded.last_turn)
@@ -107,7 +106,7 @@ KEEP_PASSAGE = """
 # -- importing a session -----------------------------------------------------------------------------------------
 
 INSERT_SESSION = f"""
-    INSERT INTO ricordo.sessions (owner, {SESSION_COLUMNS}) VALUES (%(owner)s, {values_of(SESSION_COLUMNS)})
+    INSERT INTO ricordo.sessions (owner, {SESSION_COLUMNS}) VALUES (%(owner)s, {placeholders(SESSION_COLUMNS)})
     ON CONFLICT (owner, session_id) DO NOTHING
 """
 
@@ -153,18 +152,13 @@ TURN_BY_ID = f"""
     FROM ricordo.turns AS t WHERE owner = %(owner)s AND turn_id = %(turn_id)s
 """
 
-TURNS_BY_ID = f"""
-    SELECT {_TURN_AND_BODY}
-    FROM ricordo.turns AS t WHERE owner = %(owner)s AND turn_id = ANY(%(turn_ids)s)
-"""
-
 NEWEST_TURN = f"""
     SELECT {_TURN_AND_BODY}
     FROM ricordo.turns AS t
     WHERE owner = %(owner)s AND session_id = %(session_id)s ORDER BY turn_number DESC LIMIT 1
 """
 
-# Newest first, so that LIMIT keeps the newest; the store turns them round.
+# Newest first, so that LIMIT keeps the newest; the store reverses them.
 TURNS = f"""
     SELECT {_TURN_AND_BODY}
     FROM ricordo.turns AS t
@@ -188,6 +182,10 @@ SESSIONS_BEFORE = f"""
     WHERE owner = %(owner)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
       AND (last_active_at, session_id) < (%(before_active_at)s, %(before_id)s::text)
     ORDER BY last_active_at DESC, session_id DESC LIMIT %(limit)s
+"""
+
+SESSION_MARKS = """
+    SELECT session_id, revision, last_turn, turn_count FROM ricordo.sessions WHERE owner = %(owner)s
 """
 
 RECEIPTS = """
@@ -215,7 +213,7 @@ COUNTS = """
         (SELECT count(*) FROM ricordo.documents WHERE owner = %(owner)s)
 """
 
-# -- holding a session until the commit --------------------------------------------------------------------------
+# -- row locks until the commit ----------------------------------------------------------------------------------
 
 LOCK_SESSION = f"""
     SELECT {SESSION_COLUMNS} FROM ricordo.sessions
@@ -253,8 +251,8 @@ LOCK_OWNER = """
     SELECT owner FROM ricordo.owners WHERE owner = %(owner)s FOR UPDATE
 """
 
-# -- forgetting --------------------------------------------------------------------------------------------------
-# Cascades would do the same, one lookup per turn; naming each table is one pass per table.
+# -- deleting ----------------------------------------------------------------------------------------------------
+# Cascades would do the same with one lookup per turn; a statement per table is one pass per table.
 
 DELETE_RECEIPTS = """
     DELETE FROM ricordo.receipts WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
@@ -283,12 +281,13 @@ EMPTY_SESSION = """
     WHERE owner = %(owner)s AND session_id = %(session_id)s
 """
 
-# Under LOCK_OWNER nobody can open a session, learn a fact or add a document in between.
-FORGET_IDLE_OWNER = """
+# Under LOCK_OWNER no transaction can add a session, a fact, a document or an item in between.
+DELETE_IDLE_OWNER = """
     DELETE FROM ricordo.owners WHERE owner = %(owner)s
       AND NOT EXISTS (SELECT FROM ricordo.sessions WHERE owner = %(owner)s)
       AND NOT EXISTS (SELECT FROM ricordo.facts WHERE owner = %(owner)s)
       AND NOT EXISTS (SELECT FROM ricordo.documents WHERE owner = %(owner)s)
+      AND NOT EXISTS (SELECT FROM ricordo.items WHERE owner = %(owner)s)
 """
 
 EXPIRED_TURNS = """
@@ -296,24 +295,24 @@ EXPIRED_TURNS = """
     WHERE owner = %(owner)s AND created_at < %(turns_before)s ORDER BY created_at LIMIT %(batch)s
 """
 
-# What a removed turn leaves behind for its session, its topic and its block to be told.
-_GONE = """t.session_id, t.turn_number, t.turn_id, t.topic_id, t.block_id,
+# What the session, topic and block of a deleted turn need in order to be updated.
+_DELETED = """t.session_id, t.turn_number, t.turn_id, t.topic_id, t.block_id,
         t.query IS NULL AND t.response IS NULL AND t.details IS NULL,
         t.query IS NOT NULL OR t.query_tokens > 0, t.answered_at IS NOT NULL"""
 
-# The time is asked again: a session may have been cleared, and its numbers given out anew, before it was locked.
+# The time is checked again: a session may have been cleared, and its numbers reused, before it was locked.
 DELETE_EXPIRED_TURNS = f"""
     DELETE FROM ricordo.turns AS t
     USING unnest(%(session_ids)s::text[], %(numbers)s::bigint[]) AS doomed (session_id, turn_number)
     WHERE t.owner = %(owner)s AND t.session_id = doomed.session_id AND t.turn_number = doomed.turn_number
       AND t.created_at < %(turns_before)s
-    RETURNING {_GONE}
+    RETURNING {_DELETED}
 """
 
 DELETE_NUMBERED_TURNS = f"""
     DELETE FROM ricordo.turns AS t
     WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.turn_number = ANY(%(numbers)s::bigint[])
-    RETURNING {_GONE}
+    RETURNING {_DELETED}
 """
 
 ANYTHING_EXPIRED = """
@@ -332,7 +331,7 @@ DELETE_EMPTIED_SESSIONS = """
     RETURNING session_id
 """
 
-# Those whose last user is gone and that no other receipt names; a receipt names a passage by saying its digest.
+# Passages whose last turn is deleted and whose digest no other receipt contains.
 DELETE_UNUSED_PASSAGES = """
     DELETE FROM ricordo.passages AS p
     WHERE p.owner = %(owner)s AND p.session_id = ANY(%(session_ids)s::text[])
@@ -350,7 +349,7 @@ ERASE_TURNS = "DELETE FROM ricordo.turns WHERE owner = %(owner)s"
 ERASE_SESSIONS = "DELETE FROM ricordo.sessions WHERE owner = %(owner)s"
 ERASE_OWNER = "DELETE FROM ricordo.owners WHERE owner = %(owner)s"
 
-# -- who is here -------------------------------------------------------------------------------------------------
+# -- listing owners ----------------------------------------------------------------------------------------------
 
 OWNERS_OF_TENANT = """
     SELECT owner, user_id FROM ricordo.owners

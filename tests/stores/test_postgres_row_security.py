@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from psycopg import sql
 
 from ricordo.errors import StoreError
+from ricordo.records.service import StoredItem
 from ricordo.records.topics import Topic, TopicChange
-from ricordo.records.turns import Message, Owner, StoredReceipt, Trace, Turn, message_id
+from ricordo.records.turns import Message, Owner, StoredReceipt, Turn, TurnVectors, message_id
 from ricordo.stores.postgres import PostgresStore, service_statements
-from ricordo.stores.postgres.health import TABLES
-from ricordo.stores.postgres.row_security import Standing, Wall, quoted, raise_wall
+from ricordo.stores.postgres.row_security import ConnectedRole, RowSecurity, quoted, row_security_for
+from ricordo.stores.postgres.schema import TABLES
 from ricordo.testing import strategies
 from ricordo.testing.contract.people import learn
 from ricordo.testing.examples import a_block, a_document, a_fact, a_flag, a_key, a_summary, some_chunks
@@ -25,6 +26,7 @@ from ricordo.testing.postgres import PostgresForTests
 pytest_plugins = ["ricordo.testing.postgres"]
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+WHO = "SELECT owner, current_user FROM ricordo.turns"
 ANNA, BRUNO = Owner("acme", "anna"), Owner("acme", "bruno")
 
 
@@ -41,18 +43,21 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
     """A store in which Anna and Bruno have a turn each, with a row in every table."""
     for owner in (ANNA, BRUNO):
         receipt = StoredReceipt("chat", 0, '{"passage": "d1"}', {"d1": "the system prompt"})
-        turn = postgres_store.append(a_turn(owner), receipt=receipt)
+        turn = postgres_store.turns.append(a_turn(owner), receipt=receipt)
         topic = Topic("topic", "Secrets", b"", NOW, NOW)
-        postgres_store.put_topics(owner, "chat", TopicChange(0, put=(topic,)))
-        postgres_store.archive(owner, "chat", a_block([turn], topic_id="topic", block_id="block", created_at=NOW))
-        postgres_store.keep_traces(owner, [Trace("chat", 1, "words", turn.checksum, b"")])
+        postgres_store.topics.put(owner, "chat", TopicChange(0, put=(topic,)))
+        postgres_store.topics.archive(
+            owner, "chat", a_block([turn], topic_id="topic", block_id="block", created_at=NOW)
+        )
+        postgres_store.vectors.write(owner, [TurnVectors("chat", 1, "words", turn.checksum, b"")])
         learn(postgres_store, owner, a_fact("secret", turn))
-        assert postgres_store.put_summary(owner, a_summary("chat"))
-        assert postgres_store.put_flag(owner, a_flag(session_id="chat"))
-        assert postgres_store.put_document(owner, a_document(chunk_count=1), some_chunks(count=1))
-        postgres_store.put_key(a_key("acme", owner.user_id, user_id=owner.user_id))
-        assert postgres_store.enqueue(owner, "facts", "chat", NOW)
-        postgres_store._read(owner, service_statements.LEASE, name="x", holder="y", now=0, until=0)
+        assert postgres_store.people.put_summary(owner, a_summary("chat"))
+        assert postgres_store.people.put_flag(owner, a_flag(session_id="chat"))
+        assert postgres_store.documents.put(owner, a_document(chunk_count=1), some_chunks(count=1))
+        postgres_store.keys.put(a_key("acme", owner.user_id, user_id=owner.user_id))
+        assert postgres_store.jobs.enqueue(owner, "facts", "chat", NOW)
+        postgres_store._transactions.read(owner, service_statements.LEASE, name="x", holder="y", now=0, until=0)
+        postgres_store.items.write(owner, "notes", NOW, lambda items: items.put(StoredItem("", "k", b"secret")))
     return postgres_store
 
 
@@ -126,6 +131,7 @@ INTRUSIONS = {
     "insert into jobs": "INSERT INTO ricordo.jobs VALUES (%(other)s, 'new', 'chat', 'acme', 'x', 0, 0, NULL, '', '',"
     " NULL)",
     "insert into leases": "INSERT INTO ricordo.leases VALUES (%(other)s, 'new', 'x', 0)",
+    "insert into items": "INSERT INTO ricordo.items VALUES (%(other)s, 'c', '', 'new', '', '', NULL, 0, 0)",
     "give a key away": "UPDATE ricordo.api_keys SET owner = %(other)s",
     "give a fact away": "UPDATE ricordo.facts SET owner = %(other)s",
     "give a block away": "UPDATE ricordo.blocks SET owner = %(other)s",
@@ -157,14 +163,14 @@ def test_a_superuser_url_is_walled_too(both: PostgresStore, postgres_url: str) -
         (is_superuser,) = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
     if not is_superuser:
         pytest.fail("the test server's role should be a superuser")
-    assert both._wall.role == "ricordo_app"
-    seen = both._run(ANNA, lambda tx: tx.send("SELECT owner, current_user FROM ricordo.turns", {})).fetchall()
+    assert both._transactions.security.role == "ricordo_app"
+    seen = both._transactions.run(ANNA, lambda tx: tx.send(WHO, {})).fetchall()
     assert seen == [(ANNA.key, "ricordo_app")]
 
 
 def test_names_are_listed_by_tenant_only(both: PostgresStore, postgres_url: str) -> None:
     """Naming a tenant lists that tenant's users and shows nothing of what they said."""
-    both.append(a_turn(Owner("other", "carla")))
+    both.turns.append(a_turn(Owner("other", "carla")))
     with psycopg.connect(postgres_url) as connection:
         connection.execute("SET LOCAL ROLE ricordo_app")
         connection.execute("SET LOCAL ricordo.tenant = 'acme'")
@@ -214,10 +220,10 @@ def test_an_ordinary_table_owner_is_walled_by_force(postgres_server: PostgresFor
         connection.execute(f"GRANT CREATE ON DATABASE {connection.info.dbname} TO {role}")
     store = PostgresStore(url)
     try:
-        assert store._wall.role is None
+        assert store._transactions.security.role is None
         for owner in (ANNA, BRUNO):
-            store.append(a_turn(owner))
-        seen = store._run(ANNA, lambda tx: tx.send("SELECT owner, current_user FROM ricordo.turns", {})).fetchall()
+            store.turns.append(a_turn(owner))
+        seen = store._transactions.run(ANNA, lambda tx: tx.send(WHO, {})).fetchall()
         assert seen == [(ANNA.key, role)]
     finally:
         store.close()
@@ -230,8 +236,8 @@ def test_a_member_of_the_application_role_opens_a_database_made_by_another(
     _, url = login(postgres_server, postgres_url, "IN ROLE ricordo_app")
     store = PostgresStore(url)
     try:
-        assert store._wall.role == "ricordo_app"
-        assert store.append(a_turn(ANNA)).turn_number == 2
+        assert store._transactions.security.role == "ricordo_app"
+        assert store.turns.append(a_turn(ANNA)).turn_number == 2
     finally:
         store.close()
 
@@ -248,7 +254,7 @@ def test_a_role_that_bypasses_and_cannot_be_walled_is_refused(
         PostgresStore(url)
     store = PostgresStore(url, require_wall=False)
     try:
-        assert [turn.owner for turn in store.turns(ANNA, "chat")] == [ANNA]
+        assert [turn.owner for turn in store.turns.page(ANNA, "chat")] == [ANNA]
     finally:
         store.close()
 
@@ -262,8 +268,8 @@ def test_a_role_that_bypasses_but_may_make_roles_gets_itself_a_wall() -> None:
         with psycopg.connect(empty, autocommit=True) as connection:
             connection.execute(f"GRANT CREATE ON DATABASE {connection.info.dbname} TO {role}")
         store = PostgresStore(url)
-        assert store._wall.role == "ricordo_app"
-        assert store.append(a_turn(ANNA)).turn_number == 1
+        assert store._transactions.security.role == "ricordo_app"
+        assert store.turns.append(a_turn(ANNA)).turn_number == 1
         store.close()
     finally:
         server.close()
@@ -271,16 +277,18 @@ def test_a_role_that_bypasses_but_may_make_roles_gets_itself_a_wall() -> None:
 
 def test_the_wall_is_chosen_from_what_the_role_may_do() -> None:
     """Take on the application role where possible; refuse only a role that bypasses and cannot."""
-    assert raise_wall(Standing("postgres", bypasses=True, may_assume=True), required=True) == Wall("ricordo_app")
-    assert raise_wall(Standing("app", bypasses=False, may_assume=False), required=True) == Wall(None)
-    assert raise_wall(Standing("root", bypasses=True, may_assume=False), required=False) == Wall(None)
+    assert row_security_for(ConnectedRole("postgres", bypasses=True, may_assume=True), required=True) == RowSecurity(
+        "ricordo_app"
+    )
+    assert row_security_for(ConnectedRole("app", bypasses=False, may_assume=False), required=True) == RowSecurity(None)
+    assert row_security_for(ConnectedRole("root", bypasses=True, may_assume=False), required=False) == RowSecurity(None)
     with pytest.raises(StoreError, match="require_wall=False"):
-        raise_wall(Standing("root", bypasses=True, may_assume=False), required=True)
+        row_security_for(ConnectedRole("root", bypasses=True, may_assume=False), required=True)
 
 
 def test_a_distributed_database_is_told_to_pass_settings_on() -> None:
     """On Citus the settings must reach the shards, which takes one statement more, first."""
-    first, *_ = Wall("ricordo_app", distributed=True).around_owner(ANNA.key)
+    first, *_ = RowSecurity("ricordo_app", distributed=True).for_owner(ANNA.key)
     assert first == "SET LOCAL citus.propagate_set_commands = 'local'"
 
 
@@ -299,7 +307,7 @@ def test_any_tenant_id_is_quoted_safely(tenant_id: str) -> None:
 def test_hostile_tenants_are_only_names(postgres_store: PostgresStore) -> None:
     """Tenants called like SQL, with quotes and backslashes, have their own users and no others."""
     for tenant in strategies.HOSTILE:
-        postgres_store.append(a_turn(Owner(tenant, "anna")))
+        postgres_store.turns.append(a_turn(Owner(tenant, "anna")))
     for tenant in strategies.HOSTILE:
         assert list(postgres_store.owners(tenant)) == [Owner(tenant, "anna")]
         assert postgres_store.stats(tenant).turns == 1

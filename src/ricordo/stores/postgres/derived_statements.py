@@ -1,0 +1,311 @@
+"""The SQL of what is derived from turns (topics, archive blocks, vectors, facts, summaries, flags), by name.
+
+Each statement names the owner, as in `turn_statements`.
+"""
+
+from ricordo.stores.derived_rows import BLOCK_COLUMNS, FACT_COLUMNS, FLAG_COLUMNS, SUMMARY_COLUMNS, TOPIC_COLUMNS
+from ricordo.stores.postgres.turn_statements import placeholders
+
+_VECTOR_COLUMNS = "session_id, turn_number, embedder, checksum, body"
+_FACT = ", ".join(f"f.{name}" for name in FACT_COLUMNS.split(", "))
+_SET_FACT = ", ".join(f"{name} = excluded.{name}" for name in FACT_COLUMNS.split(", ")[2:])
+
+
+def _overwritten(columns: str, *, key: str) -> str:
+    return ", ".join(f"{name} = excluded.{name}" for name in columns.split(", ") if name != key)
+
+
+# -- topics ------------------------------------------------------------------------------------------------------
+
+# The counters of a session's topics with every topic, in one snapshot: a row without a topic if there is none.
+TOPICS = f"""
+    SELECT s.topics_through, s.topics_revision, {", ".join(f"t.{name}" for name in TOPIC_COLUMNS.split(", "))}
+    FROM ricordo.sessions AS s
+    LEFT JOIN ricordo.topics AS t ON t.owner = %(owner)s AND t.session_id = s.session_id
+    WHERE s.owner = %(owner)s AND s.session_id = %(session_id)s
+    ORDER BY t.created_at, t.topic_id
+"""
+
+# Changes no row if the topics were written since they were read; locks the session.
+MOVE_TOPICS = """
+    UPDATE ricordo.sessions SET
+        topics_revision = topics_revision + 1,
+        topics_through = coalesce(%(through)s::bigint, topics_through)
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topics_revision = %(revision)s
+    RETURNING topics_revision
+"""
+
+TOUCH_TOPICS = """
+    UPDATE ricordo.sessions SET topics_revision = topics_revision + 1
+    WHERE owner = %(owner)s AND session_id = %(session_id)s
+"""
+
+PUT_TOPIC = f"""
+    INSERT INTO ricordo.topics (owner, session_id, {TOPIC_COLUMNS})
+    VALUES (%(owner)s, %(session_id)s, {placeholders(TOPIC_COLUMNS)})
+    ON CONFLICT (owner, session_id, topic_id) DO UPDATE SET {_overwritten(TOPIC_COLUMNS, key="topic_id")}
+"""
+
+DELETE_TOPICS_BY_ID = """
+    DELETE FROM ricordo.topics
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = ANY(%(topic_ids)s::text[])
+"""
+
+ASSIGN_TURNS = """
+    UPDATE ricordo.turns AS t SET topic_id = assigned.topic_id
+    FROM unnest(%(numbers)s::bigint[], %(topic_ids)s::text[]) AS assigned (turn_number, topic_id)
+    WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.turn_number = assigned.turn_number
+"""
+
+UNASSIGN_TURNS = """
+    UPDATE ricordo.turns SET topic_id = NULL
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = ANY(%(topic_ids)s::text[])
+"""
+
+TURNS_OF_TOPIC = """
+    SELECT turn_number FROM ricordo.turns
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND topic_id = %(topic_id)s
+    ORDER BY turn_number
+"""
+
+TOPICS_WITH_TURNS = """
+    SELECT topic_id FROM unnest(%(topic_ids)s::text[]) AS asked (topic_id)
+    WHERE EXISTS (
+        SELECT FROM ricordo.turns AS t
+        WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.topic_id = asked.topic_id)
+"""
+
+# -- archive -----------------------------------------------------------------------------------------------------
+
+ADD_BLOCK = f"""
+    INSERT INTO ricordo.blocks (owner, session_id, {BLOCK_COLUMNS})
+    VALUES (%(owner)s, %(session_id)s, {placeholders(BLOCK_COLUMNS)})
+"""
+
+REWRITE_BLOCK = """
+    UPDATE ricordo.blocks SET turn_numbers = %(turn_numbers)s, body = %(body)s
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = %(block_id)s
+"""
+
+DELETE_BLOCK = """
+    DELETE FROM ricordo.blocks
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = %(block_id)s
+"""
+
+BLOCKS = f"""
+    SELECT {BLOCK_COLUMNS} FROM ricordo.blocks
+    WHERE owner = %(owner)s AND session_id = %(session_id)s
+      AND (%(topic_id)s::text IS NULL OR topic_id = %(topic_id)s::text)
+    ORDER BY created_at, block_id
+"""
+
+BLOCKS_BY_ID = f"""
+    SELECT {BLOCK_COLUMNS} FROM ricordo.blocks
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND block_id = ANY(%(block_ids)s::text[])
+"""
+
+TURNS_IN_BLOCKS = """
+    SELECT block_id, turn_id, turn_number FROM ricordo.turns
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+      AND block_id IS NOT NULL
+"""
+
+# Drops the plain text and nothing else. Whether that is allowed is decided before.
+ARCHIVE_TURNS = """
+    UPDATE ricordo.turns SET query = NULL, response = NULL, details = NULL, block_id = %(block_id)s
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+"""
+
+REHYDRATE_TURN = """
+    UPDATE ricordo.turns SET query = %(query)s, response = %(response)s, details = %(details)s
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s
+"""
+
+# The plain text is in the row, and in no block.
+LEAVE_BLOCK = """
+    UPDATE ricordo.turns SET query = %(query)s, block_id = NULL
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s
+"""
+
+# Before a block is deleted: turns with plain text may be packed again, the others stay marked as damaged.
+DETACH_FROM_BLOCK = """
+    UPDATE ricordo.turns SET block_id = NULL
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+      AND block_id = %(block_id)s AND (query IS NOT NULL OR response IS NOT NULL OR details IS NOT NULL)
+"""
+
+# -- vectors -----------------------------------------------------------------------------------------------------
+
+VECTORS = f"""
+    SELECT {_VECTOR_COLUMNS} FROM ricordo.traces
+    WHERE owner = %(owner)s AND embedder = %(embedder)s
+      AND (session_id, turn_number) > (%(session_id)s::text, %(turn_number)s)
+    ORDER BY session_id, turn_number LIMIT %(limit)s
+"""
+
+SESSION_VECTORS = f"""
+    SELECT {_VECTOR_COLUMNS} FROM ricordo.traces
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND embedder = %(embedder)s
+      AND turn_number > %(turn_number)s
+    ORDER BY turn_number LIMIT %(limit)s
+"""
+
+# Blocks transactions that delete, not those that write: a vector changes nothing of its session.
+SHARE_SESSIONS = """
+    SELECT session_id FROM ricordo.sessions
+    WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[]) ORDER BY session_id FOR KEY SHARE
+"""
+
+PUT_VECTORS = f"""
+    INSERT INTO ricordo.traces (owner, {_VECTOR_COLUMNS})
+    SELECT %(owner)s, {placeholders(_VECTOR_COLUMNS)}
+    WHERE EXISTS (
+        SELECT FROM ricordo.turns
+        WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = %(turn_number)s)
+    ON CONFLICT (owner, session_id, turn_number, embedder)
+        DO UPDATE SET checksum = excluded.checksum, body = excluded.body
+"""
+
+DELETE_OTHER_VECTORS = "DELETE FROM ricordo.traces WHERE owner = %(owner)s AND embedder <> %(keep)s"
+
+# -- facts -------------------------------------------------------------------------------------------------------
+
+AGENTS = "SELECT DISTINCT agent_id FROM ricordo.facts WHERE owner = %(owner)s ORDER BY agent_id"
+
+# The revision with every fact, in one snapshot; a row without a fact where there is none.
+FACTS = f"""
+    SELECT p.revision, {_FACT}
+    FROM ricordo.people AS p
+    LEFT JOIN ricordo.facts AS f ON f.owner = %(owner)s AND f.agent_id = p.agent_id
+    WHERE p.owner = %(owner)s AND p.agent_id = %(agent_id)s
+    ORDER BY f.recorded_at, f.fact_id
+"""
+
+LOCK_FACTS = """
+    SELECT revision FROM ricordo.people WHERE owner = %(owner)s AND agent_id = %(agent_id)s FOR UPDATE
+"""
+
+LOCK_ALL_FACTS = "SELECT agent_id FROM ricordo.people WHERE owner = %(owner)s ORDER BY agent_id FOR UPDATE"
+
+# A transaction that would delete an idle owner waits until the new fact is committed.
+SHARE_OWNER = "SELECT owner FROM ricordo.owners WHERE owner = %(owner)s FOR KEY SHARE"
+
+ALL_FACTS = f"SELECT {_FACT} FROM ricordo.facts AS f WHERE f.owner = %(owner)s"
+
+EXISTING_TURNS = """
+    SELECT turn_id FROM ricordo.turns WHERE owner = %(owner)s AND turn_id = ANY(%(turn_ids)s::text[])
+"""
+
+NEXT_FACTS_REVISION = """
+    INSERT INTO ricordo.people AS p (owner, agent_id, revision) VALUES (%(owner)s, %(agent_id)s, 1)
+    ON CONFLICT (owner, agent_id) DO UPDATE SET revision = p.revision + 1
+    RETURNING revision
+"""
+
+PUT_FACT = f"""
+    INSERT INTO ricordo.facts (owner, {FACT_COLUMNS}) VALUES (%(owner)s, {placeholders(FACT_COLUMNS)})
+    ON CONFLICT (owner, agent_id, fact_id) DO UPDATE SET {_SET_FACT}
+"""
+
+DELETE_FACTS = """
+    DELETE FROM ricordo.facts AS f
+    USING unnest(%(agent_ids)s::text[], %(fact_ids)s::text[]) AS gone (agent_id, fact_id)
+    WHERE f.owner = %(owner)s AND f.agent_id = gone.agent_id AND f.fact_id = gone.fact_id
+"""
+
+LEARNED_THROUGH = """
+    SELECT learned_through FROM ricordo.sessions WHERE owner = %(owner)s AND session_id = %(session_id)s
+"""
+
+MOVE_LEARNED = """
+    UPDATE ricordo.sessions SET learned_through = greatest(learned_through, least(%(through)s, last_turn))
+    WHERE owner = %(owner)s AND session_id = %(session_id)s
+"""
+
+# -- summaries ---------------------------------------------------------------------------------------------------
+
+SUMMARIES = f"""
+    SELECT {SUMMARY_COLUMNS} FROM ricordo.summaries
+    WHERE owner = %(owner)s
+      AND (%(session_id)s::text IS NULL OR session_id = %(session_id)s::text)
+      AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s::text)
+      AND (%(kind)s::text IS NULL OR kind = %(kind)s::text)
+    ORDER BY created_at DESC, last_turn DESC, summary_id DESC LIMIT %(limit)s
+"""
+
+ADD_SUMMARY = f"""
+    INSERT INTO ricordo.summaries (owner, {SUMMARY_COLUMNS}) VALUES (%(owner)s, {placeholders(SUMMARY_COLUMNS)})
+    ON CONFLICT DO NOTHING
+"""
+
+DELETE_SUMMARIES = """
+    DELETE FROM ricordo.summaries WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
+"""
+
+DELETE_SUMMARIES_BY_ID = """
+    DELETE FROM ricordo.summaries WHERE owner = %(owner)s AND summary_id = ANY(%(summary_ids)s::text[])
+"""
+
+# -- flags -------------------------------------------------------------------------------------------------------
+
+FLAGS = f"""
+    SELECT {FLAG_COLUMNS} FROM ricordo.flags
+    WHERE owner = %(owner)s AND (%(state)s::text IS NULL OR state = %(state)s::text)
+    ORDER BY created_at DESC, flag_id DESC LIMIT %(limit)s
+"""
+
+ADD_FLAG = f"""
+    INSERT INTO ricordo.flags (owner, {FLAG_COLUMNS}) VALUES (%(owner)s, {placeholders(FLAG_COLUMNS)})
+    ON CONFLICT DO NOTHING
+"""
+
+SET_FLAG = f"""
+    UPDATE ricordo.flags SET state = %(state)s WHERE owner = %(owner)s AND flag_id = %(flag_id)s
+    RETURNING {FLAG_COLUMNS}
+"""
+
+DELETE_FLAGS_ON_FACTS = """
+    DELETE FROM ricordo.flags
+    WHERE owner = %(owner)s AND subject = 'fact' AND subject_id = ANY(%(fact_ids)s::text[])
+"""
+
+DELETE_FLAGS_BY_SUMMARY = """
+    DELETE FROM ricordo.flags
+    WHERE owner = %(owner)s AND subject = 'summary' AND subject_id = ANY(%(summary_ids)s::text[])
+"""
+
+DELETE_FLAGS_ON_SUMMARIES = """
+    DELETE FROM ricordo.flags
+    WHERE owner = %(owner)s AND subject = 'summary' AND subject_id IN (
+        SELECT summary_id FROM ricordo.summaries
+        WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[]))
+"""
+
+# A fact that stays keeps its flag: it would leave quarantine otherwise.
+DELETE_FLAGS = """
+    DELETE FROM ricordo.flags
+    WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
+      AND NOT (subject = 'fact' AND subject_id IN (SELECT fact_id FROM ricordo.facts WHERE owner = %(owner)s))
+"""
+
+# -- deleting ----------------------------------------------------------------------------------------------------
+
+DELETE_VECTORS = """
+    DELETE FROM ricordo.traces WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
+"""
+
+DELETE_TOPICS = """
+    DELETE FROM ricordo.topics WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
+"""
+
+DELETE_BLOCKS = """
+    DELETE FROM ricordo.blocks WHERE owner = %(owner)s AND session_id = ANY(%(session_ids)s::text[])
+"""
+
+ERASE_VECTORS = "DELETE FROM ricordo.traces WHERE owner = %(owner)s"
+ERASE_TOPICS = "DELETE FROM ricordo.topics WHERE owner = %(owner)s"
+ERASE_BLOCKS = "DELETE FROM ricordo.blocks WHERE owner = %(owner)s"
+ERASE_FACTS = "DELETE FROM ricordo.facts WHERE owner = %(owner)s"
+ERASE_FACT_REVISIONS = "DELETE FROM ricordo.people WHERE owner = %(owner)s"
+ERASE_SUMMARIES = "DELETE FROM ricordo.summaries WHERE owner = %(owner)s"
+ERASE_FLAGS = "DELETE FROM ricordo.flags WHERE owner = %(owner)s"

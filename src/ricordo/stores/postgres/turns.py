@@ -1,0 +1,336 @@
+"""Turns with their receipts: each method is one read or one script of one transaction.
+
+A script locks the session's row first, reads, decides and writes; so writers queue there and never deadlock. The
+decisions are those of `ricordo.stores.write_rules` and `ricordo.records.turns`.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from itertools import count
+from typing import Any
+
+from ricordo.errors import DamageError, NotFoundError
+from ricordo.records.turns import (
+    Message,
+    Owner,
+    SessionInfo,
+    StoredReceipt,
+    Turn,
+    add_step,
+    open_turn,
+    place,
+    the_message,
+)
+from ricordo.stores import write_rules
+from ricordo.stores.postgres import archive
+from ricordo.stores.postgres import turn_statements as sql
+from ricordo.stores.postgres.archive import to_turns
+from ricordo.stores.postgres.row_security import LONG_TIMEOUT, OwnerTransactions
+from ricordo.stores.postgres.transaction import Cursor, RetryTransaction, Transaction, as_bigint, named
+from ricordo.stores.topic_rules import as_new
+from ricordo.stores.turn_rows import (
+    ENDLESS,
+    SESSION_COLUMNS,
+    TURN_COLUMNS,
+    micros,
+    row_to_session,
+    session_to_row,
+    texts_in,
+    turn_to_row,
+)
+
+Values = dict[str, Any]
+
+
+class PostgresTurns:
+    """`TurnStore` on PostgreSQL."""
+
+    def __init__(self, transactions: OwnerTransactions) -> None:
+        self._transactions = transactions
+
+    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+        attempts = count()
+        return self._or_repeat(
+            turn, lambda tx: _append(tx, turn, expected, receipt, check_id=next(attempts) > 0), receipt
+        )
+
+    def add_message(self, turn: Turn) -> Turn:
+        return self._or_repeat(turn, lambda tx: _add_message(tx, turn), None)
+
+    def answer(
+        self,
+        owner: Owner,
+        turn_id: str,
+        answer: Message,
+        metadata: dict[str, object],
+        receipt: StoredReceipt | None,
+    ) -> Turn:
+        merge = partial(write_rules.merge_answer, answer=answer, metadata=metadata)
+        answered = self._transactions.run(owner, lambda tx: _rewrite(tx, owner, turn_id, merge, receipt))
+        if answered is None:
+            raise NotFoundError(f"turn {turn_id!r} does not exist for this user; ask first")
+        return answered
+
+    def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
+        loaded = write_rules.prepared(session, turns)
+        return self._transactions.run(session.owner, lambda tx: _load(tx, session, loaded), timeout=LONG_TIMEOUT)
+
+    def get(self, owner: Owner, turn_id: str) -> Turn | None:
+        rows = self._transactions.read(owner, sql.TURN_BY_ID, turn_id=turn_id)
+        return next(iter(to_turns(owner, rows)), None)
+
+    def by_ids(self, owner: Owner, turn_ids: Sequence[str]) -> Sequence[Turn]:
+        return tuple(to_turns(owner, self._transactions.read(owner, sql.TURNS_BY_ID, turn_ids=list(turn_ids))))
+
+    def page(
+        self,
+        owner: Owner,
+        session_id: str,
+        *,
+        last: int | None = None,
+        before: int | None = None,
+        after: int | None = None,
+    ) -> Sequence[Turn]:
+        rows = self._transactions.read(
+            owner,
+            sql.TURNS,
+            session_id=session_id,
+            last=None if last is None else as_bigint(last),
+            before=ENDLESS if before is None else as_bigint(before),
+            after=0 if after is None else as_bigint(after),
+        )
+        return tuple(to_turns(owner, reversed(rows)))
+
+    def receipts(
+        self, owner: Owner, session_id: str, *, turn_number: int | None = None, limit: int = 50
+    ) -> Sequence[StoredReceipt]:
+        return self._transactions.run(
+            owner, lambda tx: _receipts(tx, owner, session_id, turn_number, limit), repeatable=True
+        )
+
+    def delete(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
+        return self._transactions.run_long(owner, lambda tx: _delete(tx, owner, session_id, turn_numbers))
+
+    def _or_repeat(
+        self, turn: Turn, script: Callable[[Transaction], Turn | None], receipt: StoredReceipt | None
+    ) -> Turn:
+        """The turn that the script writes; if its id is already stored, the stored turn merged with this one."""
+        merge = partial(write_rules.merge_repeat, turn)
+        while True:
+            written = self._transactions.run(turn.owner, script) or self._transactions.run(
+                turn.owner, lambda tx: _rewrite(tx, turn.owner, turn.id, merge, receipt)
+            )
+            if written is not None:  # else the stored turn was deleted between the two: it is new again
+                return written
+
+
+def lock_session(transaction: Transaction, owner: Owner, session_id: str) -> bool:
+    """Lock a session until the commit; False if it does not exist. One that is added later is not locked."""
+    locked = transaction.send(sql.LOCK_SESSION, {"owner": owner.key, "session_id": session_id})
+    return locked.fetchone() is not None
+
+
+def _append(
+    transaction: Transaction, turn: Turn, expected: int | None, receipt: StoredReceipt | None, *, check_id: bool
+) -> Turn | None:
+    """Number and write a new turn; None, with nothing changed, if its id already exists.
+
+    Without `check_id` an existing id fails the transaction by its unique key: one query less for every new turn.
+    """
+    active_at = max(_times(turn))
+    key = {"owner": turn.owner.key, "session_id": turn.session_id, "active_at": micros(active_at)}
+    existing = transaction.send(sql.NEXT_NUMBER, key)
+    stored = _by_id(transaction, turn.owner, turn.id) if check_id else None
+    number, *_ = existing.fetchone() or _first(_touch(transaction, turn, active_at, taken=1))
+    if stored and stored.fetchone():
+        transaction.rollback()
+        return None
+    if not check_id and expected not in (None, number):
+        raise RetryTransaction("a repeated turn may expect another number; check its id first")
+    write_rules.check_expected(expected, number, turn.session_id)
+    return _insert(transaction, replace(as_new(turn), turn_number=number), receipt)
+
+
+def _rewrite(
+    transaction: Transaction,
+    owner: Owner,
+    turn_id: str,
+    merge: Callable[[Turn], Turn],
+    receipt: StoredReceipt | None,
+) -> Turn | None:
+    """Replace a stored turn by what `merge` makes of it; None if there is no such turn."""
+    locked = transaction.send(sql.LOCK_SESSION_OF_TURN, {"owner": owner.key, "turn_id": turn_id})
+    stored = _one(owner, _by_id(transaction, owner, turn_id))
+    if stored is None:
+        transaction.rollback()
+        return None
+    if locked.fetchone() != (stored.session_id,):
+        raise RetryTransaction("the turn was moved to another session meanwhile")
+    if stored.damage:
+        raise DamageError(stored.damage)  # it can be neither compared nor added to
+    merged = merge(stored)
+    if merged is stored:
+        transaction.rollback()
+        return stored
+    touch = {"owner": owner.key, "session_id": merged.session_id, "active_at": micros(max(_times(merged)))}
+    transaction.send(sql.TOUCH_KNOWN_SESSION, touch)
+    return _replace(transaction, stored, merged, receipt)
+
+
+def _add_message(transaction: Transaction, turn: Turn) -> Turn | None:
+    """Write the turn's one message where it belongs; None, with nothing changed, if it opens an existing turn."""
+    message = the_message(turn)
+    locked = _touch(transaction, turn, message.created_at, taken=0)
+    newest_row = transaction.send(sql.NEWEST_TURN, {"owner": turn.owner.key, "session_id": turn.session_id})
+    same_id = _by_id(transaction, turn.owner, turn.id)
+    last_turn = _first(locked)[0]
+    newest = _one(turn.owner, newest_row)
+    if newest and newest.damage:
+        newest = None  # its text is lost; the conversation goes on in a new turn
+    where = place(message, newest)
+    if where == "new" or newest is None:
+        if same_id.fetchone():
+            transaction.rollback()
+            return None
+        opened = open_turn(replace(turn, question=None, answer=None, steps=()), message)
+        transaction.send(sql.TAKE_NUMBER, _row(opened))
+        return _insert(transaction, replace(opened, turn_number=last_turn + 1), None)
+    if where == "answer":
+        return _replace(transaction, newest, write_rules.merge_answer(newest, message, {}), None)
+    return _replace(transaction, newest, add_step(newest, message).sealed(), None)
+
+
+def _load(transaction: Transaction, session: SessionInfo, loaded: Sequence[Turn]) -> tuple[int, int]:
+    """Import a session's sealed turns with their numbers; (added, known)."""
+    owner = session.owner
+    here: Values = {"owner": owner.key, "session_id": session.id}
+    transaction.send(sql.ADD_OWNER, _owner(owner))
+    empty = write_rules.loaded_session(session)
+    transaction.send(sql.INSERT_SESSION, session_row(empty))
+    locked = transaction.send(sql.LOCK_SESSION, here)
+    numbers = transaction.send(sql.TURN_NUMBERS, here)
+    at_number = transaction.send(sql.TURNS_BY_NUMBER, {**here, "numbers": [turn.turn_number for turn in loaded]})
+    with_id = transaction.send(sql.TURNS_BY_ID, {"owner": owner.key, "turn_ids": [turn.id for turn in loaded]})
+    info = row_to_session(owner, _first(locked))
+    by_number = {turn.turn_number: turn for turn in to_turns(owner, at_number)}
+    by_id = {turn.id: turn for turn in to_turns(owner, with_id)}
+    taken = [number for (number,) in numbers]
+
+    fresh = [
+        turn
+        for turn in loaded
+        if not write_rules.already_loaded(turn, by_number.get(turn.turn_number), by_id.get(turn.id))
+    ]
+    write_rules.check_loaded(session.id, taken, fresh)
+    if fresh:
+        transaction.send(sql.REWRITE_SESSION, session_row(write_rules.grown(info, fresh)))
+    transaction.send_many(sql.INSERT_TURN, [_row(turn) for turn in fresh])
+    return len(fresh), len(loaded) - len(fresh)
+
+
+def _receipts(
+    transaction: Transaction, owner: Owner, session_id: str, turn_number: int | None, limit: int
+) -> tuple[StoredReceipt, ...]:
+    """Receipts, newest first, with the passages whose digests their bodies contain."""
+    here = {"owner": owner.key, "session_id": session_id}
+    page = {**here, "turn_number": turn_number, "limit": as_bigint(limit)}
+    found = transaction.send(sql.RECEIPTS, page).fetchall()
+    texts = {number: _texts(session_id, number, body) for number, body in found}
+    digests = sorted(set().union(*texts.values()))
+    passages: dict[str, str] = dict(transaction.send(sql.PASSAGES, {**here, "digests": digests}).fetchall())
+    return tuple(
+        StoredReceipt(session_id, number, body, {name: passages[name] for name in texts[number] & passages.keys()})
+        for number, body in found
+    )
+
+
+def _texts(session_id: str, number: int, body: str) -> set[str]:
+    """Every text in a receipt; those that are digests name its passages."""
+    try:
+        return texts_in(json.loads(body))
+    except (ValueError, RecursionError) as error:
+        raise DamageError(
+            f"the receipt of turn {number} of session {session_id!r} cannot be read back ({error}); run verify"
+        ) from error
+
+
+def _delete(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
+    """Delete single turns of a session, and update its topics and blocks; returns how many."""
+    here = {"owner": owner.key, "session_id": session_id}
+    if not lock_session(transaction, owner, session_id):
+        return 0
+    rows = transaction.send(sql.DELETE_NUMBERED_TURNS, {**here, "numbers": list(numbers)})
+    deleted = [archive.DeletedTurn(*row) for row in rows]
+    if deleted:
+        transaction.send(sql.SHRINK_SESSION, {**here, "gone": len(deleted)})
+        transaction.send(sql.DELETE_UNUSED_PASSAGES, {"owner": owner.key, "session_ids": [session_id]})
+        archive.after_deletion(transaction, owner, session_id, deleted)
+    return len(deleted)
+
+
+def _touch(transaction: Transaction, turn: Turn, active_at: datetime, *, taken: int) -> Cursor:
+    """Lock the session's row, created if new, and take numbers; the cursor gives the last number."""
+    transaction.send(sql.ADD_OWNER, _owner(turn.owner))
+    return transaction.send(sql.TOUCH_SESSION, {**_row(turn), "active_at": micros(active_at), "taken": taken})
+
+
+def _insert(transaction: Transaction, turn: Turn, receipt: StoredReceipt | None) -> Turn:
+    sealed = turn.sealed()
+    transaction.send(sql.INSERT_TURN, _row(sealed))
+    _put_receipt(transaction, sealed, receipt)
+    return sealed
+
+
+def _replace(transaction: Transaction, before: Turn, turn: Turn, receipt: StoredReceipt | None) -> Turn:
+    """Write a turn that was added to. Its block does not hold the addition, so it leaves the block."""
+    transaction.send(sql.REWRITE_TURN, _row(turn))
+    _put_receipt(transaction, turn, receipt)
+    if before.block_id is None:
+        return turn
+    archive.leave_block(transaction, before)
+    return replace(turn, block_id=None, archived=False)
+
+
+def _put_receipt(transaction: Transaction, turn: Turn, receipt: StoredReceipt | None) -> None:
+    if receipt is None:
+        return
+    here = {"owner": turn.owner.key, "session_id": turn.session_id, "turn_number": turn.turn_number}
+    transaction.send(sql.PUT_RECEIPT, {**here, "body": receipt.body})
+    passages = [{**here, "digest": digest, "body": body} for digest, body in sorted(receipt.passages.items())]
+    transaction.send_many(sql.PUT_PASSAGE, passages)
+
+
+def _by_id(transaction: Transaction, owner: Owner, turn_id: str) -> Cursor:
+    return transaction.send(sql.TURN_BY_ID, {"owner": owner.key, "turn_id": turn_id})
+
+
+def _one(owner: Owner, cursor: Cursor) -> Turn | None:
+    turns = to_turns(owner, cursor)
+    return turns[0] if turns else None
+
+
+def _first(cursor: Cursor) -> tuple[Any, ...]:
+    row = cursor.fetchone()
+    if row is None:
+        raise RetryTransaction("the session was deleted meanwhile")
+    return row
+
+
+def _times(turn: Turn) -> list[datetime]:
+    return [turn.created_at, *(message.created_at for message in turn.messages)]
+
+
+def _owner(owner: Owner) -> Values:
+    return {"owner": owner.key, "tenant_id": owner.tenant_id, "user_id": owner.user_id}
+
+
+def _row(turn: Turn) -> Values:
+    return {"owner": turn.owner.key, **named(TURN_COLUMNS, turn_to_row(turn))}
+
+
+def session_row(session: SessionInfo) -> Values:
+    """The parameters that write a session's fields."""
+    return {"owner": session.owner.key, **named(SESSION_COLUMNS, session_to_row(session))}
