@@ -95,6 +95,7 @@ knife knives, leaf leaves, wolf wolves
     names_like_words=frozenset(),
     measures=r"dollars?|years?|months?|weeks?|days?|hours?|minutes?|seconds?",
     source_labels=r"sources?|refs?|chunks?",
+    chat_abbreviations=words("no inc"),
     articles=words("the a an"),
     elided_articles=frozenset(),
 )
