@@ -170,6 +170,7 @@ class QuestionWords:
     introductions: str
     tags: str
     requests: str
+    politeness: str
     # Alternatives by kind of question: comparison, quantity, list, reason, person, place, time, procedure, definition,
     # explanation.
     kinds: Mapping[str, str]

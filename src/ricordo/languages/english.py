@@ -836,6 +836,7 @@ QUESTIONS = QuestionWords(
         r"explain|describe|tell me|give me|list|name|define|compare|elaborate|expand|continue|go on|talk about"
         r"|i(?:'d| would) like to (?:know|understand)|i want to (?:know|understand)"
     ),
+    politeness="please",
     kinds={
         "comparison": r"difference|differ|compare|comparison|versus|vs|distinguish|contrast",
         "quantity": (

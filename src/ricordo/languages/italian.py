@@ -904,6 +904,7 @@ QUESTIONS = QuestionWords(
         r"spiega\w*|descriv\w+|dimmi|dammi|parlami|parla di|racconta\w*|elenca\w*"
         r"|definisci|confronta|approfondisci|continua|mi spieghi|mi dici|vorrei sapere|vorrei capire"
     ),
+    politeness="per favore",
     kinds={
         "comparison": r"differenz[ae]|distingu\w+|confront\w+|paragon\w+|rispetto a|a differenza",
         "quantity": (
