@@ -56,8 +56,9 @@ class Vocabulary:
     final_letters: str
     # Greetings and other talk that names no topic.
     small_talk: Words
-    # Words whose full stop ends no sentence.
+    # Words whose full stop ends no sentence; and those that may end one, unless a small letter follows.
     abbreviations: Words
+    chat_abbreviations: Words
     # Titles before a name, as they are written, and small words inside one ("Piazza della Signoria", "Bank of Italy").
     name_titles: str
     name_particles: str
@@ -169,6 +170,7 @@ class QuestionWords:
     introductions: str
     tags: str
     requests: str
+    politeness: str
     # Alternatives by kind of question: comparison, quantity, list, reason, person, place, time, procedure, definition,
     # explanation.
     kinds: Mapping[str, str]

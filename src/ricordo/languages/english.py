@@ -95,6 +95,7 @@ knife knives, leaf leaves, wolf wolves
     names_like_words=frozenset(),
     measures=r"dollars?|years?|months?|weeks?|days?|hours?|minutes?|seconds?",
     source_labels=r"sources?|refs?|chunks?",
+    chat_abbreviations=words("no inc"),
     articles=words("the a an"),
     elided_articles=frozenset(),
 )
@@ -835,6 +836,7 @@ QUESTIONS = QuestionWords(
         r"explain|describe|tell me|give me|list|name|define|compare|elaborate|expand|continue|go on|talk about"
         r"|i(?:'d| would) like to (?:know|understand)|i want to (?:know|understand)"
     ),
+    politeness="please",
     kinds={
         "comparison": r"difference|differ|compare|comparison|versus|vs|distinguish|contrast",
         "quantity": (

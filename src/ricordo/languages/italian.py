@@ -95,6 +95,7 @@ vivere vissuto vissuta, volere voglio vuoi vuole vogliono, uomo uomini, uovo uov
     names_like_words=frozenset({"Sara"}),  # "sarà" without its accent
     measures=r"dollari|anni|anno|mesi|mese|settiman[ae]|giorn[oi]|or[ae]|minut[oi]|secondi",
     source_labels=r"fonti|fonte|cit",
+    chat_abbreviations=words("ecc"),
     articles=words("il lo la i gli le un uno una"),
     elided_articles=words("l un"),
 )
@@ -903,6 +904,7 @@ QUESTIONS = QuestionWords(
         r"spiega\w*|descriv\w+|dimmi|dammi|parlami|parla di|racconta\w*|elenca\w*"
         r"|definisci|confronta|approfondisci|continua|mi spieghi|mi dici|vorrei sapere|vorrei capire"
     ),
+    politeness="per favore",
     kinds={
         "comparison": r"differenz[ae]|distingu\w+|confront\w+|paragon\w+|rispetto a|a differenza",
         "quantity": (

@@ -16,6 +16,7 @@ from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.dates import last_day_in
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.registry import languages
+from ricordo.languages.sentences import sentences
 from ricordo.languages.word_spans import fold
 from ricordo.people.facts.claims import is_negative
 from ricordo.people.summaries.layout import parse_summary, split_speaker, wording_of
@@ -30,7 +31,6 @@ _FADES = timedelta(days=30)
 _TIERS: dict[FactKind, int] = {
     "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
 }  # fmt: skip
-_SENTENCE = re.compile(r"\S.*?(?:[.!?…]+(?=\s|\Z)|\Z|(?=\n))", re.DOTALL)
 # Names and dates; bare numbers, ids, paths and code mean nothing without their context.
 _READABLE = re.compile(r"(?=.*[^\W\d_]{2})(?:(?:[^\W\d_]|['’-])+\.?|\d+)(?: (?:(?:[^\W\d_]|['’-])+\.?|\d+))*")
 
@@ -62,8 +62,8 @@ def summary_pieces(text: str, summary: int = 0) -> Iterator[SummaryPiece]:
     for line in sheet.lines:
         speaker, words = split_speaker(line)
         frame = _frame_of(speaker)
-        for match in _SENTENCE.finditer(words):
-            yield SummaryPiece(summary, frame, " ".join(match[0].split()))
+        for start, end in sentences(words, chat=True):
+            yield SummaryPiece(summary, frame, " ".join(words[start:end].split()))
     label = wording_of(text).mentioned
     for item in sheet.mentioned:
         if _READABLE.fullmatch(item):
