@@ -326,7 +326,7 @@ def test_a_store_is_opened_with_a_spool_where_one_makes_sense(tmp_path: Path) ->
     with pytest.raises(SettingsError, match="spool"):
         open_store(str(tmp_path / "memory.db"), ServerOptions(spool=str(tmp_path / "spool")))
     away: Any = open_store("postgresql://nobody@127.0.0.1:1/none", ServerOptions(spool=str(tmp_path / "spool")))
-    assert away.health().degraded
+    assert away.health().spool.degraded
     with serving(away) as client:
         assert ask(client)["metadata"]["turn_number"] == 1
 
