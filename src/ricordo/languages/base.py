@@ -17,7 +17,7 @@ from ricordo.languages.word_spans import fold
 from ricordo.records.people import FactKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MemoryWords:
     """The headings of the memory block, and the line that ends the safety rules (`{seal}` is filled in)."""
 
@@ -44,7 +44,7 @@ class MemoryWords:
         return f"{self.last_session} ({when})" if when else self.last_session
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """Small words and word forms: what is never indexed, and what one word has in common with another."""
 
@@ -73,7 +73,7 @@ class Vocabulary:
     elided_articles: Words  # joined to the noun by an apostrophe: "l'acqua"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TopicCues:
     """Phrases that show where a conversation stands, and what a message is for."""
 
@@ -86,7 +86,7 @@ class TopicCues:
     adding: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SummaryWording:
     """Labels of a summary, and what a model is told. `{limit}` is filled in."""
 
@@ -110,7 +110,7 @@ class SummaryWording:
         return self.user if role == "user" else self.assistant
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TitleWords:
     """What a question begins with and a title does not, and phrases that give orders to a model."""
 
@@ -127,7 +127,7 @@ class TitleWords:
     labels: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SafetyWords:
     """The fence around stored text (`{marker}` is filled in), the default rules, and what must not look like either."""
 
@@ -140,7 +140,7 @@ class SafetyWords:
     fence_words: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReaderPhrases:
     """What the extractive reader says itself; everything else it says is taken from the material.
 
@@ -152,7 +152,7 @@ class ReaderPhrases:
     no_more: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnswerInstructions:
     """What a model is told so that it answers from the material, with citations; `{example}` is filled in."""
 
@@ -162,7 +162,7 @@ class AnswerInstructions:
     example: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuestionWords:
     """How questions are put, and what their answers look like; alternatives over folded text."""
 
@@ -189,7 +189,7 @@ class QuestionWords:
     leaning: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FactPattern:
     """One way of stating something about oneself.
 
@@ -207,7 +207,7 @@ class FactPattern:
     greeted: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FactWords:
     """The patterns of facts of one language, and the words by which what they found is cleaned and refused."""
 
@@ -257,7 +257,7 @@ class FactWords:
     allergy_prepositions: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StatementWords:
     """What keeps a sentence from being a plain statement of its writer about themselves.
 
@@ -300,7 +300,7 @@ class StatementWords:
     other_people: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calendar:
     """How days and periods are named. Names of months and weekdays are as they are written, all else is folded."""
 
@@ -379,7 +379,7 @@ class Calendar:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Language:
     """Everything that Ricordo knows of a language."""
 

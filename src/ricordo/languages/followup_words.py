@@ -9,7 +9,7 @@ from itertools import chain
 from ricordo.languages.patterns import Words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Clarifying:
     """The wording of a clarification: `which` holds `{options}`, `joiner` stands before the last option."""
 
@@ -17,7 +17,7 @@ class Clarifying:
     joiner: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FollowUpWords:
     """The words of a language by the part they play in a follow-up question.
 
