@@ -13,7 +13,7 @@ from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
 from ricordo.languages.detect import language_of
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.patterns import Words
-from ricordo.languages.word_spans import WordSpans, read
+from ricordo.languages.word_spans import WordSpans, split_words
 
 _JOINERS = frozenset(",&+")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
@@ -113,7 +113,7 @@ def parse(
     """The cues of a question; `nouns` are stems of what recent lists are about, `labels` are theirs."""
     if len(question) > LONGEST_FOLLOW_UP:
         return ()
-    line = read(question)
+    line = split_words(question)
     if not line.words:
         return ()
     return traces(line, language or language_of(question), nouns, labels)

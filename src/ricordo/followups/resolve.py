@@ -38,7 +38,7 @@ from ricordo.followups.reference import (
 from ricordo.followups.rewrite import Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
 from ricordo.languages.detect import language_of
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import read, stem
+from ricordo.languages.word_spans import split_words, stem
 
 FindAnswer = Callable[[str], Sequence[PastTurn]]
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
@@ -131,7 +131,7 @@ def _bind_places(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
             return side
     # "Which is faster?" after "Compare A and B" means A and B, not the rows of the table that compared them.
     compares_all = references[0].kind == "comparison" and references[0].pick == Pick(every=True)
-    if compares_all and alternatives(read(talk.history[-1].query), talk.language):
+    if compares_all and alternatives(split_words(talk.history[-1].query), talk.language):
         return _bind_sides(references[0], talk)
     for reference in references:
         pick = reference.pick or Pick(every=True)
@@ -206,7 +206,7 @@ def _bind_sides(reference: ReferenceCue, talk: _Talk) -> _Bound:
     if reference.pick is not None and not reference.pick.every and reference.kind != "comparison":
         return _Bound()
     for turn in reversed(talk.history[-3:]):
-        sides = alternatives(read(turn.query), talk.language)
+        sides = alternatives(split_words(turn.query), talk.language)
         if sides:
             whole = Resolved(
                 reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, reference.confidence
@@ -218,7 +218,7 @@ def _bind_sides(reference: ReferenceCue, talk: _Talk) -> _Bound:
 def _one_side(reference: ReferenceCue, talk: _Talk) -> _Bound | None:
     """ "The latter" after a question that put two things side by side."""
     last = talk.history[-1]
-    sides = alternatives(read(last.query), talk.language)
+    sides = alternatives(split_words(last.query), talk.language)
     if len(sides) != 2 or reference.pick is None or reference.pick.positions not in ((1,), (-1,)):
         return None
     name = sides[0] if reference.pick.positions == (1,) else sides[1]
@@ -236,7 +236,7 @@ def _bind_said(reference: ReferenceCue, talk: _Talk) -> _Bound:
         pool = (*(turn for turn in elsewhere if turn.turn_number not in at_hand), *talk.history)
         found = find_in(reference.content, pool, talk.language)
     if not found:
-        described = bool(content_words(read(reference.content), talk.language))
+        described = bool(content_words(split_words(reference.content), talk.language))
         if described and reference.must_match:
             return _Bound()
         return _bind_last_answer(reference, talk, certainty=0.4 if described else 1.0)
@@ -278,7 +278,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
     competing = _competing(reference, talk)
     if competing:
         return _Bound(candidates=competing)
-    beside = alternatives(read(talk.history[-1].query), talk.language)
+    beside = alternatives(split_words(talk.history[-1].query), talk.language)
     if reference.kind == "pronoun" and reference.plural and not reference.noun and not beside:
         listed = choices(Pick(every=True), "", talk.history[-1:], talk.language)
         if len(listed) == 1 and len(listed[0].items) <= _MOST_ITEMS:
@@ -301,7 +301,7 @@ def _competing(reference: ReferenceCue, talk: _Talk) -> tuple[Candidate, ...]:
     last = talk.history[-1]
     if reference.noun:
         return _competing_items(reference.noun, last, talk)
-    sides = alternatives(read(last.query), talk.language)
+    sides = alternatives(split_words(last.query), talk.language)
     return tuple(Candidate(side, last.turn_number) for side in sides)
 
 
@@ -310,7 +310,7 @@ def _competing_items(noun: str, last: PastTurn, talk: _Talk) -> tuple[Candidate,
     if stem(noun) not in list_nouns((last,), talk.language):
         return ()
     top = [item for item in items_of(last) if item.level == 0]
-    if not 2 <= len(top) <= _MOST_CANDIDATES or stem(noun) not in {stem(w) for w in read(last.query).words}:
+    if not 2 <= len(top) <= _MOST_CANDIDATES or stem(noun) not in {stem(w) for w in split_words(last.query).words}:
         return ()
     return tuple(_candidate(last, item) for item in top)
 

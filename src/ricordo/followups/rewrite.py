@@ -14,7 +14,7 @@ from ricordo.engine.protocols import LLM
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
 from ricordo.languages.detect import language_of
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import read
+from ricordo.languages.word_spans import split_words
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
 MOST_ADDED_WORDS = 20
@@ -41,11 +41,11 @@ def headline(text: str, most_words: int = 10) -> str:
 
 def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_ADDED_WORDS) -> tuple[Addition, ...]:
     """The additions with new words, in order, up to the allowed number of words."""
-    known = set(read(question).words)
+    known = set(split_words(question).words)
     kept: list[Addition] = []
     left = most
     for addition in offered:
-        words = read(addition.text).words
+        words = split_words(addition.text).words
         if not words or set(words) <= known or left <= 0:
             continue
         pieces = addition.text.split()[:left]

@@ -17,7 +17,7 @@ from ricordo.languages.base import (
     TopicCues,
     Vocabulary,
 )
-from ricordo.languages.followup_words import Clarifying, FollowUpWords
+from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
 from ricordo.languages.locales import Locale
 from ricordo.languages.patterns import DAY, NOTHING, LazyPattern, forms, numbered, phrases, words
 
@@ -513,7 +513,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     choice_words=words("or vs versus"),
     between_words=words("between"),
-    clarifying=Clarifying(which="Which one: {options}?", joiner="or"),
+    clarifying=ClarificationWording(which="Which one: {options}?", joiner="or"),
     rewrite_instructions=(
         "Rewrite the last question so that it can be understood without the conversation. Use only what the "
         "conversation says, keep the language of the question, answer with the rewritten question alone."

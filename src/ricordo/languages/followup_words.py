@@ -10,7 +10,7 @@ from ricordo.languages.patterns import Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Clarifying:
+class ClarificationWording:
     """The wording of a clarification: `which` holds `{options}`, `joiner` stands before the last option."""
 
     which: str
@@ -123,7 +123,7 @@ class FollowUpWords:
     introduction: str
     choice_words: Words
     between_words: Words
-    clarifying: Clarifying
+    clarifying: ClarificationWording
     # What a model is told that rewrites a follow-up as a standalone question.
     rewrite_instructions: str
     # Sentence openings that number an answer in prose; 0 stands for the closing one.
@@ -134,8 +134,8 @@ class FollowUpWords:
     onset_article: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def belonging(self) -> Mapping[str, int]:
-        """How much a word tells of the language: grammar more than nouns, which travel."""
+    def language_weights(self) -> Mapping[str, int]:
+        """How strongly a word indicates the language: 2 for grammar, 1 for common words."""
         common = (self.verbs, self.relational, self.modifiers, self.ordinals, self.cardinals)
         return dict.fromkeys(chain(*common), 1) | dict.fromkeys(self.function_words, 2)
 

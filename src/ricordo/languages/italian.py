@@ -17,7 +17,7 @@ from ricordo.languages.base import (
     TopicCues,
     Vocabulary,
 )
-from ricordo.languages.followup_words import Clarifying, FollowUpWords
+from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
 from ricordo.languages.locales import Locale
 from ricordo.languages.patterns import DAY, NOTHING, LazyPattern, forms, numbered, phrases, words
 
@@ -554,7 +554,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     choice_words=words("o oppure"),
     between_words=words("tra fra"),
-    clarifying=Clarifying(which="Quale: {options}?", joiner="o"),
+    clarifying=ClarificationWording(which="Quale: {options}?", joiner="o"),
     rewrite_instructions=(
         "Riscrivi l'ultima domanda in modo che si capisca senza la conversazione. Usa solo ciò che la "
         "conversazione dice, resta nella lingua della domanda, rispondi con la sola domanda riscritta."
