@@ -119,8 +119,9 @@ def test_a_pronoun_takes_its_article_along_and_is_kept_after_a_list() -> None:
 
 
 def test_a_verb_names_no_topic() -> None:
-    """ "Cosa devo portare in barca?" is about the boat."""
-    assert resolve("E per i bambini?", ZAINO).standalone == "E per i bambini (barca)?"
+    """ "Cosa devo portare in barca?" is about the boat; a part that replaces none takes the question over."""
+    assert resolve("Quali sono i rischi?", ZAINO).additions[0].text == "barca"
+    assert resolve("E per i bambini?", ZAINO).standalone == "E per i bambini (portare in barca)?"
 
 
 @pytest.mark.parametrize(

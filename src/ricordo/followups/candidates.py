@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ricordo.followups.enumerations import enumeration
 from ricordo.followups.items import derive_items, lists_of
 from ricordo.followups.phrases import content_words
 from ricordo.followups.reference import Item, PastTurn, Pick, ReferenceCue
@@ -65,18 +66,20 @@ def list_labels(history: Sequence[PastTurn]) -> Words:
     return frozenset(name for item in items for name in (item.label, str(item.position)) if name)
 
 
-def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: FollowUpWords) -> tuple[ListChoice, ...]:
-    """The choices that fit a position: none, one, or several when it is ambiguous."""
+def choices(
+    pick: Pick, noun: str, history: Sequence[PastTurn], language: FollowUpWords, *, prose: bool = True
+) -> tuple[ListChoice, ...]:
+    """The choices that fit a position: none, one, or several when it is ambiguous; `prose` reads enumerations too."""
     # Try lists about the noun first; only a general noun ("point") falls back to the newest list.
     passes = (True, False) if noun in language.list_nouns else (bool(noun),)
     for about_noun in passes:
         for turn in reversed(history[-RECENT_TURNS:]):
-            items = items_of(turn)
-            if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
-                continue
-            fitting = tuple(_fitting(turn, items, pick))
-            if fitting:
-                return _preferred(fitting, pick)
+            for items in (items_of(turn), enumeration(turn.response, language) if prose else ()):
+                if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
+                    continue
+                fitting = tuple(_fitting(turn, items, pick))
+                if fitting:
+                    return _preferred(fitting, pick)
     return ()
 
 

@@ -6,6 +6,7 @@ brings an old topic into a new question.
 """
 
 from ricordo.followups import cues
+from ricordo.followups.corrections import correction
 from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.ordinals import label_number, places, whole_message
 from ricordo.followups.pronouns import general_nouns, pronouns
@@ -123,12 +124,17 @@ def traces(
     line: WordSpans, language: FollowUpWords, nouns: Words = frozenset(), labels: Words = frozenset()
 ) -> tuple[ReferenceCue, ...]:
     """The cues of a tokenized question in a known language."""
+    if closes(line, language):
+        return ()
     named = label_sequence(line, language, labels)
     alone = whole_message(line, language)
     if alone is not None:
         # "la a e la d" is two places, though all its other words are fillers.
         several = named is not None and named.pick is not None and len(named.pick.positions) > 1
         return (named,) if named is not None and several else (alone,)
+    corrected = correction(line, language)
+    if corrected is not None:
+        return (corrected,)
     said = cues.statement(line, language)
     if said is not None:
         return (said,)
@@ -154,6 +160,15 @@ def traces(
         return standing_for
     left_out = ellipsis(line, language)
     return (left_out,) if left_out is not None else ()
+
+
+def closes(line: WordSpans, language: FollowUpWords) -> bool:
+    """A message that thanks or agrees and asks for nothing ("ok, got it", "no, grazie, è tutto")."""
+    if line.text.endswith("?") or not line.words:
+        return False
+    thanks = any(word in language.thanks for word in line.words)
+    declines = thanks and line.words[0] in language.refusals
+    return declines or (len(line.words) > 1 and all(word in language.acknowledgements for word in line.words))
 
 
 def refers_back(line: WordSpans, language: FollowUpWords) -> bool:

@@ -72,11 +72,29 @@ def write_standalone(
             phrase = phrase[0].upper() + phrase[1:]
         owned = question[pronoun.start : pronoun.end].lower() in language.owned
         text = f"{question[: pronoun.start]}{phrase}{_possessive(phrase) if owned else ''}{question[pronoun.end :]}"
-    if not rest:
-        return text
+    return bracketed(text, rest) if rest else text
+
+
+def bracketed(text: str, added: Sequence[str]) -> str:
+    """A text with phrases in brackets before its final mark."""
     body = text.rstrip()
     bare = body.rstrip("?!.… ")
-    return f"{bare} ({', '.join(rest)}){body[len(bare) :].strip()}"
+    return f"{bare} ({', '.join(added)}){body[len(bare) :].strip()}"
+
+
+def traced(standalone: str, question: str, history: Sequence[PastTurn]) -> tuple[Addition, ...]:
+    """The words that a standalone question gained, by the newest turns in which they are written."""
+    known = set(split_words(question).words)
+    found: dict[int, list[str]] = {}
+    for token in split_words(standalone).tokens:
+        word = standalone[token.start : token.end]
+        if not token.is_word or token.word in known:
+            continue
+        for turn in reversed(history):
+            if word in turn.query or word in turn.response:
+                found.setdefault(turn.turn_number, []).append(word)
+                break
+    return tuple(Addition(" ".join(said), number, "question") for number, said in found.items())
 
 
 def trusted_rewrite(question: str, rewritten: str, language: FollowUpWords) -> str | None:

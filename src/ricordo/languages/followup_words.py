@@ -41,6 +41,7 @@ class FollowUpWords:
     auxiliaries: Words
     copulas: Words
     manner_words: Words
+    question_words: Words
     # Nouns that say nothing without "of what": cause, symptom, price.
     relational: Words
     time_nouns: Words
@@ -126,6 +127,24 @@ class FollowUpWords:
     clarifying: ClarificationWording
     # What a model is told that rewrites a follow-up as a standalone question.
     rewrite_instructions: str
+    # Possessives that stand where an article would; prepositions without the article they are joined to.
+    owners: Words = frozenset()
+    contracted: Mapping[str, str] = field(default_factory=dict)
+    # Conjunctions that open a replaceable part as a preposition does ("while pregnant").
+    part_openers: Words = frozenset()
+    # Words of a request that are no part of what is asked ("explain", "spiegami").
+    asking_openers: Words = frozenset()
+    # Months, weekdays and seasons; numbers in letters.
+    time_names: Words = frozenset()
+    numerals: Words = frozenset()
+    # A correction: its groups `new` and `old` are what is meant and what is taken back.
+    corrections: tuple[str, ...] = ()
+    # What follows or precedes the new part and is none of it ("too", "sorry").
+    part_fillers: Words = frozenset()
+    # Thanks, refusals, and words of messages that only acknowledge.
+    thanks: Words = frozenset()
+    refusals: Words = frozenset()
+    acknowledgements: Words = frozenset()
     # Sentence openings that number an answer in prose; 0 stands for the closing one.
     sequence: Mapping[str, int] = field(default_factory=dict)
     do_support: Words = frozenset()
@@ -159,6 +178,15 @@ class FollowUpWords:
             "comparison bare_comparison headless plural_of presupposing introduction"
         )
         return whole | {name: re.compile(getattr(self, name)) for name in names.split()}
+
+    @cached_property
+    def correction_patterns(self) -> tuple[re.Pattern[str], ...]:
+        """The patterns of corrections, compiled once."""
+        return tuple(map(re.compile, self.corrections))
+
+    def is_number(self, word: str) -> bool:
+        """Whether a word is a number, in digits or in letters."""
+        return word in self.numerals or word.isdecimal()
 
     def is_content(self, word: str) -> bool:
         """Whether a word carries meaning of its own (it is not grammar and not a common verb)."""

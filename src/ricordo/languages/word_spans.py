@@ -51,6 +51,10 @@ class WordSpans:
         """The index of the token that holds a position of the normalised text."""
         return max(0, bisect_right(self.starts, position) - 1)
 
+    def token_at_offset(self, offset: int) -> int:
+        """The index of the token that begins at an offset of the original text, or of the last one before it."""
+        return max(0, bisect_right([token.start for token in self.tokens], offset) - 1)
+
     def match_span(self, match: re.Match[str]) -> tuple[int, int]:
         """Offsets in the original text of a match over the normalised text."""
         begin, end = match.span()
