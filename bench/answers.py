@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ricordo.chat.reader.reader import Answer, read
-from ricordo.cli.sample_data import SampleQuestion, lessons, questions
+from ricordo.cli.story import SampleQuestion, lessons, questions
 from ricordo.documents import Piece, PieceIndex, RetrievedPiece, as_chunk, chunk
 from ricordo.recall.embedders.protocol import Embedder
 from ricordo.recall.embedders.selection import choose

@@ -137,7 +137,7 @@ def _port(server: "subprocess.Popen[str]") -> int:
 
 async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float, most: int) -> Outcome:
     outcome = Outcome(chats, seconds)
-    from ricordo.cli.sample_data import lessons
+    from ricordo.cli.story import lessons
 
     first = _Client(port)
     for lesson in lessons():

@@ -25,7 +25,7 @@ from ricordo.stores.memory import MemoryStore
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool import SpooledStore
-from ricordo.testing.examples import a_turn
+from ricordo.testing.fakes import a_turn
 from ricordo.testing.postgres import PostgresForTests
 
 _ANNA = Owner("bench", "anna")

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from bench.recall_data import Conversation, LabelledQuestion, read_conversations
 from bench.recall_speed import Speed, measure_speed
-from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import counter_for
 from ricordo.recall.embedders.protocol import Embedder, EmbedderError
 from ricordo.recall.embedders.selection import embedder_for
 from ricordo.recall.index import OwnerIndex, Row

@@ -20,7 +20,7 @@ from rich.progress import track
 from rich.table import Table
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import counter_for
 from ricordo.languages.locales import Locale, memory_words
 from ricordo.languages.registry import languages
 from ricordo.prompt.context import Context, Material, assemble
@@ -29,8 +29,8 @@ from ricordo.records.people import Profile
 from ricordo.records.prompt import Remembered
 from ricordo.records.turns import Chunk, Message, Owner, Turn
 from ricordo.safety.crisis import detect_crisis
+from ricordo.safety.screen import default_rules
 from ricordo.safety.signals import is_strong, signals
-from ricordo.safety.trust import default_rules
 from ricordo.settings import BudgetSettings
 
 BASE = "You are a patient tutor."

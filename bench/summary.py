@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import counter_for
 from ricordo.people.summaries.evidence import contains_verbatim
 from ricordo.people.summaries.extractive import extractive_summary, rank_evidence, truncated_summary
 from ricordo.people.summaries.layout import SummaryDraft, SummaryParts, quotable_messages

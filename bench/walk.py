@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.text import Text
 
 import ricordo
-from ricordo.cli.sample_data import lessons
+from ricordo.cli.story import lessons
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.server.app import create_app

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from ricordo.records.turns import Message, Owner, canonical, message_id, turn_id_of
 from ricordo.testing import strategies
-from ricordo.testing.examples import a_turn, an_answer, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_turn, an_answer, an_owner
 
 ANNA = Owner("tenant", "anna")
 

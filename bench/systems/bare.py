@@ -82,7 +82,7 @@ class Plain:
 
     @cached_property
     def _counter(self) -> Any:
-        from ricordo.engine.tokenizers import counter_for
+        from ricordo.engine.tokens import counter_for
 
         return counter_for("o200k")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import ricordo
 from bench.sample_turns import SYSTEM_PROMPT
 from bench.systems.trim import Said
-from ricordo.engine.clock import new_id
+from ricordo.engine.core import new_id
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, message_id
 
 USER = "anna"

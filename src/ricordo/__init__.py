@@ -33,7 +33,7 @@ from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.prompt.window import Window
 from ricordo.records.prompt import Asked, Remembered
-from ricordo.records.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
 from ricordo.records.turns import Chunk, Message, SessionInfo, Turn
 from ricordo.session import OpenTurn, Session
 from ricordo.settings import (

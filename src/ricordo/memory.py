@@ -8,21 +8,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ricordo.engine.clock import SystemClock, new_id
-from ricordo.engine.core import Engine, Scope
+from ricordo.engine.core import Engine, Scope, SystemClock, new_id
 from ricordo.engine.protocols import Clock, TokenCounter
-from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
 from ricordo.presets import settings_from
-from ricordo.records.reports import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
 from ricordo.records.turns import Owner, SessionInfo
 from ricordo.session import Session
 from ricordo.settings import Retention, Settings, check_embedder
 from ricordo.stores.open import DEFAULT_PATH, store_for
 from ricordo.stores.protocols import Store
 from ricordo.turns import export, forget
-from ricordo.turns.after import catch_up, start_queue
+from ricordo.turns.write import catch_up, start_queue
 
 log = logging.getLogger("ricordo")
 
@@ -385,7 +384,7 @@ def check_parts(settings: Settings) -> None:
     check_id("tenant_id", settings.tenant_id)
     check_embedder(settings.recall.embedder)
     if settings.safety.crisis == "on" and settings.safety.crisis_file:
-        from ricordo.safety.crisis_phrases import load_phrases
+        from ricordo.safety.crisis import load_phrases
 
         load_phrases(settings.safety.crisis_file)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from bench.answers import main, run
 
-from ricordo.cli.sample_data import lessons, questions
+from ricordo.cli.story import lessons, questions
 
 
 def test_the_course_is_complete() -> None:

@@ -10,8 +10,7 @@ from ricordo.chat import Answered, Chat, ChatRequest, Task
 from ricordo.chat.answerers import Reader
 from ricordo.chat.events import Delta, Done, Started
 from ricordo.documents.chunks import Piece
-from ricordo.documents.library import INDEXES, Library, Passage
-from ricordo.documents.retrieval import PieceIndex
+from ricordo.documents.library import INDEXES, Library, Passage, PieceIndex
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.records.prompt import Asked

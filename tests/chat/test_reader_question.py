@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ricordo.chat.reader.question import kind_of_question, split_question, subject_words
 from ricordo.chat.reader.reader import read
 from ricordo.chat.reader.scores import coverage
-from ricordo.cli.sample_data import questions
+from ricordo.cli.story import questions
 from ricordo.documents import PieceIndex, as_chunk
 
 INDEX = PieceIndex(course())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cli_runs import Cli
 
-from ricordo.cli.bench import benchmarks
+from ricordo.cli.maintenance import benchmarks
 
 
 def test_bench_lists_what_is_there(bare: Cli) -> None:

@@ -24,7 +24,7 @@ import ricordo
 from ricordo import Memory
 from ricordo.contrib.agents import RicordoSession, instructions
 from ricordo.contrib.agents_items import _check, _said, _surely_fits, items_of, kept_as
-from ricordo.engine.clock import SystemClock
+from ricordo.engine.core import SystemClock
 from ricordo.errors import StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_metadata
 from ricordo.records.turns import Message, Owner

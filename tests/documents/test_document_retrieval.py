@@ -8,7 +8,7 @@ from document_samples import paragraphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.cli.sample_data import lessons
+from ricordo.cli.story import lessons
 from ricordo.documents import Piece, PieceIndex, chunk, rank
 from ricordo.recall.embedders.light import LightEmbedder
 

@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from splintr import Tokenizer
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.engine.tokenizers import FAMILIES, ExactCounter, counter_for, family_of
 from ricordo.engine.tokens import (
     CUT_MARK,
+    FAMILIES,
     ApproximateCounter,
+    ExactCounter,
     content_tokens,
+    counter_for,
     cut,
+    family_of,
     message_cost,
     recounted,
     turn_cost,
@@ -136,7 +139,7 @@ def test_a_tokenizer_that_cannot_load_gives_way(monkeypatch: pytest.MonkeyPatch)
     def broken(family: str) -> TokenCounter:
         raise RuntimeError("no vocabulary")
 
-    monkeypatch.setattr("ricordo.engine.tokenizers._exact", broken)
+    monkeypatch.setattr("ricordo.engine.tokens._exact", broken)
     counter = counter_for("gpt-4o", "it")
     assert (counter.name, counter.exact) == ("approximate-3", False)
     assert isinstance(counter, ApproximateCounter)

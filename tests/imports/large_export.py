@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import ricordo
-from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import counter_for
 from ricordo.imports import Imported, read
 from ricordo.imports.run import bring_in
 from ricordo.stores.sqlite import SqliteStore

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ricordo.imports import FORMATS, Imported, ImportProblem, detect, read
-from ricordo.imports.formats import OWN
+from ricordo.imports.sources import OWN
 from ricordo.limits import Limits
 from ricordo.turns.export import from_document
 

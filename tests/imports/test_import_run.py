@@ -31,7 +31,7 @@ import ricordo
 from ricordo.errors import ValidationError
 from ricordo.imports import Imported, detect, read, sources
 from ricordo.imports.run import ImportReport, bring_in
-from ricordo.safety.trust import origin_of
+from ricordo.safety.screen import origin_of
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.imports.values import content_of, identifier, parse_time, role_of, tool_call, tool_calls_of
+from ricordo.imports.conversation import content_of, identifier, parse_time, role_of, tool_call, tool_calls_of
 from ricordo.testing.strategies import moments
 
 ANYTHING = st.recursive(

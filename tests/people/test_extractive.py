@@ -5,7 +5,7 @@ from condensation_samples import COUNTER, WordCounter, sayings, summary, talk, t
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import counter_for
 from ricordo.languages.registry import language as language_by_code
 from ricordo.people.summaries.evidence import contains_verbatim
 from ricordo.people.summaries.extractive import extractive_summary, rank_evidence, truncated_summary

@@ -20,7 +20,7 @@ from ricordo.records.people import FactChange, Flag
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import FakeClock, ScriptedLLM, StoreProxy
-from ricordo.turns.after import people_slice
+from ricordo.turns.write import people_slice
 from ricordo.worker.queue import WorkQueue
 
 STUDENT = {"user_id": "anna", "agent_id": "euclide"}

@@ -10,8 +10,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.engine.tokenizers import counter_for
-from ricordo.engine.tokens import ApproximateCounter, recounted
+from ricordo.engine.tokens import ApproximateCounter, counter_for, recounted
 from ricordo.errors import BudgetError, ReceiptError
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN

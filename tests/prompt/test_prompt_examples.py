@@ -2,12 +2,12 @@
 
 import pytest
 
-from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import counter_for
 from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.prompt.memory_block import MemoryShares, enhance_prompt, extract_base_prompt, has_memory_context
 from ricordo.records.people import Profile
-from ricordo.safety.trust import default_rules
+from ricordo.safety.screen import default_rules
 
 COUNT = counter_for("o200k").count
 PROFILE = Profile(

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.engine.tokenizers import counter_for
+from ricordo.engine.tokens import counter_for
 from ricordo.languages.english import MEMORY as ENGLISH_HEADINGS
 from ricordo.languages.italian import MEMORY as ITALIAN_HEADINGS
 from ricordo.prompt.memory_block import MemoryShares, enhance_prompt, extract_base_prompt, has_memory_context, one_line

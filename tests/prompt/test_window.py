@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.engine.tokenizers import counter_for
-from ricordo.engine.tokens import CUT_MARK, ApproximateCounter, recounted
+from ricordo.engine.tokens import CUT_MARK, ApproximateCounter, counter_for, recounted
 from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.prompt.window import Window, fit_window
 from ricordo.records.turns import Message, Owner, Turn, canonical, message_id

@@ -8,7 +8,7 @@ import pytest
 from ricordo.recall import indexes
 from ricordo.recall.indexes import VectorCache
 from ricordo.records.turns import Owner
-from ricordo.testing.examples import a_turn
+from ricordo.testing.fakes import a_turn
 from talks import CountingEmbedder, fill, memory, on_file
 
 TURNS = 40  # more than are organised in one pass

@@ -9,8 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
-from ricordo.safety.crisis import Crisis, crisis_reply, detect_crisis
-from ricordo.safety.crisis_phrases import CATEGORIES, check_patterns, load_phrases, read_phrases, shipped_phrases
+from ricordo.safety.crisis import (
+    CATEGORIES,
+    Crisis,
+    check_patterns,
+    crisis_reply,
+    detect_crisis,
+    load_phrases,
+    read_phrases,
+    shipped_phrases,
+)
 
 DATA = Path(__file__).parent.parent / "data"
 PHRASES = [

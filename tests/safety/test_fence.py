@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricordo.engine.tokenizers import FAMILIES, counter_for
+from ricordo.engine.tokens import FAMILIES, counter_for
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence

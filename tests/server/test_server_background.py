@@ -20,8 +20,7 @@ from ricordo.server.scheduler import Scheduler
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.examples import a_turn
-from ricordo.testing.fakes import ScriptedLLM, StoreProxy
+from ricordo.testing.fakes import ScriptedLLM, StoreProxy, a_turn
 from ricordo.worker.jobs import ATTEMPTS, RenewedLease, now
 
 ANNA = Owner("default", "anna")

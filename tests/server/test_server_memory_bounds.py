@@ -24,7 +24,7 @@ from ricordo.server.scheduler import Scheduler
 from ricordo.server.streams import AnswerRegistry
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import ScriptedLLM
-from ricordo.turns.after import after_turn
+from ricordo.turns.write import after_turn
 from ricordo.worker import jobs
 from ricordo.worker.queue import WorkQueue
 

@@ -9,7 +9,7 @@ import time
 from spool_postgres import open_spooled
 
 from ricordo.records.turns import Owner
-from ricordo.testing.examples import a_turn
+from ricordo.testing.fakes import a_turn
 
 if __name__ == "__main__":
     url, directory, session_id, turns = sys.argv[1:]

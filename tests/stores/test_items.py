@@ -17,8 +17,7 @@ from ricordo.records.turns import Owner
 from ricordo.stores.items import PART_END, SqlItems
 from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.examples import a_turn
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_turn
 
 ADA = Owner("default", "ada")
 

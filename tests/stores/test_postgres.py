@@ -26,8 +26,7 @@ from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import strategies
 from ricordo.testing.contract import ConstraintContract, StoreContract
 from ricordo.testing.contract.base import law
-from ricordo.testing.examples import a_block, a_turn, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_block, a_turn, an_owner
 from ricordo.testing.machine import stores_agree
 from ricordo.testing.machine_service import services_agree
 

@@ -16,11 +16,11 @@ from ricordo.records.service import StoredItem
 from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn, TurnVectors, message_id
 from ricordo.stores.postgres import PostgresStore, service_statements
-from ricordo.stores.postgres.row_security import ConnectedRole, RowSecurity, quoted, row_security_for
 from ricordo.stores.postgres.schema import TABLES
+from ricordo.stores.postgres.transaction import ConnectedRole, RowSecurity, quoted, row_security_for
 from ricordo.testing import strategies
 from ricordo.testing.contract.people import learn
-from ricordo.testing.examples import a_block, a_document, a_fact, a_flag, a_key, a_summary, some_chunks
+from ricordo.testing.fakes import a_block, a_document, a_fact, a_flag, a_key, a_summary, some_chunks
 from ricordo.testing.postgres import PostgresForTests
 
 pytest_plugins = ["ricordo.testing.postgres"]

@@ -22,7 +22,7 @@ from ricordo.stores.postgres import (
     turn_statements,
 )
 from ricordo.stores.postgres.schema import TABLES
-from ricordo.testing.examples import a_turn, an_owner
+from ricordo.testing.fakes import a_turn, an_owner
 from ricordo.testing.postgres import PostgresForTests
 
 pytest_plugins = ["ricordo.testing.postgres"]

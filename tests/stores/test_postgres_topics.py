@@ -16,8 +16,7 @@ from ricordo.records.turns import Owner, Turn, TurnVectors
 from ricordo.stores.postgres import PostgresStore, derived_statements, turn_statements
 from ricordo.stores.postgres.schema import TABLES
 from ricordo.stores.postgres.topics import VECTORS_PER_PAGE
-from ricordo.testing.examples import a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
 from ricordo.testing.postgres import PostgresForTests
 
 pytest_plugins = ["ricordo.testing.postgres"]

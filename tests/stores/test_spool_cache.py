@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ricordo.records.turns import Owner, SessionInfo, Turn
 from ricordo.stores.spool.cache import TURNS, RecentTurns
-from ricordo.testing.examples import a_turn
+from ricordo.testing.fakes import a_turn
 
 ANNA = Owner("acme", "anna")
 NOW = datetime(2025, 3, 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ from ricordo.presets import settings_from
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore
-from ricordo.testing.examples import a_turn, an_owner
+from ricordo.testing.fakes import a_turn, an_owner
 
 TEXT = "# Fugues\n\nA fugue has a subject and an answer.\n\n# Canons\n\nA canon repeats one melody in every voice.\n"
 

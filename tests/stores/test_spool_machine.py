@@ -15,7 +15,7 @@ from ricordo.errors import StoreUnavailable
 from ricordo.records.turns import Owner, SessionChanges, StoredReceipt, Turn
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool.writes import AddMessage, AnswerTurn, AppendTurn, UpdateSession, Write
-from ricordo.testing.examples import a_message, a_turn, an_answer
+from ricordo.testing.fakes import a_message, a_turn, an_answer
 
 sessions = st.sampled_from(["s1", "s2"])
 words = st.sampled_from(["alpha", "beta", "è così"])

@@ -18,10 +18,9 @@ from ricordo.errors import ConflictError, NotFoundError, SchemaError, StoreError
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import SessionChanges, StoredReceipt
 from ricordo.stores.memory import MemoryStore
-from ricordo.stores.spool import SpooledStore, replay
+from ricordo.stores.spool import SpooledStore, spool
 from ricordo.testing.contract.base import at_once
-from ricordo.testing.examples import a_document, a_key, a_message, a_turn, an_answer, an_owner, some_chunks
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_document, a_key, a_message, a_turn, an_answer, an_owner, some_chunks
 
 ANNA = an_owner()
 
@@ -286,7 +285,7 @@ def test_what_another_process_leaves_is_adopted_later(
     database: Switched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that goes on looks for the spools of those that died meanwhile."""
-    monkeypatch.setattr(replay, "ADOPT_INTERVAL", 0.02)
+    monkeypatch.setattr(spool, "ADOPT_INTERVAL", 0.02)
     store = spooled(lambda: database, tmp_path / "spool")
     away = Switched(database.store)
     other = spooled(lambda: away, tmp_path / "spool")

@@ -15,7 +15,7 @@ from ricordo.records.turns import Owner
 from ricordo.stores.postgres import PostgresStore
 from ricordo.stores.spool import SpooledStore
 from ricordo.testing.contract.base import assert_sound
-from ricordo.testing.examples import a_message, a_turn, an_answer
+from ricordo.testing.fakes import a_message, a_turn, an_answer
 from ricordo.testing.postgres import PostgresForTests
 
 ANNA = Owner("acme", "anna")

@@ -13,7 +13,7 @@ from ricordo.errors import ConflictError, StoreUnavailable
 from ricordo.records.turns import SessionChanges
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore
-from ricordo.testing.examples import a_turn, an_answer, an_owner
+from ricordo.testing.fakes import a_turn, an_answer, an_owner
 
 ANNA = an_owner()
 

@@ -21,8 +21,7 @@ from ricordo.stores.spool.writes import (
     owner_of,
 )
 from ricordo.testing import strategies
-from ricordo.testing.examples import a_message, a_turn, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_message, a_turn, an_owner
 
 records = st.lists(st.binary(max_size=40) | st.just(MARK) | st.just(frame(b"inner")), max_size=6)
 

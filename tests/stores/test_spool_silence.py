@@ -17,7 +17,7 @@ from ricordo.records.turns import SessionChanges
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore
 from ricordo.stores.spool.segments import Segments
-from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
+from ricordo.testing.fakes import a_message, a_turn, an_answer, an_owner
 
 ANNA = an_owner()
 PATIENT = replace(HASTY, call=30.0)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from ricordo.records.turns import Owner, SessionInfo, Turn
 from ricordo.stores.backup import copy_to_sqlite
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.examples import a_turn, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_turn, an_owner
 
 hours = st.integers(0, 12)
 sessions = st.lists(st.lists(hours, min_size=1, max_size=6), min_size=1, max_size=4)

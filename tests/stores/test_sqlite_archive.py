@@ -16,7 +16,7 @@ from ricordo.stores.backup import copy_to_sqlite
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.contract.archive import plain
 from ricordo.testing.contract.base import assert_sound, engine
-from ricordo.testing.examples import a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
+from ricordo.testing.fakes import a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
 from ricordo.turns.verify import verify
 
 SECRET = "Zorzi-17-confidenza"

@@ -14,7 +14,8 @@ from ricordo.records.turns import Message, Owner, StoredReceipt
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.stores.sqlite.store import erase_rows
 from ricordo.testing.contract.people import learn
-from ricordo.testing.examples import (
+from ricordo.testing.fakes import (
+    START,
     a_document,
     a_fact,
     a_flag,
@@ -25,7 +26,6 @@ from ricordo.testing.examples import (
     an_answer,
     an_owner,
 )
-from ricordo.testing.fakes import START
 
 SECRET = "Zorzi-17-confidenza"
 

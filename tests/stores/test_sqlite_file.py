@@ -12,12 +12,11 @@ import pytest
 
 from ricordo.errors import DamageError, ReceiptError, StoreError, StoreUnavailable
 from ricordo.prompt.receipt import from_stored
-from ricordo.records.reports import Expired
+from ricordo.records.service import Expired
 from ricordo.records.turns import StoredReceipt, Turn, canonical
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.contract.base import engine
-from ricordo.testing.examples import a_turn, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_turn, an_owner
 from ricordo.turns.verify import verify
 
 

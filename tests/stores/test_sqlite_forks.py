@@ -14,8 +14,8 @@ import pytest
 import ricordo
 from ricordo.errors import StoreError
 from ricordo.records.turns import Owner
-from ricordo.stores.sqlite import SqliteStore, forks
-from ricordo.testing.examples import a_block, a_turn, an_owner
+from ricordo.stores.sqlite import SqliteStore, database
+from ricordo.testing.fakes import a_block, a_turn, an_owner
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork"),
@@ -185,7 +185,7 @@ def test_a_store_in_use_for_too_long_is_refused_in_the_child(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, using: str
 ) -> None:
     """Only then: the child is told why, for the inherited store and for a new one; the parent goes on unharmed."""
-    monkeypatch.setattr(forks, "PATIENCE", 0.05)
+    monkeypatch.setattr(database, "PATIENCE", 0.05)
     owner = an_owner()
     write_some(store, owner, 1)
     entered, leave = Event(), Event()
@@ -228,7 +228,7 @@ def test_a_fork_from_inside_a_read_is_refused_at_once(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever forks while copying does not wait for themselves: the child is refused, the copy becomes whole."""
-    monkeypatch.setattr(forks, "PATIENCE", 3600.0)
+    monkeypatch.setattr(database, "PATIENCE", 3600.0)
     owner = an_owner()
     write_some(store, owner, 3)
     outcomes = []

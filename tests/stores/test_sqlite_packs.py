@@ -11,7 +11,7 @@ from ricordo.records.turns import Turn, TurnVectors
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.stores.sqlite.vectors import TURNS_IN_PACK, packed, unpacked
-from ricordo.testing.examples import a_trace, a_turn, an_owner
+from ricordo.testing.fakes import a_trace, a_turn, an_owner
 
 TURNS = 2 * TURNS_IN_PACK + 6
 

@@ -12,11 +12,12 @@ from ricordo.records.service import StoredItem
 from ricordo.records.topics import TopicChange
 from ricordo.stores import items
 from ricordo.stores.migrations import Migration, migrations_for
-from ricordo.stores.sqlite import SqliteStore, people_statements, service_statements, topic_statements, turn_statements
+from ricordo.stores.sqlite import SqliteStore, people, service, topics, turn_statements
 from ricordo.stores.sqlite.database import migrate
 from ricordo.stores.sqlite.items import _spelled
 from ricordo.testing.contract.people import learn
-from ricordo.testing.examples import (
+from ricordo.testing.fakes import (
+    START,
     a_document,
     a_fact,
     a_flag,
@@ -27,7 +28,6 @@ from ricordo.testing.examples import (
     an_owner,
     some_chunks,
 )
-from ricordo.testing.fakes import START
 
 TABLES = (
     "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
@@ -147,7 +147,7 @@ LOOKS_AT_ALL_OWNERS = {"STATS", "WRONGLY_IN_ORDER"}  # the last is a look at the
 WITHOUT_OWNER = {"KEY_BY_DIGEST", "KEYS_OF_TENANT", "JOBS_OF_TENANT", "ANYTHING_DUE", "TAKE_JOBS"}
 NAMED = {
     name: text
-    for module in (turn_statements, topic_statements, people_statements, service_statements)
+    for module in (turn_statements, topics, people, service)
     for name, text in vars(module).items()
     if name.isupper() and isinstance(text, str) and "WHERE" in text and name not in LOOKS_AT_ALL_OWNERS
 } | {

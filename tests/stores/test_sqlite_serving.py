@@ -9,8 +9,7 @@ import pytest
 
 from ricordo.records.service import JobStats
 from ricordo.stores.sqlite import SqliteStore
-from ricordo.testing.examples import a_document, a_key, a_turn, an_owner, some_chunks
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_document, a_key, a_turn, an_owner, some_chunks
 
 OF_A_SERVICE = {"documents", "chunks", "api_keys", "jobs", "leases"}
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ricordo.records.people import Fact, FactChange, Source
 from ricordo.stores.topic_rules import Unlearned, with_live_sources, without_session
-from ricordo.testing.examples import a_fact
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_fact
 
 hour = timedelta(hours=1)
 names = st.sampled_from(["f1", "f2", "f3", "f4", "f5"])

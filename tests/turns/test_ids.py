@@ -6,7 +6,7 @@ from uuid import RFC_4122, UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.engine.clock import new_id
+from ricordo.engine.core import new_id
 
 moments = st.datetimes(datetime(1970, 1, 1), datetime(9998, 1, 1)).map(lambda each: each.replace(tzinfo=UTC))
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.records.people import Fact, FactChange, Source
-from ricordo.records.reports import Damage
+from ricordo.records.service import Damage
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.contract.base import engine
 from ricordo.testing.contract.people import learn
-from ricordo.testing.examples import a_fact, a_flag, a_summary, a_turn, an_owner
+from ricordo.testing.fakes import a_fact, a_flag, a_summary, a_turn, an_owner
 from ricordo.testing.strategies import texts
 from ricordo.turns.verify import verify
 

@@ -38,7 +38,7 @@ from ricordo.chat.response import (
     trace,
 )
 from ricordo.documents.library import Passage
-from ricordo.engine.clock import new_id
+from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreError
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory

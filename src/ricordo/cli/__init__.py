@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 
 from ricordo.cli import (
-    bench,
     chat,
     context,
     demo,
@@ -47,7 +46,7 @@ COMMANDS = (
     *serve.KEYS_COMMANDS,
     *maintenance.COMMANDS,
     *search.WEIGHTS_COMMANDS,
-    *bench.COMMANDS,
+    *maintenance.BENCH_COMMANDS,
 )
 
 

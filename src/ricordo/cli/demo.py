@@ -19,9 +19,8 @@ from rich.text import Text
 
 from ricordo.cli.arguments import OK, Command, Options, add_llm, chosen_settings
 from ricordo.cli.output import Output, Step, printable
-from ricordo.cli.sample_data import LANGUAGES, lessons, past_sessions, suggestions
 from ricordo.cli.serve import add_address, check_port, has_page, run_server, stop_on_signal, url_of
-from ricordo.cli.story import SETTLE_SECONDS, run_story
+from ricordo.cli.story import LANGUAGES, SETTLE_SECONDS, lessons, past_sessions, run_story, suggestions
 from ricordo.errors import SettingsError, ValidationError
 from ricordo.memory import Memory
 from ricordo.presets import settings_from

@@ -14,8 +14,7 @@ from ricordo.cli.output import Output, one_line, printable, table
 from ricordo.cli.sessions import local_time
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
-from ricordo.records.reports import as_json
-from ricordo.records.service import Document
+from ricordo.records.service import Document, as_json
 from ricordo.records.turns import Owner, library_of
 
 if TYPE_CHECKING:

@@ -1,20 +1,28 @@
 """Maintenance commands: verify, backup, stats, and the effective settings with their origin."""
 
 import argparse
+import ast
+import importlib
+import inspect
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+from rich.console import Group
 from rich.text import Text
 
+import ricordo
 from ricordo.cli.arguments import FAILED, OK, Command, Options, chosen_settings, cli_defaults, open_memory
 from ricordo.cli.output import Output, one_line, printable, table
+from ricordo.errors import NotFoundError, SettingsError
 from ricordo.languages.locales import Locale
 from ricordo.memory import Memory
 from ricordo.presets import INHERITED_VARIABLES, PRESETS, settings_from
-from ricordo.records.reports import as_json
+from ricordo.records.service import as_json
 from ricordo.settings import Settings, setting_names
 
 
@@ -166,3 +174,106 @@ COMMANDS = (
         example="RICORDO_MAX_TURNS=5 ricordo settings --preset tutor",
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A benchmark: its name, what it measures, and its arguments."""
+
+    name: str
+    measures: str
+    arguments: str
+
+
+def bench(options: Options, output: Output) -> int:
+    """Run a benchmark, or list them."""
+    known = benchmarks()
+    if options.name is None:
+        rows = table("benchmark", "what it measures, and its arguments")
+        for each in known.values():
+            rows.add_row(each.name, Group(Text(each.measures), Text(each.arguments, "cyan"), ""))
+        output.lines((asdict(each) for each in known.values()), rows)
+        return OK
+    if options.name not in known:
+        raise NotFoundError(f"there is no benchmark {options.name!r}; there are: {', '.join(known) or 'none'}")
+    try:
+        module = importlib.import_module(f"bench.{options.name}")
+    except ImportError as error:
+        raise SettingsError("bench", f"{options.name} needs a package that is not installed: {error}") from error
+    given = [*(["--json"] if options.json else []), *options.arguments]
+    arguments = given if "--data " in known[options.name].arguments else without_data(given)
+    if arguments != given:
+        output.note(Text(f"{options.name} has its own data; --data is ignored", "dim"))
+    result = _call(module.main, options.name, arguments)
+    return result if isinstance(result, int) else FAILED if result else OK
+
+
+def without_data(arguments: Sequence[str]) -> list[str]:
+    """The arguments without `--data DIR`, so that all benchmarks can be called with the same options."""
+    kept: list[str] = []
+    rest = iter(arguments)
+    for each in rest:
+        if each == "--data":
+            next(rest, None)
+        elif not each.startswith("--data="):
+            kept.append(each)
+    return kept
+
+
+def _call(main: Callable[..., object], name: str, arguments: list[str]) -> object:
+    """Run a benchmark; a `main` without parameters reads its arguments from `sys.argv`."""
+    if inspect.signature(main).parameters:
+        return main(arguments)
+    before, sys.argv = sys.argv, [f"ricordo bench {name}", *arguments]
+    try:
+        return main()
+    finally:
+        sys.argv = before
+
+
+def benchmarks() -> dict[str, Benchmark]:
+    """Every benchmark by name, read from its source without importing it."""
+    found = {}
+    for path in sorted(_folder().glob("[a-z]*.py")):
+        source = path.read_text(encoding="utf-8")
+        if "\ndef main(" in source:
+            idea = source.lstrip('"').splitlines()[0].strip('" ')
+            found[path.stem] = Benchmark(path.stem, idea, arguments_in(source))
+    return found
+
+
+def _folder() -> Path:
+    """The folder `bench` of the checkout that this package is installed from, importable as `bench`."""
+    root = Path(ricordo.__file__).resolve().parents[2]
+    if not (root / "bench" / "__main__.py").exists():
+        raise SettingsError("bench", "benchmarks come with the source: run this in a checkout installed with -e")
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    return Path(importlib.import_module("bench").__path__[0])
+
+
+def arguments_in(source: str) -> str:
+    """The arguments that a source declares, as a usage line."""
+    calls = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument"
+    ]
+    calls.sort(key=lambda call: call.lineno)
+    return " ".join(_usage(call) for call in calls if call.args and isinstance(call.args[0], ast.Constant))
+
+
+def _usage(call: ast.Call) -> str:
+    given = {each.arg: each.value.value for each in call.keywords if isinstance(each.value, ast.Constant)}
+    name = str(call.args[0].value) if isinstance(call.args[0], ast.Constant) else ""
+    value = "" if str(given.get("action", "")).startswith("store_") else " " + name.lstrip("-").upper()
+    words = f"{name}{value}" if name.startswith("-") else name
+    return words if given.get("required") else f"[{words}]"
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="the benchmark; without a name all are listed")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments; try --help")
+
+
+BENCH_COMMANDS = (Command("bench", "run a benchmark", bench, _arguments, "ricordo bench topics --help"),)

@@ -278,11 +278,11 @@ def check(options: Options, output: Output) -> int:
 
 def check_json(text: str, options: Options) -> dict[str, Any]:
     """What the rules find in a text, under the effective settings."""
-    from ricordo.records.reports import as_json
+    from ricordo.records.service import as_json
     from ricordo.safety.crisis import configured_phrases, detect_crisis
     from ricordo.safety.pii import PII_KINDS, redact
+    from ricordo.safety.screen import decide
     from ricordo.safety.signals import is_strong, signals
-    from ricordo.safety.trust import decide
 
     safety = settings_from(chosen_settings(options), os.environ).safety
     sign, names = detect_crisis(text, phrases=configured_phrases(safety)), signals(text)

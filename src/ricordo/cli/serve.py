@@ -32,8 +32,7 @@ from ricordo.cli.sessions import local_time
 from ricordo.errors import NotFoundError, SettingsError, ValidationError
 from ricordo.limits import check_id, check_text
 from ricordo.presets import settings_from
-from ricordo.records.reports import as_json
-from ricordo.records.service import ApiKey
+from ricordo.records.service import ApiKey, as_json
 
 if TYPE_CHECKING:
     from ricordo.server.options import ServerOptions

@@ -17,7 +17,7 @@ from ricordo.cli.output import Output, one_line, printable, session_json, table,
 from ricordo.cli.receipts import ROLE_COLOURS
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
-from ricordo.records.reports import EraseReceipt, as_json
+from ricordo.records.service import EraseReceipt, as_json
 from ricordo.records.turns import Turn
 from ricordo.session import Session
 

@@ -19,7 +19,7 @@ from ricordo.cli.arguments import FAILED, OK, Command, Options, add_agent, add_u
 from ricordo.cli.output import Output, printable
 from ricordo.errors import ConflictError, ValidationError
 from ricordo.memory import Memory
-from ricordo.records.reports import as_json
+from ricordo.records.service import as_json
 
 
 def export(options: Options, output: Output) -> int:
@@ -64,8 +64,8 @@ def import_(options: Options, output: Output) -> int:
 
 def _import_foreign(options: Options, output: Output) -> int:
     """Import what another program exported, or with --dry-run only report it."""
-    from ricordo.imports.formats import OWN
     from ricordo.imports.run import bring_in
+    from ricordo.imports.sources import OWN
 
     own = (options.format or detected_format(options.file)) == OWN
     user_id = options.user if own else _required_user(options)
@@ -96,7 +96,7 @@ def _required_user(options: Options) -> str:
 
 def _is_foreign(path: str) -> bool:
     """Whether a path is a folder, or in the format of another program."""
-    from ricordo.imports.formats import OWN
+    from ricordo.imports.sources import OWN
 
     return Path(path).is_dir() or detected_format(path) not in (None, OWN)
 

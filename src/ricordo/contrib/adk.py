@@ -21,10 +21,17 @@ from google.genai import types
 
 from ricordo.contrib.adk_sessions import RicordoSessionService
 from ricordo.contrib.history import History, HistoryMessage
-from ricordo.contrib.items import ItemCollection, body_of, path
-from ricordo.contrib.tool_calls import call_of, moment_of, openai_call
-from ricordo.contrib.users import owner_of, sessions_of
-from ricordo.engine.clock import new_id
+from ricordo.contrib.tool_calls import (
+    ItemCollection,
+    body_of,
+    call_of,
+    moment_of,
+    openai_call,
+    owner_of,
+    path,
+    sessions_of,
+)
+from ricordo.engine.core import new_id
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, Limits, check_metadata
 from ricordo.memory import Memory

@@ -19,9 +19,8 @@ from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from ricordo.contrib.items import ItemCollection, path
-from ricordo.contrib.users import owner_of
-from ricordo.engine.clock import new_id
+from ricordo.contrib.tool_calls import ItemCollection, owner_of, path
+from ricordo.engine.core import new_id
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.records.service import StoredItem

@@ -19,14 +19,13 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from ricordo.contrib.items import ItemCollection, body_of, parts, path
-from ricordo.contrib.users import owner_of
+from ricordo.contrib.tool_calls import ItemCollection, body_of, owner_of, parts, path
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, check_text
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records.service import StoredItem
+from ricordo.safety.screen import decide
 from ricordo.safety.signals import signals
-from ricordo.safety.trust import decide
 from ricordo.stores.service_protocols import ItemTransaction
 
 COLLECTION = "anthropic.memory"

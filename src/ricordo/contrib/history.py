@@ -12,8 +12,8 @@ from threading import RLock
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ricordo.contrib.users import owner_of
-from ricordo.engine.clock import new_id
+from ricordo.contrib.tool_calls import owner_of
+from ricordo.engine.core import new_id
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import ConflictError
 from ricordo.limits import check_id, check_metadata, check_text, check_time, check_tool_calls

@@ -29,8 +29,16 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
 
 from ricordo.contrib.history import History, HistoryMessage
-from ricordo.contrib.tool_calls import call_of, moment_of, openai_call, paired
-from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
+from ricordo.contrib.tool_calls import (
+    UserSource,
+    call_of,
+    check_user_source,
+    moment_of,
+    openai_call,
+    owner_of,
+    paired,
+    user_of,
+)
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import BudgetError, RicordoError
 from ricordo.limits import check_id

@@ -24,8 +24,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ricordo.contrib.items import ItemCollection, parts, path
-from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
+from ricordo.contrib.tool_calls import ItemCollection, UserSource, check_user_source, owner_of, parts, path, user_of
 from ricordo.errors import ValidationError
 from ricordo.limits import check_number
 from ricordo.memory import Memory

@@ -29,8 +29,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from ricordo.contrib.items import ItemCollection, parts, path
-from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
+from ricordo.contrib.tool_calls import ItemCollection, UserSource, check_user_source, owner_of, parts, path, user_of
 from ricordo.errors import ValidationError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records.service import StoredItem

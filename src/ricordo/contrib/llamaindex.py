@@ -19,8 +19,7 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 
 from ricordo.contrib.history import History, HistoryMessage
 from ricordo.contrib.llamaindex_messages import from_context, from_message, from_messages, to_words
-from ricordo.contrib.tool_calls import paired
-from ricordo.contrib.users import sessions_of
+from ricordo.contrib.tool_calls import paired, sessions_of
 from ricordo.errors import BudgetError
 from ricordo.languages.locales import memory_words
 from ricordo.limits import check_id

@@ -22,9 +22,8 @@ from pydantic_ai.conversation_store import (
 )
 from pydantic_ai.run import AgentRunResult
 
-from ricordo.contrib.items import ItemCollection, body_of, path
 from ricordo.contrib.pydantic_ai_messages import Step, answer_text, asked_text, composed, last_turns, steps_of
-from ricordo.contrib.users import UserSource, check_user_source, owner_of, user_of
+from ricordo.contrib.tool_calls import ItemCollection, UserSource, body_of, check_user_source, owner_of, path, user_of
 from ricordo.errors import RicordoError
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.prompt.context import Context

@@ -1,9 +1,17 @@
 """Converts tool calls and times of other libraries to the form that Ricordo stores, which is the chat API's."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from ricordo.errors import ValidationError
+from ricordo.limits import check_id
+from ricordo.memory import Memory
+from ricordo.records.turns import Owner, SessionInfo
+from ricordo.stores.items import PART_END
+from ricordo.stores.service_protocols import ItemTransaction
 
 
 def openai_call(name: str, arguments: Any, call_id: str | None) -> dict[str, Any]:
@@ -67,3 +75,97 @@ def paired(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
             kept.append(message)
         position = end
     return kept
+
+
+PAGE = 100  # sessions listed at once
+
+G = TypeVar("G")
+
+UserSource = str | Callable[[G], str]
+
+
+def check_user_source(source: object) -> None:
+    """Raise ValidationError for an id that is not valid; a function is checked when it is called."""
+    if not callable(source):
+        check_id("user_id", source)
+
+
+def user_of(source: UserSource[G], given: G) -> str:
+    """The id of the user of a call; `given` is what the library passes along."""
+    if not callable(source):
+        return source
+    try:
+        found = source(given)
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValidationError("user_id", f"this call does not name its user ({error!r})") from error
+    return check_id("user_id", found)
+
+
+def owner_of(memory: Memory, user_id: str) -> Owner:
+    """The owner with this user id in a memory's tenant."""
+    return _owner(memory.settings.tenant_id, check_id("user_id", user_id))
+
+
+@lru_cache(maxsize=1_024)
+def _owner(tenant_id: str, user_id: str) -> Owner:
+    """Cached, because deriving the owner's key takes time."""
+    owner = Owner(tenant_id, user_id)
+    if owner.is_reserved:
+        raise ValidationError("user_id", f"{user_id!r} has a reserved prefix; choose another")
+    return owner
+
+
+def sessions_of(memory: Memory, user_id: str, agent_id: str | None = None) -> list[SessionInfo]:
+    """All sessions of a user, most recent first."""
+    found = memory.sessions(user_id=user_id, agent_id=agent_id, limit=PAGE)
+    page: list[SessionInfo] = found
+    while len(page) == PAGE:
+        page = memory.sessions(user_id=user_id, agent_id=agent_id, limit=PAGE, before=page[-1])
+        found += page
+    return found
+
+
+T = TypeVar("T")
+
+
+class ItemCollection:
+    """One collection of items in the store of a memory. Thread-safe."""
+
+    def __init__(self, memory: Memory, name: str) -> None:
+        self._memory = memory
+        self._name = name
+
+    def read(self, owner: Owner, work: Callable[[ItemTransaction], T]) -> T:
+        """The result of `work`, which reads one snapshot."""
+        return self._memory.store.items.read(owner, self._name, self._memory.clock.now(), work)
+
+    def write(self, owner: Owner, work: Callable[[ItemTransaction], T]) -> T:
+        """Run `work` in one transaction: all of it is written, or nothing."""
+        return self._memory.store.items.write(owner, self._name, self._memory.clock.now(), work)
+
+    def exclusive(self, owner: Owner, work: Callable[[ItemTransaction], T]) -> T:
+        """Run `work`, which reads items and may write to the memory, while no other such work of the owner runs."""
+        return self._memory.store.items.exclusive(owner, self._name, self._memory.clock.now(), work)
+
+    def sweep(self, owner: Owner) -> int:
+        """Delete the owner's expired items, of every collection; returns how many."""
+        return self._memory.store.items.sweep(owner, self._memory.clock.now())
+
+
+def body_of(items: ItemTransaction, place: str, key: str) -> bytes | None:
+    """The body of one item, if it exists."""
+    item = items.get(place, key)
+    return item.body if item else None
+
+
+def path(*parts: str) -> str:
+    """Parts as a place. No part may contain the character that ends it."""
+    for part in parts:
+        if PART_END in part or "\x00" in part:
+            raise ValidationError("place", f"{part!r} holds a control character; leave it out")
+    return "".join(f"{part}{PART_END}" for part in parts)
+
+
+def parts(place: str) -> tuple[str, ...]:
+    """A place as its parts."""
+    return tuple(place.split(PART_END)[:-1])

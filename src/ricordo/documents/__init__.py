@@ -4,9 +4,8 @@
 come out. `library` stores documents and searches them.
 """
 
-from ricordo.documents.chunks import KINDS, Bounds, Kind, Piece, as_chunk, chunk, kind_of
-from ricordo.documents.pdf import read_pdf
-from ricordo.documents.retrieval import PieceIndex, RetrievedPiece, Retriever, rank
+from ricordo.documents.chunks import KINDS, Bounds, Kind, Piece, as_chunk, chunk, kind_of, read_pdf
+from ricordo.documents.library import PieceIndex, RetrievedPiece, Retriever, rank
 
 __all__ = [
     "KINDS",

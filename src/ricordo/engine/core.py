@@ -6,10 +6,11 @@ windows never loads numpy, an embedder or the rules of two languages.
 """
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from ricordo.engine.protocols import LLM, Clock, TokenCounter
@@ -139,3 +140,21 @@ def log_details(operation: str, owner: Owner, session_id: str) -> dict[str, str]
         "user_id": owner.user_id,
         "session_id": session_id,
     }
+
+
+_MILLISECONDS = (1 << 48) - 1
+
+
+class SystemClock:
+    """Real time, in UTC."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+def new_id(now: datetime) -> str:
+    """A UUID of version 7: 48 bits of time in milliseconds, 74 random bits, so that new rows lie side by side."""
+    moment = f"{int(now.timestamp() * 1_000) & _MILLISECONDS:012x}"
+    random = os.urandom(10).hex()
+    variant = "89ab"[int(random[3], 16) & 3]
+    return f"{moment[:8]}-{moment[8:]}-7{random[:3]}-{variant}{random[4:7]}-{random[7:19]}"

@@ -4,8 +4,11 @@ In: text and a `TokenCounter`. Out: exact costs of messages, and prefixes that f
 content, its tool calls, its name and the overhead its API adds; a cut text ends with a visible mark.
 """
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 from ricordo.engine.protocols import TokenCounter
@@ -95,3 +98,132 @@ def cut(text: str, limit: int, counter: TokenCounter, *, after: str = "") -> str
     if low or counter.count(tail) <= limit:
         return text[:low] + CUT_MARK
     return ""
+
+
+log = logging.getLogger("ricordo")
+
+# Family name to vocabulary. The OpenAI families are exact to the message; for the others the
+# vocabulary is exact and the per-message overhead is that of the common chat templates.
+FAMILIES = {
+    "o200k": "o200k_base",
+    "cl100k": "cl100k_base",
+    "llama3": "llama3",
+    "qwen3": "qwen3",
+    "gemma3": "gemma3",
+    "deepseek": "deepseek_v3",
+    "mistral": "mistral_v3",
+    "phi4": "phi4",
+}
+
+# Longest prefix wins.
+MODEL_PREFIXES = {
+    "gpt-5": "o200k",
+    "gpt-4o": "o200k",
+    "gpt-4.1": "o200k",
+    "gpt-4.5": "o200k",
+    "gpt-oss": "o200k",
+    "chatgpt": "o200k",
+    "o1": "o200k",
+    "o3": "o200k",
+    "o4": "o200k",
+    "gpt-4": "cl100k",
+    "gpt-3.5": "cl100k",
+    "gpt-35": "cl100k",
+    "text-embedding": "cl100k",
+    "llama-3": "llama3",
+    "llama3": "llama3",
+    "qwen": "qwen3",
+    "gemma": "gemma3",
+    "deepseek": "deepseek",
+    "mistral": "mistral",
+    "phi-4": "phi4",
+}
+
+
+class ExactCounter:
+    """Counts with the vocabulary of one family; where that cannot be read, approximately, and `reason` says why."""
+
+    exact = True
+    reason = ""
+    message_overhead = 4  # three marks around the message, and its role
+
+    def __init__(self, name: str, load: Callable[[], Any]) -> None:
+        self._name = name
+        self._load = load
+        self._count: Callable[[str], int] = self._first
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def count(self, text: str) -> int:
+        return self._count(text)
+
+    def _first(self, text: str) -> int:
+        """Load the vocabulary at the first count, so that opening a store does not wait for it."""
+        try:
+            self._count = _counting(self._load())
+        except Exception as error:  # any error: the message must still be stored
+            self.reason = f"the tokenizer of {self._name} cannot be loaded: {error}"
+            log.warning("%s; tokens are approximate", self.reason, extra={"operation": "count"})
+            instead = approximate_for("it", self.reason)  # of the two rules the one that counts more
+            self._name, self.exact, self._count = instead.name, False, instead.count
+        return self._count(text)
+
+
+def _counting(vocabulary: Any) -> Callable[[str], int]:
+    """Count by the bytes of the ids, four each: quicker than a list of numbers, but special markers are matched there.
+
+    So where a text may spell one, it is encoded in the way that never matches any.
+    """
+    flat, ordinary = vocabulary.encode_flat, vocabulary.encode_ordinary
+    beginnings = {marker[:2] for marker in vocabulary.special_tokens()}
+
+    def count(text: str) -> int:
+        for beginning in beginnings:
+            if beginning in text:
+                return len(ordinary(text))
+        return len(flat(text)) // 4
+
+    return count
+
+
+def counter_for(model: str, language: str = "en") -> TokenCounter:
+    """The counter of a family or model name; `approximate` asks for the character rule of the language."""
+    if model == "approximate":
+        return approximate_for(language, "asked for")
+    family = family_of(model)
+    if family is None:
+        return approximate_for(language, f"no tokenizer is known for model {model!r}")
+    try:
+        return _exact(family)
+    except (ImportError, OSError, RuntimeError, ValueError) as error:
+        return approximate_for(language, f"the tokenizer of {family} cannot be loaded: {error}")
+
+
+def family_of(model: str) -> str | None:
+    """The family of a model name; None when there is no tokenizer for it."""
+    plain = model.lower().rpartition("/")[2].removeprefix("ft:")
+    for family, vocabulary in FAMILIES.items():
+        if plain in (family, vocabulary):
+            return family
+    matches = [prefix for prefix in MODEL_PREFIXES if plain.startswith(prefix)]
+    return MODEL_PREFIXES[max(matches, key=len)] if matches else None
+
+
+def approximate_for(language: str, reason: str) -> ApproximateCounter:
+    """Three characters a token in Italian, four in English."""
+    return ApproximateCounter(3 if language.lower().startswith("it") else 4, reason)
+
+
+@lru_cache(maxsize=len(FAMILIES))
+def _exact(family: str) -> ExactCounter:
+    if find_spec("splintr") is None:  # ValueError when the module was blocked on purpose
+        raise ImportError("splintr is not installed")
+    return ExactCounter(family, lambda: _vocabulary(FAMILIES[family]))
+
+
+def _vocabulary(name: str) -> Any:
+    from splintr import Tokenizer
+
+    return Tokenizer.from_pretrained(name)

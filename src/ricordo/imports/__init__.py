@@ -5,7 +5,7 @@ read. `ricordo.imports.run` imports them into a memory.
 """
 
 from ricordo.imports.conversation import Imported, ImportProblem
-from ricordo.imports.formats import FORMATS, Format
 from ricordo.imports.read import ReadOptions, detect, read
+from ricordo.imports.sources import FORMATS, Format
 
 __all__ = ["FORMATS", "Format", "ImportProblem", "Imported", "ReadOptions", "detect", "read"]

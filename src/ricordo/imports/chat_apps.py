@@ -13,20 +13,18 @@ from ricordo.imports.conversation import (
     ImportedMessage,
     ImportProblem,
     branches,
-    message_problems,
-    unique_name,
-)
-from ricordo.imports.values import (
     content_of,
     identifier,
     join_lines,
     listed,
     mapping,
+    message_problems,
     other_fields,
     parse_time,
     role_of,
     text,
     tool_call,
+    unique_name,
 )
 from ricordo.records.turns import Json
 

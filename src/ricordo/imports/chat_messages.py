@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem, message_problems
-from ricordo.imports.values import (
+from ricordo.imports.conversation import (
+    Conversation,
+    ImportedMessage,
+    ImportProblem,
     content_of,
     identifier,
     listed,
     mapping,
+    message_problems,
     other_fields,
     parse_time,
     role_of,

@@ -13,21 +13,19 @@ from ricordo.imports.conversation import (
     ImportedMessage,
     ImportProblem,
     branches,
-    message_problems,
-    nearest_visible,
-    without_hidden,
-)
-from ricordo.imports.values import (
     content_of,
     identifier,
     join_lines,
     listed,
     mapping,
+    message_problems,
+    nearest_visible,
     other_fields,
     parse_time,
     role_of,
     text,
     tool_call,
+    without_hidden,
 )
 from ricordo.records.turns import Json
 

@@ -21,9 +21,16 @@ from ricordo.imports.chat_messages import (
     memory_note,
     notes_conversation,
 )
-from ricordo.imports.conversation import Conversation, ImportedMessage, ImportProblem
+from ricordo.imports.conversation import (
+    Conversation,
+    ImportedMessage,
+    ImportProblem,
+    identifier,
+    mapping,
+    parse_time,
+    text,
+)
 from ricordo.imports.sources import Progress
-from ricordo.imports.values import identifier, mapping, parse_time, text
 
 Reader = Callable[[Any, str, Any], ImportedMessage | None]
 Columns = dict[str, set[str]]

@@ -12,8 +12,7 @@ from datetime import datetime
 from uuid import UUID, uuid5
 
 from ricordo.errors import ValidationError
-from ricordo.imports.conversation import Conversation, Imported, ImportedMessage, ImportProblem, ProblemKind
-from ricordo.imports.values import text
+from ricordo.imports.conversation import Conversation, Imported, ImportedMessage, ImportProblem, ProblemKind, text
 from ricordo.limits import ID_LENGTH, Limits, check_id, check_metadata, check_text, check_tool_calls
 from ricordo.records.turns import Json, Message, Owner, SessionInfo, Turn, add_step, canonical, open_turn, place
 from ricordo.turns.export import to_document

@@ -15,7 +15,7 @@ from ricordo.imports.conversation import ImportProblem
 
 CHUNK = 256 * 1024
 MAX_ENTRY = 64 * 1024 * 1024  # characters
-Path = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MARK = re.compile(r'[{}\[\]"]')
 _IN_STRING = re.compile(r'\\.|"', re.DOTALL)
@@ -37,7 +37,7 @@ class Characters(Protocol):
 class JsonEntry:
     """A value and its path of names and indexes."""
 
-    path: Path
+    path: JsonPath
     value: Any
 
 
@@ -45,14 +45,14 @@ class UnreadableJson(Exception):  # noqa: N818 - becomes an ImportProblem
     """A value is not JSON, or is too large."""
 
 
-def describe_path(name: str, path: Path) -> str:
+def describe_path(name: str, path: JsonPath) -> str:
     """The place of an entry in words; entries of lists are counted from 1."""
     steps = [f"entry {step + 1}" if isinstance(step, int) else f"{step!r}" for step in path]
     return ", ".join([name, *steps]) if name else ", ".join(steps) or "file"
 
 
 def entries(
-    stream: Characters, name: str = "", into: Collection[Path] = (), *, largest: int = MAX_ENTRY
+    stream: Characters, name: str = "", into: Collection[JsonPath] = (), *, largest: int = MAX_ENTRY
 ) -> Iterator[JsonEntry | ImportProblem]:
     """The values of a text: the members of one list, or one value after another as in JSON lines.
 
@@ -61,7 +61,7 @@ def entries(
     text = _Buffer(stream, largest)
     number = 0
     while text.peek():
-        path: Path = () if text.peek() == "[" or () in into else (number,)
+        path: JsonPath = () if text.peek() == "[" or () in into else (number,)
         try:
             yield from _walk(text, path, into, name)
         except UnreadableJson as error:
@@ -70,7 +70,9 @@ def entries(
         number += 1
 
 
-def _walk(text: "_Buffer", path: Path, into: Collection[Path], name: str) -> Iterator[JsonEntry | ImportProblem]:
+def _walk(
+    text: "_Buffer", path: JsonPath, into: Collection[JsonPath], name: str
+) -> Iterator[JsonEntry | ImportProblem]:
     if text.peek() == "[" and (path == () or path in into):
         yield from _members(text, path, into, name, closing="]")
     elif text.peek() == "{" and path in into:
@@ -80,7 +82,7 @@ def _walk(text: "_Buffer", path: Path, into: Collection[Path], name: str) -> Ite
 
 
 def _members(
-    text: "_Buffer", path: Path, into: Collection[Path], name: str, *, closing: str
+    text: "_Buffer", path: JsonPath, into: Collection[JsonPath], name: str, *, closing: str
 ) -> Iterator[JsonEntry | ImportProblem]:
     text.take()
     number = 0

@@ -16,13 +16,24 @@ from ricordo.errors import ValidationError
 from ricordo.imports import chat_messages
 from ricordo.imports.chat_apps import chatbot_ui, claude, librechat, open_webui
 from ricordo.imports.chatgpt import chatgpt
-from ricordo.imports.conversation import Conversation, Imported, ImportProblem
+from ricordo.imports.conversation import Conversation, Imported, ImportProblem, mapping
 from ricordo.imports.databases import detect_database, read_database
 from ricordo.imports.document import DocumentOptions, documents
-from ricordo.imports.formats import FORMATS, ITEM_FORMAT, OWN, Format, Shape, detect_shape
 from ricordo.imports.json_stream import JsonEntry, describe_path, entries
-from ricordo.imports.sources import FAILURES, SQLITE, CountingReader, Progress, SourceFile, source_files
-from ricordo.imports.values import mapping
+from ricordo.imports.sources import (
+    FAILURES,
+    FORMATS,
+    ITEM_FORMAT,
+    OWN,
+    SQLITE,
+    CountingReader,
+    Format,
+    Progress,
+    Shape,
+    SourceFile,
+    detect_shape,
+    source_files,
+)
 from ricordo.limits import Limits
 
 Found = Iterator[Conversation | ImportProblem]

@@ -15,7 +15,7 @@ from typing import Any
 from ricordo.errors import RicordoError, ValidationError
 from ricordo.imports import Imported, ImportProblem, ReadOptions, read
 from ricordo.imports.document import session_id_of
-from ricordo.imports.formats import OWN
+from ricordo.imports.sources import OWN
 from ricordo.limits import check_id
 from ricordo.memory import DEFAULT_AGENT, Memory
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ricordo.engine.clock import new_id
-from ricordo.engine.core import Engine
+from ricordo.engine.core import Engine, new_id
 from ricordo.engine.protocols import LLM
 from ricordo.errors import NotFoundError
 from ricordo.people.facts.learn import learn_facts
@@ -13,8 +12,7 @@ from ricordo.people.summaries.condense import store_summary
 from ricordo.people.summaries.summarise import SummaryWriter, summarise_session, writer_of
 from ricordo.records.people import Fact, Summary
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn
-from ricordo.safety.screen import redact_turn, screen_of
-from ricordo.safety.trust import least_trusted, origin_of
+from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of
 
 PAGE = 200
 MAX_TURNS = 400  # newest turns read for the summary

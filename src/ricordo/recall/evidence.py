@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ricordo.languages.periods import Period
 from ricordo.languages.word_spans import fold
-from ricordo.recall.index import OwnerIndex
-from ricordo.recall.posting_list import Matches, Rows
+from ricordo.recall.index import Matches, OwnerIndex, Rows
 from ricordo.recall.quantization import Vectors, similarities
 from ricordo.recall.terms import question_words, tokens
 

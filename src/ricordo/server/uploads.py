@@ -16,10 +16,10 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from ricordo.errors import RicordoError, ValidationError
-from ricordo.imports.formats import ITEM_FORMAT
 from ricordo.imports.run import as_import, bring_in
+from ricordo.imports.sources import ITEM_FORMAT
 from ricordo.memory import Memory
-from ricordo.records.reports import ImportResult
+from ricordo.records.service import ImportResult
 from ricordo.records.turns import Turn
 from ricordo.stores.memory import MemoryStore
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ricordo.records.people import FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
-from ricordo.records.reports import Damage, Expired, StoreHealth, StoreStats
+from ricordo.records.service import Damage, Expired, StoreHealth, StoreStats
 from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import (
     Block,

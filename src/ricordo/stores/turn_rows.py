@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ricordo.errors import DamageError
-from ricordo.records.reports import Damage
+from ricordo.records.service import Damage
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, canonical, message_id
 from ricordo.stores.archive.block import DamagedBlock
 from ricordo.stores.topic_rules import unpacked, with_messages

@@ -27,8 +27,7 @@ from ricordo.records.turns import (
 )
 from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
-from ricordo.testing.examples import a_block, a_message, a_topic, a_turn, an_answer
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_block, a_message, a_topic, a_turn, an_answer
 from ricordo.testing.machine_base import PeopleRules, known, moments, people, sessions, some, words
 
 turn_ids = st.sampled_from([f"t{n}" for n in range(12)])

@@ -14,8 +14,7 @@ from ricordo.errors import RicordoError
 from ricordo.records.people import Fact, FactChange, Flag, Summary
 from ricordo.records.turns import Owner
 from ricordo.stores.protocols import Store
-from ricordo.testing.examples import a_fact, a_flag, a_source, a_summary
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_fact, a_flag, a_source, a_summary
 
 people = st.sampled_from(["anna", "bruno"])
 sessions = st.sampled_from(["s1", "s2", "s3"])

@@ -26,10 +26,10 @@ from ricordo.limits import (
     check_tool_calls,
 )
 from ricordo.prompt.window import label, said
-from ricordo.records.reports import ImportResult
+from ricordo.records.service import ImportResult
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
 from ricordo.turns import export_items
-from ricordo.turns.after import after_turn
+from ricordo.turns.write import after_turn
 
 FORMAT = "ricordo-session"
 VERSION = 1

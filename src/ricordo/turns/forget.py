@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from ricordo.engine.core import Engine
 from ricordo.errors import StoreError
-from ricordo.records.reports import CleanupResult, EraseReceipt
+from ricordo.records.service import CleanupResult, EraseReceipt
 from ricordo.records.turns import Owner
 from ricordo.settings import Retention
 

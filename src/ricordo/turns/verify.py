@@ -15,7 +15,7 @@ from ricordo.engine.tokens import recounted
 from ricordo.errors import DamageError, RicordoError
 from ricordo.prompt.receipt import from_stored
 from ricordo.records.people import Fact, Source
-from ricordo.records.reports import Damage, Verification
+from ricordo.records.service import Damage, Verification
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo, Turn, checksum, turn_id_of
 from ricordo.stores.archive.block import unpack

@@ -19,8 +19,7 @@ from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.records.people import Fact
 from ricordo.records.turns import Owner, SessionInfo, Turn, turn_id_of
 from ricordo.safety.pii import PII_KINDS, redact
-from ricordo.safety.screen import screen_of
-from ricordo.safety.trust import origin_of
+from ricordo.safety.screen import origin_of, screen_of
 from ricordo.settings import SafetySettings
 
 _MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")

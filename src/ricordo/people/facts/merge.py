@@ -33,7 +33,7 @@ from ricordo.people.facts.timeline import (
     unknown_time,
 )
 from ricordo.records.people import Fact, FactChange, FactKind, KnownFacts
-from ricordo.safety.trust import least_trusted
+from ricordo.safety.screen import least_trusted
 
 _FACTS = UUID("a3b53c0e-7d0f-5a0e-8c39-5c2f1f0f6d11")
 

@@ -8,15 +8,13 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ricordo.engine.clock import new_id
-from ricordo.engine.core import EVERY, Engine, quarantined
+from ricordo.engine.core import EVERY, Engine, new_id, quarantined
 from ricordo.people.summaries.layout import TurnRange
 from ricordo.people.summaries.summarise import SummaryWriter, conversation_language, summarise, writer_of
 from ricordo.records.lru import LRU
 from ricordo.records.people import Summary, Trust
 from ricordo.records.turns import Owner, Turn
-from ricordo.safety.screen import screen_of
-from ricordo.safety.trust import least_trusted, origin_of
+from ricordo.safety.screen import least_trusted, origin_of, screen_of
 from ricordo.settings import CondensationSettings
 
 PAGE = 256

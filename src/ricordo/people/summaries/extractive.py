@@ -16,8 +16,14 @@ from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.base import SummaryWording
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.sentences import sentences
-from ricordo.people.summaries.evidence import Evidence, common_words, find_evidence, ranked_evidence
-from ricordo.people.summaries.keywords import key_topics, keywords
+from ricordo.people.summaries.evidence import (
+    Evidence,
+    common_words,
+    find_evidence,
+    key_topics,
+    keywords,
+    ranked_evidence,
+)
 from ricordo.people.summaries.layout import (
     EXTRACTIVE,
     TRUNCATED,

@@ -18,7 +18,7 @@ from ricordo.languages.base import Language, SummaryWording
 from ricordo.languages.detect import detect_language
 from ricordo.languages.registry import AnyLanguage, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.people.summaries.evidence import contains_verbatim, find_evidence
+from ricordo.people.summaries.evidence import contains_verbatim, find_evidence, key_topics, keywords
 from ricordo.people.summaries.extractive import (
     extractive_summary,
     quotable_sentences,
@@ -26,7 +26,6 @@ from ricordo.people.summaries.extractive import (
     truncated_summary,
     unchanged_summary,
 )
-from ricordo.people.summaries.keywords import key_topics, keywords
 from ricordo.people.summaries.layout import (
     SummaryDraft,
     SummaryFitter,

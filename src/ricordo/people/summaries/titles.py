@@ -16,8 +16,8 @@ from ricordo.engine.core import Engine
 from ricordo.languages.detect import detect_language
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
+from ricordo.people.summaries.evidence import is_stop_word, key_topics, keywords
 from ricordo.people.summaries.extractive import quotable_sentences
-from ricordo.people.summaries.keywords import is_stop_word, key_topics, keywords
 from ricordo.people.summaries.layout import EXTRACTIVE, quotable_messages
 from ricordo.people.summaries.summarise import (
     ORDER,

@@ -10,9 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from ricordo.recall.embedders.arctic import ArcticEmbedder
 from ricordo.recall.embedders.light import DeterministicEmbedder, LightEmbedder
-from ricordo.recall.embedders.multilingual import BilingualEmbedder, MultilingualEmbedder
+from ricordo.recall.embedders.multilingual import ArcticEmbedder, BilingualEmbedder, MultilingualEmbedder
 from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice, EmbedderError, EmbedderUnavailable, Vectors
 from ricordo.recall.embedders.remote import EmbeddingsEndpoint, RemoteEmbedder
 

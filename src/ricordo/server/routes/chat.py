@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from ricordo.chat.answerers import MODEL_FAILED
 from ricordo.chat.events import ChatRequest, Done, Event
 from ricordo.chat.response import stored_response
-from ricordo.engine.clock import new_id
+from ricordo.engine.core import new_id
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import check_id, check_text
 from ricordo.prompt.compose import as_chunks

@@ -15,7 +15,7 @@ from pydantic import ValidationError as ShapeError
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.documents.chunks import Kind, kind_of
-from ricordo.engine.clock import new_id
+from ricordo.engine.core import new_id
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.recall.terms import stems
 from ricordo.records.service import Document

@@ -10,8 +10,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 import ricordo
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import Limits, check_text
-from ricordo.records.reports import as_json
-from ricordo.records.service import ApiKey
+from ricordo.records.service import ApiKey, as_json
 from ricordo.records.turns import Owner
 from ricordo.server.credentials import check_user_id, generate_key
 from ricordo.server.dependencies import CallerDep, ServiceDep, UserDep, path_id

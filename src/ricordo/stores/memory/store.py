@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from ricordo.records.reports import Damage, StoreHealth, StoreStats
+from ricordo.records.service import Damage, StoreHealth, StoreStats
 from ricordo.records.turns import Owner
 from ricordo.stores.memory.home import Home, Homes
-from ricordo.stores.memory.items import MemoryItems
-from ricordo.stores.memory.people import MemoryPeople
-from ricordo.stores.memory.service import MemoryDocuments, MemoryJobs, MemoryKeys
-from ricordo.stores.memory.topics import MemoryTopics, MemoryVectors
+from ricordo.stores.memory.people import MemoryPeople, MemoryTopics, MemoryVectors
+from ricordo.stores.memory.service import MemoryDocuments, MemoryItems, MemoryJobs, MemoryKeys
 from ricordo.stores.memory.turns import MemorySessions, MemoryTurns
 
 

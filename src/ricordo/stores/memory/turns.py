@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ricordo.errors import NotFoundError
-from ricordo.records.reports import Expired
+from ricordo.records.service import Expired
 from ricordo.records.turns import (
     Message,
     Owner,

@@ -22,8 +22,7 @@ from ricordo.stores.derived_rows import (
 )
 from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import turn_statements
-from ricordo.stores.postgres.row_security import OwnerTransactions
-from ricordo.stores.postgres.transaction import RetryTransaction, Row, Transaction, as_bigint, named
+from ricordo.stores.postgres.transaction import OwnerTransactions, RetryTransaction, Row, Transaction, as_bigint, named
 
 _FACT_ID = 1 + FACT_COLUMNS.split(", ").index("fact_id")  # after the revision
 

@@ -8,10 +8,9 @@ of a sound database: a table without it is reported like a broken index.
 import psycopg
 
 from ricordo.errors import SchemaError, StoreError
-from ricordo.records.reports import Damage
+from ricordo.records.service import Damage
 from ricordo.stores.migrations import Migration, migrations_for, pending
-from ricordo.stores.postgres.row_security import ROLE, ConnectedRole
-from ricordo.stores.postgres.transaction import Transaction
+from ricordo.stores.postgres.transaction import ROLE, ConnectedRole, Transaction
 from ricordo.stores.turn_rows import misnamed
 
 TABLES = (

@@ -28,8 +28,7 @@ from ricordo.stores.derived_rows import (
 from ricordo.stores.postgres import service_statements as sql
 from ricordo.stores.postgres import turn_statements
 from ricordo.stores.postgres.people import delete_idle_owner
-from ricordo.stores.postgres.row_security import LONG_TIMEOUT, OwnerTransactions
-from ricordo.stores.postgres.transaction import Row, Transaction, as_bigint, named
+from ricordo.stores.postgres.transaction import LONG_TIMEOUT, OwnerTransactions, Row, Transaction, as_bigint, named
 from ricordo.stores.turn_rows import ENDLESS, micros
 
 Values = dict[str, Any]

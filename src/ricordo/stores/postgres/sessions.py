@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from ricordo.records.reports import Expired
+from ricordo.records.service import Expired
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, SessionMark
 from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.postgres import archive, derived_statements, people
 from ricordo.stores.postgres import turn_statements as sql
-from ricordo.stores.postgres.row_security import OwnerTransactions
-from ricordo.stores.postgres.transaction import Cursor, Transaction, as_bigint
+from ricordo.stores.postgres.transaction import Cursor, OwnerTransactions, Transaction, as_bigint
 from ricordo.stores.postgres.turns import lock_session, session_row
 from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session
 

@@ -11,18 +11,24 @@ from pathlib import Path
 from time import monotonic
 from uuid import UUID
 
-from ricordo.records.reports import Damage, StoreHealth, StoreStats
+from ricordo.records.service import Damage, StoreHealth, StoreStats
 from ricordo.records.turns import Owner
 from ricordo.stores.derived_rows import row_to_fact
 from ricordo.stores.postgres import derived_statements, schema, service_statements, turn_statements
 from ricordo.stores.postgres.items import PostgresItems
 from ricordo.stores.postgres.people import PostgresPeople
 from ricordo.stores.postgres.pool import Pool, snapshot
-from ricordo.stores.postgres.row_security import LONG_TIMEOUT, OwnerTransactions, row_security_for
 from ricordo.stores.postgres.service import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.sessions import PostgresSessions
 from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
-from ricordo.stores.postgres.transaction import Cursor, Row, Transaction
+from ricordo.stores.postgres.transaction import (
+    LONG_TIMEOUT,
+    Cursor,
+    OwnerTransactions,
+    Row,
+    Transaction,
+    row_security_for,
+)
 from ricordo.stores.postgres.turns import PostgresTurns
 from ricordo.stores.topic_rules import unpacked
 

@@ -10,8 +10,7 @@ from ricordo.records.turns import Block, Owner, TurnVectors
 from ricordo.stores.derived_rows import row_to_block, row_to_trace
 from ricordo.stores.postgres import archive
 from ricordo.stores.postgres import derived_statements as sql
-from ricordo.stores.postgres.row_security import OwnerTransactions
-from ricordo.stores.postgres.transaction import Transaction
+from ricordo.stores.postgres.transaction import OwnerTransactions, Transaction
 
 VECTORS_PER_PAGE = 1000
 

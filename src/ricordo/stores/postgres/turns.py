@@ -28,8 +28,15 @@ from ricordo.stores import write_rules
 from ricordo.stores.postgres import archive
 from ricordo.stores.postgres import turn_statements as sql
 from ricordo.stores.postgres.archive import to_turns
-from ricordo.stores.postgres.row_security import LONG_TIMEOUT, OwnerTransactions
-from ricordo.stores.postgres.transaction import Cursor, RetryTransaction, Transaction, as_bigint, named
+from ricordo.stores.postgres.transaction import (
+    LONG_TIMEOUT,
+    Cursor,
+    OwnerTransactions,
+    RetryTransaction,
+    Transaction,
+    as_bigint,
+    named,
+)
 from ricordo.stores.topic_rules import as_new
 from ricordo.stores.turn_rows import (
     ENDLESS,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from ricordo.errors import StoreError, StoreUnavailable
-from ricordo.records.reports import SpoolState
+from ricordo.records.service import SpoolState
 from ricordo.records.turns import Owner, SessionInfo
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.cache import LastKnownValues, RecentTurns

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ricordo.errors import StoreUnavailable
-from ricordo.records.reports import Damage, StoreHealth, StoreKind, StoreStats
+from ricordo.records.service import Damage, StoreHealth, StoreKind, StoreStats
 from ricordo.records.turns import Owner
 from ricordo.stores.protocols import Store
 from ricordo.stores.spool.cache import RecentTurns
@@ -26,10 +26,8 @@ from ricordo.stores.spool.parts import (
     SpooledTopics,
     SpooledVectors,
 )
-from ricordo.stores.spool.replay import Replay
-from ricordo.stores.spool.sessions import SpooledSessions
-from ricordo.stores.spool.spool import Spool
-from ricordo.stores.spool.turns import SpooledTurns
+from ricordo.stores.spool.spool import Replay, Spool
+from ricordo.stores.spool.turns import SpooledSessions, SpooledTurns
 
 
 class SpooledStore:

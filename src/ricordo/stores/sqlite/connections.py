@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ricordo.errors import StoreError
 from ricordo.stores.group_commit import GroupCommit, Ticket
-from ricordo.stores.sqlite import forks
+from ricordo.stores.sqlite import database
 from ricordo.stores.sqlite.database import (
     AdvisoryLock,
     WriteConnection,
@@ -47,13 +47,13 @@ class Connections:
         self._unusable: str | None = None
         self._idle: list[sqlite3.Connection] = []
         self.begin_anew()
-        forks.enrol(self)
+        database.enrol(self)
         try:
             with self._writing, translating(path):
                 make_private(path)
                 self._take_up_file()
         except BaseException:
-            forks.dismiss(self)
+            database.dismiss(self)
             raise
 
     def reader(self) -> sqlite3.Connection:
@@ -96,7 +96,7 @@ class Connections:
         """Wait for the writes that are queued, then close everything."""
         if not self._unusable:
             self._group.run(self._close, alone=True)
-            forks.dismiss(self)
+            database.dismiss(self)
 
     def put_down(self, deadline: float) -> bool:
         """Close all connections and hold all callers; False, with nothing changed, if they stay in use."""

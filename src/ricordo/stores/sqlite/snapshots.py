@@ -11,11 +11,11 @@ from typing import Any
 
 from ricordo.errors import ConflictError
 from ricordo.records.people import Summary
-from ricordo.records.reports import Damage
+from ricordo.records.service import Damage
 from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import Block, SessionInfo, StoredReceipt, Turn, TurnVectors
 from ricordo.stores.derived_rows import block_to_row
-from ricordo.stores.sqlite import people, topic_statements, topics, turn_operations, vectors
+from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.connections import one_view
 from ricordo.stores.sqlite.database import make_private, open_examiner, translating
@@ -90,7 +90,7 @@ def restore(writer: sqlite3.Connection, copy: SessionCopy) -> None:
     session, owner = copy.session, copy.session.owner
     key = topics.key_of(owner, session.id)
     turn_operations.add_session(writer, session)
-    writer.executemany(topic_statements.ADD_BLOCK, ((*key, *block_to_row(block)) for block in copy.blocks))
+    writer.executemany(topics.ADD_BLOCK, ((*key, *block_to_row(block)) for block in copy.blocks))
     writer.executemany(sql.ADD_TURN, ((key[0], *_row(turn)) for turn in copy.turns))
     writer.execute(sql.FIND_ORDER, {"owner": key[0], "session_id": key[1]})
     for receipt in copy.receipts:

@@ -11,19 +11,18 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from ricordo.errors import StoreUnavailable
-from ricordo.records.reports import Damage, StoreHealth, StoreStats
+from ricordo.records.service import Damage, StoreHealth, StoreStats
 from ricordo.records.turns import Owner
 from ricordo.stores.derived_rows import row_to_fact
-from ricordo.stores.sqlite import people_statements, service_statements, snapshots, vectors
+from ricordo.stores.sqlite import people, service, snapshots, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.connections import Connections, OnDemandTables
 from ricordo.stores.sqlite.database import SCRUB_DUE, has_tables
 from ricordo.stores.sqlite.items import ERASE_ITEMS, SqliteItems
 from ricordo.stores.sqlite.people import SqlitePeople
 from ricordo.stores.sqlite.service import SqliteDocuments, SqliteJobs, SqliteKeys
-from ricordo.stores.sqlite.sessions import SqliteSessions
+from ricordo.stores.sqlite.sessions import SqliteSessions, SqliteTurns
 from ricordo.stores.sqlite.topics import SqliteTopics
-from ricordo.stores.sqlite.turns import SqliteTurns
 from ricordo.stores.sqlite.vectors import SqliteVectors
 from ricordo.stores.topic_rules import unpacked
 
@@ -90,8 +89,8 @@ class SqliteStore:
         values = {"tenant_id": tenant_id}
         with self._connections.reading() as reader:
             users, sessions, turns, open_turns, receipts = reader.execute(sql.STATS, values).fetchone()
-            known = reader.execute(people_statements.STATS, values).fetchone()
-        for row in self._service.rows(service_statements.STATS, values):
+            known = reader.execute(people.STATS, values).fetchone()
+        for row in self._service.rows(service.STATS, values):
             known += row
         files = (Path(f"{self._path}{suffix}") for suffix in ("", "-wal"))
         size = sum(file.stat().st_size for file in files if file.exists())
@@ -133,9 +132,9 @@ class SqliteStore:
 
 def erase_rows(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
     """Delete an owner and note in the same commit that the file must be scrubbed."""
-    every = {**people_statements.ERASE, **sql.ERASE}
+    every = {**people.ERASE, **sql.ERASE}
     if has_tables(writer, "service"):
-        every = {**service_statements.ERASE, **every}
+        every = {**service.ERASE, **every}
     if has_tables(writer, "items"):
         every = {"items": ERASE_ITEMS, **every}
     gone = dict.fromkeys(ERASED, 0) | {"traces": vectors.drop(writer, owner, keep=None)}

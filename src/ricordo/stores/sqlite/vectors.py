@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from struct import Struct
 
 from ricordo.records.turns import Owner, TurnVectors
-from ricordo.stores.sqlite import topic_statements as sql
+from ricordo.stores.sqlite import topics as sql
 from ricordo.stores.sqlite.connections import Connections
 
 TURNS_IN_PACK = 32

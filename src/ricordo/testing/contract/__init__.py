@@ -15,13 +15,12 @@ A database takes `ConstraintContract` as well: rows written past the checks of t
 """
 
 from ricordo.testing.contract.archive import ArchiveContract
-from ricordo.testing.contract.constraints import ConstraintContract, ReceiptContract
 from ricordo.testing.contract.derived import DeletedTurnContract
 from ricordo.testing.contract.documents import DocumentContract
 from ricordo.testing.contract.forget import ForgetContract, UnlearnContract
 from ricordo.testing.contract.items import AttachedItemContract, ItemContract
 from ricordo.testing.contract.people import PeopleContract
-from ricordo.testing.contract.reads import ReadContract
+from ricordo.testing.contract.reads import ConstraintContract, ReadContract, ReceiptContract
 from ricordo.testing.contract.service import JobContract, KeyContract
 from ricordo.testing.contract.topics import TopicContract, VectorContract
 from ricordo.testing.contract.turns import ImportContract, TurnContract

@@ -15,8 +15,7 @@ from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, assert_sound, at_once, engine, law
-from ricordo.testing.examples import a_block, a_message, a_topic, a_turn, an_answer, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_block, a_message, a_topic, a_turn, an_answer, an_owner
 from ricordo.turns.write import Said, keep_turn
 
 

@@ -16,8 +16,7 @@ from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing.contract.archive import plain
 from ricordo.testing.contract.base import Contract, assert_sound, law
-from ricordo.testing.examples import a_block, a_topic, a_trace, a_turn, an_answer, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_block, a_topic, a_trace, a_turn, an_answer, an_owner
 
 hour = timedelta(hours=1)
 

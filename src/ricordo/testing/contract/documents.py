@@ -14,8 +14,7 @@ from ricordo.records.turns import Owner, library_of
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, at_once, law
-from ricordo.testing.examples import a_document, a_key, a_turn, an_owner, some_chunks
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_document, a_key, a_turn, an_owner, some_chunks
 
 WRITERS = 8
 hour = timedelta(hours=1)

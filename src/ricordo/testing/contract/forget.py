@@ -14,8 +14,7 @@ from ricordo.records.turns import Owner, SessionChanges, Turn
 from ricordo.stores.protocols import Store
 from ricordo.testing.contract.base import Contract, assert_sound, law
 from ricordo.testing.contract.people import learn
-from ricordo.testing.examples import a_fact, a_flag, a_source, a_summary, a_turn, an_answer, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_fact, a_flag, a_source, a_summary, a_turn, an_answer, an_owner
 
 hour = timedelta(hours=1)
 

@@ -15,8 +15,7 @@ from ricordo.stores.items import PART_END
 from ricordo.stores.protocols import Store
 from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.testing.contract.base import Contract, at_once, law
-from ricordo.testing.examples import a_turn, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_turn, an_owner
 
 MINUTE = timedelta(minutes=1)
 

@@ -13,8 +13,7 @@ from ricordo.records.turns import Owner
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, assert_sound, at_once, law
-from ricordo.testing.examples import a_fact, a_flag, a_source, a_summary, a_turn, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_fact, a_flag, a_source, a_summary, a_turn, an_owner
 
 WRITERS = 8
 hour = timedelta(hours=1)

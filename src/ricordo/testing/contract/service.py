@@ -15,8 +15,7 @@ from ricordo.records.turns import Owner, library_of
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, at_once, law
-from ricordo.testing.examples import a_key, a_turn, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_key, a_turn, an_owner
 
 WORKERS = 8
 minute = timedelta(minutes=1)

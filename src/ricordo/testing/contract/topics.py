@@ -12,8 +12,7 @@ from ricordo.records.turns import Owner, SessionChanges, SessionMark, TurnVector
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, assert_sound, at_once, law
-from ricordo.testing.examples import a_block, a_topic, a_trace, a_turn, an_answer, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_block, a_topic, a_trace, a_turn, an_answer, an_owner
 
 WRITERS = 8
 

@@ -12,8 +12,7 @@ from ricordo.records.turns import Owner, SessionInfo, Turn, message_id
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, at_once, law
-from ricordo.testing.examples import a_message, a_turn, an_answer, an_owner
-from ricordo.testing.fakes import START
+from ricordo.testing.fakes import START, a_message, a_turn, an_answer, an_owner
 
 WRITERS = 16
 
