@@ -1,5 +1,7 @@
 """Which store a path or URL means. A store's driver is imported only if it is named."""
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from ricordo.errors import SettingsError
@@ -18,16 +20,19 @@ def store_for(place: str | Path) -> Store:
     if text.startswith("sqlite://") and not text.startswith("sqlite:///"):
         raise SettingsError("url", f"expected a file path, or sqlite:/// before it, got {text!r}")
     if text in ("memory:", ":memory:"):
-        from ricordo.stores.memory import MemoryStore
-
-        return MemoryStore()
+        return _driver("memory")()
     if text.startswith(("postgresql://", "postgres://")):
-        from ricordo.stores.postgres import PostgresStore
-
-        return PostgresStore(text)
+        return _driver("postgres")(text)
     if "://" in text and not text.startswith("sqlite:///"):
         scheme = text.partition("://")[0]
         raise SettingsError("url", f"scheme {scheme!r} is unknown; give a file path or a postgresql:// URL")
-    from ricordo.stores.sqlite import SqliteStore
+    return _driver("sqlite")(Path(text.removeprefix("sqlite:///")))
 
-    return SqliteStore(Path(text.removeprefix("sqlite:///")))
+
+_DRIVERS = {"memory": "MemoryStore", "postgres": "PostgresStore", "sqlite": "SqliteStore"}
+
+
+def _driver(name: str) -> Callable[..., Store]:
+    """The class of a store, imported by name so that its driver is needed only where it is used."""
+    driver: Callable[..., Store] = getattr(import_module(f"ricordo.stores.{name}.store"), _DRIVERS[name])
+    return driver
