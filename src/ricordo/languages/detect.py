@@ -10,24 +10,27 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import repeat
+from typing import TYPE_CHECKING
 
-from ricordo.languages.base import Language
-from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import languages
 from ricordo.languages.word_spans import fold, split_words
+
+if TYPE_CHECKING:
+    from ricordo.languages.base import Language
+    from ricordo.languages.followup_words import FollowUpWords
 
 _WORD = re.compile(r"[^\W_]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-def followup_languages() -> tuple[FollowUpWords, ...]:
+def followup_languages() -> tuple["FollowUpWords", ...]:
     """The follow-up tables of all languages."""
     return tuple(each.followups for each in languages())
 
 
 def language_of(
-    text: str, known: Sequence[FollowUpWords] | None = None, default: FollowUpWords | None = None
-) -> FollowUpWords:
+    text: str, known: Sequence["FollowUpWords"] | None = None, default: "FollowUpWords | None" = None
+) -> "FollowUpWords":
     """The language whose grammar and common words a text uses most; `default`, or the first, where it uses none."""
     tables = followup_languages() if known is None else tuple(known)
     scores = _scores(text[:1000], tables)
@@ -39,7 +42,7 @@ def language_of(
 
 
 @lru_cache(maxsize=256)
-def _scores(text: str, known: tuple[FollowUpWords, ...]) -> list[int]:
+def _scores(text: str, known: tuple["FollowUpWords", ...]) -> list[int]:
     words = split_words(text).words
     return [sum(map(each.language_weights.get, words, repeat(0))) for each in known]
 
@@ -67,7 +70,7 @@ def guess_language_of(words: Sequence[str]) -> str:
 
 
 @cache
-def own_stop_words(known: tuple[Language, ...]) -> tuple[frozenset[str], ...]:
+def own_stop_words(known: tuple["Language", ...]) -> tuple[frozenset[str], ...]:
     """For each language its stop words that no other language has."""
     tables = [each.vocabulary.stop_words for each in known]
     return tuple(own.difference(*(other for other in tables if other is not own)) for own in tables)

@@ -8,15 +8,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.languages.periods import Period
 from ricordo.languages.word_spans import fold
 from ricordo.recall.index import Matches, OwnerIndex, Rows
 from ricordo.recall.quantization import Vectors, similarities
 from ricordo.recall.terms import question_words, tokens
+
+if TYPE_CHECKING:
+    from ricordo.languages.periods import Period
 
 _PREFIX = re.compile(r"([A-ZÀ-Þ][\w.'’-]{0,24}(?: [A-ZÀ-Þ][\w.'’-]{0,24}){0,2}):\s+\S")
 # Words before a colon that are not names.
@@ -195,7 +198,7 @@ def _typical(
     return float(likeness.mean()), float(likeness.std())
 
 
-def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
+def time_evidence(index: OwnerIndex, named: Sequence["Period"]) -> Vectors | None:
     """How close in time each message is to a period that the question names.
 
     People report things a little later than they happen, so the value falls slowly after a period and faster before it.
@@ -216,7 +219,7 @@ def time_evidence(index: OwnerIndex, named: Sequence[Period]) -> Vectors | None:
     return total
 
 
-def _messages_within(times: NDArray[np.float64], period: Period) -> tuple[float, float, int]:
+def _messages_within(times: NDArray[np.float64], period: "Period") -> tuple[float, float, int]:
     """Start and end of a period and how many messages it holds or, if none, the day after it.
 
     Otherwise the day after does not count: after "yesterday" it is today, which may hold all messages. A period that

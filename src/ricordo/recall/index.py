@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,9 @@ from ricordo.recall.quantization import (
     similarities,
     vectors_from_blobs,
 )
-from ricordo.recall.terms import Terms
+
+if TYPE_CHECKING:
+    from ricordo.recall.terms import Terms
 
 Rows = NDArray[np.int64]
 _GROWTH = 8  # a run is not merged if it is this many times as long as the next
@@ -44,7 +46,7 @@ class Postings:
     def __init__(self) -> None:
         self._runs: list[tuple[NDArray[np.int64], NDArray[np.uint16]]] = []  # word << 32 | row, and how often
 
-    def add(self, first_row: int, said: Iterable[Terms]) -> None:
+    def add(self, first_row: int, said: Iterable["Terms"]) -> None:
         """Add the words of consecutive rows, the first of which has the given number."""
         texts = list(said)
         if not any(len(text) for text in texts):
@@ -180,7 +182,7 @@ class Row:
     position: int
     created_at: datetime
     role: str
-    terms: Terms
+    terms: "Terms"
     vector: bytes | None = None
     agent_id: str = ""
     speaker: str | None = None

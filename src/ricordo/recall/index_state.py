@@ -7,31 +7,33 @@ and the position is noted after each page, so that an interruption loses nothing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ricordo.recall.evidence import indexed_text, speaker_in
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import blob_size
 from ricordo.recall.terms import terms, terms_from_blob
-from ricordo.records.turns import Message, Owner, SessionMark, Turn, TurnVectors
-from ricordo.stores.protocols import Store
+
+if TYPE_CHECKING:
+    from ricordo.records.turns import Message, Owner, SessionMark, Turn, TurnVectors
+    from ricordo.stores.protocols import Store
 
 _NONE: Mapping[str, bytes] = {}
 _NO_TOPICS: Mapping[str, str] = {}
 
 
-def speaker_of(message: Message) -> str | None:
+def speaker_of(message: "Message") -> str | None:
     """The speaker: the name of the message, or the one that its text begins with."""
     return message.name or speaker_in(message.content)
 
 
-def text_to_index(message: Message) -> str:
+def text_to_index(message: "Message") -> str:
     """The text of a message that is indexed and embedded: its content after the speaker's name, if there is one."""
     return indexed_text(message.content, speaker_of(message))
 
 
 def rows_of(
-    turn: Turn,
+    turn: "Turn",
     *,
     words: Mapping[str, bytes] = _NONE,
     vectors: Mapping[str, bytes] = _NONE,
@@ -79,21 +81,21 @@ class SessionProgress:
     `unsettled` are its open turns and the newest one; they reveal a session that was emptied and filled again.
     """
 
-    mark: SessionMark
+    mark: "SessionMark"
     tags: frozenset[str] = frozenset()
     through: int = 0
     unsettled: dict[int, UnsettledTurn] = field(default_factory=dict)
 
-    def is_up_to(self, mark: SessionMark) -> bool:
+    def is_up_to(self, mark: "SessionMark") -> bool:
         """Whether the session is unchanged and completely read."""
         return self.mark == mark and self.through >= mark.last_turn
 
-    def lost_any(self, mark: SessionMark) -> bool:
+    def lost_any(self, mark: "SessionMark") -> bool:
         """Whether the new mark shows that turns were removed, or inserted before the end."""
         longer, more = mark.last_turn - self.mark.last_turn, mark.turn_count - self.mark.turn_count
         return longer < 0 or longer != more or mark.revision < self.mark.revision
 
-    def note(self, turn: Turn) -> None:
+    def note(self, turn: "Turn") -> None:
         """Note a turn that was indexed, as long as it may change."""
         self.unsettled = {
             number: each for number, each in self.unsettled.items() if each.is_open or number > turn.turn_number
@@ -126,7 +128,7 @@ class IndexState:
     `embedding` is held while vectors are computed, so that only callers that need vectors wait.
     """
 
-    owner: Owner
+    owner: "Owner"
     embedder: str
     index: OwnerIndex
     lock: RLock = field(default_factory=RLock)
@@ -134,10 +136,10 @@ class IndexState:
     sessions: dict[str, SessionProgress] = field(default_factory=dict)
     unembedded: dict[TurnKey, str] = field(default_factory=dict)
     damaged: dict[TurnKey, str] = field(default_factory=dict)
-    traces: dict[TurnKey, TurnVectors] | None = None
+    traces: dict[TurnKey, "TurnVectors"] | None = None
     traced: dict[str, int] = field(default_factory=dict)
 
-    def read(self, store: Store, marks: Mapping[str, SessionMark], most: int | None = None) -> Progress:
+    def read(self, store: "Store", marks: Mapping[str, "SessionMark"], most: int | None = None) -> Progress:
         """Index new turns, at most about `most`; all if None. The caller holds the lock."""
         if any(name not in marks or seen.lost_any(marks[name]) for name, seen in self.sessions.items()):
             self._reset()
@@ -146,7 +148,7 @@ class IndexState:
             self._read_on(store, marks, most)
         return self.progress(marks)
 
-    def _read_on(self, store: Store, marks: Mapping[str, SessionMark], most: int | None) -> bool:
+    def _read_on(self, store: "Store", marks: Mapping[str, "SessionMark"], most: int | None) -> bool:
         """Read every session that has changed; False if one was replaced by another session of the same name."""
         left = most
         for session_id, mark in marks.items():
@@ -163,7 +165,7 @@ class IndexState:
             left = None if left is None else left - taken
         return True
 
-    def progress(self, marks: Mapping[str, SessionMark]) -> Progress:
+    def progress(self, marks: Mapping[str, "SessionMark"]) -> Progress:
         """How far it has been read, compared with the current marks."""
         behind = (
             max(mark.last_turn - self.sessions[name].through, 0) if name in self.sessions else mark.turn_count
@@ -177,7 +179,7 @@ class IndexState:
         known = seen.unsettled.get(key[1]) if seen and seen.through == key[1] else None
         return known is not None and known.is_open
 
-    def has_no_trace(self, turn: Turn) -> bool:
+    def has_no_trace(self, turn: "Turn") -> bool:
         """Whether a turn surely has no stored vectors, so that the store need not be queried."""
         if turn.topic_id:  # it was embedded before, perhaps by another process
             return False
@@ -193,11 +195,11 @@ class IndexState:
 
     def _read_session(
         self,
-        store: Store,
+        store: "Store",
         session_id: str,
         seen: SessionProgress,
-        mark: SessionMark,
-        changed: list[Turn],
+        mark: "SessionMark",
+        changed: list["Turn"],
         most: int | None,
     ) -> int:
         """Index what has changed in a session and what is new, at most about `most` turns; returns how many."""
@@ -215,7 +217,7 @@ class IndexState:
         seen.mark = mark
         return taken
 
-    def _changed(self, store: Store, session_id: str, seen: SessionProgress) -> list[Turn] | None:
+    def _changed(self, store: "Store", session_id: str, seen: SessionProgress) -> list["Turn"] | None:
         """The unsettled turns that have changed; None if one was replaced by another turn."""
         changed = []
         for number, known in sorted(seen.unsettled.items()):
@@ -225,14 +227,14 @@ class IndexState:
             changed += [turn for turn in found if turn.checksum != known.checksum]
         return changed
 
-    def _note_tags(self, store: Store, session_id: str, seen: SessionProgress) -> None:
+    def _note_tags(self, store: "Store", session_id: str, seen: SessionProgress) -> None:
         session = store.sessions.get(self.owner, session_id)
         tags = frozenset(session.tags if session else ())
         if tags != seen.tags:
             self.index.set_tags(session_id, tags)
             seen.tags = tags
 
-    def _add(self, store: Store, seen: SessionProgress, turns: Iterable[Turn]) -> None:
+    def _add(self, store: "Store", seen: SessionProgress, turns: Iterable["Turn"]) -> None:
         """Add turns to the index, with the vectors of their traces."""
         for turn in turns:
             key = turn.session_id, turn.turn_number
@@ -246,7 +248,7 @@ class IndexState:
                 self.unembedded[key] = turn.checksum
             seen.note(turn)
 
-    def _traces(self, store: Store) -> dict[TurnKey, TurnVectors]:
+    def _traces(self, store: "Store") -> dict[TurnKey, "TurnVectors"]:
         """The stored traces, read once per index."""
         if self.traces is None:
             found = store.vectors.read(self.owner, self.embedder)
@@ -254,7 +256,7 @@ class IndexState:
         return self.traces
 
 
-def split_trace(trace: TurnVectors, turn: Turn, dimensions: int) -> dict[str, bytes] | None:
+def split_trace(trace: "TurnVectors", turn: "Turn", dimensions: int) -> dict[str, bytes] | None:
     """The vectors of a turn's messages by message id; None if the turn has changed since, or they are another size."""
     size = blob_size(dimensions)
     if trace.checksum != turn.checksum or len(trace.body) != size * len(turn.messages):
@@ -262,5 +264,5 @@ def split_trace(trace: TurnVectors, turn: Turn, dimensions: int) -> dict[str, by
     return {message.id: trace.body[at * size : (at + 1) * size] for at, message in enumerate(turn.messages)}
 
 
-def _topics(turn: Turn) -> dict[str, str]:
+def _topics(turn: "Turn") -> dict[str, str]:
     return {message.id: turn.topic_id for message in turn.messages} if turn.topic_id else {}

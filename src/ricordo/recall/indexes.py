@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock, RLock
 from time import monotonic
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from ricordo.engine.core import Engine
 from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
 from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
@@ -19,7 +19,10 @@ from ricordo.recall.quantization import Vectors, vectors_from_blobs, vectors_to_
 from ricordo.records.lru import LRU
 from ricordo.records.turns import Owner, SessionMark, Turn, TurnVectors
 from ricordo.safety.crisis import CrisisDetector, crisis_detector
-from ricordo.stores.protocols import Store
+
+if TYPE_CHECKING:
+    from ricordo.engine.core import Engine
+    from ricordo.stores.protocols import Store
 
 CACHED_TURNS = 2_048
 
@@ -85,7 +88,7 @@ class Indexes:
 
     def __init__(
         self,
-        store: Store,
+        store: "Store",
         choice: EmbedderChoice,
         *,
         owners: int = OWNERS,
@@ -278,7 +281,7 @@ class Indexes:
 
 
 def embed_again(
-    store: Store, indexes: Indexes, tenant_id: str, progress: Callable[[int, int], None] | None = None
+    store: "Store", indexes: Indexes, tenant_id: str, progress: Callable[[int, int], None] | None = None
 ) -> int:
     """Embed everything of a tenant that this embedder has not embedded, user by user; then drop other traces.
 
@@ -310,7 +313,7 @@ TRY_AGAIN = 30.0  # seconds after which an embedder that could not be made is tr
 READ_AT_ONCE, EMBEDDED_AT_ONCE = 16, 2  # turns read and messages embedded in one slice of work after a turn
 
 
-def indexes_of(engine: Engine) -> Indexes:
+def indexes_of(engine: "Engine") -> Indexes:
     """The indexes of a memory, made with the first call.
 
     An embedder that could not be made is tried again after a while: its weights were fetched, its library installed.
@@ -326,13 +329,13 @@ def indexes_of(engine: Engine) -> Indexes:
     return indexes
 
 
-def _make(engine: Engine) -> Indexes:
+def _make(engine: "Engine") -> Indexes:
     given, setting = engine.embedder, engine.settings.recall.embedder
     choice = EmbedderChoice(given, "given by the program") if given else shared_choice(setting)
     return Indexes(engine.store, choice, crises=crisis_detector(engine.settings.safety))
 
 
-def index_some(engine: Engine, owner: Owner) -> bool:
+def index_some(engine: "Engine", owner: Owner) -> bool:
     """Read and embed a little of what the index of an owner lacks; whether there is more.
 
     A slice cannot be interrupted and shares the processor with chats, so it is kept to a message or two.

@@ -8,6 +8,7 @@ cross-validation over conversations (docs/recall.md).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,10 @@ from ricordo.recall.evidence import (
     topic_evidence,
     word_evidence,
 )
-from ricordo.recall.index import OwnerIndex
-from ricordo.recall.quantization import Vectors
+
+if TYPE_CHECKING:
+    from ricordo.recall.index import OwnerIndex
+    from ricordo.recall.quantization import Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class RecallQuestion:
 
     text: str
     now: datetime
-    vector: Vectors | None = None
+    vector: "Vectors | None" = None
     topics: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -91,7 +94,7 @@ _SUBSTANCE = 8  # content words from which on a message can hold an answer by it
 
 
 def rank(
-    index: OwnerIndex,
+    index: "OwnerIndex",
     question: RecallQuestion,
     *,
     filters: Filters | None = None,
@@ -121,7 +124,7 @@ def rank(
         ]
 
 
-def rank_all(index: OwnerIndex, question: RecallQuestion, weights: EvidenceWeights = DEFAULT_WEIGHTS) -> list[str]:
+def rank_all(index: "OwnerIndex", question: RecallQuestion, weights: EvidenceWeights = DEFAULT_WEIGHTS) -> list[str]:
     """The ids of all messages that `rank` would find, in its order, without the reasons: for measurements."""
     with index.lock:
         scored = _scored(index, question, Filters(), weights)
@@ -129,8 +132,8 @@ def rank_all(index: OwnerIndex, question: RecallQuestion, weights: EvidenceWeigh
 
 
 def _scored(
-    index: OwnerIndex, question: RecallQuestion, filters: Filters, weights: EvidenceWeights
-) -> tuple[Vectors, "_Evidence"] | None:
+    index: "OwnerIndex", question: RecallQuestion, filters: Filters, weights: EvidenceWeights
+) -> tuple["Vectors", "_Evidence"] | None:
     """The score of every row, minus infinity for rows that are not hits; None when no row can be one."""
     allowed = _allowed(index, filters)
     if not question.text.strip() or not allowed.any():
@@ -144,15 +147,15 @@ class _Evidence:
     """The evidence for each message, one array per kind."""
 
     words: WordEvidence
-    meaning: Vectors | None
-    time: Vectors | None
-    speaker: Vectors | None
-    topic: Vectors | None
-    substance: Vectors
+    meaning: "Vectors | None"
+    time: "Vectors | None"
+    speaker: "Vectors | None"
+    topic: "Vectors | None"
+    substance: "Vectors"
     periods: tuple[Period, ...]
     found: NDArray[np.bool_]
 
-    def weighed(self, weights: EvidenceWeights) -> Vectors:
+    def weighed(self, weights: EvidenceWeights) -> "Vectors":
         if self.meaning is None:
             total = (weights.words + weights.meaning) * self.words.share
         else:
@@ -163,7 +166,7 @@ class _Evidence:
                 total += np.float32(weight) * kind
         return total.astype(np.float32)
 
-    def reasons(self, index: OwnerIndex, row: int, said: Sequence[str], near: Sequence[str]) -> tuple[str, ...]:
+    def reasons(self, index: "OwnerIndex", row: int, said: Sequence[str], near: Sequence[str]) -> tuple[str, ...]:
         """Why a row was found; `said` are the words it says, `near` those that its neighbours do."""
         found = [f"words: {', '.join(said)}"] if said else []
         if near:
@@ -179,7 +182,7 @@ class _Evidence:
         return tuple(found or ["meaning: weak"])
 
 
-def _gather(index: OwnerIndex, question: RecallQuestion, allowed: NDArray[np.bool_]) -> _Evidence:
+def _gather(index: "OwnerIndex", question: RecallQuestion, allowed: NDArray[np.bool_]) -> _Evidence:
     words = word_evidence(index, question.text, allowed)
     meaning = meaning_evidence(index, question.vector, words.share, allowed)
     named = periods(question.text, question.now)
@@ -196,7 +199,7 @@ def _gather(index: OwnerIndex, question: RecallQuestion, allowed: NDArray[np.boo
     )
 
 
-def _allowed(index: OwnerIndex, filters: Filters) -> NDArray[np.bool_]:
+def _allowed(index: "OwnerIndex", filters: Filters) -> NDArray[np.bool_]:
     allowed = np.ones(len(index), dtype=np.bool_)
     for wanted, book in (
         (filters.session_id, index.sessions),
@@ -217,7 +220,7 @@ def _allowed(index: OwnerIndex, filters: Filters) -> NDArray[np.bool_]:
     return allowed
 
 
-def _tags(index: OwnerIndex, filters: Filters) -> Iterator[frozenset[str]]:
+def _tags(index: "OwnerIndex", filters: Filters) -> Iterator[frozenset[str]]:
     """The tags of each row: its session's, and its topic's where that has any."""
     if not filters.topic_tags:
         yield from index.tags
@@ -228,7 +231,7 @@ def _tags(index: OwnerIndex, filters: Filters) -> Iterator[frozenset[str]]:
         yield own | of_topic[topic]
 
 
-def _best(index: OwnerIndex, scores: Vectors, limit: int) -> list[int]:
+def _best(index: "OwnerIndex", scores: "Vectors", limit: int) -> list[int]:
     """The rows of the highest finite scores, in a total order."""
     if limit < 1:
         return []

@@ -8,19 +8,22 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ricordo.engine.core import Engine, Scope, local_time, quarantined
 from ricordo.errors import RicordoError, StoreError
 from ricordo.recall.embedders.protocol import TimedEmbedder
-from ricordo.recall.index_state import Progress
 from ricordo.recall.indexes import Indexes, indexes_of
-from ricordo.recall.quantization import Vectors
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
 from ricordo.recall.ranking import RankedMessage as Ranked
 from ricordo.records.prompt import Excerpt, Remembered
 from ricordo.records.turns import Message, Owner, SessionMark, Turn, turn_id_of
+
+if TYPE_CHECKING:
+    from ricordo.recall.index_state import Progress
+    from ricordo.recall.quantization import Vectors
 
 log = logging.getLogger("ricordo")
 
@@ -210,7 +213,7 @@ def _read(
 
 def _question_vector(
     indexes: Indexes, owner: Owner, question: str, *, quick: bool
-) -> tuple[Vectors | None, tuple[str, ...]]:
+) -> tuple["Vectors | None", tuple[str, ...]]:
     """The vector of the question, or a note that says why there is none."""
     if quick and indexes.cooldown.reason:
         return None, (indexes.cooldown.reason,)
@@ -268,7 +271,7 @@ def _messages_of(engine: Engine, owner: Owner, session_id: str, topic_id: str) -
     return [message.id for turn in turns if turn.turn_number in numbers for message in turn.messages]
 
 
-def _behind(indexes: Indexes, progress: Progress) -> tuple[str, ...]:
+def _behind(indexes: Indexes, progress: "Progress") -> tuple[str, ...]:
     notes = []
     if progress.unread:
         notes.append(f"{progress.unread} turns are not in the index yet")

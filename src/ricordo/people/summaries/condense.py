@@ -7,15 +7,18 @@ turn. Its turns are read only when condensation is due.
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ricordo.engine.core import EVERY, Engine, new_id, quarantined
 from ricordo.people.summaries.layout import TurnRange
 from ricordo.people.summaries.summarise import SummaryWriter, conversation_language, summarise, writer_of
 from ricordo.records.lru import LRU
 from ricordo.records.people import Summary, Trust
-from ricordo.records.turns import Owner, Turn
 from ricordo.safety.screen import least_trusted, origin_of, screen_of
-from ricordo.settings import CondensationSettings
+
+if TYPE_CHECKING:
+    from ricordo.records.turns import Owner, Turn
+    from ricordo.settings import CondensationSettings
 
 PAGE = 256
 MAX_SESSIONS = 1_024  # sessions whose size is cached
@@ -29,7 +32,7 @@ class SessionSizes:
         self._known: LRU[tuple[Owner, str], tuple[int, int, int]] = LRU(MAX_SESSIONS)
         self._lock = threading.Lock()
 
-    def after(self, engine: Engine, owner: Owner, session_id: str, covered: int) -> int:
+    def after(self, engine: Engine, owner: "Owner", session_id: str, covered: int) -> int:
         """The tokens of the turns after `covered`."""
         key = (owner, session_id)
         with self._lock:
@@ -47,19 +50,19 @@ class SessionSizes:
             self._known.put(key, (covered, last, tokens))
         return tokens
 
-    def forget(self, owner: Owner) -> None:
+    def forget(self, owner: "Owner") -> None:
         """Drop the cached sizes of an owner."""
         with self._lock:
             self._known.remove_where(lambda key: key[0] == owner)
 
 
-def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
+def newest_summary(engine: Engine, owner: "Owner", session_id: str) -> Summary | None:
     """The latest condensation of a session."""
     found = engine.store.people.summaries(owner, session_id=session_id, kind="condensation", limit=1)
     return found[0] if found else None
 
 
-def condense_if_due(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
+def condense_if_due(engine: Engine, owner: "Owner", session_id: str) -> Summary | None:
     """Extend a session's summary if it is near its token limit; the new summary, or None."""
     settings = engine.settings.condensation
     already = newest_summary(engine, owner, session_id)
@@ -72,7 +75,7 @@ def condense_if_due(engine: Engine, owner: Owner, session_id: str) -> Summary | 
 
 def condense_now(
     engine: Engine,
-    owner: Owner,
+    owner: "Owner",
     session_id: str,
     writer: SummaryWriter | None,
     *,
@@ -120,9 +123,9 @@ def condense_now(
 
 def store_summary(
     engine: Engine,
-    owner: Owner,
+    owner: "Owner",
     summary: Summary,
-    turns: Sequence[Turn],
+    turns: Sequence["Turn"],
     unfit: frozenset[str],
     already: Summary | None = None,
 ) -> bool:
@@ -142,24 +145,24 @@ def store_summary(
     return sound
 
 
-def turn_exists(engine: Engine, owner: Owner, turn: Turn) -> bool:
+def turn_exists(engine: Engine, owner: "Owner", turn: "Turn") -> bool:
     """Whether a turn is still stored under its number; its session may have been cleared meanwhile."""
     number = turn.turn_number
     found = engine.store.turns.page(owner, turn.session_id, after=number - 1, before=number + 1)
     return any(each.id == turn.id for each in found)
 
 
-def summary_tokens(settings: CondensationSettings) -> int:
+def summary_tokens(settings: "CondensationSettings") -> int:
     """The token limit of a summary: a fiftieth of the window, within bounds."""
     return min(max(settings.condense_tokens // 50, MIN_SUMMARY_TOKENS), MAX_SUMMARY_TOKENS)
 
 
-def _origins(turns: tuple[Turn, ...]) -> list[Trust]:
+def _origins(turns: tuple["Turn", ...]) -> list[Trust]:
     return [origin_of(message.role, turn.origin) for turn in turns for message in turn.messages]
 
 
 def turns_to_condense(
-    turns: Sequence[Turn], settings: CondensationSettings, already: Summary | None = None, *, overhead: int = 0
+    turns: Sequence["Turn"], settings: "CondensationSettings", already: Summary | None = None, *, overhead: int = 0
 ) -> TurnRange | None:
     """The turns to cover next, if the summary and the turns after it reach the trigger; else None.
 
@@ -184,7 +187,7 @@ def extended_range(already: Summary | None, added: TurnRange) -> TurnRange:
     return TurnRange(min(already.first_turn, added.first_turn), max(already.last_turn, added.last_turn))
 
 
-def _older_turns(turns: Sequence[Turn], keep: int) -> Sequence[Turn]:
+def _older_turns(turns: Sequence["Turn"], keep: int) -> Sequence["Turn"]:
     """The turns without any of the `keep` newest messages."""
     kept = 0
     for position in range(len(turns) - 1, -1, -1):

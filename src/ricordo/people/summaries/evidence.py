@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ricordo.languages.base import Language
 from ricordo.languages.registry import AnyLanguage, all_words, languages
+
+if TYPE_CHECKING:
+    from ricordo.languages.base import Language
 
 _WORD = re.compile(r"[^\W\d_]+")
 _PHRASE = re.compile(r"[^\W\d_]+|[^\w\s'’-]|\n|\d+")
@@ -43,13 +45,13 @@ def is_stop_word(word: str) -> bool:
 
 
 @cache
-def _small_words(known: tuple[Language, ...]) -> frozenset[str]:
+def _small_words(known: tuple["Language", ...]) -> frozenset[str]:
     fields = ("vocabulary.stop_words", "vocabulary.small_talk", "followups.function_words", "followups.verbs")
     return frozenset().union(*map(all_words, fields))
 
 
 @cache
-def _not_topical(known: tuple[Language, ...]) -> frozenset[str]:
+def _not_topical(known: tuple["Language", ...]) -> frozenset[str]:
     return _small_words(known).union(all_words("followups.relational"), all_words("followups.modifiers"))
 
 

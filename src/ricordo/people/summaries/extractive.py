@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.base import SummaryWording
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.sentences import sentences
 from ricordo.people.summaries.evidence import (
@@ -38,8 +37,12 @@ from ricordo.people.summaries.layout import (
     truncate_text,
     uncovered_turns,
 )
-from ricordo.records.people import Summary
-from ricordo.records.turns import Message, Turn
+
+if TYPE_CHECKING:
+    from ricordo.engine.protocols import TokenCounter
+    from ricordo.languages.base import SummaryWording
+    from ricordo.records.people import Summary
+    from ricordo.records.turns import Message, Turn
 
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _MARK = re.compile(r"^\s*(?:[-*•>]+|#+|\d{1,2}[.)])\s+|^\s*\|")
@@ -123,10 +126,10 @@ _LONGEST_TOKEN = 40  # characters; bounds how much text is read
 
 
 def extractive_summary(
-    turns: Sequence[Turn],
-    previous: Summary | None,
+    turns: Sequence["Turn"],
+    previous: "Summary | None",
     limit_tokens: int,
-    counter: TokenCounter,
+    counter: "TokenCounter",
     language: str,
     *,
     leave_out: frozenset[str] = frozenset(),
@@ -159,10 +162,10 @@ def extractive_summary(
 
 
 def truncated_summary(
-    turns: Sequence[Turn],
-    previous: Summary | None,
+    turns: Sequence["Turn"],
+    previous: "Summary | None",
     limit_tokens: int,
-    counter: TokenCounter,
+    counter: "TokenCounter",
     language: str,
     *,
     leave_out: frozenset[str] = frozenset(),
@@ -190,7 +193,7 @@ def truncated_summary(
     return SummaryDraft(text, topics, TRUNCATED, covered_range(added, previous), counter.count(text))
 
 
-def unchanged_summary(previous: Summary | None, limit_tokens: int, counter: TokenCounter) -> SummaryDraft | None:
+def unchanged_summary(previous: "Summary | None", limit_tokens: int, counter: "TokenCounter") -> SummaryDraft | None:
     """The earlier summary, if there is nothing to add and it fits."""
     if previous is None or counter.count(previous.text) > limit_tokens:
         return None
@@ -201,13 +204,13 @@ def unchanged_summary(previous: Summary | None, limit_tokens: int, counter: Toke
     )
 
 
-def rank_evidence(messages: Sequence[Message], before: SummaryParts) -> list[Evidence]:
+def rank_evidence(messages: Sequence["Message"], before: SummaryParts) -> list[Evidence]:
     """All evidence by rank: of the messages, of cited chunks, and of the earlier summary."""
     return rank_found_evidence(messages, [find_evidence(message.content) for message in messages], before)
 
 
 def rank_found_evidence(
-    messages: Sequence[Message], found: Sequence[Sequence[Evidence]], before: SummaryParts
+    messages: Sequence["Message"], found: Sequence[Sequence[Evidence]], before: SummaryParts
 ) -> list[Evidence]:
     """The same, if the evidence of each message is known already."""
     common = common_words(message.content for message in messages)
@@ -236,7 +239,7 @@ def _earlier_sentences(before: SummaryParts) -> Iterable[Sentence]:
 
 
 def _message_sentences(
-    messages: Sequence[Message], found: Sequence[Sequence[Evidence]], wording: SummaryWording
+    messages: Sequence["Message"], found: Sequence[Sequence[Evidence]], wording: "SummaryWording"
 ) -> Iterable[Sentence]:
     for message, things in zip(messages, found, strict=True):
         speaker = wording.speaker(message.role)

@@ -11,13 +11,16 @@ at the end of a summary that Ricordo wrote, so that a message cannot forge it.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.base import SummaryWording
 from ricordo.languages.registry import AnyLanguage, languages
 from ricordo.people.summaries.evidence import Evidence, contains_verbatim
-from ricordo.records.people import Summary
-from ricordo.records.turns import Message, Turn
+
+if TYPE_CHECKING:
+    from ricordo.engine.protocols import TokenCounter
+    from ricordo.languages.base import SummaryWording
+    from ricordo.records.people import Summary
+    from ricordo.records.turns import Message, Turn
 
 SEPARATOR = " · "
 _MORE = AnyLanguage(r" \(\+(\d{1,9}) (?:<summaries.more>)\)\Z", flags=0)
@@ -32,11 +35,11 @@ class SummaryParts:
     mentioned: tuple[str, ...] = ()
     left_out: int = 0
 
-    def text(self, wording: SummaryWording) -> str:
+    def text(self, wording: "SummaryWording") -> str:
         """The summary as text."""
         return "\n".join([*self.lines, *self._tail(wording)])
 
-    def _tail(self, wording: SummaryWording) -> list[str]:
+    def _tail(self, wording: "SummaryWording") -> list[str]:
         if self.mentioned:
             more = f" (+{self.left_out} {wording.more})" if self.left_out else ""
             return [f"{wording.mentioned}: {SEPARATOR.join(self.mentioned)}{more}"]
@@ -60,14 +63,14 @@ def parse_summary(text: str) -> SummaryParts:
     return SummaryParts(lines, tuple(item for item in listed.split(SEPARATOR) if item), int(more[1]) if more else 0)
 
 
-def _wordings() -> tuple[SummaryWording, ...]:
+def _wordings() -> tuple["SummaryWording", ...]:
     return tuple(each.summaries for each in languages())
 
 
-def wording_of(summary: str) -> SummaryWording:
+def wording_of(summary: str) -> "SummaryWording":
     """The wording of the last label in a summary; the first wording if it has no label."""
 
-    def last(wording: SummaryWording) -> int:
+    def last(wording: "SummaryWording") -> int:
         lines = f"\n{summary}"
         return max(lines.rfind(f"\n{label}: ") for label in (wording.mentioned, wording.user, wording.assistant))
 
@@ -107,7 +110,7 @@ _LABEL = AnyLanguage(r"\s*(?:<vocabulary.source_labels>|id)\s*[:=]\s*")
 _CHUNK = re.compile(r"(?=\S*\d)[\w.:/@+~%-]+#[\w.:/-]+")  # the form of a document's chunk ids
 
 
-def strip_answer(message: Message) -> Message:
+def strip_answer(message: "Message") -> "Message":
     """An answer without citations and the reader's fixed phrases; other messages unchanged."""
     if message.role != "assistant":
         return message
@@ -138,7 +141,7 @@ def without_reader_phrases(text: str) -> str:
     return text
 
 
-def truncate_text(text: str, limit: int, counter: TokenCounter) -> str:
+def truncate_text(text: str, limit: int, counter: "TokenCounter") -> str:
     """A prefix of `text` that ends at a word and costs at most `limit` tokens, with an ellipsis."""
     if counter.count(text) <= limit:
         return text
@@ -170,7 +173,7 @@ LineWriter = Callable[[Sequence[int]], tuple[str, ...]]
 class SummaryFitter:
     """Fits sentences and evidence into a token limit; `written` renders the chosen positions as lines."""
 
-    def __init__(self, limit: int, counter: TokenCounter, wording: SummaryWording, written: LineWriter) -> None:
+    def __init__(self, limit: int, counter: "TokenCounter", wording: "SummaryWording", written: LineWriter) -> None:
         self._limit = limit
         self._counter = counter
         self._wording = wording
@@ -268,7 +271,7 @@ class TurnRange:
     first_turn: int
     last_turn: int
 
-    def of(self, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    def of(self, turns: Sequence["Turn"]) -> tuple["Turn", ...]:
         """The turns in the range."""
         return tuple(turn for turn in turns if self.first_turn <= turn.turn_number <= self.last_turn)
 
@@ -294,7 +297,7 @@ class SummaryDraft:
     why: str = ""
 
 
-def quotable_messages(turns: Sequence[Turn], leave_out: frozenset[str] = frozenset()) -> list[Message]:
+def quotable_messages(turns: Sequence["Turn"], leave_out: frozenset[str] = frozenset()) -> list["Message"]:
     """The messages of user and assistant in order, without tools, system and the ids in `leave_out`.
 
     Answers come without citations, whose ids join the chunk ids, and without the reader's fixed phrases.
@@ -308,12 +311,12 @@ def quotable_messages(turns: Sequence[Turn], leave_out: frozenset[str] = frozens
     return [message for message in said if message.content.strip() or message.chunk_ids]
 
 
-def uncovered_turns(turns: Sequence[Turn], previous: Summary | None) -> tuple[Turn, ...]:
+def uncovered_turns(turns: Sequence["Turn"], previous: "Summary | None") -> tuple["Turn", ...]:
     """The turns after those of the earlier summary."""
     return tuple(turn for turn in turns if previous is None or turn.turn_number > previous.last_turn)
 
 
-def covered_range(turns: Sequence[Turn], previous: Summary | None) -> TurnRange:
+def covered_range(turns: Sequence["Turn"], previous: "Summary | None") -> TurnRange:
     """The turns covered by these turns and the earlier summary; one of them must be given."""
     numbers = [turn.turn_number for turn in turns]
     if previous is not None:

@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from typing import TYPE_CHECKING
 
-from ricordo.engine.core import Engine
-from ricordo.engine.protocols import LLM, TokenCounter
-from ricordo.languages.base import Language, SummaryWording
 from ricordo.languages.detect import detect_language
 from ricordo.languages.registry import AnyLanguage, languages
 from ricordo.languages.registry import language as language_by_code
@@ -37,8 +35,13 @@ from ricordo.people.summaries.layout import (
     uncovered_turns,
 )
 from ricordo.records.people import Summary
-from ricordo.records.turns import Message, Turn
 from ricordo.safety.fence import fenced
+
+if TYPE_CHECKING:
+    from ricordo.engine.core import Engine
+    from ricordo.engine.protocols import LLM, TokenCounter
+    from ricordo.languages.base import Language, SummaryWording
+    from ricordo.records.turns import Message, Turn
 
 log = logging.getLogger("ricordo")
 
@@ -60,7 +63,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 class SummaryWriter:
     """A model that writes summaries and titles: `fence` marks text as data, `reads` is its input limit in tokens."""
 
-    llm: LLM
+    llm: "LLM"
     fence: Callable[[str], str]
     reads: int = 24_000
 
@@ -70,10 +73,10 @@ class _UnusableSummaryError(Exception):
 
 
 def summarise(
-    turns: Sequence[Turn],
+    turns: Sequence["Turn"],
     previous: Summary | None,
     limit_tokens: int,
-    counter: TokenCounter,
+    counter: "TokenCounter",
     language: str,
     *,
     writer: SummaryWriter | None = None,
@@ -105,10 +108,10 @@ def summarise(
 
 
 def _summary_in_batches(
-    turns: Sequence[Turn],
+    turns: Sequence["Turn"],
     previous: Summary | None,
     limit: int,
-    counter: TokenCounter,
+    counter: "TokenCounter",
     language: str,
     writer: SummaryWriter,
     leave_out: frozenset[str],
@@ -125,11 +128,11 @@ def _summary_in_batches(
 
 
 def _model_summary(
-    turns: Sequence[Turn],
+    turns: Sequence["Turn"],
     previous: Summary | None,
     limit: int,
-    counter: TokenCounter,
-    wording: SummaryWording,
+    counter: "TokenCounter",
+    wording: "SummaryWording",
     writer: SummaryWriter,
     leave_out: frozenset[str],
 ) -> SummaryDraft:
@@ -161,7 +164,11 @@ def _model_summary(
 
 
 def summary_prompt(
-    messages: Sequence[Message], before: SummaryParts, limit: int, wording: SummaryWording, fence: Callable[[str], str]
+    messages: Sequence["Message"],
+    before: SummaryParts,
+    limit: int,
+    wording: "SummaryWording",
+    fence: Callable[[str], str],
 ) -> list[dict[str, str]]:
     """The instructions, and the conversation inside the fence."""
     said = [message for message in messages if message.content.strip()]
@@ -189,7 +196,7 @@ def is_about(text: str, said: Iterable[str]) -> bool:
 
 
 @cache
-def _reporting(known: tuple[Language, ...]) -> frozenset[str]:
+def _reporting(known: tuple["Language", ...]) -> frozenset[str]:
     """Reporting words of a summary, which need not have been said."""
     return frozenset(word for each in known for word in keywords(each.summaries.reporting))
 
@@ -214,7 +221,7 @@ def grounded_sentences(own: Sequence[str], said: Sequence[str]) -> list[str]:
     return [sentence for sentence in own if holds(sentence)]
 
 
-def as_summary(made: SummaryDraft, turn: Turn) -> Summary:
+def as_summary(made: SummaryDraft, turn: "Turn") -> Summary:
     """A draft as the earlier summary of the next batch; it is not stored."""
     covers = made.covers
     return Summary(
@@ -233,7 +240,7 @@ def as_summary(made: SummaryDraft, turn: Turn) -> Summary:
     )
 
 
-def _batches(turns: Sequence[Turn], most: int, counter: TokenCounter) -> Iterable[Sequence[Turn]]:
+def _batches(turns: Sequence["Turn"], most: int, counter: "TokenCounter") -> Iterable[Sequence["Turn"]]:
     """Groups of whole turns up to a number of tokens; a longer turn is alone."""
     piece: list[Turn] = []
     size = 0
@@ -252,8 +259,8 @@ SESSION_TOKENS = 200
 
 
 def summarise_session(
-    turns: Sequence[Turn],
-    counter: TokenCounter,
+    turns: Sequence["Turn"],
+    counter: "TokenCounter",
     *,
     limit_tokens: int = SESSION_TOKENS,
     language: str | None = None,
@@ -265,13 +272,13 @@ def summarise_session(
     return summarise(turns, None, limit_tokens, counter, spoken, writer=writer, leave_out=leave_out)
 
 
-def conversation_language(turns: Sequence[Turn], default: str = "en") -> str:
+def conversation_language(turns: Sequence["Turn"], default: str = "en") -> str:
     """The language of a conversation, by the user's questions."""
     questions = [turn.query for turn in turns if turn.query]
     return detect_language(questions or [turn.response or "" for turn in turns], default)
 
 
-def writer_of(engine: Engine) -> SummaryWriter | None:
+def writer_of(engine: "Engine") -> SummaryWriter | None:
     """The engine's model as a summary writer; None without a model."""
     code = engine.settings.locale.code
     return SummaryWriter(engine.llm, lambda text: fenced(text, code)) if engine.llm else None

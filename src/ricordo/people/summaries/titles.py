@@ -11,8 +11,8 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ricordo.engine.core import Engine
 from ricordo.languages.detect import detect_language
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
@@ -31,6 +31,9 @@ from ricordo.records.turns import Message, Owner, SessionChanges, Turn
 from ricordo.safety.screen import redact_turn as cleaned_turn
 from ricordo.safety.screen import screen_of
 from ricordo.safety.signals import signals
+
+if TYPE_CHECKING:
+    from ricordo.engine.core import Engine
 
 log = logging.getLogger("ricordo")
 
@@ -151,7 +154,7 @@ MAX_UNTITLED = 1_024  # sessions cached as untitled
 class Untitled:
     """Sessions without a possible title and their number of turns, so that a model is not asked again."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: "Engine") -> None:
         self._looked_at: OrderedDict[tuple[Owner, str], int] = OrderedDict()
 
     def has(self, owner: Owner, session_id: str, turns: int) -> bool:
@@ -170,7 +173,7 @@ class Untitled:
             self._looked_at.pop(key, None)
 
 
-def name_session(engine: Engine, owner: Owner, session_id: str) -> None:
+def name_session(engine: "Engine", owner: Owner, session_id: str) -> None:
     """Title a session once it has an answer; a title set by a user stays."""
     if engine.settings.condensation.titles == "off":
         return
