@@ -198,7 +198,7 @@ class Session:
             standalone=standalone,
         )
         chosen = chunks if callable(chunks) else compose.as_chunks(chunks, settings.limits)
-        context = compose.compose(self._engine, self._scope, question, chosen, slots, self._budget(budget))
+        context = compose.compose(self._engine, self._scope, question, chosen, slots, self._budget(budget), _end_idle)
         self._last_receipt = context.receipt
         return context
 
@@ -334,6 +334,13 @@ class Session:
     def _receipt_for(self, query: str) -> Receipt | None:
         last = self._last_receipt
         return last if last and last.question == query else None
+
+
+def _end_idle(engine: Engine, scope: Scope) -> list[str]:
+    """End idle sessions before the first context of a new one; loaded when it is needed."""
+    from ricordo.people.session_end import end_idle_before
+
+    return end_idle_before(engine, scope)
 
 
 @dataclass(frozen=True, slots=True)

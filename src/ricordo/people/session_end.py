@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ricordo.engine.core import Engine, new_id
+from ricordo.engine.core import Engine, Scope, new_id
 from ricordo.engine.protocols import LLM
-from ricordo.errors import NotFoundError
+from ricordo.errors import NotFoundError, StoreError
 from ricordo.people.facts.learn import learn_facts
 from ricordo.people.summaries.condense import store_summary
 from ricordo.people.summaries.summarise import SummaryWriter, summarise_session, writer_of
 from ricordo.records.people import Fact, Summary
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn
 from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of
+from ricordo.worker.queue import END
 
 PAGE = 200
 MAX_TURNS = 400  # newest turns read for the summary
@@ -150,3 +151,27 @@ def _last_turn_time(turns: Sequence[Turn], session: SessionInfo) -> datetime:
 
 def _from_session(fact: Fact, session_id: str) -> bool:
     return not fact.forgotten and any(source.session_id == session_id for source in fact.sources)
+
+
+FEW_TURNS = 64  # an idle session of at most so many turns is ended before the first context of the next
+LATEST_SESSIONS = 4  # looked at for idle ones
+
+
+def end_idle_before(engine: Engine, scope: Scope) -> list[str]:
+    """End the latest idle sessions with this agent before the first context of a new one: the profile tells them.
+
+    By rules alone, which takes milliseconds. A long session is queued instead, and so is one that cannot be written
+    now: a note says so.
+    """
+    notes: list[str] = []
+    for idle in idle_sessions(engine, scope.owner, most=LATEST_SESSIONS):
+        # After a failure no other is tried: that would only keep the chat waiting.
+        if idle.agent_id == scope.agent_id and idle.turn_count <= FEW_TURNS and not notes:
+            try:
+                end_session(engine, scope.owner, idle)
+                continue
+            except StoreError as error:
+                notes.append(f"session {idle.id!r} is not ended yet: {error}")
+        if engine.queue is not None:
+            engine.queue.people.add(scope.owner, idle.id, frozenset((END,)))
+    return notes

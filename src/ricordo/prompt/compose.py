@@ -24,6 +24,7 @@ from ricordo.settings import BudgetSettings
 if TYPE_CHECKING:
     from ricordo.followups.reference import Pending, Resolved
     from ricordo.followups.understand import FindTurns
+    from ricordo.prompt.known import EndIdle
     from ricordo.safety.crisis import Crisis
 
 log = logging.getLogger("ricordo")
@@ -83,6 +84,7 @@ def compose(
     chunks: "Sequence[Chunk] | Retrieve",
     slots: Slots,
     budget: BudgetSettings,
+    end_idle: "EndIdle | None" = None,
 ) -> Context:
     """The context for `question`. Chunks may be a function: it is asked once it is known what the question means."""
     check_text("question", question, engine.settings.limits)
@@ -90,7 +92,7 @@ def compose(
     if engine.queue is not None:
         engine.queue.touch()
     crisis = _crisis(engine, question)
-    known, window = _known_and_window(engine, scope, question)
+    known, window = _known_and_window(engine, scope, question, end_idle)
     # Without history there is no talk to understand, and asking the store again would only keep the chat waiting.
     # In a crisis the notice comes first: nothing is understood or recalled, by no rule and by no model.
     alone = bool(window.degraded or crisis)
@@ -142,7 +144,9 @@ def _crisis(engine: Engine, question: str) -> "Crisis | None":
     return screen_of(engine).crisis_in(question)
 
 
-def _known_and_window(engine: Engine, scope: Scope, question: str) -> tuple[KnownContext, Window]:
+def _known_and_window(
+    engine: Engine, scope: Scope, question: str, end_idle: "EndIdle | None"
+) -> tuple[KnownContext, Window]:
     """What is known beforehand, and the recent turns after those that were condensed; the chat goes on without.
 
     A store that is away is not asked twice: that would only keep the chat waiting.
@@ -151,7 +155,7 @@ def _known_and_window(engine: Engine, scope: Scope, question: str) -> tuple[Know
 
     known = KnownContext()
     try:
-        known = known_for_context(engine, scope)
+        known = known_for_context(engine, scope, end_idle)
     except StoreUnavailable as error:
         return known, Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
     except Exception as error:

@@ -6,7 +6,6 @@ Nothing reaches the store unchecked, and nothing is acknowledged before the stor
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 
 from ricordo.engine.core import Engine, Scope, log_failure, new_id
@@ -22,13 +21,8 @@ from ricordo.limits import (
     check_tool_calls,
 )
 from ricordo.prompt.receipt import Receipt, to_stored
-from ricordo.records.turns import ROLES, Json, Message, Owner, Role, StoredReceipt, Turn, message_id, open_turn
-from ricordo.worker.queue import END, NO_DETAILS, Details, WorkQueue
-
-
-def start_queue(engine: Engine) -> None:
-    """Give an engine its queue of work after a turn."""
-    engine.queue = WorkQueue(index=partial(index_slice, engine), people=partial(people_slice, engine))
+from ricordo.records.turns import ROLES, Json, Message, Role, StoredReceipt, Turn, message_id, open_turn
+from ricordo.worker.queue import NO_DETAILS
 
 
 def after_turn(engine: Engine, scope: Scope, turn: Turn | None = None) -> None:
@@ -61,50 +55,6 @@ def wants_people(engine: Engine) -> bool:
     settings = engine.settings
     condenses = settings.condensation.condense == "on" or settings.condensation.titles == "on"
     return condenses or settings.profile.remember_person == "on"
-
-
-def catch_up(engine: Engine, owner: Owner, session_id: str) -> None:
-    """Do now all that is left to do for a session."""
-    details: Details | None = NO_DETAILS
-    while wants_index(engine) and details is not None:
-        details = index_slice(engine, owner, session_id, details)
-    details = NO_DETAILS
-    while wants_people(engine) and details is not None:
-        details = people_slice(engine, owner, session_id, details)
-
-
-def index_slice(engine: Engine, owner: Owner, session_id: str, late: Details) -> Details | None:
-    """A little of what topics and vectors are due for a session; `late` are topics whose counts have changed."""
-    from ricordo.recall.indexes import index_some
-    from ricordo.topics.organise import organise_some
-
-    try:
-        more = organise_some(engine, owner, session_id, late) or index_some(engine, owner)
-    except Exception as error:
-        log_failure("background", "work after a turn failed", owner, session_id, error)
-        raise
-    return NO_DETAILS if more else None
-
-
-def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details) -> Details | None:
-    """A little of what is due for a session: title, facts, condensation, and its end where `details` say so."""
-    from ricordo.people.facts.learn import learn_facts
-    from ricordo.people.session_end import end_if_idle
-    from ricordo.people.summaries.condense import condense_if_due
-    from ricordo.people.summaries.titles import name_session
-
-    try:
-        name_session(engine, owner, session_id)
-        if engine.settings.profile.remember_person == "on" and learn_facts(engine, owner, session_id, engine.llm).more:
-            return details
-        if condense_if_due(engine, owner, session_id) is not None:
-            return details
-        if END in details:
-            end_if_idle(engine, owner, session_id)
-    except Exception as error:
-        log_failure("knowing", "work after a turn failed", owner, session_id, error)
-        raise
-    return None
 
 
 def _settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
