@@ -20,6 +20,7 @@ from ricordo.stores.archive.export import import_messages
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore
 from ricordo.testing.fakes import StoreProxy
+from ricordo.topics.assign import title_of
 from ricordo.topics.centres import dimensions_of
 from talks import CountingEmbedder, ThemedEmbedder, fill, on_file
 from talks import memory as any_memory
@@ -74,12 +75,14 @@ def test_turns_open_join_stay_and_return(kind: str, tmp_path: Path) -> None:
         assert [turn.topic_id for turn in session.history()].count(None) == 0
 
 
-def test_a_title_is_the_beginning_of_what_opened_it() -> None:
-    """Eighty characters on one line, without what cannot be seen."""
+def test_a_title_names_the_subject_of_what_opened_it() -> None:
+    """At most five words on one line, without greeting, request and what cannot be seen."""
     session = memory().session("s", user_id="anna")
     session.add_turn("gatto\n\tche dorme \u202e" + "molto " * 40, "bene")
     (topic,) = session.topics()
-    assert topic.title == ("gatto che dorme " + "molto " * 40)[:80].rstrip()
+    assert topic.title == "gatto"
+    assert title_of("Ciao! Come si fa la focaccia genovese?") == "focaccia genovese"
+    assert title_of("Hi, how do I bake sourdough bread?") == "sourdough bread"
 
 
 def test_each_use_counts(tmp_path: Path) -> None:

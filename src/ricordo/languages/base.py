@@ -84,6 +84,10 @@ class TopicCues:
     # Conjunctions at the beginning, and words that add to what was said.
     joining: tuple[str, ...]
     adding: tuple[str, ...]
+    # Questions after a person; words of greeting, thanks, praise and leave; what is answered to them (alternatives).
+    definitions: tuple[str, ...]
+    polite_words: Words
+    replies: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -614,6 +614,20 @@ TOPICS = TopicCues(
     referring=phrases("it, its, that, this, these, those, they, them, their, he, she, him, her, one, ones, there"),
     joining=phrases("and, but, so, or, what about, how about"),
     adding=phrases("also, too, instead, else, more, less"),
+    definitions=phrases("who is, who was, who were, who's"),
+    polite_words=words(
+        """hi hello hey hiya howdy morning mornin evening afternoon goodnight night greetings thanks thank thx thanx ty
+        cheers appreciated welcome bye goodbye cya later tomorrow soon ok okay okey kk alright great perfect cool
+        nice wow awesome amazing brilliant lovely fantastic excellent lol haha hahaha hehe lmao phew yay hooray
+        blimey gosh lifesaver star legend genius hero best helpful patient kind clever sorry please good dear sure
+        yes no yep nope ah oh ha got run"""
+    ),
+    replies=(
+        r"you'?re (?:very |most )?welcome|welcome|my pleasure|a pleasure|glad|happy to|any ?time|don'?t mention|no problem"
+        r"|enjoy|good luck|hello|hi|hey|good (?:morning|evening|night|afternoon)|see you|bye|take care|how can i help"
+        r"|what can i do for you|what'?s on your mind|ask me|have (?:a|fun)|congratulations|nice to meet|safe travels"
+        r"|best wishes|tell me"
+    ),
 )
 
 _I = r"i(?: really| absolutely| also| still| just| always| currently| personally| actually| definitely| honestly| truly| kind of)*"

@@ -678,6 +678,21 @@ TOPICS = TopicCues(
     ),
     joining=phrases("e, ed, ma, però, quindi, allora, oppure"),
     adding=phrases("anche, invece, altro, altri, altre, gli, più, meno"),
+    definitions=phrases("chi e, chi era, chi fu, chi sono"),
+    polite_words=words(
+        """ciao salve buongiorno buonasera buonanotte buondi sera giorno notte ehi ehila hola grazie grz thanks
+        ringrazio ringraziare saluti saluto prego arrivederci addio presto dopo domani ok okay okk va bene bravo
+        brava bravissimo perfetto ottimo grande grandioso mitico fantastico super top figo fighissimo bello bella
+        bellissimo utilissimo utile gentile gentilissimo gentilissima educato paziente chiaro chiarissimo ahah ahaha
+        haha eh wow evvai sentiamo vediamo serata giornata salvato salvata scusa scusi si no certo capito forte
+        bomba"""
+    ),
+    replies=(
+        r"prego|di nulla|di niente|figurati|si figuri|ci mancherebbe|quando vuoi|è un piacere|piacere|felice|content[oa]"
+        r"|buon[ao]?|ciao|salve|buongiorno|buonasera|buonanotte|a (?:presto|domani|dopo|lei|te)|in bocca al lupo|auguri"
+        r"|forza|come posso aiutar\w+|dimmi|mi dica|raccontami|salut\w*|a disposizione|si riguardi|un abbraccio|grazie"
+        r"|alla prossima"
+    ),
 )
 
 _ADV = r"(?:(?:proprio|davvero|veramente|molto|tanto|anche|sempre|ancora|ora|adesso|attualmente|soprattutto|più) )*"

@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 
 from ricordo.followups.reference import ReferenceCue, main_kind
-from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import AnyLanguage, all_words
+from ricordo.languages.word_spans import fold
 from ricordo.recall.terms import stems
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Role
@@ -26,7 +27,7 @@ FollowUpKind = Literal["no", "talk", "past"]
 
 _OPENING = AnyLanguage(r"\W*(?:<topics.openings>)\b")  # at the very beginning: use match
 _CLOSING = AnyLanguage(r"\b(?:<topics.closings>)\b")
-_REFERRING = AnyLanguage(r"\b(?:<topics.referring>)\b")
+REFERRING = AnyLanguage(r"\b(?:<topics.referring>)\b")
 # A conjunction at the very beginning, or a word that adds to what was said: use search.
 _CONTINUING = AnyLanguage(r"\A\W*(?:<topics.joining>)\b(?!')|\b(?:<topics.adding>)\b")
 
@@ -51,8 +52,12 @@ _MOST_WORDS = 16
 _TITLES_READ = 5
 _CONTENT_CHARACTERS = 400  # the beginning says what a message is about, and a long answer must not cost more
 _WORD = re.compile(r"\w+")
+_TITLE_WORDS = 5
+_CLAUSE = re.compile(r"[,;:.?!…]+(?:\s|$)|\s[-–—]+\s")
+_ELISION = re.compile(r"\b(\w{1,5}['’])(?=\w{3})")
+_EDGES = " \t.,;:!?…-–—'’\"()[]«»“”"
 
-Reason = Literal["first", "follow-up", "close", "returns", "new"]
+Reason = Literal["first", "follow-up", "close", "returns", "new", "small talk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +239,7 @@ def similarity(message: TopicMessage, talk: TalkState, scale: Scale, weights: As
         + weights.length * (math.log1p(words) - math.log1p(_TYPICAL_WORDS))
         + weights.closed * bool(_CLOSING.search(before))
         + weights.opens * bool(_OPENING.match(message.text))
-        + weights.leans * bool(_REFERRING.search(message.text))
+        + weights.leans * bool(REFERRING.search(message.text))
         + weights.overlap * (len(content & known) / max(len(content), 1))
         + weights.young * (talk.message_count == 1)
     )
@@ -260,9 +265,25 @@ def _best_return(message: TopicMessage, topics: Sequence[Topic], scale: Scale) -
 
 
 def title_of(text: str) -> str:
-    """A topic's title: the first 80 characters of the message that opened it, on one line."""
+    """A topic's title: the two to five words that name its subject, from the message that opened it.
+
+    A message without such words gives its first 80 characters, on one line.
+    """
     visible = "".join(" " if _hidden(character) else character for character in text)
-    return " ".join(visible.split())[:TITLE_CHARACTERS].rstrip() or "…"
+    line = " ".join(visible.split())
+    empty = all_words("vocabulary.stop_words").union(
+        *map(all_words, ("vocabulary.small_talk", "followups.function_words", "followups.verbs", "topics.polite_words"))
+    )
+    best: list[str] = []
+    for clause in _CLAUSE.split(line):
+        words = _ELISION.sub(r"\1 ", clause).split()
+        full = [fold(word.strip(_EDGES)) not in empty and bool(word.strip(_EDGES)) for word in words]
+        first = full.index(True) if any(full) else len(words)
+        size = max((end for end in range(1, _TITLE_WORDS + 1) if any(full[first + end - 1 : first + end])), default=0)
+        if sum(full[first : first + size]) > sum(fold(word) not in empty for word in best):
+            best = words[first : first + size]
+    named = " ".join(best).strip(_EDGES)
+    return (named or line)[:TITLE_CHARACTERS].rstrip() or "…"
 
 
 def _hidden(character: str) -> bool:

@@ -21,6 +21,7 @@ from ricordo.topics.archive import change_topic, compact, pack_all, recount, res
 from ricordo.topics.assign import RECENT_MESSAGES, Closeness, TalkState, TopicMessage, decide, follow_up_kind, title_of
 from ricordo.topics.centres import dimensions_of, first_centre, moved_centre
 from ricordo.topics.decay import faded_topics, fading_of
+from ricordo.topics.subjects import RECENT_TURNS, KnownTopic, TopicTurn, decide_turn
 from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, scale_for
 
 # A lock per session (striped), because two threads that organise one session would do the same work.
@@ -41,11 +42,23 @@ class _Pass:
     topics: dict[str, Topic]
     active: str | None = None
     said: dict[str, list[TopicMessage]] = field(default_factory=dict)
+    turns: dict[str, list[TopicTurn]] = field(default_factory=dict)
     last: TopicMessage | None = None
     closeness: Closeness = field(default_factory=Closeness)
     changed: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)
     assigned: dict[int, str] = field(default_factory=dict)
+
+    def turn_of(self, turn: Turn) -> TopicTurn | None:
+        """A turn of a chat with an assistant; None for other messages, and for an embedder that was never measured."""
+        if self.scale.subjects is None or turn.question is None or not (turn.answer or self.turns):
+            return None
+        messages = {message.role: message for message in self.messages_of(turn)}
+        return TopicTurn(messages["user"], messages.get("assistant")) if "user" in messages else None
+
+    def known(self) -> tuple[KnownTopic, ...]:
+        """Every topic with the turns of it that were read."""
+        return tuple(KnownTopic(topic, tuple(self.turns.get(topic.id, ()))) for topic in self.topics.values())
 
     def messages_of(self, turn: Turn) -> list[TopicMessage]:
         """The question and the answer of a turn, with their vectors."""
@@ -146,13 +159,28 @@ def _begin(
     if configured != DEFAULT_THRESHOLD:
         scale = scale.at(configured)
     before = engine.store.turns.page(owner, session_id, before=shelf.through + 1, last=BEFORE)
-    vectors = indexes.vectors(owner, [*before, *new])
+    older = _older_turns(engine, owner, session_id, shelf, before)
+    vectors = indexes.vectors(owner, [*older, *before, *new])
     walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
     _recentre(walk, indexes)
+    for turn in older:
+        if (said := walk.turn_of(turn)) and turn.topic_id:
+            walk.turns.setdefault(turn.topic_id, []).append(said)
     for turn in before:
+        if (said := walk.turn_of(turn)) and turn.topic_id:
+            walk.turns.setdefault(turn.topic_id, []).append(said)
         for message in walk.messages_of(turn):
             walk.add(turn.topic_id, message)
     return walk
+
+
+def _older_turns(
+    engine: Engine, owner: Owner, session_id: str, shelf: TopicShelf, before: Sequence[Turn]
+) -> list[Turn]:
+    """The last turns of the topics that have none in `before`, so that a return finds them."""
+    read = {turn.topic_id for turn in before}
+    numbers = [number for topic in shelf.topics if topic.id not in read for number in topic.hot[-RECENT_TURNS:]]
+    return turns_by_number(engine, owner, session_id, sorted(numbers)) if numbers else []
 
 
 def _recentre(walk: _Pass, indexes: Indexes) -> None:
@@ -176,8 +204,14 @@ def _assign(walk: _Pass, turn: Turn) -> None:
     if not messages:
         return
     first = messages[0]
-    follow_up = follow_up_kind(turn.query, parse(turn.query)) if turn.question else "no"
-    decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, follow_up=follow_up)
+    whole = walk.turn_of(turn)
+    if whole is not None and walk.scale.subjects is not None:
+        decision = decide_turn(whole, walk.active, walk.known(), walk.scale.subjects)
+    else:
+        follow_up = follow_up_kind(turn.query, parse(turn.query)) if turn.question else "no"
+        decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, follow_up=follow_up)
+    if decision.reason == "small talk":
+        return
     if decision.topic_id is None:
         began = walk.unique_start(turn.created_at)
         topic = Topic(
@@ -203,6 +237,8 @@ def _assign(walk: _Pass, turn: Turn) -> None:
     walk.topics[topic.id] = replace(used, hot=(*used.hot, turn.turn_number))
     walk.changed.add(topic.id)
     walk.assigned[turn.turn_number] = topic.id
+    if whole is not None:
+        walk.turns.setdefault(topic.id, []).append(whole)
 
 
 def _recount_changed(engine: Engine, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ricordo.topics.subject_weights import BY_MEANING, BY_WORDS, Chance, SubjectScale
+
 DEFAULT_THRESHOLD = 0.7
 
 # Spreads above the mean cosine of consecutive messages: from the first on a typical question stays in the active topic,
@@ -21,10 +23,11 @@ _RETURN_AT = 1.8
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Mean and spread of an embedder's cosines between consecutive messages, and the two thresholds.
+    """Mean and spread of an embedder's cosines between consecutive messages, the two thresholds, and what is chance.
 
     `trust` is how many cosines of a session weigh as much as `mean`, because a session may differ from what was
-    measured. `give` is the most spreads by which a chat with an assistant may lower its own threshold.
+    measured. `give` is the most spreads by which a chat with an assistant may lower its own threshold. `subjects` is
+    what whole turns are judged by; an embedder that was never measured has none.
     """
 
     mean: float
@@ -33,6 +36,7 @@ class Scale:
     return_threshold: float
     trust: int = 10
     give: float = 0.0
+    subjects: SubjectScale | None = None
 
     def __post_init__(self) -> None:
         if not self.spread > 0:
@@ -42,7 +46,11 @@ class Scale:
         """This scale with another threshold; the return threshold moves by the same amount."""
         moved = threshold - self.threshold
         return replace(
-            self, mean=self.mean + moved, threshold=threshold, return_threshold=self.return_threshold + moved
+            self,
+            mean=self.mean + moved,
+            threshold=threshold,
+            return_threshold=self.return_threshold + moved,
+            subjects=self.subjects and self.subjects.moved(moved),
         )
 
 
@@ -53,10 +61,18 @@ def scale(mean: float, spread: float) -> Scale:
 
 # By name without the version of the weights: a new export of the same model keeps its thresholds.
 _MEASURED: dict[str, Scale] = {
-    "arctic-s-int8+use-multilingual-v3": scale(0.548, 0.099),
-    "arctic-s-int8": scale(0.825, 0.047),
-    "use-multilingual-v3": scale(0.272, 0.167),
-    "light-256": scale(0.129, 0.140),
+    "arctic-s-int8+use-multilingual-v3": replace(
+        scale(0.548, 0.099), subjects=SubjectScale(Chance((0.434, 0.065), (0.418, 0.057), (0.575, 0.055)), BY_MEANING)
+    ),
+    "arctic-s-int8": replace(
+        scale(0.825, 0.047), subjects=SubjectScale(Chance((0.768, 0.053), (0.771, 0.055), (0.854, 0.039)), BY_MEANING)
+    ),
+    "use-multilingual-v3": replace(
+        scale(0.272, 0.167), subjects=SubjectScale(Chance((0.099, 0.107), (0.064, 0.089), (0.141, 0.097)), BY_MEANING)
+    ),
+    "light-256": replace(
+        scale(0.129, 0.140), subjects=SubjectScale(Chance((0.034, 0.083), (0.045, 0.079), (0.073, 0.082)), BY_WORDS)
+    ),
 }
 
 # An embedder that was not measured starts at 0.7; the session's own cosines soon move the threshold.

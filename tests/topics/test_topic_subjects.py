@@ -1,0 +1,121 @@
+"""A turn finds its topic by its subject, read from question and answer."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo.recall.embedders.light import LightEmbedder
+from ricordo.records.topics import Topic
+from ricordo.topics.assign import TopicMessage
+from ricordo.topics.centres import first_centre, moved_centre
+from ricordo.topics.small_talk import is_polite, small_talk_of
+from ricordo.topics.subject_weights import SubjectScale
+from ricordo.topics.subjects import KnownTopic, TopicTurn, decide_turn
+from ricordo.topics.thresholds import scale_for
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+EMBEDDER = LightEmbedder()
+MEASURED = scale_for(EMBEDDER.name).subjects
+assert MEASURED is not None
+SCALE: SubjectScale = MEASURED
+texts = st.text(max_size=60)
+
+
+def a_turn(question: str, answer: str | None = None) -> TopicTurn:
+    """A turn with its vectors."""
+    asked, told = EMBEDDER.embed_passages([question, answer or "-"])
+    return TopicTurn(TopicMessage(question, asked), TopicMessage(answer, told, "assistant") if answer else None)
+
+
+def known(topic_id: str, *turns: TopicTurn) -> KnownTopic:
+    """A topic of these turns."""
+    vectors = [message.vector for turn in turns for message in turn.messages]
+    centre = first_centre(vectors[0])
+    for number, vector in enumerate(vectors[1:], start=1):
+        centre = moved_centre(centre, number, vector)
+    return KnownTopic(Topic(topic_id, topic_id, centre, NOW, NOW, message_count=len(vectors)), turns)
+
+
+BREAD = known(
+    "bread",
+    a_turn("How do I keep a sourdough starter alive?", "Feed the starter with flour and water twice a day."),
+    a_turn("Rye or white?", "A spoonful of rye flour wakes the starter up faster."),
+)
+TYRE = known(
+    "tyre",
+    a_turn("How do I change a flat tyre?", "Loosen the wheel nuts, lift the car with the jack, swap the wheel."),
+    a_turn("How tight?", "Tighten the wheel nuts crosswise to about 110 newton metres."),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is a haiku?", "A Japanese poem of seventeen syllables."),
+        ("Who was Ada Lovelace?", "An English mathematician who wrote the first published program."),
+        ("Cos'è la cedolare secca?", "Un'imposta sostitutiva sugli affitti."),
+    ],
+)
+def test_a_short_question_on_something_else_opens_a_topic(question: str, answer: str) -> None:
+    """After a topic of two turns, a short question on a new subject does not join it."""
+    assert decide_turn(a_turn(question, answer), "bread", [BREAD], SCALE).reason == "new"
+
+
+@pytest.mark.parametrize(("question", "answer"), [("how often?", "Twice a day."), ("Why?", "It carries wild yeast.")])
+def test_a_short_follow_up_stays(question: str, answer: str) -> None:
+    """A question that says nothing without the talk stays in the active topic."""
+    assert decide_turn(a_turn(question, answer), "bread", [BREAD, TYRE], SCALE).topic_id == "bread"
+
+
+def test_a_return_is_found_among_all_topics() -> None:
+    """A question with the rare words of a topic that was left goes back to it."""
+    turn = a_turn("My sourdough starter has a grey liquid on top", "That is hooch; pour it off and feed the starter.")
+    decision = decide_turn(turn, "tyre", [BREAD, TYRE], SCALE)
+    assert (decision.topic_id, decision.reason) == ("bread", "returns")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("hello", "Hello! How can I help?"),
+        ("thnks a lot", "You're welcome!"),
+        ("graziee mille", "Prego!"),
+        ("ok ciao ciao", "A presto!"),
+        ("buongiorno", "Buongiorno a te!"),
+    ],
+)
+def test_small_talk_belongs_to_no_topic(text: str, answer: str) -> None:
+    """Greetings, thanks and leave open no topic and join none, first or later, with typos too."""
+    for active, topics in ((None, []), ("bread", [BREAD, TYRE])):
+        decision = decide_turn(a_turn(text, answer), active, topics, SCALE)
+        assert (decision.topic_id, decision.reason) == (None, "small talk")
+
+
+@given(texts, texts, st.sampled_from([None, "bread", "tyre", "gone"]))
+def test_a_turn_goes_to_a_known_topic_or_to_none(question: str, answer: str, active: str | None) -> None:
+    """Whatever is said, the decision names an offered topic or none, its reason fits, and it is the same twice."""
+    turn = a_turn(question, answer or None)
+    decision = decide_turn(turn, active, [BREAD, TYRE], SCALE)
+    assert decision == decide_turn(turn, active, [BREAD, TYRE], SCALE)
+    assert decision.topic_id in (None, "bread", "tyre")
+    assert (decision.topic_id is None) == (decision.reason in ("new", "first", "small talk"))
+
+
+@pytest.mark.parametrize("text", ["continue", "Approfondisci il punto 2", "tell me more"])
+def test_what_only_continues_stays_whatever_its_answer(text: str) -> None:
+    """A request to go on stays in the active topic, though its answer names another one."""
+    turn = a_turn(text, "The starter wants rye flour and water.")
+    assert decide_turn(turn, "tyre", [BREAD, TYRE], SCALE).topic_id == "tyre"
+
+
+@given(st.text(alphabet="abcdefghij", min_size=1, max_size=4))
+def test_short_words_are_not_corrected(word: str) -> None:
+    """One wrong letter makes another word of a short one, so it is polite only as it is written."""
+    assert not is_polite(word) or word[0] * 3 in word or small_talk_of(word).polite_words == 1
+
+
+def test_an_embedder_that_was_never_measured_has_no_scale_for_subjects() -> None:
+    """Its turns are judged message by message, by the cosines of the session."""
+    assert scale_for("never measured").subjects is None
