@@ -121,21 +121,35 @@ def as_messages(
 
     add("system", system)
     for part in reversed(history):
+        stored = {} if part.shortened or not part.turn else {each.id: each for each in part.turn.messages}
         for message in part.piece.messages:
-            chat, entry = _past_message(message, shortened=part.shortened)
-            messages.append(chat)
-            recipe.append(entry)
+            messages.append(chat_message(message))
+            recipe.append(_past_recipe(message, stored.get(message.id)))
     add("user", user)
     return tuple(messages), recipe
 
 
-def _past_message(message: Message, *, shortened: bool) -> tuple[ChatMessage, dict[str, Any]]:
-    """A message of the history and its recipe. What was stored never speaks as the system: that is the program's."""
-    chat = chat_message(message)
-    if message.role == "system":
-        chat["role"] = "user"
-        return chat, {**chat, "content": text_recipe([message.content if shortened else Excerpt(message)])}
-    return chat, {**chat, "content": [message.content]} if shortened else {"message": message.id}
+def _past_recipe(message: Message, stored: Message | None) -> dict[str, Any]:
+    """The recipe of a message of the history: by address what is shown as it is stored, a copy of what differs."""
+    if message == stored:
+        return {"message": message.id}
+    segments: list[Segment] = [message.content]
+    if stored:
+        start, end = _common_ends(message.content, stored.content)
+        copied = message.content[start : len(message.content) - end]
+        segments = [Excerpt(stored, end=start), copied, Excerpt(stored, start=len(stored.content) - end)]
+    return {**chat_message(message), "content": text_recipe(segments)}
+
+
+def _common_ends(one: str, other: str) -> tuple[int, int]:
+    """How many characters two texts have in common at their beginnings, and at the ends that remain."""
+    start = _common_start(one, other)
+    return start, _common_start(one[start:][::-1], other[start:][::-1])
+
+
+def _common_start(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (each, beside) in pairs if each != beside), min(len(one), len(other)))
 
 
 def _blocks(sections: Sequence[Section], kept: Kept, look: Look) -> list[Segment]:

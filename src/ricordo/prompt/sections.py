@@ -5,10 +5,12 @@ nothing of lower rank survives something of higher rank that was dropped. Where 
 it is shortened and marked.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.engine.tokens import cut, turn_cost
+from ricordo.engine.tokens import content_tokens, cut, turn_cost
 from ricordo.languages.locales import Locale
 from ricordo.prompt.budget import Section
 from ricordo.prompt.window import cited, compact_text, label, said, shorten_turn
@@ -105,8 +107,9 @@ def fill(candidates: Candidates, share: int, counter: TokenCounter) -> tuple[Par
 def shorten(part: Part, room: int, counter: TokenCounter) -> Part | None:
     """The part cut to `room` tokens, or None where nothing sensible is left."""
     if part.piece.messages and part.turn:
-        short = shorten_turn(part.turn, room, counter)
-        if short is None:
+        short = shorten_turn(safe_turn(part.turn, counter), room, counter)
+        short = short and safe_turn(short, counter)  # a cut may bare what stood whole
+        if short is None or turn_cost(short, counter) > room:
             return None
         piece = SectionPiece(messages=short.messages)
         return replace(part, piece=piece, tokens=turn_cost(short, counter), shortened=True)
@@ -136,9 +139,45 @@ def excerpt_part(section: Section, part_id: str, reason: Reason, excerpt: Excerp
 
 
 def turn_part(turn: Turn, reason: Reason, counter: TokenCounter, *, shortened: bool = False) -> Part:
-    """A turn of the history as whole chat messages; `shortened` if the window had to cut it."""
-    piece = SectionPiece(messages=turn.messages)
-    return Part(Section.HISTORY, turn.id, reason, piece, turn_cost(turn, counter), turn, shortened)
+    """A turn of the history as whole chat messages, defused; `shortened` if the window had to cut it."""
+    safe = safe_turn(turn, counter)
+    piece = SectionPiece(messages=safe.messages)
+    return Part(Section.HISTORY, turn.id, reason, piece, turn_cost(safe, counter), turn, shortened)
+
+
+def safe_turn(turn: Turn, counter: TokenCounter) -> Turn:
+    """The turn as chat messages may show it: defused, and without stored messages of the system.
+
+    Those would be taken for the program's rules, or for the words of a user; the compact lines tell them as data.
+    """
+
+    def safe(message: Message | None) -> Message | None:
+        if message is None or message.role == "system":
+            return None
+        name = message.name and defuse(message.name)
+        calls = tuple(_defused_json(call) for call in message.tool_calls)
+        shown = replace(
+            message,
+            content=defuse(message.content),
+            name=name,
+            tool_calls=calls,
+            tool_call_id=message.tool_call_id and defuse(message.tool_call_id),
+        )
+        if shown == message:
+            return message
+        return replace(shown, tokens=content_tokens(shown.content, calls, counter, name))
+
+    steps = tuple(step for each in turn.steps if (step := safe(each)))
+    return replace(turn, question=safe(turn.question), answer=safe(turn.answer), steps=steps)
+
+
+def _defused_json(value: Any) -> Any:
+    """A JSON value with every text in it defused."""
+    if isinstance(value, str):
+        return defuse(value)
+    if isinstance(value, Mapping):
+        return {defuse(name): _defused_json(inner) for name, inner in value.items()}
+    return [_defused_json(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def compact_part(

@@ -49,8 +49,10 @@ _COLON = r"[*_\])]*+[ \t]*+[:：﹕∶][:：﹕∶ \t*_)\]]*+"
 _ROLES = "<safety.roles>"
 _TAGS = (
     r"(?:<safety.tags>|sys|tool_call|tool_response|end|endoftext|bos|eos|pad|unk|s|mask|start_of_turn|end_of_turn"
-    r"|admin|root)"
+    r"|admin|root|(?:\w{1,20}+:)?(?:function_calls?|invoke|parameter)"
+    r"|(?:system|developer|assistant|user|human|tool|function)s?[-_][\w-]{1,40}+)"
 )
+_TEMPLATE_HEADINGS = r"(?:response|input|output|completion|task|end)"
 _FENCE_WORDS = r"(?:/?SYS|<safety.fence_words>)\b"
 
 # Possessive quantifiers: no text can cause catastrophic backtracking.
@@ -68,15 +70,16 @@ _BREAKS: tuple[tuple[str, str], ...] = (
     # our fences, and <<SYS>>
     (rf"(?<!<)<<++{_GAP}({_FENCE_WORDS}[^<>\n]{{0,60}}+)>>++", r"‹‹\1››"),
     (rf"(?<!<)<<++({_GAP}{_FENCE_WORDS})", r"‹‹\1"),
-    # <system>, </memory attr="x">, <s>, <start_of_turn>
-    (rf"<{_GAP}(/?{_GAP}{_TAGS}(?:[ \t][^<>\n]{{0,200}}+|{_GAP}/)?{_GAP})>", r"‹\1›"),
+    # <system>, </memory attr="x">, <s>, <start_of_turn>, <system-reminder>, <function=name>
+    (rf"<{_GAP}(/?{_GAP}{_TAGS}(?:[ \t=][^<>\n]{{0,200}}+|{_GAP}/)?{_GAP})>", r"‹\1›"),
     (rf"<({_GAP}/{_GAP}{_TAGS}\b)", r"‹\1"),
     # our headers and footers, on a line of their own or inside one
     (rf"{_LINE}({_LEAD})={{3,}}+(?={_GAP}[^=\s])", r"\1---"),
     (rf"(?<!=)={{3,}}+(?={_GAP}(?-i:[A-ZÀ-Ý])[^=\n]{{0,120}}={{3}})", "---"),
     (rf"(---{_GAP}(?-i:[A-ZÀ-Ý])[^=\n]{{0,120}}+)={{3,}}+", r"\1---"),
     (rf"(?<!#)#++{_GAP}(<memory.headings>)\b", r"(\1)"),
-    ### System, ### Instruction: and a role at the start of a line
+    # ### System, ### Instruction: and a role at the start of a line; ### Response: of instruction templates
+    (rf"{_LINE}({_LEAD})#{{2,}}+{_GAP}({_TEMPLATE_HEADINGS}){_GAP}{_COLON}", r"\1(\2) "),
     (rf"{_LINE}({_LEAD})#++{_GAP}({_ROLES})\b{_GAP}(?:{_COLON})?", r"\1(\2) "),
     (rf"{_LINE}({_LEAD})({_ROLES}){_GAP}{_COLON}", r"\1(\2) "),
 )
