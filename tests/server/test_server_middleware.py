@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from server_samples import SPOKEN, a_key, a_problem, ask, bearer, service_of, serving
 from starlette.testclient import TestClient
 
+from ricordo.server.middleware import MAX_DEPTH
 from ricordo.stores.memory import MemoryStore
 
 QUESTION = json.dumps({"query": f"What does a {SPOKEN} eat?", "user_id": "anna"}).encode()
@@ -167,3 +168,54 @@ def test_any_tag_at_all_is_the_one_that_is_there(client: TestClient) -> None:
     assert client.get("/sessions", headers={"If-None-Match": "*"}).status_code == 304
     a_problem(client.get("/sessions/unknown", headers={"If-None-Match": "*"}), 404)
     assert service_of(client).answers.running == 0
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://["}, {"Host": "["}, {"Host": "[", "Origin": "//[x"}], ids=str)
+def test_broken_origins_and_hosts_are_no_failure_of_ours(headers: dict[str, str]) -> None:
+    """A header that is no address is refused or ignored, on every path, with a credential and without."""
+    store = MemoryStore()
+    known = bearer(a_key(store))
+    with serving(store, auth=True, cors_origins=("https://app.example",)) as client:
+        for path in ("/me", "/nowhere", "/mcp", "/health"):
+            for given in (headers, headers | known):
+                assert client.get(path, headers=given).status_code < 500
+                assert client.post(path, json={}, headers=given).status_code < 500
+                assert client.options(path, headers=given).status_code < 500
+
+
+def test_a_user_is_named_in_utf_8() -> None:
+    """The header that names a user gives the same user as the query."""
+    with serving() as client:
+        name = "Zoë 李"
+        made = client.post("/sessions", json={}, headers={"X-Ricordo-User": name.encode()})
+        assert made.status_code == 201
+        listed = client.get("/sessions", params={"user_id": name}).json()["items"]
+        assert [each["id"] for each in listed] == [made.json()["id"]]
+
+
+def test_a_body_of_two_lengths_is_refused(client: TestClient) -> None:
+    """Content-Length with Transfer-Encoding: a proxy before us may read another body, so neither is believed."""
+    both = {"Content-Length": str(len(QUESTION)), "Transfer-Encoding": "chunked"}
+    response = client.post("/chat", content=QUESTION, headers=both)
+    assert "Transfer-Encoding" in a_problem(response, 400)["detail"]
+    assert response.headers["Connection"] == "close"
+
+
+def nested(depth: int, opening: str, closing: str) -> bytes:
+    """A chat whose role is nested this deep, the object of the body included."""
+    return b'{"query": "x", "role": ' + (opening * (depth - 1) + "1" + closing * (depth - 1)).encode() + b"}"
+
+
+@pytest.mark.parametrize("shape", [("[", "]"), ('{"a": ', "}"), ('[{"a": ', "}]")], ids=str)
+@pytest.mark.parametrize("path", ["/chat", "/sessions", "/v1/chat/completions", "/ai/chat", "/keys", "/mcp"])
+def test_json_is_nested_so_deep_at_most(client: TestClient, path: str, shape: tuple[str, str]) -> None:
+    """One level more than allowed is refused before it is parsed, also in pieces; brackets in texts are no levels."""
+    deep = nested(MAX_DEPTH + 1, *shape)
+    headers = {"Content-Type": "application/json"}
+    for content in (deep, iter([deep[:50], deep[50:]])):
+        refused = client.post(path, content=content, headers=headers)
+        assert refused.status_code == 400
+        assert "nested" in refused.text
+    for body in ({"query": shape[0] * 500}, {"query": '\\"' + "[{" * 500 + "\\\\"}):
+        assert "nested" not in client.post(path, json=body).text
+    assert "nested" not in client.post(path, content=nested(3, *shape), headers=headers).text

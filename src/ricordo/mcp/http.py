@@ -26,6 +26,7 @@ from ricordo.limits import check_id
 from ricordo.mcp.memories import McpUser
 from ricordo.memory import DEFAULT_AGENT
 from ricordo.server.credentials import AuthError, Caller, bearer_token
+from ricordo.server.dependencies import utf8_header
 from ricordo.server.problems import error_response, problem_response
 from ricordo.server.service import Service
 
@@ -129,7 +130,10 @@ class McpGuard:
         origin = headers.get("origin")
         if origin is None or origin in self._service.options.cors_origins:
             return True
-        return urlsplit(origin).netloc == headers.get("host")
+        try:
+            return urlsplit(origin).netloc == headers.get("host")
+        except ValueError:  # such as http://[
+            return False
 
 
 class ServerMcpUser(McpUser):
@@ -183,10 +187,12 @@ def user_for(service: Service, scope: Scope, required_scope: str) -> McpUser:
     caller: Caller = scope["state"]["caller"]
     caller.require_scope(required_scope)
     headers = Headers(scope=scope)
-    user_id = headers.get("x-ricordo-user") or QueryParams(scope["query_string"]).get("user_id")
+    user_id = utf8_header("X-Ricordo-User", headers.get("x-ricordo-user")) or QueryParams(scope["query_string"]).get(
+        "user_id"
+    )
     if caller.user_id is None and caller.authenticated and not user_id:
         raise AuthError("this credential is of a whole tenant: name the user in the header X-Ricordo-User")
-    agent = check_id("X-Ricordo-Agent", headers.get("x-ricordo-agent") or DEFAULT_AGENT)
+    agent = check_id("X-Ricordo-Agent", utf8_header("X-Ricordo-Agent", headers.get("x-ricordo-agent")) or DEFAULT_AGENT)
     user = ServerMcpUser(service, caller.tenant_id, caller.resolve_user(user_id or None), agent)
     scope["state"]["owner"] = user.owner  # a cached response is dropped when its owner's data is deleted
     return user

@@ -25,6 +25,7 @@ from ricordo.errors import RicordoError, StoreError, StoreUnavailable, Validatio
 from ricordo.limits import check_id
 from ricordo.records.service import ApiKey
 from ricordo.records.turns import RESERVED
+from ricordo.server.key_cache import KEEP_SECONDS, KeyCache
 from ricordo.server.options import ServerOptions
 from ricordo.stores.protocols import Store
 
@@ -35,7 +36,7 @@ SCOPES = ("chat", "read", "write", "admin")
 
 KEY_PREFIX = "rk"
 CACHE_SECONDS = 5.0
-OUTAGE_CACHE_SECONDS = 3_600.0
+OUTAGE_CACHE_SECONDS = KEEP_SECONDS
 USE_INTERVAL_SECONDS = 60.0
 MAX_CACHED_KEYS = 10_000
 
@@ -143,9 +144,14 @@ def is_api_key(credential: str) -> bool:
 class ApiKeys:
     """Looks API keys up through a cache, and records when they were last used. Thread-safe."""
 
-    def __init__(self, store: Store, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, store: Store, clock: Callable[[], float] = monotonic, *, on_disk: KeyCache | None = None
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._on_disk = on_disk
+        self._confirmed: dict[str, tuple[float, ApiKey]] = {}  # what the file on disk lacks
+        self._saved_at: OrderedDict[str, float] = OrderedDict()
         self._cached: OrderedDict[str, tuple[float, ApiKey | None]] = OrderedDict()
         self._used: dict[str, ApiKey] = {}
         self._recorded: OrderedDict[str, float] = OrderedDict()
@@ -160,10 +166,14 @@ class ApiKeys:
             try:
                 found = self._store.keys.by_digest(digest)
             except StoreUnavailable:
+                if found is None and self._on_disk and (stored := self._on_disk.load().get(digest)):
+                    cached_at, found = now - (self._on_disk.now() - stored[0]), stored[1]
+                    self._cache(digest, cached_at, found)
                 if found is None or now - cached_at > OUTAGE_CACHE_SECONDS:
                     raise
             else:
                 self._cache(digest, now, found)
+                self._confirm(digest, now, found)
         if found is None or not found.is_valid:
             return None
         with self._lock:
@@ -174,6 +184,17 @@ class ApiKeys:
         """Look every key up again, because keys have changed."""
         with self._lock:
             self._cached.clear()
+            self._confirmed.clear()
+            self._saved_at.clear()
+            if self._on_disk:
+                self._on_disk.clear()
+
+    def save(self) -> None:
+        """Write the keys that the database confirmed to disk, each at most once a minute."""
+        with self._lock:
+            confirmed, self._confirmed = self._confirmed, {}
+            if self._on_disk and confirmed:
+                self._on_disk.save(confirmed)
 
     def record_uses(self, now: datetime) -> None:
         """Store when keys were used, at most once a minute for each key."""
@@ -194,6 +215,16 @@ class ApiKeys:
             with self._lock:
                 self._recorded[digest] = moment
                 _evict(self._recorded)
+
+    def _confirm(self, digest: str, now: float, key: ApiKey | None) -> None:
+        """Remember to write a valid key to disk."""
+        if not self._on_disk or key is None or not key.is_valid:
+            return
+        with self._lock:
+            if now - self._saved_at.get(digest, float("-inf")) >= USE_INTERVAL_SECONDS:
+                self._saved_at[digest] = now
+                _evict(self._saved_at)
+                self._confirmed[digest] = (self._on_disk.now(), key)
 
     def _cache(self, digest: str, now: float, key: ApiKey | None) -> None:
         with self._lock:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Header, HTTPException, Query, Request
 
 from ricordo.chat.pipeline import Chat
 from ricordo.errors import NotFoundError, ValidationError
@@ -39,6 +39,14 @@ def path_id(what: str, given: str) -> str:
         raise NotFoundError(f"there is no such {what} for this user") from error
 
 
+def utf8_header(name: str, value: str | None) -> str | None:
+    """The value of a header that holds a name, read as UTF-8; the framework reads headers as Latin-1."""
+    try:
+        return None if value is None else value.encode("latin-1").decode()
+    except UnicodeError as error:
+        raise HTTPException(400, f"{name}: send it as UTF-8") from error
+
+
 CallerDep = Annotated[Caller, Depends(get_caller)]
 ServiceDep = Annotated[Service, Depends(get_service)]
 
@@ -63,7 +71,7 @@ class RequestUser:
         self._state = request.scope["state"]
         self.caller = caller
         self.service = service
-        self._user_id = user_id if user_id is not None else x_ricordo_user
+        self._user_id = user_id if user_id is not None else utf8_header("X-Ricordo-User", x_ricordo_user)
 
     @property
     def memory(self) -> Memory:

@@ -7,6 +7,7 @@ and writes a log line and metrics. It never logs a body, a query string or a cre
 import hashlib
 import logging
 import re
+from itertools import accumulate
 from math import ceil
 from time import perf_counter
 from typing import Any
@@ -48,6 +49,9 @@ _UPLOAD_PATHS = ("/documents", "/import")
 _UNLIMITED_PATHS = ("/health", "/metrics", "/assets", "/favicon")
 _MAX_LENGTH_DIGITS = 12
 _CLIENT_CLOSED_REQUEST = 499  # in the log: the client disconnected before the end of its request
+MAX_DEPTH = 128  # levels of values inside values in a JSON body
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
+_NO_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 _REQUEST_ID = re.compile(r"[\w.\-]{1,64}")
 
 
@@ -83,7 +87,7 @@ class GuardMiddleware:
         with bound_contextvars(request_id=request_id):
             try:
                 app = await self._reject(scope, headers) or self._app
-                await app(scope, self._limit_body(scope, receive), send_with_headers)
+                await app(scope, self._limit_body(scope, receive, headers), send_with_headers)
             except HTTPException as error:
                 response = problem_response(error.status_code, error.detail, Request(scope))
                 await response(scope, receive, send_with_headers)
@@ -100,6 +104,10 @@ class GuardMiddleware:
     async def _reject(self, scope: Scope, headers: Headers) -> Response | None:
         """The response for a request that does not reach the application."""
         path, request = scope["path"], Request(scope)
+        if "transfer-encoding" in headers and "content-length" in headers:  # a proxy may read another body than we do
+            response = problem_response(400, "send either Content-Length or Transfer-Encoding, not both", request)
+            response.headers["Connection"] = "close"
+            return response
         length, limit = headers.get("content-length", "0"), self._max_bytes(path)
         if len(length) > _MAX_LENGTH_DIGITS or (length.isdigit() and int(length) > limit):
             return problem_response(413, f"at most {limit} bytes are accepted here", request)
@@ -152,16 +160,25 @@ class GuardMiddleware:
         options = self._service.options
         return options.upload_bytes if path.startswith(_UPLOAD_PATHS) else options.body_bytes
 
-    def _limit_body(self, scope: Scope, receive: Receive) -> Receive:
-        """Count the bytes of the body, because a request may have no Content-Length."""
+    def _limit_body(self, scope: Scope, receive: Receive, headers: Headers) -> Receive:
+        """Count the bytes of the body, because a request may have no Content-Length; and limit the nesting of JSON."""
         limit, received = self._max_bytes(scope["path"]), 0
+        is_form = headers.get("content-type", "").startswith("multipart/")
+        parts: list[bytes] | None = None if is_form or scope["path"].startswith(_UPLOAD_PATHS) else []
 
         async def receive_counted() -> Message:
-            nonlocal received
+            nonlocal received, parts
             message = await receive()
-            received += len(message.get("body", b""))
+            body = message.get("body", b"")
+            received += len(body)
             if received > limit:
                 raise HTTPException(413, f"at most {limit} bytes are accepted here")
+            if parts is not None and message["type"] == "http.request":
+                parts.append(body)
+                if not message.get("more_body"):
+                    whole, parts = b"".join(parts), None
+                    if _is_nested_deeper(whole, MAX_DEPTH):
+                        raise HTTPException(400, f"the body is nested too deeply; at most {MAX_DEPTH} levels")
             return message
 
         return receive_counted
@@ -198,6 +215,14 @@ def _host_name(url: str) -> str | None:
         return urlsplit(url).hostname
     except ValueError:
         return None
+
+
+def _is_nested_deeper(body: bytes, most: int) -> bool:
+    """Whether JSON is nested deeper than allowed; without parsing it, which is slow for deep nesting."""
+    if body.count(b"[") + body.count(b"{") <= most:
+        return False
+    brackets = _STRING.sub(b"", body).translate(None, _NO_BRACKETS)
+    return max(accumulate(1 if each in b"[{" else -1 for each in brackets), default=0) > most
 
 
 class ETagMiddleware:

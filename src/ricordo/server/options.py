@@ -12,6 +12,10 @@ from typing import Any
 from ricordo.errors import SettingsError
 
 ENV_PREFIX = "RICORDO_SERVER_"
+_POSITIVE = (
+    "body_bytes", "upload_bytes", "requests_per_minute", "concurrent_chats", "threads",
+    "connections", "connections_per_address", "header_seconds", "body_seconds",
+)  # fmt: skip
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
@@ -21,8 +25,9 @@ class ServerOptions:
 
     Without `auth` every request is accepted, which is allowed on a loopback address alone. `jwt_jwks` (a URL or file)
     excludes `jwt_secret`: a token must not choose how it is verified. `jwt_tenant` is the tenant of tokens without the
-    claim `jwt_tenant_claim`. `spool` is the directory where writes wait during an outage of PostgreSQL; without one
-    they fail.
+    claim `jwt_tenant_claim`. `connections_per_address` does not count for loopback addresses, where a proxy may be.
+    `spool` is the directory where writes wait during an outage of PostgreSQL; without one
+    they fail. With `key_cache` it also has the digests of valid API keys, for a restart during an outage.
     """
 
     host: str = "127.0.0.1"
@@ -39,14 +44,19 @@ class ServerOptions:
     upload_bytes: int = 64 * 1024 * 1024
     requests_per_minute: int = 600
     concurrent_chats: int = 256
+    connections: int = 1_000
+    connections_per_address: int = 200
+    header_seconds: int = 10
+    body_seconds: int = 30
     threads: int = 64
     spool: str = ""
+    key_cache: bool = True
     log_level: str = "info"
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:
             raise SettingsError("port", f"expected 0 to 65535, got {self.port}")
-        for name in ("body_bytes", "upload_bytes", "requests_per_minute", "concurrent_chats", "threads"):
+        for name in _POSITIVE:
             if getattr(self, name) < 1:
                 raise SettingsError(name, f"expected 1 or more, got {getattr(self, name)}")
         if self.jwt_secret and self.jwt_jwks:

@@ -34,6 +34,7 @@ _ROUTING_DETAILS = {  # for requests that reach no route
     404: "there is nothing at this address",
     405: "this address takes other methods",
 }
+_FRAMEWORK_DETAIL = "There was an error parsing the body"
 
 # The first class that matches decides.
 STATUSES: tuple[tuple[type[RicordoError], int], ...] = (
@@ -79,13 +80,13 @@ def error_body(error: Exception) -> dict[str, Any]:
 
 def problem_response(status: int, detail: str, request: Request | None = None, **more: Any) -> JSONResponse:
     """A problem as a response."""
-    instance = None if request is None else request.url.path
+    instance = None if request is None else request.scope["path"]  # not its URL: that holds the Host header
     return body_response(problem_body(status, detail, instance=instance, **more))
 
 
 def error_response(error: Exception, request: Request | None = None) -> JSONResponse:
     """An exception as a response."""
-    instance = {} if request is None else {"instance": _valid_utf8(request.url.path)}
+    instance = {} if request is None else {"instance": _valid_utf8(request.scope["path"])}
     return body_response(error_body(error) | instance)
 
 
@@ -125,7 +126,8 @@ def add_exception_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def http_exception(request: Request, error: HTTPException) -> Response:
-        detail = _ROUTING_DETAILS.get(error.status_code, str(error.detail))
+        ours = error.status_code == 400 and error.detail != _FRAMEWORK_DETAIL
+        detail = str(error.detail) if ours else _ROUTING_DETAILS.get(error.status_code, str(error.detail))
         headers = dict(error.headers or {})
         if error.status_code == 405:  # the framework lists the methods of one route, and each of ours has one
             headers["Allow"] = ", ".join(sorted(_allowed_methods(request)))

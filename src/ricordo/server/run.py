@@ -4,6 +4,7 @@ In: the location of the data, the settings, the options. `run` returns when the 
 answers are finished. With a spool directory PostgreSQL may be unavailable, even at the start.
 """
 
+import asyncio
 import ctypes
 import gc
 import os
@@ -15,6 +16,8 @@ import uvicorn
 from ricordo.engine.protocols import LLM
 from ricordo.errors import SettingsError
 from ricordo.server.app import create_app
+from ricordo.server.connections import ConnectionLimits, handle_accept_failures, limited_protocol
+from ricordo.server.key_cache import KeyCache
 from ricordo.server.logging import configure_logging, remove_handler
 from ricordo.server.options import ServerOptions
 from ricordo.server.service import Service
@@ -27,6 +30,7 @@ from ricordo.stores.protocols import Store
 GC_THRESHOLDS = (10_000, 20, 100)
 MALLOC_ARENAS = 2  # shared by all threads
 _M_ARENA_MAX = -8  # parameter of glibc's mallopt
+BACKLOG = 256  # connections that wait to be accepted
 SHUTDOWN_SECONDS = 25  # that running requests may take after the signal to stop
 
 
@@ -41,7 +45,8 @@ def run(
     """Serve until the process is told to stop; `started` is called with the port once it is listening."""
     handler = configure_logging(options.log_level)
     try:
-        service = Service(open_store(url, options), settings, options, llm=llm)
+        keys = KeyCache(options.spool, url) if options.spool and options.key_cache else None
+        service = Service(open_store(url, options), settings, options, llm=llm, key_cache=keys)
         server = Server(uvicorn_config(service), started)
         _tune_gc()
         limit_malloc_arenas()
@@ -98,6 +103,9 @@ def uvicorn_config(service: Service) -> uvicorn.Config:
         proxy_headers=False,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         limit_concurrency=None,
+        http=limited_protocol(ConnectionLimits(options)),
+        ws="none",
+        backlog=BACKLOG,
         h11_max_incomplete_event_size=64 * 1024,
     )
 
@@ -111,6 +119,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start to listen."""
+        handle_accept_failures(asyncio.get_running_loop())
         await super().startup(sockets)  # type: ignore[arg-type]
         if self._on_started and self.servers:
             self._on_started(self.servers[0].sockets[0].getsockname()[1])

@@ -22,6 +22,7 @@ from ricordo.memory import Memory
 from ricordo.records.service import Job
 from ricordo.records.turns import Owner
 from ricordo.server.credentials import ApiKeys, AuthError, Caller, JwtVerifier, is_api_key
+from ricordo.server.key_cache import KeyCache
 from ricordo.server.metrics import CountingStore, DailySeries, Metrics
 from ricordo.server.options import ServerOptions
 from ricordo.server.problems import error_body
@@ -44,6 +45,7 @@ class Service:
         options: ServerOptions,
         *,
         llm: LLM | None = None,
+        key_cache: KeyCache | None = None,
     ) -> None:
         self.metrics = Metrics()
         self.store = store = CountingStore(store, self.metrics)
@@ -56,7 +58,7 @@ class Service:
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(options.concurrent_chats, thread_name_prefix="ricordo-chat")
         self.answers = AnswerRegistry(self._executor, error_body, options.concurrent_chats)
-        self.api_keys = ApiKeys(store)
+        self.api_keys = ApiKeys(store, on_disk=key_cache)
         self._series = DailySeries(store)
         self._forgetting: list[Callable[[Owner], None]] = []
         self.name = f"{os.uname().nodename}:{os.getpid()}"
@@ -126,7 +128,8 @@ class Service:
         self._executor.submit(work)
 
     def note_keys(self) -> None:
-        """Store when API keys were last used."""
+        """Store when API keys were last used, and on disk which are valid."""
+        self.api_keys.save()
         self.api_keys.record_uses(now())
 
     def run_job(self, job: Job) -> None:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.server.completions import CompletionRequest, Completions, PreparedCompletion
-from ricordo.server.dependencies import RequestUser, UserDep
+from ricordo.server.dependencies import RequestUser, UserDep, utf8_header
 from ricordo.server.problems import body_response, openai_error
 from ricordo.server.schemas.service import CompletionOut, ModelsOut
 from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream
@@ -65,8 +65,8 @@ async def complete(
     known = body.metadata or {}
     completion_request = CompletionRequest(
         user_id=user.override(body.user).id,
-        agent_id=x_ricordo_agent or str(known.get("agent_id", "default")),
-        session_id=x_ricordo_session or known.get("session_id"),
+        agent_id=utf8_header("X-Ricordo-Agent", x_ricordo_agent) or str(known.get("agent_id", "default")),
+        session_id=utf8_header("X-Ricordo-Session", x_ricordo_session) or known.get("session_id"),
         messages=[message.model_dump(exclude_unset=True) for message in body.messages],
         options=_options(body),
     )
