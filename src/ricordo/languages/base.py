@@ -250,6 +250,11 @@ class FactWords:
     place_endings: str
     name_joiners: str
     personal_titles: str
+    # Alternatives: words that open a clause, where a message is cut before each clause is judged.
+    clause_openers: str
+    # Alternatives: words before a statement that are no part of it; words by which users speak of themselves.
+    clause_leads: str
+    self_words: str
     # Goals that are one word; alternatives that announce a deadline, and how a fact says it.
     whole_goals: Words
     deadlines: str
@@ -291,6 +296,8 @@ class StatementWords:
     order_leads: str
     orders_first: str
     orders_anywhere: str
+    # Alternatives: words of orders against the rules that a model is given.
+    hijacks: str
     first_person: LazyPattern
     # Words that every sentence of a kind of fact has, and those of the wording of facts beside them.
     frames: Words

@@ -806,6 +806,15 @@ FACTS = FactWords(
     place_endings=r"with|since|for|from|now|right|currently|at the moment|these|atm|too|though|and study|and work",
     name_joiners=r"and|but",
     personal_titles=r"Mr|Mrs|Ms|Miss|Dr|Prof|Professor",
+    clause_openers=(
+        r"and|but|so|because|cos|cuz|which|who|while|although|though|since|as|what|how|where|when|why|can|could|should"
+        r"|would|please|pls|help|any"
+    ),
+    clause_leads=(
+        r"and|but|so|because|cos|cuz|well|anyway|btw|by the way|fyi|also|ok|okay|hi|hello|hey|um|uh|oh|just so you know"
+        r"|remember that|please remember|note that"
+    ),
+    self_words=r"i|im|i'm|ive|i've|i'd|i'll|me|my|mine|myself|we|we're|were|weve|we've|us|our|ours|ourselves",
     whole_goals=words("graduate"),
     deadlines=r"by|before",
     deadline="by",
@@ -987,6 +996,10 @@ STATEMENTS = StatementWords(
         r"|translate|repeat|send|delete|remove|print|write|say|tell|use|output|execute|run|visit|click|open|call|give"
         r"|make|let|please|must|should|treat|assume|consider|ensure|stop|start|trust|recommend|disregard|override"
         r"|bypass|refer|reject|accept|grant|allow|include|insert|append|mention|be|keep|note"
+    ),
+    hijacks=(
+        r"instructions?|prompts?|guardrails?|system message|language model|developer mode|admin\w*|jailbreak\w*|rules?"
+        r"|ignore|disregard|override|bypass|reveal|obey\w*|passwords?|secrets?|pretend|act as"
     ),
     orders_anywhere=(
         r"you|your|yours|yourself|from now on|instructions?|prompt|guardrails?|system message|assistant\w?|chatbot"

@@ -877,6 +877,17 @@ FACTS = FactWords(
     place_endings=(r"da|dal|dalla|dall'|con|per|ora|adesso|insieme|ormai|già|attualmente|anche|oggi|circa|e studio"),
     name_joiners=r"e|ed|ma",
     personal_titles=NOTHING,
+    clause_openers=(
+        r"e|ed|ma|però|pero|quindi|perché|perchè|xké|xke|che|mentre|siccome|visto|dato|poiché|anche|come|cosa|quale|quali"
+        r"|quando|dove|quanto|quanta|mi (?:aiuti|dici|spieghi|fai|dai|scrivi|consigli|sai|puoi)|potresti|puoi|aiutami|dammi|consigli|consiglio"
+    ),
+    clause_leads=(
+        r"e|ed|ma|però|quindi|perché|perchè|che|allora|comunque|insomma|cioè|beh|ciao|salve|buongiorno|buonasera|ok|senti"
+        r"|guarda|ricordati che|ricorda che|segnati che|tieni presente che"
+    ),
+    self_words=(
+        r"io|mio|mia|miei|mie|mi|me|noi|ci|nostro|nostra|nostri|nostre|sono|ho|siamo|abbiamo|ero|avevo|\w{2,}(?:o|iamo)"
+    ),
     whole_goals=words("laurearsi diplomarsi dimagrire"),
     deadlines=r"entro|prima del|prima di",
     deadline="entro il",
@@ -1096,6 +1107,10 @@ STATEMENTS = StatementWords(
         r"|comport\w+|obbed\w+|segui|traduci\w*|ripeti\w*|invia\w*|manda\w*|cancella\w*|elimina\w*|stampa\w*|fingi\w*"
         r"|considera\w*|assicura\w*|evita\w*|smetti\w*|fai|fa'|dai|apri|clicca|visita|chiamami|fidati|consiglia\w*"
         r"|raccomanda\w*|tratta\w*|devi|dovete|bisogna|occorre|non dire|non fare|non devi"
+    ),
+    hijacks=(
+        r"istruzion\w+|prompt|modello linguistico|regol[ae]|amministrat\w+|jailbreak\w*|ignora\w*|aggira\w*|rivela\w*"
+        r"|obbed\w+|password|segret[oi]|fingi\w*|comportati da"
     ),
     orders_anywhere=(
         r"tu|tuo|tua|tuoi|tue|ti|te|vi|voi|devi|dovrai|dovresti|puoi|potrai|d'ora in poi|da ora in poi|d'ora in avanti"

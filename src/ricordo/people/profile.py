@@ -233,7 +233,7 @@ def facts_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:
 
 
 def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
-    """The current facts by importance: name, then difficulties and goals, then the rest.
+    """The current facts by importance: standing instructions, name, then difficulties and goals, then the rest.
 
     Within a kind, recent and repeated facts come first. Past dates and overcome difficulties are left out.
     """
@@ -243,7 +243,7 @@ def key_facts(facts: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:
 def ranked_facts(facts: Iterable[Fact], now: datetime) -> Iterator[Fact]:
     """The key facts, lazily: a profile takes the first few."""
     known = [fact for fact in facts if fact.known_at(now)]
-    known.sort(key=lambda fact: (_TIERS[fact.kind], -_weight(fact, now), fact.id))
+    known.sort(key=lambda fact: (not fact.is_instruction, _TIERS[fact.kind], -_weight(fact, now), fact.id))
     return (fact for fact in known if not is_outdated(fact, now))
 
 

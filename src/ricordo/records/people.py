@@ -52,6 +52,11 @@ class Fact:
     origin: Trust = "user_said"
     forgotten: bool = False
 
+    @property
+    def is_instruction(self) -> bool:
+        """Whether this is a standing wish for all later answers ("no emojis, ever")."""
+        return self.about.startswith("instruction:")
+
     def known_at(self, moment: datetime) -> bool:
         """Whether this was what was known at that moment."""
         return not self.forgotten and self.valid_from <= moment and (self.valid_to is None or moment < self.valid_to)

@@ -13,8 +13,8 @@ from ricordo.languages.dates import PHRASE, last_day_in, resolve_day
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.word_spans import fold
-from ricordo.people.facts.claims import Claim, is_negative
-from ricordo.people.facts.clauses import clauses, own_text
+from ricordo.people.facts.claims import JUDGE, Claim, is_negative
+from ricordo.people.facts.clauses import clauses, own_text, stated_text
 from ricordo.recall.terms import stems, tokens
 from ricordo.records.people import FACT_KINDS
 from ricordo.safety.crisis import detect_crisis
@@ -25,6 +25,7 @@ _ORDER_FIRST = AnyLanguage(
     r"\W*(?:<statements.order_leads>)?\W*\b(?:<statements.orders_first>)\b",
     flags=0,
 )
+_HIJACK = AnyLanguage(r"\b(?:<statements.hijacks>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
 _ORDER_ANYWHERE = AnyLanguage(r"\b(?:<statements.orders_anywhere>)\b|https?:|www\.|[<>{}\[\]|`=\\]", flags=0)
 
 
@@ -41,9 +42,23 @@ def refusal_reason(candidate: Claim) -> str:
         return "the quote is not in the message"
     if not _is_line(candidate.text) or not _is_line(candidate.quote):
         return "not one short line"
+    if candidate.made_by == JUDGE:
+        return _clause_refusal(candidate)
     if is_order(candidate.text, candidate.language):
         return "an instruction or an address, not a claim"
     if not _is_own_text(candidate.quote, said.text):
+        return "the quote is not the user's own statement"
+    return ""
+
+
+def _clause_refusal(candidate: Claim) -> str:
+    """Why a clause in the user's own words is refused: it may speak in the first person and state a standing wish."""
+    quote = fold(candidate.quote.replace("\u2019", "'"))
+    if _HIJACK.search(quote):
+        return "an instruction against the rules, or a link"
+    if not candidate.about.startswith("instruction:") and _ORDER_FIRST.match(quote):
+        return "an instruction or an address, not a claim"
+    if not _is_within(candidate.quote, stated_text(candidate.said.text)):
         return "the quote is not the user's own statement"
     return ""
 
@@ -78,8 +93,11 @@ def _is_line(text: str) -> bool:
 
 
 def _is_own_text(quote: str, text: str) -> bool:
-    flat = quote.replace("\u2019", "'").replace("\u02bc", "'").replace("\u00a0", " ")
-    return flat in own_text(text)
+    return _is_within(quote, own_text(text))
+
+
+def _is_within(quote: str, flat: str) -> bool:
+    return quote.replace("\u2019", "'").replace("\u02bc", "'").replace("\u00a0", " ") in flat
 
 
 _STEM = 4  # letters shared by two forms of one word: "allergico" and "allergia"

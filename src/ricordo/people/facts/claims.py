@@ -19,10 +19,11 @@ from ricordo.records.people import FactKind, Source, Trust
 
 Similarity = Callable[[str, str], float]
 
+JUDGE = "judge"  # `made_by` of claims from judged clauses
 _MIN_OVERLAP = 0.8  # least Jaccard overlap of two wordings of one claim
 _MIN_COSINE = 0.92  # least cosine of two sentences that make the same claim
 _MAX_ABOUT = 100
-_FAMILIES = frozenset({"preference", "difficulty", "goal", "learning", "health"})
+_FAMILIES = frozenset({"preference", "difficulty", "goal", "learning", "health", "said", "instruction"})
 _PLAIN_KINDS = frozenset({"name", "place", "relation", "date"})
 _NEGATIVE = AnyLanguage(r"\b(?:<statements.negative>)\b", flags=0)
 _OVERCOME = AnyLanguage(r"\b(?:<statements.overcome>)\b", flags=0)
@@ -141,7 +142,10 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim. `about` names its subject, `quote` is a verbatim span of the message, `made_by` its extractor."""
+    """One claim. `about` names its subject, `quote` is a verbatim span of the message, `made_by` its extractor.
+
+    One that `replaces` changes or ends what was known before.
+    """
 
     kind: FactKind
     text: str
@@ -151,6 +155,7 @@ class Claim:
     said: UserMessage
     confidence: float = 1.0
     made_by: str = "patterns"
+    replaces: bool = False
 
     @property
     def source(self) -> Source:

@@ -101,13 +101,20 @@ def clauses(text: str) -> tuple[Clause, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=32)
-def own_text(text: str) -> str:
-    """The text with everything masked that is not the user's own, at unchanged offsets.
+def is_not_oneself(text: str) -> bool:
+    """Whether a message works on a text, plays a part, tells a story or takes back what it says."""
+    flat = stated_text(text)
+    return _NOT_ONESELF.search(flat) is not None or _TAKEN_BACK.search(flat) is not None
 
-    Pasted material is cut off. Masked characters become object replacement characters, which no pattern and no quote
-    matches.
-    """
+
+def supposes(clause: str) -> bool:
+    """Whether a clause is a hypothesis, an example, reported speech or a question."""
+    return _NOT_STATED.search(clause) is not None
+
+
+@lru_cache(maxsize=32)
+def stated_text(text: str) -> str:
+    """The text without code, quotations and pasted material, at unchanged offsets; text after a colon stays."""
     flat = text[:_MAX_MESSAGE].replace("\u2019", "'").replace("\u02bc", "'").replace("\u00a0", " ")
     if len(text) > _MAX_MESSAGE:
         flat = flat[: flat.rfind("\n") + 1]
@@ -116,6 +123,17 @@ def own_text(text: str) -> str:
         pasted = material.search(flat)
         if pasted:
             flat = flat[: pasted.start()]
+    return flat
+
+
+@lru_cache(maxsize=32)
+def own_text(text: str) -> str:
+    """The text with everything masked that is not the user's own, at unchanged offsets.
+
+    Pasted material is cut off. Masked characters become object replacement characters, which no pattern and no quote
+    matches.
+    """
+    flat = stated_text(text)
     for colon in _COLON.finditer(flat):
         if not _ABOUT_ONESELF.search(flat[: colon.start()]):
             opening = max(flat.rfind(mark, 0, colon.start()) for mark in "\n.!?;") + 1

@@ -23,6 +23,7 @@ from ricordo.people.facts.admission import MAX_CLAIM_LENGTH, refusal_reason, ung
 from ricordo.people.facts.claims import Claim, Extraction, UserMessage, about_key
 from ricordo.people.facts.clauses import clauses, own_text
 from ricordo.people.facts.slots import CHECKS, without_deadline
+from ricordo.people.facts.statements import judged_claims
 from ricordo.records.people import FACT_KINDS, FactKind
 from ricordo.safety.fence import close_fence, marker, open_fence
 
@@ -74,8 +75,14 @@ def extract_facts(said: Sequence[UserMessage], model: LLM | None = None, zone: t
 
 
 def extract_by_patterns(said: Sequence[UserMessage], zone: tzinfo = UTC, why: str = "") -> Extraction:
-    """The claims that patterns find."""
-    return Extraction(tuple(claim for each in said for claim in claims_in_message(each, zone)), "patterns", why)
+    """The claims that patterns find, and the clauses beside them that the judge takes for statements."""
+    found: list[Claim] = []
+    before = None
+    for each in said:
+        matched = claims_in_message(each, zone)
+        found += (*matched, *judged_claims(each, before, matched))
+        before = each
+    return Extraction(tuple(found), "patterns", why)
 
 
 def extract_by_model(said: Sequence[UserMessage], model: LLM, zone: tzinfo = UTC) -> Extraction:

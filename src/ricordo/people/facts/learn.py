@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from ricordo.engine.core import Engine
 from ricordo.engine.protocols import LLM
 from ricordo.errors import StoreUnavailable
-from ricordo.people.facts.claims import Claim, MessageTime, UserMessage
+from ricordo.people.facts.claims import JUDGE, Claim, MessageTime, UserMessage
 from ricordo.people.facts.extraction import extract_facts
 from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.records.people import Fact
@@ -105,5 +105,7 @@ def _redact_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
     kept = redact(claim.text, dict.fromkeys(PII_KINDS, settings.personal_data))
     if kept.blocked:
         return None
+    if kept.text != claim.text and claim.made_by == JUDGE:
+        return None  # without its data the clause says nothing
     # Round brackets: claims with square ones are refused as markup.
     return replace(claim, text=_MASK.sub(r"(\1)", kept.text)) if kept.text != claim.text else claim

@@ -13,6 +13,7 @@ from uuid import UUID, uuid5
 
 from ricordo.people.facts.admission import refusal_reason
 from ricordo.people.facts.claims import (
+    JUDGE,
     Claim,
     MessageTime,
     Similarity,
@@ -22,6 +23,7 @@ from ricordo.people.facts.claims import (
     is_same_claim,
     is_same_subject,
 )
+from ricordo.people.facts.replace_known import placed
 from ricordo.people.facts.timeline import (
     MAX_SOURCES,
     Statement,
@@ -65,6 +67,8 @@ def merge_claims(
     touched: dict[str, list[Claim]] = defaultdict(list)
     facts = {fact.id: fact for fact in people.facts}
     for candidate in sorted(kept, key=_sort_key):
+        if candidate.made_by == JUDGE:
+            candidate = placed(candidate, (*facts.values(), *_pending(touched, context)))
         if candidate.about:
             touched[_about(candidate, facts.values(), similarity)].append(candidate)
         else:
@@ -75,6 +79,11 @@ def merge_claims(
     before = {fact.id: fact for fact in people.facts}
     put = tuple(fact for fact in facts.values() if before.get(fact.id) != fact)
     return FactChange(people.revision, put, learned)
+
+
+def _pending(touched: dict[str, list[Claim]], context: LearningContext) -> Iterable[Fact]:
+    """The facts that claims of this pass are about to become."""
+    return (new_fact(claim, about, context) for about, claims in touched.items() for claim in claims)
 
 
 def is_admitted(candidate: Claim, people: KnownFacts, context: LearningContext) -> bool:
@@ -190,6 +199,7 @@ def _denies_something_else(run: StatementRun, statement: Statement) -> bool:
     last = run.statements[-1]
     if (
         not (last.text and statement.text)
+        or statement.made_by == JUDGE  # a clause that ends a fact need not repeat its words
         or not is_negative(statement.kind, statement.text)
         or is_negative(last.kind, last.text)
     ):

@@ -49,6 +49,11 @@ class Statement:
         return self.fact.digest if self.fact else claim_digest(self.kind, about, *self.words)
 
     @property
+    def made_by(self) -> str:
+        """The extractor of the claim."""
+        return self.fact.made_by if self.fact else self.candidate.made_by if self.candidate else ""
+
+    @property
     def source(self) -> Source | None:
         """The message and the quote."""
         if self.candidate:
