@@ -15,7 +15,7 @@ from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
 from ricordo.presets import settings_from
 from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
-from ricordo.records.turns import Owner, SessionInfo
+from ricordo.records.turns import Owner, SessionInfo, turn_id_of
 from ricordo.session import Session
 from ricordo.settings import Retention, Settings, check_embedder
 from ricordo.stores.open import DEFAULT_PATH, store_for
@@ -231,6 +231,16 @@ class Memory:
 
         agent, fact = check_id("agent_id", agent_id), check_id("fact_id", fact_id)
         forget_fact(self._engine, self._owner(user_id), agent, fact)
+
+    def forget_message(self, message_id: str, *, user_id: str) -> None:
+        """Keep one message out of prompts, facts and answers. NotFoundError if there is none."""
+        from ricordo.safety.screen import screen_of
+
+        owner = self._owner(user_id)
+        turn = self.store.turns.get(owner, turn_id_of(check_id("message_id", message_id)))
+        if turn is None:
+            raise NotFoundError(f"there is no message {message_id!r}")
+        screen_of(self._engine).quarantine_source(self._engine, owner, message_id, turn.session_id)
 
     def flags(self, user_id: str, *, state: "FlagState | None" = None, limit: int = 1_000) -> "list[Flag]":
         """What was flagged of a user's memories, newest first; never with the text."""

@@ -6,11 +6,14 @@ Citations are checked while the text streams.
 
 import logging
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
-from ricordo.chat.reader.reader import stream
+from ricordo.chat.reader.acts import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act
+from ricordo.chat.reader.memory_reader import MemoryAnswer, MemoryReader
+from ricordo.chat.reader.past import READER, MemoryPassage, Past
+from ricordo.chat.reader.reader import read, words_of
 from ricordo.chat.reader.scores import AnswerSupport, confidence, coverage, margin
 from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError
@@ -20,7 +23,6 @@ from ricordo.records.turns import Chunk
 
 log = logging.getLogger("ricordo")
 
-READER = "reader"
 MODEL_FAILED = "the model failed"  # prefix of a note; the cause follows
 
 
@@ -34,6 +36,7 @@ class Task:
     scores: tuple[float, ...]
     language: str
     said: tuple[str, ...] = ()
+    past: Past | None = None
 
     @property
     def standalone(self) -> str:
@@ -52,6 +55,8 @@ class Answered:
     answerer: str
     completion: Completion | None = None
     notes: tuple[str, ...] = field(default=())
+    act: str = ""
+    sources: tuple[MemoryPassage, ...] = ()
 
 
 class Answerer(Protocol):
@@ -68,13 +73,45 @@ class Answerer(Protocol):
 
 
 class Reader:
-    """Answers with sentences of the material alone."""
+    """Answers with sentences of the material and of what was said."""
 
     name = READER
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
-        """Numbered points with citations, or the sentence that the material has no answer."""
-        answer = yield from stream(
+        """Small talk, an acknowledgement, quotes with their sources, or the sentence that there is no answer."""
+        answered = self._answered(task)
+        yield from words_of(answered.text)
+        return answered
+
+    def _answered(self, task: Task) -> Answered:
+        if task.past is None:
+            return self._from_material(task)
+        act = dialogue_act(task.question)
+        reader = MemoryReader(task.past, task.language)
+        if act.act in SMALL_TALK:
+            return self._from_memory(reader.small_talk(act), act)
+        if act.act in COMMANDS or (act.act == "statement" and act.about_oneself and not task.context.references):
+            return self._from_memory(reader.acknowledge(act), act)
+        if act.act == "talk":
+            return self._from_memory(reader.talk(task.question), act)
+        if act.act in ("claim", "own_claim"):
+            return self._from_memory(reader.claim(task.question, own=act.act == "own_claim"), act)
+        if act.act == "about_me" and (known := reader.about_user()):
+            return self._from_memory(known, act)
+        material = self._from_material(task, act.act)
+        if act.act == "statement":
+            return material if material.cited else self._from_memory(reader.acknowledge(act), act)
+        pointed = material.cited and task.context.references  # a follow-up on the material stays there
+        recalled = None if pointed else reader.recall(task.standalone or task.question)
+        if recalled is None or (material.cited and recalled.confidence < material.confidence):
+            return material
+        if not material.cited:
+            return self._from_memory(recalled, act)
+        both = f"{language_by_code(task.language).reader.both}\n\n{material.text}\n\n{recalled.text}"
+        return replace(material, text=both, sources=recalled.sources)
+
+    def _from_material(self, task: Task, act: str = "question") -> Answered:
+        answer = read(
             task.question,
             task.standalone,
             task.chunks,
@@ -82,7 +119,10 @@ class Reader:
             references=task.context.references,
             said=task.said,
         )
-        return Answered(answer.text, answer.chunk_ids, (), answer.confidence, self.name)
+        return Answered(answer.text, answer.chunk_ids, (), answer.confidence, self.name, act=act)
+
+    def _from_memory(self, answer: MemoryAnswer, act: DialogueAct) -> Answered:
+        return Answered(answer.text, (), (), answer.confidence, self.name, act=act.act, sources=answer.sources)
 
 
 class Model:

@@ -26,10 +26,12 @@ from ricordo.chat.events import (
     Started,
     Understood,
 )
+from ricordo.chat.reader.past import Past
 from ricordo.chat.response import (
     STOPPED,
     helplines,
     intent,
+    memory_sources,
     reference_infos,
     response_metadata,
     standalone_question,
@@ -230,6 +232,7 @@ class Chat:
             tuple(each.score or 0.0 for each in found),
             state.language,
             tuple(turn.response for turn in earlier if turn.response),
+            Past(self.memory, state.request.user_id, state.request.agent_id, state.turn_id),
         )
         said: list[str] = []
         pieces = self.answerer.answer(task)
@@ -258,6 +261,10 @@ class Chat:
                 "result_count": len(state.found),
                 "answerer": answered.answerer,
             }
+            if answered.act:
+                kept["act"] = answered.act
+            if answered.sources:
+                kept["memory_sources"] = memory_sources(answered)
             if meant := standalone_question(request.query, context):
                 kept["standalone"] = meant
             if points := stored_references(context):

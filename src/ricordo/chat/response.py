@@ -68,6 +68,7 @@ def response_metadata(
         },
         "citations": list(answered.cited),
         "citations_removed": list(answered.removed),
+        "memory_sources": memory_sources(answered),
         "answerer": answered.answerer,
         "counter": receipt.counter,
         "tokens": {
@@ -79,6 +80,20 @@ def response_metadata(
         "degraded": [note for note in dict.fromkeys(notes) if note != STOPPED],
         "timings_ms": dict(timings),
     }
+
+
+def memory_sources(answered: Answered) -> list[dict[str, Any]]:
+    """The past messages that an answer quotes, each with its session, turn and day."""
+    return [
+        {
+            "message_id": each.message_id,
+            "session_id": each.session_id,
+            "turn_number": each.turn_number,
+            "role": each.role,
+            "day": each.said_at.date().isoformat(),
+        }
+        for each in answered.sources
+    ]
 
 
 def stored_references(context: Context) -> list[dict[str, Any]]:
@@ -117,6 +132,7 @@ def stored_response(turn: Turn) -> ChatResponse:
             "crisis": None,
             "citations": list(turn.chunk_ids),
             "citations_removed": [],
+            "memory_sources": known.get("memory_sources", []),
             "answerer": known.get("answerer", ""),
             "stopped": bool(known.get("stopped")),
             "repeated": True,

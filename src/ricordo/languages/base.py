@@ -149,11 +149,75 @@ class ReaderPhrases:
     """What the extractive reader says itself; everything else it says is taken from the material.
 
     `opening` stands above the points, `absent` is said when nothing answers, `no_more` when a follow-up asks for more.
+    The names in braces are filled in: `{day}`, `{quote}`, `{names}`.
     """
 
     opening: str
     absent: str
     no_more: str
+    # One line for each kind of small talk; after the first, what one can do where nothing is stored yet.
+    greeting: str
+    thanks: str
+    okay: str
+    farewell: str
+    nothing_yet: str
+    # A statement or a command was taken in.
+    noted: str
+    remembered: str
+    standing: str
+    forgotten: str
+    nothing_to_forget: str
+    # Quotes: of the user, of an earlier answer; a claim about the past that a quote bears out, or does not.
+    you_said: str
+    i_said: str
+    confirmed: str
+    nearest: str
+    never_said: str
+    both: str
+    which: str
+    until: str
+    # The talk itself: what was said on a day, nothing on that day, what is known of the user.
+    talk: str
+    talk_user: str
+    talk_assistant: str
+    no_talk: str
+    known: str
+    fallback: str
+
+
+@dataclass(frozen=True, eq=False)
+class DialogueWords:
+    """How messages begin that greet, state, order or ask; alternatives over folded text."""
+
+    greetings: str
+    thanks: str
+    farewells: str
+    okays: str
+    # How a question begins without a question mark, how one is put inside a message, and requests to be told something.
+    question_openings: str
+    wh_words: str
+    tell_me: str
+    # Commands, and what stands between them and what is to be kept.
+    remember: str
+    forget: str
+    standing: str
+    first_person: str
+    # "You told me that …", "I told you that …": claims about what was said.
+    assistant_said: str
+    user_said: str
+    claim_tags: str
+    # Questions about the talk, about the last session, about what is known of the user.
+    talk: str
+    last_session: str
+    about_me: str
+    # Words of a question by which the wanted answer is told, by type: person, name, number, time, place, reason.
+    wanted: Mapping[str, str]
+    # What an answer of a type holds, beside digits and names.
+    held: Mapping[str, str]
+    # Words that any question about the past may hold; words for the same thing, for people and their surroundings.
+    past_words: Words
+    synonyms: tuple[Words, ...]
+    changed: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -406,6 +470,7 @@ class Language:
     summaries: SummaryWording
     titles: TitleWords
     reader: ReaderPhrases
+    dialogue: DialogueWords
     answers: AnswerInstructions
     questions: QuestionWords
     statements: StatementWords

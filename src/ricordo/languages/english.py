@@ -9,7 +9,6 @@ from ricordo.languages.base import (
     Language,
     MemoryWords,
     QuestionWords,
-    ReaderPhrases,
     SafetyWords,
     StatementWords,
     SummaryWording,
@@ -17,6 +16,7 @@ from ricordo.languages.base import (
     TopicCues,
     Vocabulary,
 )
+from ricordo.languages.english_dialogue import DIALOGUE, READER
 from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
 from ricordo.languages.locales import Locale
 from ricordo.languages.patterns import DAY, NOTHING, LazyPattern, forms, numbered, phrases, words
@@ -882,12 +882,6 @@ TITLES = TitleWords(
     labels=phrases("title, subject, titre"),
 )
 
-READER = ReaderPhrases(
-    opening="From the material, in its own words (extractive answer):",
-    absent="The material holds no answer to this question. I only answer with sentences taken from the material.",
-    no_more="The material says no more about this.",
-)
-
 ANSWERS = AnswerInstructions(
     system=(
         "Answer in English, clearly and in good order.\n"
@@ -1051,6 +1045,7 @@ LANGUAGE = Language(
     summaries=SUMMARIES,
     titles=TITLES,
     reader=READER,
+    dialogue=DIALOGUE,
     answers=ANSWERS,
     questions=QUESTIONS,
     statements=STATEMENTS,

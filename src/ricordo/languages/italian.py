@@ -9,7 +9,6 @@ from ricordo.languages.base import (
     Language,
     MemoryWords,
     QuestionWords,
-    ReaderPhrases,
     SafetyWords,
     StatementWords,
     SummaryWording,
@@ -18,6 +17,7 @@ from ricordo.languages.base import (
     Vocabulary,
 )
 from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
+from ricordo.languages.italian_dialogue import DIALOGUE, READER
 from ricordo.languages.locales import Locale
 from ricordo.languages.patterns import DAY, NOTHING, LazyPattern, forms, numbered, phrases, words
 
@@ -967,12 +967,6 @@ TITLES = TitleWords(
     labels=phrases("titolo, oggetto"),
 )
 
-READER = ReaderPhrases(
-    opening="Dal materiale, con le sue parole (risposta estrattiva):",
-    absent="Nel materiale non c'è una risposta a questa domanda. Rispondo soltanto con frasi prese dal materiale.",
-    no_more="Il materiale non dice altro su questo.",
-)
-
 ANSWERS = AnswerInstructions(
     system=(
         "Rispondi in italiano, in modo chiaro e ordinato.\n"
@@ -1157,6 +1151,7 @@ LANGUAGE = Language(
     summaries=SUMMARIES,
     titles=TITLES,
     reader=READER,
+    dialogue=DIALOGUE,
     answers=ANSWERS,
     questions=QUESTIONS,
     statements=STATEMENTS,

@@ -249,8 +249,13 @@ def stream(
 ) -> Generator[str, None, Answer]:
     """Like `read`, but yields the text word by word and returns the answer."""
     answer = read(question, standalone, chunks, language, references=references, said=said)
-    yield from _STREAMED.findall(answer.text)
+    yield from words_of(answer.text)
     return answer
+
+
+def words_of(text: str) -> list[str]:
+    """The pieces in which an answer is streamed."""
+    return _STREAMED.findall(text)
 
 
 def _chosen(scored: Sequence[ScoredPassage], kind: QuestionKind, following: FollowUp) -> tuple[ReaderPassage, ...]:

@@ -135,7 +135,16 @@ def strip_answer(message: "Message") -> "Message":
 def without_reader_phrases(text: str) -> str:
     """A text without the reader's fixed phrases; the same object if there are none."""
     for each in languages():
-        for ours in (each.reader.opening, each.reader.absent, each.reader.no_more):
+        said = each.reader
+        for ours in (
+            said.opening,
+            said.absent,
+            said.no_more,
+            said.both,
+            said.never_said,
+            said.no_talk,
+            said.nothing_yet,
+        ):
             if ours in text:
                 text = text.replace(ours, "")
     return text

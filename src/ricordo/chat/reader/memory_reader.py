@@ -1,0 +1,242 @@
+"""Answers from memory: small talk, statements, commands, and questions about the user, the past and the talk itself.
+
+An act and the user's past go in; an answer that quotes and dates what was said comes out, or None where memory holds no
+answer. Nothing is concluded: every sentence beside the fixed phrases is a quote with its source.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ricordo.chat.reader.acts import DialogueAct, folded
+from ricordo.chat.reader.memory_scores import MemoryQuestion, ScoredMemory, memory_question, score_memory
+from ricordo.chat.reader.past import MemoryPassage, Past
+from ricordo.languages.base import ReaderPhrases
+from ricordo.languages.dates import format_day
+from ricordo.languages.detect import guess_language
+from ricordo.languages.periods import Period, periods
+from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.sentences import sentences
+from ricordo.recall.terms import stems
+
+ANSWERED_FROM = 0.25  # least probability of the best passage (measured: docs/answering.md)
+_NEAR_THE_BEST = 0.6
+_MOST_QUOTES = 2
+_LONGEST_QUOTE = 320  # characters
+_LONGEST_LINE = 180
+_CONFIRMED_FROM = 0.8  # least coverage of a claim by one message
+_NEAREST_FROM = 0.15
+_MOST_LINES = 14
+_MOST_KNOWN = 8
+_FORGOTTEN_FROM = 0.5
+_LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
+_TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>)\b", flags=0)
+_CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
+_NEGATED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAnswer:
+    """An answer from memory. `sources` are the messages that it quotes; small talk and acknowledgements have none."""
+
+    text: str
+    confidence: float
+    sources: tuple[MemoryPassage, ...] = ()
+    found: bool = True
+
+
+def relative_day(moment: datetime, now: datetime, code: str) -> str:
+    """The day of a moment with its distance from today: "4 November, 12 days ago"."""
+    words = language_by_code(code).calendar
+    days = (now.date() - moment.date()).days
+    if days <= 0:
+        return words.today
+    if days == 1:
+        return words.yesterday
+    written = format_day(moment.date(), code, year=moment.year != now.year)
+    return f"{written}, {words.days_ago.replace('{n}', str(days))}"
+
+
+class MemoryReader:
+    """Answers one message from one user's past, in one language."""
+
+    def __init__(self, past: Past, code: str) -> None:
+        self._past = past
+        self._code = code
+        self._phrases: ReaderPhrases = language_by_code(code).reader
+
+    def small_talk(self, act: DialogueAct) -> MemoryAnswer:
+        """One short line; a first greeting also says what one can do."""
+        said = self._phrases
+        line = {"greeting": said.greeting, "thanks": said.thanks, "farewell": said.farewell}.get(act.act, said.okay)
+        if act.act == "greeting" and self._past.is_empty:
+            line = f"{line} {said.nothing_yet}"
+        return MemoryAnswer(line, 1.0)
+
+    def acknowledge(self, act: DialogueAct) -> MemoryAnswer:
+        """An acknowledgement that repeats what was stated or ordered."""
+        if act.act == "forget":
+            return self._forget(act.content)
+        said = self._phrases
+        phrase = {"remember": said.remembered, "standing": said.standing}.get(act.act, said.noted)
+        quote = shortened(act.content, _LONGEST_LINE).rstrip(" .")
+        return MemoryAnswer(phrase.replace("{quote}", f"“{quote}”"), 1.0)
+
+    def _forget(self, content: str) -> MemoryAnswer:
+        asked = memory_question(content)
+        found = score_memory(asked, self._past.passages(content))
+        own = [each.passage for each in found if each.coverage >= _FORGOTTEN_FROM]
+        wanted = {one for term in asked.terms for one in term}
+        facts = [
+            fact
+            for fact in self._past.facts
+            if not wanted.isdisjoint(stems(fact.text, fact.language)) or fact.about in folded(content).split()
+        ]
+        sources = {source.message_id for fact in facts for source in fact.sources}
+        self._past.forget(own, facts)
+        known = bool(own or sources)
+        return MemoryAnswer(self._phrases.forgotten if known else self._phrases.nothing_to_forget, 1.0)
+
+    def recall(self, question: str) -> MemoryAnswer | None:
+        """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
+        asked = memory_question(question)
+        found = score_memory(asked, self._past.passages(question))
+        if not found or found[0].probability < ANSWERED_FROM:
+            return None
+        best = found[0].probability
+        near = [each for each in found if each.probability >= max(ANSWERED_FROM, _NEAR_THE_BEST * best)]
+        chosen = _distinct(near)[:_MOST_QUOTES]
+        lines = [self._quote(each.passage, asked) for each in chosen]
+        return MemoryAnswer("\n".join(lines), round(best, 3), tuple(each.passage for each in chosen))
+
+    def claim(self, message: str, *, own: bool) -> MemoryAnswer:
+        """Yes with the passage if what is claimed was said; otherwise that it was not found, and the nearest."""
+        content = _CLAIM.sub(" ", folded(message)).strip(" ?!.,") or message
+        asked = memory_question(content)
+        role = "user" if own else "assistant"
+        offered = [each for each in self._past.passages(message) if each.role == role]
+        found = sorted(score_memory(asked, offered), key=lambda each: (-round(each.coverage, 1), -each.probability))
+        if not found:
+            return MemoryAnswer(self._phrases.never_said, 0.5, found=False)
+        best = found[0]
+        told = self._bears_out(best, message, content)
+        phrase = self._phrases.confirmed if told and not own else self._phrases.you_said if told else ""
+        if not phrase and best.coverage < _NEAREST_FROM and best.probability < _NEAREST_FROM:
+            return MemoryAnswer(self._phrases.never_said, 0.5, found=False)
+        text = self._filled(phrase or self._phrases.nearest, best.passage, asked)
+        return MemoryAnswer(text, round(best.coverage, 3), (best.passage,))
+
+    def _bears_out(self, best: ScoredMemory, message: str, content: str) -> bool:
+        text = folded(best.passage.text)
+        if best.coverage < _CONFIRMED_FROM or not memory_question(content).terms:
+            return False
+        if any(number not in text for number in _NUMBER.findall(content)):
+            return False
+        return (_NEGATED.search(content) is None) == (_NEGATED.search(text) is None)
+
+    def talk(self, question: str) -> MemoryAnswer:
+        """What was said on a day, in the last session, or about a subject, in order."""
+        now = self._past.now
+        spans = periods(question, now)
+        subject = _TALK.sub(" ", folded(question))
+        for span in spans:
+            subject = subject.replace(folded(span.text), " ")
+        about = memory_question(subject)
+        if about.terms and not spans and (found := self._about(about, subject)):
+            return self._told(found)
+        return self._told(self._session_talk(spans, last=_LAST.search(folded(question)) is not None))
+
+    def _about(self, asked: MemoryQuestion, subject: str) -> list[MemoryPassage]:
+        found = score_memory(asked, self._past.passages(subject))
+        best = max((each.passage.score for each in found), default=0.0)
+        near = [each.passage for each in found if each.coverage > 0 or each.passage.score >= 0.75 * best > 0]
+        return sorted(near[:_MOST_LINES], key=lambda each: (each.said_at, each.turn_number, each.role != "user"))
+
+    def _session_talk(self, spans: Sequence[Period], *, last: bool) -> list[MemoryPassage]:
+        start = min((span.start for span in spans), default=None)
+        end = max((span.end for span in spans), default=None)
+        if last:
+            start = end = None
+        sessions = self._past.sessions(start, end) or self._past.sessions(
+            start - timedelta(days=2) if start else None, end + timedelta(days=2) if end else None
+        )
+        for session in sessions:
+            if lines := self._past.talk(session):
+                return lines
+        return []
+
+    def _told(self, lines: Sequence[MemoryPassage]) -> MemoryAnswer:
+        kept = [each for each in lines if len(each.text.split()) > 2][:_MOST_LINES]
+        if not kept:
+            return MemoryAnswer(self._phrases.no_talk, 0.5, found=False)
+        days = dict.fromkeys(self._day(each) for each in kept)
+        written = [self._phrases.talk.replace("{day}", "; ".join(days))]
+        for each in kept:
+            phrase = self._phrases.talk_user if each.role == "user" else self._phrases.talk_assistant
+            written.append(phrase.replace("{quote}", shortened(each.text, _LONGEST_LINE)))
+        return MemoryAnswer("\n".join(written), 0.8, tuple(kept))
+
+    def about_user(self) -> MemoryAnswer | None:
+        """The facts that are known, and what the user said of themselves, newest first."""
+        said: dict[str, MemoryPassage] = {}
+        for session in self._past.sessions()[:6]:
+            for each in self._past.talk(session):
+                if each.role == "user" and not each.text.rstrip().endswith("?") and len(each.text.split()) > 3:
+                    said.setdefault(each.message_id, each)
+        kept = sorted(said.values(), key=lambda each: each.said_at)[-_MOST_KNOWN:]
+        lines = [f"- {fact.text}" for fact in self._past.facts[:_MOST_KNOWN]]
+        lines += [f"- “{shortened(each.text, _LONGEST_LINE)}” ({self._day(each)})" for each in kept]
+        if not lines:
+            return None
+        return MemoryAnswer("\n".join([self._phrases.known, *lines]), 0.8, tuple(kept))
+
+    def _day(self, passage: MemoryPassage) -> str:
+        return relative_day(self._past.local(passage.said_at), self._past.now, self._code)
+
+    def _quote(self, passage: MemoryPassage, asked: MemoryQuestion) -> str:
+        phrase = self._phrases.you_said if passage.role == "user" else self._phrases.i_said
+        return self._filled(phrase, passage, asked)
+
+    def _filled(self, phrase: str, passage: MemoryPassage, asked: MemoryQuestion) -> str:
+        quote = best_part(passage.text, asked)
+        return phrase.replace("{day}", self._day(passage)).replace("{quote}", quote)
+
+
+def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
+    """Without a passage that says the same as a better one."""
+    kept: list[ScoredMemory] = []
+    for each in found:
+        own = set(stems(each.passage.text, guess_language(each.passage.text)))
+        others = (set(stems(one.passage.text, guess_language(one.passage.text))) for one in kept)
+        if not any(len(own & other) >= 0.8 * max(1, min(len(own), len(other))) for other in others):
+            kept.append(each)
+    return kept
+
+
+def best_part(text: str, asked: MemoryQuestion) -> str:
+    """A short text whole; of a long one the sentence that covers the question best, with its neighbours."""
+    flat = " ".join(text.split())
+    if len(flat) <= _LONGEST_QUOTE:
+        return flat
+    parts = [" ".join(text[start:end].split()) for start, end in sentences(text)]
+    wanted = {one for term in asked.terms for one in term} | {one for like in asked.alike for one in like}
+    shares = [len(wanted.intersection(stems(part, guess_language(part)))) for part in parts]
+    at = max(range(len(parts)), key=lambda index: (shares[index], -index)) if parts else 0
+    kept, first, last = parts[at] if parts else flat, at, at
+    while True:
+        grown = False
+        for near in (last + 1, first - 1):
+            if 0 <= near < len(parts) and len(kept) + len(parts[near]) < _LONGEST_QUOTE:
+                kept = f"{kept} {parts[near]}" if near > last else f"{parts[near]} {kept}"
+                first, last, grown = min(first, near), max(last, near), True
+        if not grown:
+            return shortened(kept, 2 * _LONGEST_QUOTE)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text on one line, cut at a word."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else flat[:most].rsplit(" ", 1)[0] + "…"

@@ -1,0 +1,52 @@
+"""The dialogue act of a message: what is small talk, a command, a statement, a claim or a question."""
+
+import pytest
+
+from ricordo.chat.reader.acts import asks_for_answers, dialogue_act
+
+
+@pytest.mark.parametrize(
+    ("message", "act"),
+    [
+        ("Hello!", "greeting"),
+        ("Buonasera a tutti", "greeting"),
+        ("thanks a lot", "thanks"),
+        ("Grazie mille!", "thanks"),
+        ("ok", "okay"),
+        ("notte, alla prossima", "farewell"),
+        ("remember that the gate code is 9921", "remember"),
+        ("ricordati che il cancello si apre col 9921", "remember"),
+        ("Forget my age please", "forget"),
+        ("dimentica quanto guadagno", "forget"),
+        ("from now on call me Max", "standing"),
+        ("D'ora in poi rispondi in breve", "standing"),
+        ("you told me to buy a boat, right?", "claim"),
+        ("Mi avevi detto di comprare una barca?", "claim"),
+        ("did I tell you about my sister?", "own_claim"),
+        ("what did we talk about yesterday?", "talk"),
+        ("di cosa abbiamo parlato ieri?", "talk"),
+        ("riassumi la nostra chat", "talk"),
+        ("what do you know about me?", "about_me"),
+        ("che cosa sai di me?", "about_me"),
+        ("when is my dentist appointment?", "question"),
+        ("A quanti gradi arriva il mio forno?", "question"),
+        ("which road did you warn me off?", "question"),
+        ("I got the job!!", "statement"),
+        ("Mi chiamo Anna", "statement"),
+        ("", "statement"),
+    ],
+)
+def test_act(message: str, act: str) -> None:
+    """Each message has the act that a person would give it, in both languages."""
+    assert dialogue_act(message).act == act
+
+
+def test_content_of_a_command() -> None:
+    """A command gives the words that are to be kept, as they were written."""
+    assert dialogue_act("Please remember that the Wi-Fi is Übung7.").content == "the Wi-Fi is Übung7"
+
+
+def test_question_for_the_assistants_words() -> None:
+    """A question that asks what the assistant said is told from one that asks what the user said."""
+    assert asks_for_answers("which page did you tell me to start on?")
+    assert not asks_for_answers("when is my dentist appointment?")
