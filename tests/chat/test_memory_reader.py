@@ -73,7 +73,7 @@ def test_claim_that_was_never_said(memory: Memory) -> None:
 def test_nothing_known(memory: Memory) -> None:
     """A user of whom nothing is known gets a refusal without a source, in the language of the question."""
     answer = ask(memory, "quanti anni ha mio fratello?", user="bruno")
-    assert answer.message.startswith("Non trovo una risposta")
+    assert answer.message.startswith("Nel materiale non c'è una risposta")
     assert answer.metadata["memory_sources"] == []
 
 

@@ -6,7 +6,7 @@ from ricordo.languages.patterns import words
 READER = ReaderPhrases(
     opening="From the material, in its own words (extractive answer):",
     absent=(
-        "I find no answer to this, neither in the documents nor in what we have said. "
+        "The material holds no answer to this, and neither does what we have said so far. "
         "Tell me, or add a document, and I can answer from it."
     ),
     no_more="The material says no more about this.",

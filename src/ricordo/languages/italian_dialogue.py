@@ -6,7 +6,7 @@ from ricordo.languages.patterns import words
 READER = ReaderPhrases(
     opening="Dal materiale, con le sue parole (risposta estrattiva):",
     absent=(
-        "Non trovo una risposta, né nei documenti né in quello che ci siamo detti. "
+        "Nel materiale non c'è una risposta a questa domanda, e nemmeno in quello che ci siamo detti. "
         "Dimmelo, o aggiungi un documento, e potrò rispondere."
     ),
     no_more="Il materiale non dice altro su questo.",
