@@ -9,6 +9,7 @@ import ricordo
 from ricordo import Memory
 from ricordo.chat.events import ChatRequest, ChatResponse
 from ricordo.chat.pipeline import Chat
+from ricordo.errors import StoreUnavailable
 
 
 @pytest.fixture
@@ -102,3 +103,15 @@ def test_what_is_forgotten_is_not_quoted(memory: Memory) -> None:
 def test_users_do_not_mix(memory: Memory) -> None:
     """What one user said answers no other user."""
     assert "15:40" not in ask(memory, "when is my dentist appointment?", user="bruno").message
+
+
+def test_memory_that_cannot_be_read(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the past cannot be read the chat answers without it, and the response says so."""
+
+    def away(*_: object, **__: object) -> None:
+        raise StoreUnavailable("the database is away")
+
+    monkeypatch.setattr(Memory, "search", away)
+    answer = ask(memory, "when is my dentist appointment?")
+    assert answer.message.startswith("The material holds no answer")
+    assert "memory could not be read for this answer" in answer.metadata["degraded"]

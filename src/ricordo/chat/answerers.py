@@ -16,7 +16,7 @@ from ricordo.chat.reader.past import READER, MemoryPassage, Past
 from ricordo.chat.reader.reader import read, words_of
 from ricordo.chat.reader.scores import AnswerSupport, confidence, coverage, margin
 from ricordo.engine.protocols import LLM, Completion
-from ricordo.errors import LLMError
+from ricordo.errors import LLMError, RicordoError
 from ricordo.languages.registry import language as language_by_code
 from ricordo.prompt.context import Context
 from ricordo.records.turns import Chunk
@@ -79,7 +79,11 @@ class Reader:
 
     def answer(self, task: Task) -> Generator[str, None, Answered]:
         """Small talk, an acknowledgement, quotes with their sources, or the sentence that there is no answer."""
-        answered = self._answered(task)
+        try:
+            answered = self._answered(task)
+        except RicordoError as error:  # the database is away: the material is at hand, the past is not
+            log.warning("memory could not be read for an answer: %s", error, extra={"operation": "answer"})
+            answered = replace(self._from_material(task), notes=("memory could not be read for this answer",))
         yield from words_of(answered.text)
         return answered
 
