@@ -140,7 +140,7 @@ SIGNATURES = {
     ricordo.Session.history: ["limit=None", "*before=None"],
     ricordo.Session.window: [],
     ricordo.Session.topics: [],
-    ricordo.Session.topic: ["topic_id"],
+    ricordo.Session.topic: ["topic_id=None"],
     ricordo.Session.receipts: ["limit=50"],
     ricordo.Session.rebuild: ["turn_number"],
     ricordo.Session.info: [],

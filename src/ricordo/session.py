@@ -213,10 +213,15 @@ class Session:
         notes = bring_up_to_date(self._engine, self._scope.owner, self.id)
         return Topics(self._engine.store.topics.load(self._scope.owner, self.id).topics, degraded=notes)
 
-    def topic(self, topic_id: str) -> "SessionTopic":
-        """One topic, to look into, tag, weigh, merge or export; NotFoundError if there is none."""
-        from ricordo.topics.session_topic import SessionTopic
+    def topic(self, topic_id: str | None = None) -> "SessionTopic":
+        """One topic, to look into, tag, weigh, merge or export; NotFoundError if there is none.
 
+        Without an id it is the active one: the topic of the last turn that has one, brought up to date first.
+        """
+        from ricordo.topics.session_topic import SessionTopic, active_topic_id
+
+        if topic_id is None:
+            topic_id = active_topic_id(self.topics(), self.id)
         return SessionTopic(self._engine, self._scope, check_id("topic_id", topic_id))
 
     def receipts(self, limit: int = 50) -> list[Receipt]:

@@ -85,6 +85,21 @@ def test_a_title_names_the_subject_of_what_opened_it() -> None:
     assert title_of("Hi, how do I bake sourdough bread?") == "sourdough bread"
 
 
+@ON_BOTH
+def test_the_active_topic_is_that_of_the_last_turn(kind: str, tmp_path: Path) -> None:
+    """Without an id `topic()` is the active one, after compaction and after a return too; without topics it says so."""
+    with opened(kind, tmp_path) as kept:
+        session = kept.session("s", user_id="anna")
+        with pytest.raises(ricordo.NotFoundError, match="has no topic yet"):
+            session.topic()
+        say(session, CATS, *range(MANY))
+        assert session.topic().read().title == "gatto pelo fusa 0"
+        say(session, CARS, 1)
+        assert session.topic().read().title == "motore pistone olio 1"
+        say(session, CATS, 99)
+        assert session.topic().read().title == "gatto pelo fusa 0"
+
+
 def test_each_use_counts(tmp_path: Path) -> None:
     """Uses, messages, half-life and kind of memory follow the turns, and the figures have the promised names."""
     clock = FakeClock()

@@ -22,6 +22,14 @@ class Topics(list[Topic]):
         self.degraded = degraded
 
 
+def active_topic_id(topics: Iterable[Topic], session_id: str) -> str:
+    """The topic that holds the newest turn; small talk after it does not count. NotFoundError if there is none."""
+    newest = max(topics, key=lambda topic: (max(topic.hot, default=0), topic.last_active_at), default=None)
+    if newest is None:
+        raise NotFoundError(f"session {session_id!r} has no topic yet; add a turn that is about something")
+    return newest.id
+
+
 class SessionTopic:
     """A handle on a topic; every call reads it from the store."""
 
