@@ -25,7 +25,9 @@ from ricordo.testing.fakes import ScriptedLLM, StoreProxy
 from ricordo.worker.jobs import ATTEMPTS, RenewedLease, now
 
 ANNA = Owner("default", "anna")
-QUICK = SpoolTimeouts(interval=0.01, first_pause=0.002, longest_pause=0.02, silence=2.0, suspicion=0.05, patience=10.0)
+QUICK = SpoolTimeouts(
+    probe_interval=0.01, first_pause=0.002, longest_pause=0.02, open_after=2.0, probe_after=0.05, drain=10.0
+)
 
 
 def test_the_log_is_json_with_known_fields_alone() -> None:
@@ -93,7 +95,7 @@ class Switched(StoreProxy):
 def test_chats_go_on_while_the_database_is_away(tmp_path: Path) -> None:
     """Answers are given and kept on disk; headers, health and metrics say so; what needs the database is 503."""
     inner = Switched(MemoryStore())
-    store: Any = SpooledStore(lambda: inner, tmp_path, scratch=MemoryStore(), pace=QUICK)
+    store: Any = SpooledStore(lambda: inner, tmp_path, scratch=MemoryStore(), timeouts=QUICK)
     with serving(store) as client:
         session = ask(client)["session_id"]
         inner.up = False
@@ -156,7 +158,7 @@ def test_no_answer_tells_where_the_database_is(tmp_path: Path) -> None:
     """What a chat goes without is said, with and without a spool; hosts and causes are for the log."""
     for spooled in (False, True):
         inner: Any = Switched(MemoryStore())
-        spool: Any = SpooledStore(lambda kept=inner: kept, tmp_path, scratch=MemoryStore(), pace=QUICK)
+        spool: Any = SpooledStore(lambda kept=inner: kept, tmp_path, scratch=MemoryStore(), timeouts=QUICK)
         with serving(spool if spooled else inner) as client:
             session = ask(client)["session_id"]
             inner.up = False

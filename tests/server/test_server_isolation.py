@@ -8,13 +8,13 @@ from urllib.parse import quote
 import psycopg
 import pytest
 from psycopg import sql
-from ricordo.stores.postgres.health import TABLES
 from server_samples import SPOKEN, a_key, bearer, service_of, serving
 from starlette.testclient import TestClient
 
 from ricordo.records.turns import Owner
 from ricordo.server.credentials import key_digest
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.postgres.schema import TABLES
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import SqliteStore
 
