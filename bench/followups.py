@@ -22,7 +22,7 @@ from ricordo.followups.parse import parse
 from ricordo.followups.reference import KINDS, PastTurn, Resolution
 from ricordo.followups.resolve import resolve
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
-from ricordo.languages.word_spans import read
+from ricordo.languages.word_spans import split_words
 
 NONE = "none"
 # Verbs that only ask ("tell me about") count as grammar here; every other word a person added must be recovered.
@@ -142,11 +142,11 @@ def measure_rewrites(name: str, method: str, rows: Sequence[_Row], write: Callab
     """Recall and precision of the added content words, over all rows together."""
     wanted = added = right = alone = untouched = 0
     for row in rows:
-        own = set(read(row["question"]).words)
+        own = set(split_words(row["question"]).words)
         human = _content(row["rewrite"]) - own
         ours = _content(write(row)) - own
         wanted, added, right = wanted + len(human), added + len(ours), right + len(human & ours)
-        if row["history"] and read(row["rewrite"]).words == read(row["question"]).words:
+        if row["history"] and split_words(row["rewrite"]).words == split_words(row["question"]).words:
             alone += 1
             untouched += not ours
     return RewriteFigures(
@@ -216,7 +216,7 @@ def _confused(pair: tuple[Case, Resolution]) -> tuple[str, str]:
 
 
 def _content(text: str) -> set[str]:
-    return {w for w in read(text).words if w not in ENGLISH.function_words and w not in _ASKING}
+    return {w for w in split_words(text).words if w not in ENGLISH.function_words and w not in _ASKING}
 
 
 def _rows(path: Path) -> list[_Row]:

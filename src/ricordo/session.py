@@ -300,7 +300,7 @@ class Session:
         from ricordo.people.summaries.summarise import writer_of
 
         self.info()
-        return condense_now(self._engine, self._scope.owner, self.id, writer_of(self._engine), whatever=True)
+        return condense_now(self._engine, self._scope.owner, self.id, writer_of(self._engine), force=True)
 
     def summaries(self, limit: int = 50) -> "list[Summary]":
         """Summaries of this session, newest first, each with the turns that it covers."""

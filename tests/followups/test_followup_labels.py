@@ -11,7 +11,7 @@ from ricordo.followups.parse import parse
 from ricordo.followups.reference import ClarificationOption, PastTurn, Pending
 from ricordo.followups.resolve import resolve
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
-from ricordo.languages.word_spans import read
+from ricordo.languages.word_spans import split_words
 
 TOOLS = ("saw", "drill", "hammer", "chisel", "plane", "vice", "clamp", "file", "rasp")
 GARDEN = talk(
@@ -119,8 +119,9 @@ def test_a_pronoun_takes_its_article_along_and_is_kept_after_a_list() -> None:
 
 
 def test_a_verb_names_no_topic() -> None:
-    """ "Cosa devo portare in barca?" is about the boat."""
-    assert resolve("E per i bambini?", ZAINO).standalone == "E per i bambini (barca)?"
+    """ "Cosa devo portare in barca?" is about the boat; a part that replaces none takes the question over."""
+    assert resolve("Quali sono i rischi?", ZAINO).additions[0].text == "barca"
+    assert resolve("E per i bambini?", ZAINO).standalone == "E per i bambini (portare in barca)?"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,6 @@ def test_an_option_is_told_by_its_own_words(message: str, kind: str) -> None:
 
 def test_the_sides_of_a_choice_are_cut_at_their_ends() -> None:
     """A hyphen holds a name together, and what is asked of both sides belongs to neither."""
-    assert alternatives(read(BREAD[0].query), ENGLISH) == ("cast-iron pot", "pizza stone")
-    assert alternatives(read("Is sourdough or focaccia easier?"), ENGLISH) == ("sourdough", "focaccia")
+    assert alternatives(split_words(BREAD[0].query), ENGLISH) == ("cast-iron pot", "pizza stone")
+    assert alternatives(split_words("Is sourdough or focaccia easier?"), ENGLISH) == ("sourdough", "focaccia")
     assert resolve("The latter sounds better", BREAD).additions[0].text == "pizza stone"

@@ -326,7 +326,7 @@ def test_a_store_is_opened_with_a_spool_where_one_makes_sense(tmp_path: Path) ->
     with pytest.raises(SettingsError, match="spool"):
         open_store(str(tmp_path / "memory.db"), ServerOptions(spool=str(tmp_path / "spool")))
     away: Any = open_store("postgresql://nobody@127.0.0.1:1/none", ServerOptions(spool=str(tmp_path / "spool")))
-    assert away.state.degraded
+    assert away.health().spool.degraded
     with serving(away) as client:
         assert ask(client)["metadata"]["turn_number"] == 1
 
@@ -344,7 +344,7 @@ def test_the_password_of_the_database_is_told_to_nobody(
     with serving(store) as client:
         ask(client)
         told = [client.get(path).text for path in ("/health", "/stats", "/sessions?user_id=anna", "/metrics")]
-        assert "127.0.0.1" in store.state.last_error
+        assert "127.0.0.1" in store.health().spool.last_error
         written = [f"{record.getMessage()} {record.__dict__}" for record in caplog.records]
         assert written
-        assert not [each for each in (*told, *written, str(store.state), store.location) if "tell-nobody" in each]
+        assert not [each for each in (*told, *written, str(store.health()), store.location) if "tell-nobody" in each]

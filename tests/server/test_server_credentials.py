@@ -364,6 +364,63 @@ def test_keys_may_lie_in_a_file(tmp_path: Any) -> None:
         assert me(client, token(EC, "ES256", "e1")).status_code == 200
 
 
+UNUSABLE: dict[str, Any] = {
+    "encryption": {**_public(RSA, "x1"), "alg": "RSA-OAEP", "use": "enc"},
+    "encryption without use": {name: value for name, value in _public(RSA, "x1").items() if name != "use"}
+    | {"alg": "RSA-OAEP"},
+    "unknown curve": {**_public(EC, "x1"), "crv": "P-9000"},
+    "other curve": {**ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP384R1()).public_key(), as_dict=True)},
+    "not a point": {**_public(EC, "x1"), "x": "AAAA"},
+    "broken": {"kty": "RSA", "kid": "x1", "n": 7, "e": None},
+    "id that is no text": {**_public(EC, "x1"), "kid": [1]},
+    "no object": "key",
+    "nothing": None,
+    "number": 7,
+    "nested": json.loads("[" * 200 + "]" * 200),
+}
+
+
+@pytest.mark.parametrize("unusable", UNUSABLE.values(), ids=UNUSABLE)
+def test_an_unusable_key_shuts_out_none_of_the_others(
+    tmp_path: Any, unusable: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The keys that can be used are used; the rest is logged once, however often the JWKS is read."""
+    path = tmp_path / "jwks.json"
+    path.write_text(json.dumps({"keys": [unusable, _public(EC, "e1"), unusable]}))
+    with serving(auth=True, jwt_jwks=str(path)) as client:
+        for _ in range(3):
+            assert me(client, token(EC, "ES256", "e1")).status_code == 200
+            assert me(client, token(EC, "ES256", None)).status_code == 200  # it is the only one that can be used
+            service_of(client)._jwt._jwks._fetched_at = float("-inf")  # type: ignore[union-attr]
+    assert len([record for record in caplog.records if "JWKS" in record.getMessage()]) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b'{"keys": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", b'{"keys": {"kid": "e1"}}', b"[]", b"null", b"\xff", b""],
+    ids=["deep", "no list", "list", "null", "bytes", "empty"],
+)
+def test_a_jwks_that_cannot_be_read_leaves_the_known_keys(tmp_path: Any, text: bytes) -> None:
+    """The keys that were read before are used on; a server that has none refuses with 401."""
+    path = tmp_path / "jwks.json"
+    path.write_text(json.dumps({"keys": [_public(EC, "e1")]}))
+    with serving(auth=True, jwt_jwks=str(path)) as client:
+        assert me(client, token(EC, "ES256", "e1")).status_code == 200
+        path.write_bytes(text)
+        service_of(client)._jwt._jwks._fetched_at = float("-inf")  # type: ignore[union-attr]
+        assert me(client, token(EC, "ES256", "e1")).status_code == 200
+    with serving(auth=True, jwt_jwks=str(path)) as client:
+        a_problem(me(client, token(EC, "ES256", "e1")), 401)
+
+
+def test_a_token_nested_without_end_is_refused() -> None:
+    """Header and claims that no reader survives are 401."""
+    deep = base64.urlsafe_b64encode(b"[" * 40_000).decode().rstrip("=")
+    with serving(auth=True, jwt_secret=SECRET) as client:
+        for made in (f"{deep}.e30.AAAA", f"eyJhbGciOiJIUzI1NiJ9.{deep}.AAAA"):
+            a_problem(me(client, made), 401)
+
+
 def test_without_a_way_to_check_them_tokens_are_refused() -> None:
     """Where neither a secret nor published keys are set, only API keys open."""
     with serving(auth=True) as client:
@@ -419,3 +476,35 @@ def test_credentials_that_are_guessed_have_to_wait() -> None:
         assert statuses[0] == 401
         assert statuses[-1] == 429
         assert client.get("/me", headers=good).status_code == 200
+
+
+def test_a_renewed_credential_is_not_locked_out_by_others() -> None:
+    """Behind a proxy all come from one address: refused credentials of others never stop a valid one, new or not."""
+    store = MemoryStore()
+    with serving(store, auth=True, jwt_secret=SECRET) as client:
+        for number in range(70):
+            client.get("/me", headers=bearer(f"rk_guess_{number}"))
+        assert client.get("/me", headers=bearer("rk_guess_again")).status_code == 429
+        assert client.get("/me", headers=bearer("no.token.either")).status_code == 429
+        assert me(client, token(sub="anna")).status_code == 200
+        assert me(client, a_key(store)).status_code == 200
+        assert client.get("/openapi.json").status_code == 200
+        a_problem(client.get("/me"), 401)  # none was sent, so none was guessed
+
+
+def test_a_credential_has_one_rate_however_it_is_spelled() -> None:
+    """Case of the scheme, spaces, and the spare bits of a signature make no new client of it."""
+    store = MemoryStore()
+    key, made = a_key(store), token()
+    signature = made.rpartition(".")[2]
+    for credential, spellings in (
+        (key, [f"Bearer {key}", f"bearer {key}", f"BEARER   {key}", f"bEaReR {key} "]),
+        (
+            made,
+            [f"Bearer {made}", f"Bearer {made}=", f"bearer {made[: -len(signature)]}{signature[:9]}!{signature[9:]}"],
+        ),
+    ):
+        with serving(store, auth=True, jwt_secret=SECRET, requests_per_minute=2) as client:
+            statuses = [client.get("/me", headers={"Authorization": each}).status_code for each in spellings]
+            assert 429 in statuses, credential[:3]
+            assert statuses.count(200) <= 2

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ricordo.followups.enumerations import enumeration
 from ricordo.followups.items import derive_items, lists_of
 from ricordo.followups.phrases import content_words
 from ricordo.followups.reference import Item, PastTurn, Pick, ReferenceCue
 from ricordo.followups.rewrite import headline
-from ricordo.languages.base import FollowUpWords, Words
-from ricordo.languages.word_spans import read, stem, stems
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.patterns import Words
+from ricordo.languages.word_spans import split_words, stem, stems
 
 if TYPE_CHECKING:
     from ricordo.followups.focus import Focus, Mention
@@ -64,18 +66,20 @@ def list_labels(history: Sequence[PastTurn]) -> Words:
     return frozenset(name for item in items for name in (item.label, str(item.position)) if name)
 
 
-def choices(pick: Pick, noun: str, history: Sequence[PastTurn], language: FollowUpWords) -> tuple[ListChoice, ...]:
-    """The choices that fit a position: none, one, or several when it is ambiguous."""
+def choices(
+    pick: Pick, noun: str, history: Sequence[PastTurn], language: FollowUpWords, *, prose: bool = True
+) -> tuple[ListChoice, ...]:
+    """The choices that fit a position: none, one, or several when it is ambiguous; `prose` reads enumerations too."""
     # Try lists about the noun first; only a general noun ("point") falls back to the newest list.
     passes = (True, False) if noun in language.list_nouns else (bool(noun),)
     for about_noun in passes:
         for turn in reversed(history[-RECENT_TURNS:]):
-            items = items_of(turn)
-            if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
-                continue
-            fitting = tuple(_fitting(turn, items, pick))
-            if fitting:
-                return _preferred(fitting, pick)
+            for items in (items_of(turn), enumeration(turn.response, language) if prose else ()):
+                if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
+                    continue
+                fitting = tuple(_fitting(turn, items, pick))
+                if fitting:
+                    return _preferred(fitting, pick)
     return ()
 
 
@@ -126,7 +130,7 @@ def _about(turn: PastTurn, items: Sequence[Item], language: FollowUpWords) -> Wo
     """Stems of what a list is about: its question, what stands before it, and how its items begin."""
     heads = " ".join(item.text[:_HEAD_CHARACTERS].split("\n", 1)[0] for item in items[:20])
     text = " ".join((turn.query[:_OPENING_CHARACTERS], turn.response[: items[0].start][:_OPENING_CHARACTERS], heads))
-    return stems(word for word in read(text).words if language.is_content(word) or word in language.list_nouns)
+    return stems(word for word in split_words(text).words if language.is_content(word) or word in language.list_nouns)
 
 
 # Only the beginning of a longer answer is searched.
@@ -135,7 +139,7 @@ _READ_CHARACTERS = 20_000
 
 def find_in(content: str, history: Sequence[PastTurn], language: FollowUpWords) -> tuple[PastTurn, ...]:
     """The turns that share words with `content`, best first; empty when none does."""
-    wanted = {stem(word) for word in content_words(read(content), language)}
+    wanted = {stem(word) for word in content_words(split_words(content), language)}
     said = [_stems(f"{turn.query}\n{turn.response}"[:_READ_CHARACTERS], language) for turn in history]
     weights = {
         word: math.log(1 + len(said) / hits) for word in sorted(wanted) if (hits := sum(word in s for s in said))
@@ -148,7 +152,7 @@ def find_in(content: str, history: Sequence[PastTurn], language: FollowUpWords) 
 
 def best_item(content: str, turn: PastTurn, language: FollowUpWords) -> Item | None:
     """The item of an answer that holds most of the words, if one holds more than the prose around the items."""
-    wanted = {stem(word) for word in content_words(read(content), language)}
+    wanted = {stem(word) for word in content_words(split_words(content), language)}
     items = items_of(turn)
     if not wanted or not items:
         return None
@@ -159,15 +163,15 @@ def best_item(content: str, turn: PastTurn, language: FollowUpWords) -> Item | N
 
 
 def _stems(text: str, language: FollowUpWords) -> Words:
-    return frozenset(stem(word) for word in content_words(read(text), language))
+    return frozenset(stem(word) for word in content_words(split_words(text), language))
 
 
 def named_choice(query: str, history: Sequence[PastTurn], language: FollowUpWords) -> ListChoice | None:
     """The one item of the newest list that a question called by its whole name ("Con cosa abbino il Barolo?")."""
-    said = stems(content_words(read(query), language))
+    said = stems(content_words(split_words(query), language))
     turn = _newest_list(history)
     for listed in lists_of(items_of(turn)) if turn is not None else ():
-        names = [stems(content_words(read(headline(item.text)), language)) for item in listed]
+        names = [stems(content_words(split_words(headline(item.text)), language)) for item in listed]
         named = tuple(item for item, name in zip(listed, names, strict=True) if name and name <= said)
         if turn is not None and len(named) == 1 and len(listed) > 1:
             return ListChoice(turn, named, listed)
@@ -176,12 +180,12 @@ def named_choice(query: str, history: Sequence[PastTurn], language: FollowUpWord
 
 def described_items(content: str, history: Sequence[PastTurn], language: FollowUpWords) -> ListChoice | None:
     """The items of the newest list that hold all the words of a description; None when no item does."""
-    wanted = stems(content_words(read(content), language))
+    wanted = stems(content_words(split_words(content), language))
     turn = _newest_list(history)
     if turn is None or not wanted:
         return None
     for listed in lists_of(items_of(turn)):
-        holding = tuple(i for i in listed if wanted <= stems(content_words(read(i.text), language)))
+        holding = tuple(i for i in listed if wanted <= stems(content_words(split_words(i.text), language)))
         if holding:
             return ListChoice(turn, holding, listed)
     return None

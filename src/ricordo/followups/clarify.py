@@ -22,9 +22,10 @@ from ricordo.followups.reference import (
     Pick,
     followup_words,
 )
-from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import followup_languages, language_of
-from ricordo.languages.word_spans import WordSpans, read, stem
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.patterns import Words
+from ricordo.languages.word_spans import WordSpans, split_words, stem
 
 _NEAR = 0.8
 _SHORTEST_NEAR = 4
@@ -56,7 +57,7 @@ def answer(pending: Pending, message: str, *, now: datetime) -> Outcome:
     """Interpret a message while a clarification is pending."""
     if now >= pending.expires_at:
         return Outcome("expired")
-    line = read(message)
+    line = split_words(message)
     if not line.words or len(line.words) > _LONGEST_ANSWER:
         return Outcome("cancelled")
     for language in _languages(pending, message):
@@ -113,11 +114,11 @@ def _named(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]
     said = _meaning(line)
     if not said:
         return ()
-    exact = tuple(option for option in pending.options if _meaning(read(option.name)) == said)
+    exact = tuple(option for option in pending.options if _meaning(split_words(option.name)) == said)
     if _is_question(line):
         # "How long does the train take?" is a question of its own, though it names an option.
-        return tuple(option for option in exact if read(option.name).words == line.words)
-    return exact or tuple(option for option in pending.options if said <= _meaning(read(option.name)))
+        return tuple(option for option in exact if split_words(option.name).words == line.words)
+    return exact or tuple(option for option in pending.options if said <= _meaning(split_words(option.name)))
 
 
 def _mentioned(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, ...]:
@@ -125,7 +126,7 @@ def _mentioned(pending: Pending, line: WordSpans) -> tuple[ClarificationOption, 
     if line.text.endswith("?") or _is_question(line):
         return ()
     said = _meaning(line)
-    names = [_meaning(read(option.name)) for option in pending.options]
+    names = [_meaning(split_words(option.name)) for option in pending.options]
     found = []
     for at, name in enumerate(names):
         own = name.difference(*(other for i, other in enumerate(names) if i != at))
@@ -155,7 +156,7 @@ def _nearly_named(pending: Pending, line: WordSpans) -> tuple[ClarificationOptio
     for read_words in (_meaning, _spelled):
         said = " ".join(sorted(read_words(line)))
         if len(said) >= _SHORTEST_NEAR:
-            near = [_nearness(said, read_words(read(option.name))) for option in pending.options]
+            near = [_nearness(said, read_words(split_words(option.name))) for option in pending.options]
             scores = [max(pair) for pair in zip(scores, near, strict=True)]
     best = max(scores, default=0.0)
     if best < _NEAR:

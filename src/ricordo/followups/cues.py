@@ -7,7 +7,8 @@ items of a list are meant. `resolve` binds both to a turn.
 import re
 
 from ricordo.followups.reference import Pick, ReferenceCue
-from ricordo.languages.base import FollowUpWords, Words
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.patterns import Words
 from ricordo.languages.word_spans import WordSpans, stem
 
 _MARKS = frozenset(",.;:!?…")

@@ -4,8 +4,10 @@ The test is the same in every language: when all the words that carry meaning on
 price, symptom) or there are none, the something must come from the conversation.
 """
 
+from dataclasses import replace
+
 from ricordo.followups.reference import ReferenceCue
-from ricordo.languages.base import FollowUpWords
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.word_spans import WordSpans
 
 _FRAGMENT_WORDS = 6
@@ -21,14 +23,14 @@ def ellipsis(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     if not count:
         return None
     if language.patterns["bare_question"].match(clause):
-        return _whole(line, 0.85)
+        return replace(_whole(line, 0.85), whole=True)
     opener = language.patterns["openers"].match(clause)
     if opener is not None:
         found = _opened(line, language, opener.groupdict())
         if found is not None:
             return found
     if _fragment(line, language, clause):
-        return _whole(line, 0.7)
+        return replace(_whole(line, 0.7), part=_part(line, language, count))
     if _waits_for_topic(line, language):
         return _whole(line, 0.7)
     headless = language.patterns["headless"].search(clause) if count <= _HEADLESS_WORDS else None
@@ -53,7 +55,7 @@ def ellipsis(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
 def _opened(line: WordSpans, language: FollowUpWords, groups: dict[str, str | None]) -> ReferenceCue | None:
     rest, condition = groups.get("rest"), groups.get("condition") or groups.get("supposed")
     if condition and len(condition.split()) <= _CONDITION_WORDS:
-        return _whole(line, 0.65)
+        return replace(_whole(line, 0.65), whole=True)
     people = groups.get("whoever")
     if people and len(people.split()) <= _CONDITION_WORDS and not _names_someone(line):
         return _whole(line, 0.65)
@@ -61,18 +63,50 @@ def _opened(line: WordSpans, language: FollowUpWords, groups: dict[str, str | No
         return None
     words = rest.split()
     complete = any(word in language.verbs or word in language.auxiliaries for word in words)
-    return _whole(line, 0.8) if len(words) <= _FRAGMENT_WORDS and not complete else None
+    if len(words) > _FRAGMENT_WORDS or complete:
+        return None
+    return replace(_whole(line, 0.8), part=_part(line, language, len(words)))
+
+
+def _part(line: WordSpans, language: FollowUpWords, count: int) -> str:
+    """The last `count` words as they are written, without what only introduces or ends them ("too", "invece")."""
+    at = [index for index in range(len(line.tokens)) if line.is_word(index)][-count:]
+    while at and (line.word(at[-1]) in language.part_fillers):
+        at.pop()
+    while at and (line.word(at[0]) in language.part_fillers or line.word(at[0]) in language.coordinators):
+        at.pop(0)
+    if not at or not any(
+        language.is_content(line.word(index)) or line.word(index) in language.ordinals for index in at
+    ):
+        return ""
+    start, end = line.span(at[0], at[-1])
+    return line.original[start:end]
 
 
 def _fragment(line: WordSpans, language: FollowUpWords, clause: str) -> bool:
-    """A short question that begins with a preposition and has no verb ("In children?", "Nei bambini?")."""
+    """A short question without a verb ("In children?", "Nei bambini?", "Malta?")."""
     words = clause.split()
+    if not line.text.endswith("?") or len(words) > 5 or any(_completes(word, language) for word in words):
+        return False
+    if words[0] in language.prepositions or words[0] in language.part_openers:
+        return True
+    named = [word for word in words if language.is_content(word) or word in language.ordinals]
+    waits = all(word in language.relational for word in named)
+    return bool(named) and len(named) <= 3 and (not waits or len(words) == 1) and not _opens_clause(words, language)
+
+
+def _completes(word: str, language: FollowUpWords) -> bool:
+    """Whether a word belongs to a question that is complete: a verb, a question word, "you"."""
     return (
-        line.text.endswith("?")
-        and len(words) <= 4
-        and words[0] in language.prepositions
-        and not any(word in language.verbs or word in language.auxiliaries for word in words)
+        word in language.verbs
+        or word in language.auxiliaries
+        or word in language.question_words
+        or word in language.second_person
     )
+
+
+def _opens_clause(words: list[str], language: FollowUpWords) -> bool:
+    return any(word in language.clause_words for word in words[:-1])
 
 
 def _waits_for_topic(line: WordSpans, language: FollowUpWords) -> bool:

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from ricordo.followups.phrases import Phrase, phrases
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Origin, PastTurn
-from ricordo.languages.base import FollowUpWords
-from ricordo.languages.word_spans import WordSpans, read
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.word_spans import WordSpans, split_words
 
 Refers = Callable[[WordSpans, FollowUpWords], bool]
 _RECENT = 12
@@ -70,7 +70,7 @@ class _Asked:
 # Cached, because the same turns are read for every question of a conversation.
 @lru_cache(maxsize=_CACHED)
 def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
-    line = read(query)
+    line = split_words(query)
     # What introduces a topic ("let's talk about") is no part of it.
     introduction = language.patterns["introduction"].match(line.text)
     begins = line.match_span(introduction)[1] if introduction is not None else 0
@@ -85,7 +85,7 @@ def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
 
 @lru_cache(maxsize=_CACHED)
 def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
-    return tuple(phrase for phrase in phrases(read(response), language) if phrase.proper)
+    return tuple(phrase for phrase in phrases(split_words(response), language) if phrase.proper)
 
 
 def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:

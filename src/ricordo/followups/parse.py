@@ -6,13 +6,15 @@ brings an old topic into a new question.
 """
 
 from ricordo.followups import cues
+from ricordo.followups.corrections import correction
 from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.ordinals import label_number, places, whole_message
 from ricordo.followups.pronouns import general_nouns, pronouns
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
-from ricordo.languages.base import FollowUpWords, Words
 from ricordo.languages.detect import language_of
-from ricordo.languages.word_spans import WordSpans, read
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.patterns import Words
+from ricordo.languages.word_spans import WordSpans, split_words
 
 _JOINERS = frozenset(",&+")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
@@ -112,7 +114,7 @@ def parse(
     """The cues of a question; `nouns` are stems of what recent lists are about, `labels` are theirs."""
     if len(question) > LONGEST_FOLLOW_UP:
         return ()
-    line = read(question)
+    line = split_words(question)
     if not line.words:
         return ()
     return traces(line, language or language_of(question), nouns, labels)
@@ -122,12 +124,17 @@ def traces(
     line: WordSpans, language: FollowUpWords, nouns: Words = frozenset(), labels: Words = frozenset()
 ) -> tuple[ReferenceCue, ...]:
     """The cues of a tokenized question in a known language."""
+    if closes(line, language):
+        return ()
     named = label_sequence(line, language, labels)
     alone = whole_message(line, language)
     if alone is not None:
         # "la a e la d" is two places, though all its other words are fillers.
         several = named is not None and named.pick is not None and len(named.pick.positions) > 1
         return (named,) if named is not None and several else (alone,)
+    corrected = correction(line, language)
+    if corrected is not None:
+        return (corrected,)
     said = cues.statement(line, language)
     if said is not None:
         return (said,)
@@ -153,6 +160,15 @@ def traces(
         return standing_for
     left_out = ellipsis(line, language)
     return (left_out,) if left_out is not None else ()
+
+
+def closes(line: WordSpans, language: FollowUpWords) -> bool:
+    """A message that thanks or agrees and asks for nothing ("ok, got it", "no, grazie, è tutto")."""
+    if line.text.endswith("?") or not line.words:
+        return False
+    thanks = any(word in language.thanks for word in line.words)
+    declines = thanks and line.words[0] in language.refusals
+    return declines or (len(line.words) > 1 and all(word in language.acknowledgements for word in line.words))
 
 
 def refers_back(line: WordSpans, language: FollowUpWords) -> bool:

@@ -6,7 +6,7 @@ sense of something ("types of sharks") gives way to that something. Good enough 
 
 from dataclasses import dataclass
 
-from ricordo.languages.base import FollowUpWords
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.word_spans import WordSpans, stem
 
 
@@ -32,19 +32,19 @@ class Phrase:
 
 def phrases(line: WordSpans, language: FollowUpWords) -> tuple[Phrase, ...]:
     """The noun phrases of a line in the order of the words."""
-    runs = [run for run in _runs(line, language) if run]
+    found_runs = [run for run in runs(line, language) if run]
     found: list[Phrase] = []
     at = 0
-    while at < len(runs):
-        first, last = runs[at]
+    while at < len(found_runs):
+        first, last = found_runs[at]
         waits = not _topical(line, language, first, last)
-        while at + 1 < len(runs) and _linked(line, language, last, runs[at + 1][0]):
+        while at + 1 < len(found_runs) and _linked(line, language, last, found_runs[at + 1][0]):
             at += 1
             if waits:
                 # "types of sharks": the first part is kept as what is asked, the second is the topic.
                 found.append(_phrase(line, language, first, last))
-                first = runs[at][0]
-            last = runs[at][1]
+                first = found_runs[at][0]
+            last = found_runs[at][1]
             waits = not _topical(line, language, first, last)
         found.append(_phrase(line, language, first, last))
         at += 1
@@ -56,17 +56,18 @@ def content_words(line: WordSpans, language: FollowUpWords) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in line.words if language.is_content(word) and len(word) > 1))
 
 
-def _runs(line: WordSpans, language: FollowUpWords) -> list[tuple[int, int] | None]:
-    runs: list[tuple[int, int] | None] = []
+def runs(line: WordSpans, language: FollowUpWords) -> list[tuple[int, int] | None]:
+    """The runs of content words, as first and last token; None where nothing of a run is left."""
+    found: list[tuple[int, int] | None] = []
     begin: int | None = None
     for at in range(len(line.tokens) + 1):
         if at < len(line.tokens) and _belongs(line, language, at, begin is not None):
             begin = at if begin is None else begin
             continue
         if begin is not None:
-            runs.append(_trim(line, language, begin, at - 1))
+            found.append(_trim(line, language, begin, at - 1))
             begin = None
-    return runs
+    return found
 
 
 def _belongs(line: WordSpans, language: FollowUpWords, at: int, inside: bool) -> bool:

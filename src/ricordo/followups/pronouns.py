@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from ricordo.followups.reference import ReferenceCue
-from ricordo.languages.base import FollowUpWords
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.word_spans import WordSpans
 
 _MARKS = frozenset(",;:.!?")

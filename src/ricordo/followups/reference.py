@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
-from ricordo.languages.base import FollowUpWords
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import language as language_by_code
 
 LONGEST_FOLLOW_UP = 400
@@ -74,7 +74,8 @@ class ReferenceCue:
     """A sign in a question that it refers to the conversation; `question[start:end]` are the words.
 
     One that `must_match` counts only if its `content` is found in the conversation; `one`: the content describes one
-    item of a list.
+    item of a list. `part` is a new part for the last question (`corrects`: the last one was a mistake, `instead_of`:
+    these words of it); `whole` takes the last question over as it is.
     """
 
     kind: Kind
@@ -90,6 +91,11 @@ class ReferenceCue:
     gender: str = ""
     must_match: bool = False
     one: bool = False
+    # An ellipsis that replaces a part of the last question, or takes all of it over.
+    part: str = ""
+    instead_of: str = ""
+    corrects: bool = False
+    whole: bool = False
 
 
 def main_kind(references: tuple[ReferenceCue, ...]) -> Kind | None:

@@ -23,9 +23,11 @@ from ricordo.followups.candidates import (
     with_items,
 )
 from ricordo.followups.focus import Mention, alternatives, follow
+from ricordo.followups.frame import FITS, FITS_SENSE, LONGEST_FRAME, asked_sentence, frame_words, with_part
 from ricordo.followups.parse import parse, refers_back
 from ricordo.followups.phrases import content_words
 from ricordo.followups.reference import (
+    LONGEST_FOLLOW_UP,
     Addition,
     Candidate,
     Item,
@@ -35,15 +37,24 @@ from ricordo.followups.reference import (
     Resolution,
     Resolved,
 )
-from ricordo.followups.rewrite import Rewriter, fit_additions, headline, trusted_rewrite, write_standalone
-from ricordo.languages.base import FollowUpWords
+from ricordo.followups.rewrite import (
+    Rewriter,
+    bracketed,
+    fit_additions,
+    headline,
+    traced,
+    trusted_rewrite,
+    write_standalone,
+)
 from ricordo.languages.detect import language_of
-from ricordo.languages.word_spans import read, stem
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.word_spans import split_words, stem
 
 FindAnswer = Callable[[str], Sequence[PastTurn]]
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_CANDIDATES = 6
 _MOST_ITEMS = 9
+_FRAMES = 3  # questions back whose frame may be taken over
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,7 @@ class _Bound:
     resolved: tuple[Resolved, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     offered: tuple[Addition, ...] = ()
+    standalone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,7 @@ class _Talk:
     history: Sequence[PastTurn]
     language: FollowUpWords
     find_answer: FindAnswer | None = None
+    question: str = ""
 
     def until(self, turn_number: int) -> "_Talk":
         return _Talk([t for t in self.history if t.turn_number <= turn_number], self.language)
@@ -76,7 +89,7 @@ def resolve(
     history = (*history[:-RECENT_TURNS], *map(with_items, history[-RECENT_TURNS:]))
     last_query = history[-1].query if history else ""
     language = language_of(question, default=language_of(last_query) if last_query else None)
-    talk = _Talk(history, language, find_answer)
+    talk = _Talk(history, language, find_answer, question)
     references = (
         parse(question, nouns=list_nouns(history, language), labels=list_labels(history), language=language)
         if history
@@ -86,9 +99,12 @@ def resolve(
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
     additions = fit_additions(question, bound.offered)
+    if bound.standalone:
+        additions = fit_additions(question, traced(bound.standalone, question, history))
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
     in_place = not (history and items_of(history[-1]))
     standalone = write_standalone(question, additions, references, language, in_place) if additions else question
+    standalone = bound.standalone or standalone
     rewritten_by = "rules"
     if rewriter is not None and references and not bound.candidates:
         rewritten = _ask(rewriter, question, talk)
@@ -119,7 +135,60 @@ def _bind(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
         return _bind_said(first, talk)
     if first.kind == "continuation":
         return _bind_last_answer(first, talk)
+    if first.part or first.whole:
+        return _bind_frame(first, talk) or _bind_topic(references, talk)
     return _bind_topic(references, talk)
+
+
+def _bind_frame(reference: ReferenceCue, talk: _Talk) -> _Bound | None:
+    """The last question with a part of it replaced, with something added, or as it was."""
+    for back in range(min(len(talk.history), _FRAMES)):
+        turn = talk.history[-1 - back]
+        asked = asked_sentence(_complete(talk, back))
+        if not asked or len(asked.split()) > LONGEST_FRAME:
+            continue
+        least = FITS_SENSE if reference.corrects else FITS
+        written = "" if reference.whole else _edited(asked, reference, talk, least)
+        if not written and reference.corrects:
+            written = bracketed(asked, [reference.part])
+        if not written and (not reference.part or (back == 0 and not _elsewhere(reference, talk))):
+            words = frame_words(asked, talk.language)
+            written = bracketed(talk.question, [words]) if words else ""
+        if written:
+            whole = Resolved(
+                reference.kind,
+                turn.turn_number,
+                None,
+                turn.response or turn.query,
+                turn.chunk_ids,
+                reference.confidence,
+            )
+            return _Bound((whole,), standalone=written)
+    return None
+
+
+def _edited(asked: str, reference: ReferenceCue, talk: _Talk, least: float = FITS) -> str:
+    opens = talk.question.lstrip().startswith(reference.part)
+    return with_part(asked, reference.part, talk.language, reference.instead_of, least, opens=opens)
+
+
+def _elsewhere(reference: ReferenceCue, talk: _Talk) -> bool:
+    """Whether the new part fits into an older question, so that the last one is not the one it means."""
+    older = (asked_sentence(turn.query) for turn in talk.history[-_FRAMES:-1])
+    return any(_edited(asked, reference, talk) for asked in older)
+
+
+def _complete(talk: _Talk, back: int) -> str:
+    """A past question as it was understood, so that a follow-up to a follow-up still has a frame."""
+    turn = talk.history[-1 - back]
+    before = talk.history[: len(talk.history) - 1 - back]
+    if (
+        len(before) == 0
+        or len(turn.query) > LONGEST_FOLLOW_UP
+        or not refers_back(split_words(turn.query), talk.language)
+    ):
+        return turn.query
+    return resolve(turn.query, before[-_FRAMES:]).standalone
 
 
 def _bind_places(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
@@ -131,7 +200,7 @@ def _bind_places(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
             return side
     # "Which is faster?" after "Compare A and B" means A and B, not the rows of the table that compared them.
     compares_all = references[0].kind == "comparison" and references[0].pick == Pick(every=True)
-    if compares_all and alternatives(read(talk.history[-1].query), talk.language):
+    if compares_all and alternatives(split_words(talk.history[-1].query), talk.language):
         return _bind_sides(references[0], talk)
     for reference in references:
         pick = reference.pick or Pick(every=True)
@@ -206,7 +275,7 @@ def _bind_sides(reference: ReferenceCue, talk: _Talk) -> _Bound:
     if reference.pick is not None and not reference.pick.every and reference.kind != "comparison":
         return _Bound()
     for turn in reversed(talk.history[-3:]):
-        sides = alternatives(read(turn.query), talk.language)
+        sides = alternatives(split_words(turn.query), talk.language)
         if sides:
             whole = Resolved(
                 reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, reference.confidence
@@ -218,7 +287,7 @@ def _bind_sides(reference: ReferenceCue, talk: _Talk) -> _Bound:
 def _one_side(reference: ReferenceCue, talk: _Talk) -> _Bound | None:
     """ "The latter" after a question that put two things side by side."""
     last = talk.history[-1]
-    sides = alternatives(read(last.query), talk.language)
+    sides = alternatives(split_words(last.query), talk.language)
     if len(sides) != 2 or reference.pick is None or reference.pick.positions not in ((1,), (-1,)):
         return None
     name = sides[0] if reference.pick.positions == (1,) else sides[1]
@@ -236,7 +305,7 @@ def _bind_said(reference: ReferenceCue, talk: _Talk) -> _Bound:
         pool = (*(turn for turn in elsewhere if turn.turn_number not in at_hand), *talk.history)
         found = find_in(reference.content, pool, talk.language)
     if not found:
-        described = bool(content_words(read(reference.content), talk.language))
+        described = bool(content_words(split_words(reference.content), talk.language))
         if described and reference.must_match:
             return _Bound()
         return _bind_last_answer(reference, talk, certainty=0.4 if described else 1.0)
@@ -278,9 +347,9 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
     competing = _competing(reference, talk)
     if competing:
         return _Bound(candidates=competing)
-    beside = alternatives(read(talk.history[-1].query), talk.language)
+    beside = alternatives(split_words(talk.history[-1].query), talk.language)
     if reference.kind == "pronoun" and reference.plural and not reference.noun and not beside:
-        listed = choices(Pick(every=True), "", talk.history[-1:], talk.language)
+        listed = choices(Pick(every=True), "", talk.history[-1:], talk.language, prose=False)
         if len(listed) == 1 and len(listed[0].items) <= _MOST_ITEMS:
             return _bind_choice(reference, Pick(every=True), listed[0], talk)
     focus = follow(talk.history, talk.language, refers_back)
@@ -301,7 +370,7 @@ def _competing(reference: ReferenceCue, talk: _Talk) -> tuple[Candidate, ...]:
     last = talk.history[-1]
     if reference.noun:
         return _competing_items(reference.noun, last, talk)
-    sides = alternatives(read(last.query), talk.language)
+    sides = alternatives(split_words(last.query), talk.language)
     return tuple(Candidate(side, last.turn_number) for side in sides)
 
 
@@ -310,7 +379,7 @@ def _competing_items(noun: str, last: PastTurn, talk: _Talk) -> tuple[Candidate,
     if stem(noun) not in list_nouns((last,), talk.language):
         return ()
     top = [item for item in items_of(last) if item.level == 0]
-    if not 2 <= len(top) <= _MOST_CANDIDATES or stem(noun) not in {stem(w) for w in read(last.query).words}:
+    if not 2 <= len(top) <= _MOST_CANDIDATES or stem(noun) not in {stem(w) for w in split_words(last.query).words}:
         return ()
     return tuple(_candidate(last, item) for item in top)
 

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from ricordo.engine.protocols import LLM
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
-from ricordo.languages.base import FollowUpWords
 from ricordo.languages.detect import language_of
-from ricordo.languages.word_spans import read
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.word_spans import split_words
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
 MOST_ADDED_WORDS = 20
@@ -41,11 +41,11 @@ def headline(text: str, most_words: int = 10) -> str:
 
 def fit_additions(question: str, offered: Sequence[Addition], most: int = MOST_ADDED_WORDS) -> tuple[Addition, ...]:
     """The additions with new words, in order, up to the allowed number of words."""
-    known = set(read(question).words)
+    known = set(split_words(question).words)
     kept: list[Addition] = []
     left = most
     for addition in offered:
-        words = read(addition.text).words
+        words = split_words(addition.text).words
         if not words or set(words) <= known or left <= 0:
             continue
         pieces = addition.text.split()[:left]
@@ -72,11 +72,29 @@ def write_standalone(
             phrase = phrase[0].upper() + phrase[1:]
         owned = question[pronoun.start : pronoun.end].lower() in language.owned
         text = f"{question[: pronoun.start]}{phrase}{_possessive(phrase) if owned else ''}{question[pronoun.end :]}"
-    if not rest:
-        return text
+    return bracketed(text, rest) if rest else text
+
+
+def bracketed(text: str, added: Sequence[str]) -> str:
+    """A text with phrases in brackets before its final mark."""
     body = text.rstrip()
     bare = body.rstrip("?!.… ")
-    return f"{bare} ({', '.join(rest)}){body[len(bare) :].strip()}"
+    return f"{bare} ({', '.join(added)}){body[len(bare) :].strip()}"
+
+
+def traced(standalone: str, question: str, history: Sequence[PastTurn]) -> tuple[Addition, ...]:
+    """The words that a standalone question gained, by the newest turns in which they are written."""
+    known = set(split_words(question).words)
+    found: dict[int, list[str]] = {}
+    for token in split_words(standalone).tokens:
+        word = standalone[token.start : token.end]
+        if not token.is_word or token.word in known:
+            continue
+        for turn in reversed(history):
+            if word in turn.query or word in turn.response:
+                found.setdefault(turn.turn_number, []).append(word)
+                break
+    return tuple(Addition(" ".join(said), number, "question") for number, said in found.items())
 
 
 def trusted_rewrite(question: str, rewritten: str, language: FollowUpWords) -> str | None:

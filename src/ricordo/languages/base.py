@@ -6,76 +6,18 @@ other languages (`registry.AnyLanguage`). A pattern of one language alone is a `
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.locales import Locale
+from ricordo.languages.patterns import LazyPattern, Words
 from ricordo.languages.word_spans import fold
 from ricordo.records.people import FactKind
 
-Words = frozenset[str]
 
-DAY = "%DAY%"  # stands for "any phrase that names a day" in the patterns of facts
-NOTHING = r"(?!)"  # alternatives of a language that has none
-
-
-def words(*tables: str) -> Words:
-    """A set of words written as readable lines."""
-    return frozenset(word for table in tables for word in table.split())
-
-
-def phrases(*tables: str) -> tuple[str, ...]:
-    """Phrases divided by commas, over as many lines as they need."""
-    return tuple(" ".join(phrase.split()) for table in tables for phrase in table.split(",") if phrase.strip())
-
-
-def numbered(table: str, first: int = 1) -> dict[str, int]:
-    """Groups of words that stand for 1, 2, 3…: groups are divided by commas, forms by spaces."""
-    return {word: number for number, group in enumerate(table.split(","), start=first) for word in group.split()}
-
-
-def forms(table: str) -> dict[str, str]:
-    """Irregular forms to their base: groups are divided by commas, the base comes first."""
-    groups = (group.split() for group in table.split(","))
-    return {form: base for base, *others in groups for form in others}
-
-
-class LazyPattern:
-    """A regular expression that is compiled when it is first used, so that loading a table stays cheap."""
-
-    def __init__(self, pattern: str, flags: int = re.IGNORECASE) -> None:
-        self._pattern = pattern
-        self._flags = flags
-
-    @property
-    def compiled(self) -> re.Pattern[str]:
-        """The pattern, compiled."""
-        return self._compiled
-
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self._pattern, self._flags)
-
-    def search(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
-        """As `re.Pattern.search`."""
-        return self.compiled.search(text, start, len(text) if end is None else end)
-
-    def match(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
-        """As `re.Pattern.match`."""
-        return self.compiled.match(text, start, len(text) if end is None else end)
-
-    def fullmatch(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
-        """As `re.Pattern.fullmatch`."""
-        return self.compiled.fullmatch(text, start, len(text) if end is None else end)
-
-    def sub(self, instead: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
-        """As `re.Pattern.sub`."""
-        return self.compiled.sub(instead, text, count)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MemoryWords:
     """The headings of the memory block, and the line that ends the safety rules (`{seal}` is filled in)."""
 
@@ -102,199 +44,36 @@ class MemoryWords:
         return f"{self.last_session} ({when})" if when else self.last_session
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """Small words and word forms: what is never indexed, and what one word has in common with another."""
 
     # Words without a subject of their own, question words included; folded (lower case, no accents).
     stop_words: Words
-    # "went" is a form of "go".
-    irregular_forms: Mapping[str, str]
-    # The name of the Snowball stemmer.
-    stemmer: str
+    irregular_forms: Mapping[str, str]  # "went" is a form of "go"
+    stemmer: str  # the name of the Snowball stemmer
     # Letters that almost every word ends in, where that tells the language; empty where it does not.
     final_letters: str
     # Greetings and other talk that names no topic.
     small_talk: Words
-    # Words whose full stop ends no sentence.
+    # Words whose full stop ends no sentence; and those that may end one, unless a small letter follows.
     abbreviations: Words
+    chat_abbreviations: Words
     # Titles before a name, as they are written, and small words inside one ("Piazza della Signoria", "Bank of Italy").
     name_titles: str
     name_particles: str
-    # Those that the name of a person may hold.
-    person_particles: str
+    person_particles: str  # those that the name of a person may hold
     # Words that an apostrophe joins to a name, and names that look like a stop word.
     elisions: str
     names_like_words: Words
     # Units that are words, and labels before cited ids ("sources: …").
     measures: str
     source_labels: str
-    # Articles, and those that an apostrophe joins to the noun ("l'acqua").
     articles: Words
-    elided_articles: Words
+    elided_articles: Words  # joined to the noun by an apostrophe: "l'acqua"
 
 
-@dataclass(frozen=True, slots=True)
-class Clarifying:
-    """The wording of a clarification: `which` holds `{options}`, `joiner` stands before the last option."""
-
-    which: str
-    joiner: str
-
-
-@dataclass(frozen=True, eq=False)
-class FollowUpWords:
-    """The words of a language by the part they play in a follow-up question.
-
-    Patterns are regular expressions over the normalised line: lower case, single spaces, no apostrophes.
-    """
-
-    code: str
-    # Grammar: what is never the topic of a question.
-    function_words: Words
-    verbs: Words
-    modifiers: Words
-    empty_adjectives: Words
-    second_person: Words
-    clause_words: Words
-    coordinators: Words
-    relatives: Words
-    articles: Words
-    indefinite: Words
-    links: Words
-    prepositions: Words
-    auxiliaries: Words
-    copulas: Words
-    manner_words: Words
-    # Nouns that say nothing without "of what": cause, symptom, price.
-    relational: Words
-    time_nouns: Words
-    # General nouns that stand for something named before ("the company"), and nouns that sort it ("what kind").
-    general_nouns: Words
-    sort_nouns: Words
-    sorting_words: Words
-    # Ordinals and lists.
-    ordinals: Mapping[str, int]
-    cardinals: Mapping[str, int]
-    neighbours: Mapping[str, int]
-    list_nouns: Words
-    list_owners: Words
-    ones: Words
-    ordinal_stoppers: Words
-    both: Words
-    every: Words
-    none: Words
-    none_alone: Words
-    not_alone: Words
-    group_pronouns: Words
-    number_words: Words
-    measures: str
-    # Labels said on their own: articles that introduce one, whether a letter needs one, words that only ask for it.
-    label_articles: Words
-    label_article_needed: bool
-    requests: Words
-    # "the rest", "gli altri": every item but those named.
-    rests: Words
-    partitives: Words
-    set_articles: Words
-    # What gives away a verb that no table holds: its ending after a modal, or after a question word.
-    infinitive: str
-    first_person: str
-    action_askers: Words
-    # Pronouns; determiners tell the gender of what they may stand for.
-    feminine: Words
-    masculine: Words
-    # "the latter": one of the two sides of a choice, before it is a place in a list.
-    of_two: Words
-    personal: Words
-    plural_pronouns: Words
-    person_pronouns: Words
-    possessive: Words
-    demonstrative: Words
-    place: Words
-    clitics: Words
-    clitic_hosts: Words
-    enclitic: str
-    subject_pronouns: Words
-    replaceable: Words
-    owned: Words
-    person_words: Words
-    pleonastic: str
-    # What a word of comparison may be followed by to mean the thing named before ("più di quella fredda").
-    comparatives: Words
-    # The articles that a clitic announces when its noun comes later ("lo ha scritto il …"), and verbs with a subject.
-    announced: Mapping[str, str]
-    own_subject: str
-    # Whole-message and cue patterns.
-    fillers: Words
-    polite_endings: Words
-    # Asking to go on: one of the phrases, then any of the tails ("explain" + "it" + "again").
-    going_on: str
-    going_on_tails: str
-    openers: str
-    bare_question: str
-    zero_subject: str
-    statement: str
-    back: str
-    # Weaker returns, believed when the talk holds what they name; and one item told by what it says.
-    recalled: str
-    the_one: str
-    last_answer: str
-    comparison: str
-    bare_comparison: str
-    headless: str
-    plural_of: str
-    presupposing: str
-    introduction: str
-    choice_words: Words
-    between_words: Words
-    clarifying: Clarifying
-    # What a model is told that rewrites a follow-up as a standalone question.
-    rewrite_instructions: str
-    # Sentence openings that number an answer in prose; 0 stands for the closing one.
-    sequence: Mapping[str, int] = field(default_factory=dict)
-    do_support: Words = frozenset()
-    gerund: str = ""
-    graded: str = ""
-    onset_article: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def belonging(self) -> Mapping[str, int]:
-        """How much a word tells of the language: grammar more than nouns, which travel."""
-        common = (self.verbs, self.relational, self.modifiers, self.ordinals, self.cardinals)
-        return dict.fromkeys(chain(*common), 1) | dict.fromkeys(self.function_words, 2)
-
-    @cached_property
-    def place_words(self) -> Words:
-        """Words of which one must be there where a place of a list is named, unless it is a label or a number."""
-        return self.list_nouns.union(self.ordinals, self.neighbours, self.none, self.both, self.every, self.cardinals)
-
-    @cached_property
-    def pointing_words(self) -> Words:
-        """Words that may stand for something outside the question; so may a verb with a pronoun at its end."""
-        return self.demonstrative.union(self.personal, self.possessive, self.place, self.ones, self.clitics)
-
-    @cached_property
-    def patterns(self) -> Mapping[str, re.Pattern[str]]:
-        """Every pattern of the table, compiled once."""
-        whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
-        names = (
-            "measures infinitive first_person enclitic pleonastic own_subject openers bare_question zero_subject "
-            "statement back recalled the_one last_answer "
-            "comparison bare_comparison headless plural_of presupposing introduction"
-        )
-        return whole | {name: re.compile(getattr(self, name)) for name in names.split()}
-
-    def is_content(self, word: str) -> bool:
-        """Whether a word carries meaning of its own (it is not grammar and not a common verb)."""
-        return word not in self.function_words and word not in self.verbs
-
-    def is_topical(self, word: str) -> bool:
-        """Whether a word can name a topic: content, and not a noun or adjective that waits for one."""
-        return self.is_content(word) and word not in self.relational and word not in self.modifiers
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TopicCues:
     """Phrases that show where a conversation stands, and what a message is for."""
 
@@ -307,7 +86,7 @@ class TopicCues:
     adding: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SummaryWording:
     """Labels of a summary, and what a model is told. `{limit}` is filled in."""
 
@@ -331,7 +110,7 @@ class SummaryWording:
         return self.user if role == "user" else self.assistant
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TitleWords:
     """What a question begins with and a title does not, and phrases that give orders to a model."""
 
@@ -348,7 +127,7 @@ class TitleWords:
     labels: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SafetyWords:
     """The fence around stored text (`{marker}` is filled in), the default rules, and what must not look like either."""
 
@@ -361,7 +140,7 @@ class SafetyWords:
     fence_words: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReaderPhrases:
     """What the extractive reader says itself; everything else it says is taken from the material.
 
@@ -373,7 +152,7 @@ class ReaderPhrases:
     no_more: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnswerInstructions:
     """What a model is told so that it answers from the material, with citations; `{example}` is filled in."""
 
@@ -383,7 +162,7 @@ class AnswerInstructions:
     example: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuestionWords:
     """How questions are put, and what their answers look like; alternatives over folded text."""
 
@@ -391,6 +170,7 @@ class QuestionWords:
     introductions: str
     tags: str
     requests: str
+    politeness: str
     # Alternatives by kind of question: comparison, quantity, list, reason, person, place, time, procedure, definition,
     # explanation.
     kinds: Mapping[str, str]
@@ -409,7 +189,7 @@ class QuestionWords:
     leaning: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FactPattern:
     """One way of stating something about oneself.
 
@@ -427,7 +207,7 @@ class FactPattern:
     greeted: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FactWords:
     """The patterns of facts of one language, and the words by which what they found is cleaned and refused."""
 
@@ -477,7 +257,7 @@ class FactWords:
     allergy_prepositions: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StatementWords:
     """What keeps a sentence from being a plain statement of its writer about themselves.
 
@@ -520,7 +300,7 @@ class StatementWords:
     other_people: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calendar:
     """How days and periods are named. Names of months and weekdays are as they are written, all else is folded."""
 
@@ -599,7 +379,7 @@ class Calendar:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Language:
     """Everything that Ricordo knows of a language."""
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import repeat
 
-from ricordo.languages.base import FollowUpWords, Language
+from ricordo.languages.base import Language
+from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import languages
-from ricordo.languages.word_spans import fold, read
+from ricordo.languages.word_spans import fold, split_words
 
 _WORD = re.compile(r"[^\W_]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -39,8 +40,8 @@ def language_of(
 
 @lru_cache(maxsize=256)
 def _scores(text: str, known: tuple[FollowUpWords, ...]) -> list[int]:
-    words = read(text).words
-    return [sum(map(each.belonging.get, words, repeat(0))) for each in known]
+    words = split_words(text).words
+    return [sum(map(each.language_weights.get, words, repeat(0))) for each in known]
 
 
 def guess_language(text: str) -> str:

@@ -2,16 +2,11 @@
 """The English tables: words, phrases and patterns, nothing else. `base.py` says what each field is for."""
 
 from ricordo.languages.base import (
-    DAY,
-    NOTHING,
     AnswerInstructions,
     Calendar,
-    Clarifying,
     FactPattern,
     FactWords,
-    FollowUpWords,
     Language,
-    LazyPattern,
     MemoryWords,
     QuestionWords,
     ReaderPhrases,
@@ -21,12 +16,10 @@ from ricordo.languages.base import (
     TitleWords,
     TopicCues,
     Vocabulary,
-    forms,
-    numbered,
-    phrases,
-    words,
 )
+from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
 from ricordo.languages.locales import Locale
+from ricordo.languages.patterns import DAY, NOTHING, LazyPattern, forms, numbered, phrases, words
 
 LABELS = Locale(
     code="en",
@@ -102,6 +95,7 @@ knife knives, leaf leaves, wolf wolves
     names_like_words=frozenset(),
     measures=r"dollars?|years?|months?|weeks?|days?|hours?|minutes?|seconds?",
     source_labels=r"sources?|refs?|chunks?",
+    chat_abbreviations=words("no inc"),
     articles=words("the a an"),
     elided_articles=frozenset(),
 )
@@ -248,6 +242,19 @@ _REPORTED = (
     r"|understood|recommended|suggested|accepted|considered|feared|hoped|stated|written)"
 )
 
+# How a correction begins, what it says before the new part, and what may follow.
+_SLIP = (
+    r"(?:(?:no|nope|oops|ops|wait|hang on|hold on|sorry|ah|oh|well|actually|my mistake|my bad|pardon|wrong \w+)"
+    r"(?: [,.:;!])* )*"
+)
+_MEANT = (
+    r"i (?:actually |really )?(?:meant|mean|wanted|intended|was (?:asking|thinking|talking) (?:about|of)"
+    r"|should have (?:said|asked about|added|mentioned))(?: to say| that)? "
+)
+_AFTERTHOUGHT = (
+    r"(?: ,)?(?: (?:actually|sorry|though|obviously|please|instead|i mean|of course|then|my mistake|my bad))*"
+)
+
 FOLLOWUPS = FollowUpWords(
     code="en",
     function_words=words(_SMALL, _PRONOUNS, _WH, _PREPOSITIONS, _AUX),
@@ -265,6 +272,7 @@ FOLLOWUPS = FollowUpWords(
     auxiliaries=words(_AUX),
     copulas=words("is are was were been be"),
     manner_words=words("how why when where"),
+    question_words=words(_WH),
     relational=words(_RELATIONAL),
     time_nouns=words(
         "year month week weekend day time morning evening afternoon night moment century decade summer winter"
@@ -519,7 +527,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     choice_words=words("or vs versus"),
     between_words=words("between"),
-    clarifying=Clarifying(which="Which one: {options}?", joiner="or"),
+    clarifying=ClarificationWording(which="Which one: {options}?", joiner="or"),
     rewrite_instructions=(
         "Rewrite the last question so that it can be understood without the conversation. Use only what the "
         "conversation says, keep the language of the question, answer with the rewritten question alone."
@@ -531,6 +539,43 @@ FOLLOWUPS = FollowUpWords(
         **dict.fromkeys(("fourthly", "fourth"), 4),
         **dict.fromkeys(("finally", "lastly"), 0),
     },
+    owners=words("my your his her its our their"),
+    part_openers=words("while when if"),
+    asking_openers=words(
+        """explain tell describe give show help want wanted like know need quick quickly real hey um hello dear summarise
+        summarize list"""
+    ),
+    time_names=words(
+        """january february march april june july august september october november december monday tuesday wednesday
+        thursday friday saturday sunday weekend spring summer autumn winter easter christmas today tomorrow yesterday
+        morning afternoon evening night"""
+    ),
+    numerals=words(
+        """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+        eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand"""
+    ),
+    corrections=(
+        _SLIP + r"did i say (?P<old>[^?,.]+) [?,.!]+ (?P<new>.+?)" + _AFTERTHOUGHT,
+        _SLIP
+        + r"(?:i (?:meant|mean|said|wanted) )?not (?P<old>\w+(?: \w+){0,4}) [,;:](?: but)? (?P<new>(?!i |you )\w+(?: [^,?]+)??)"
+        + _AFTERTHOUGHT,
+        _SLIP + _MEANT + r"(?P<new>[^,]+?) ,? ?not (?P<old>\w+(?: \w+){0,4})" + _AFTERTHOUGHT,
+        _SLIP + r"(?P<new>(?!i |it |that |this |you )\w+(?: \w+){0,4}) , not (?P<old>\w+(?: \w+){0,4})" + _AFTERTHOUGHT,
+        _SLIP + _MEANT + r"(?P<new>(?!to |it$|that$).+?)" + _AFTERTHOUGHT,
+        _SLIP + r"(?:it s|it is|it was|that s|make that|make it) (?P<new>.+?)(?: ,)? (?:actually|sorry|not \w+)",
+        r"(?P<add>.+?)(?: [,;.])? (?:i should (?:add|have said|say)|i forgot to (?:say|mention|add)|i got that wrong)",
+        r"(?P<add>.+ as in .+)",
+        r"(?:oops|ops|no|nope|no no|sorry|wait|hang on|hold on|my mistake|my bad|wrong \w+|correction)(?: sorry| wait)?"
+        r"(?: [,.:;!])+ (?:i )?(?P<bare>\w+(?: [^?]+)?)",
+    ),
+    thanks=words("thanks thank thx cheers ty"),
+    refusals=words("no nope nah"),
+    acknowledgements=words(
+        """ok okay got it thanks thank thx you cheers great perfect cool nice lovely right alright fine good i see makes
+        sense that this s is was helpful useful very so much really a lot lol haha wow interesting understood clear yes
+        yeah yep sure well brilliant awesome amazing"""
+    ),
+    part_fillers=words("too then instead though please sorry actually also maybe like even"),
     gerund="ing",
     graded="er",
     do_support=words("do does did can could will would should must may might don doesn didn"),
@@ -842,6 +887,7 @@ QUESTIONS = QuestionWords(
         r"explain|describe|tell me|give me|list|name|define|compare|elaborate|expand|continue|go on|talk about"
         r"|i(?:'d| would) like to (?:know|understand)|i want to (?:know|understand)"
     ),
+    politeness="please",
     kinds={
         "comparison": r"difference|differ|compare|comparison|versus|vs|distinguish|contrast",
         "quantity": (

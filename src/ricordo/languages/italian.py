@@ -2,16 +2,11 @@
 """The Italian tables: words, phrases and patterns, nothing else. `base.py` says what each field is for."""
 
 from ricordo.languages.base import (
-    DAY,
-    NOTHING,
     AnswerInstructions,
     Calendar,
-    Clarifying,
     FactPattern,
     FactWords,
-    FollowUpWords,
     Language,
-    LazyPattern,
     MemoryWords,
     QuestionWords,
     ReaderPhrases,
@@ -21,12 +16,10 @@ from ricordo.languages.base import (
     TitleWords,
     TopicCues,
     Vocabulary,
-    forms,
-    numbered,
-    phrases,
-    words,
 )
+from ricordo.languages.followup_words import ClarificationWording, FollowUpWords
 from ricordo.languages.locales import Locale
+from ricordo.languages.patterns import DAY, NOTHING, LazyPattern, forms, numbered, phrases, words
 
 LABELS = Locale(
     code="it",
@@ -102,6 +95,7 @@ vivere vissuto vissuta, volere voglio vuoi vuole vogliono, uomo uomini, uovo uov
     names_like_words=frozenset({"Sara"}),  # "sarà" without its accent
     measures=r"dollari|anni|anno|mesi|mese|settiman[ae]|giorn[oi]|or[ae]|minut[oi]|secondi",
     source_labels=r"fonti|fonte|cit",
+    chat_abbreviations=words("ecc"),
     articles=words("il lo la i gli le un uno una"),
     elided_articles=words("l un"),
 )
@@ -273,6 +267,18 @@ _CLAUSE_END = (
     r"|nella|nei|sul|sulla|sui)\b)"
 )
 
+# How a correction begins, what it says before the new part, and what may follow.
+_SLIP = (
+    r"(?:(?:no|ma no|ops|oddio|scusa|scusami|scusi|pardon|aspetta|ah|anzi|veramente|in realtà|mi correggo|errore mio"
+    r"|mi sono (?:confus|sbagliat|espress)[oa](?: male)?|mi sbagliavo|ho (?:sbagliato|scritto male|fatto confusione))"
+    r"(?: [,.:;!])* )*"
+)
+_MEANT = (
+    r"(?:io )?(?:intendevo|intendo|volevo dire|volevo|dicevo|parlavo|pensavo|mi riferivo|chiedevo|mi interessava"
+    r"|era quell[oa]|nel senso)(?: dire)? "
+)
+_AFTERTHOUGHT = r"(?: ,)?(?: (?:scusa|scusami|però|invece|veramente|per favore|ovviamente))*"
+
 FOLLOWUPS = FollowUpWords(
     code="it",
     function_words=words(_SMALL, _PRONOUNS, _WH, _PREPOSITIONS, _AUX, _ARTICLES),
@@ -290,6 +296,7 @@ FOLLOWUPS = FollowUpWords(
     auxiliaries=words(_AUX),
     copulas=words("è sono era erano fu furono"),
     manner_words=words("come quando dove perché"),
+    question_words=words(_WH),
     relational=words(_RELATIONAL),
     time_nouns=words("anno mese settimana giorno sera mattina notte volta momento secolo estate inverno weekend"),
     general_nouns=words(
@@ -303,7 +310,8 @@ FOLLOWUPS = FollowUpWords(
     sorting_words=words("che quale quali qual cosa"),
     ordinals={
         **numbered(
-            "primo prima primi prime 1º 1°,secondo seconda 2º,terzo terza 3º,quarto quarta,quinto quinta,sesto sesta,"
+            "primo prima primi prime 1º 1°,secondo seconda secondi seconde 2º,terzo terza terzi terze 3º,"
+            "quarto quarta quarti quarte,quinto quinta quinti quinte,sesto sesta,"
             "settimo settima,ottavo ottava,nono nona,decimo decima"
         ),
         "ultimo": -1,
@@ -312,6 +320,10 @@ FOLLOWUPS = FollowUpWords(
         "ultime": -1,
         "penultimo": -2,
         "penultima": -2,
+        "penultimi": -2,
+        "penultime": -2,
+        "terzultimo": -3,
+        "terzultima": -3,
     },
     cardinals=numbered("uno,due,tre,quattro,cinque,sei,sette,otto,nove,dieci"),
     neighbours={
@@ -560,7 +572,7 @@ FOLLOWUPS = FollowUpWords(
     ),
     choice_words=words("o oppure"),
     between_words=words("tra fra"),
-    clarifying=Clarifying(which="Quale: {options}?", joiner="o"),
+    clarifying=ClarificationWording(which="Quale: {options}?", joiner="o"),
     rewrite_instructions=(
         "Riscrivi l'ultima domanda in modo che si capisca senza la conversazione. Usa solo ciò che la "
         "conversazione dice, resta nella lingua della domanda, rispondi con la sola domanda riscritta."
@@ -574,6 +586,56 @@ FOLLOWUPS = FollowUpWords(
         **dict.fromkeys(("in quarto luogo", "quarto"), 4),
         **dict.fromkeys(("infine", "da ultimo", "in ultimo"), 0),
     },
+    owners=words("mio mia miei mie tuo tua tuoi tue suo sua suoi sue nostro nostra nostri nostre"),
+    contracted={
+        form: base
+        for base, forms_ in {
+            "di": "del dello della dell dei degli delle d",
+            "a": "al allo alla all ai agli alle ad",
+            "da": "dal dallo dalla dall dai dagli dalle",
+            "in": "nel nello nella nell nei negli nelle",
+            "su": "sul sullo sulla sull sui sugli sulle",
+            "con": "col coi",
+        }.items()
+        for form in forms_.split()
+    },
+    part_openers=words("mentre quando se ad"),
+    asking_openers=words(
+        """spiega spiegami spieghi dimmi dici parlami parli raccontami racconti mostrami dammi dai elencami elenca consigliami
+        ripeti ripetimi sapere vorrei volevo voglio ciao allora senti scusa bro raga cmq ho sto pensando"""
+    ),
+    time_names=words(
+        """gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre lunedì martedì
+        mercoledì giovedì venerdì sabato domenica primavera estate autunno inverno pasqua natale weekend oggi domani ieri
+        mattina pomeriggio sera notte"""
+    ),
+    numerals=words(
+        """due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette
+        diciotto diciannove venti trenta quaranta cinquanta sessanta settanta ottanta novanta cento mille"""
+    ),
+    corrections=(
+        _SLIP + r"macché (?P<old>\w+(?: \w+)?) ,? ?(?P<new>.+)",
+        _SLIP + r"(?P<old>\w+(?: \w+){0,3}) no ,? ?" + _MEANT + r"?(?P<new>\w+(?: \w+){0,6})",
+        _SLIP + r"non (?:siamo |è |sono |era |intendevo |dicevo |parlavo )?(?P<old>\w+(?: \w+){0,4}) [,;:]"
+        r"(?: (?:ma|bensì))?(?: (?:siamo|è|sono|era|intendevo|dicevo))? (?P<new>(?!(?:mi|ti|che|quindi|come|cosa)\b)\w+(?: [^,?]+)?)",
+        _SLIP
+        + r"(?:è |era |sono |siamo |"
+        + _MEANT
+        + r")?(?P<new>(?!(?:mi|ti|ho|io)\b)\w+(?: \w+){0,5}?)(?: però)? ,(?: e)? non (?P<old>\w+(?: \w+){0,5})",
+        _SLIP + _MEANT + r"(?P<new>.+?)" + _AFTERTHOUGHT,
+        r"(?P<add>.+?) [,;:.] (?:rifai|riscrivi|rifammi|ricalcola|correggi)\b.*",
+        r"(?P<add>(?:nel (?:mio|nostro) caso|(?:il|la|i|le) (?:mio|mia|miei|mie|nostro|nostra)) però .+)",
+        r"(?P<add>.+?)(?: [,;.])? (?:dimenticavo|mi ero dimenticat[oa] di dirlo|ho dimenticato di dirlo|avrei dovuto dirlo)",
+        r"(?:no|ma no|ops|oddio|scusa|scusami|scusi|pardon|aspetta|anzi|mi correggo|errore mio|ho sbagliato|ho scritto male"
+        r"|mi sono (?:confus|sbagliat)[oa]|mi sbagliavo)(?: scusa)?(?: [,.:;!])+ (?P<bare>\w+(?: [^?]+)?)",
+    ),
+    thanks=words("grazie ringrazio grz"),
+    refusals=words("no nono"),
+    acknowledgements=words(
+        """ok okay va bene benissimo grazie mille tante capito chiaro ho perfetto ottimo bello bravo interessante sì certo
+        tutto d accordo molto utile gentile sei stato stata un grande ahah haha hahaha vabbè fantastico davvero ora adesso è"""
+    ),
+    part_fillers=words("anche invece però allora pure magari poi scusa tipo"),
     onset_article={"lo": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y|i[aeiou])", "quello": r"(?:s[^aeiou\W]|z|gn|ps|pn|x|y)"},
 )
 
@@ -910,6 +972,7 @@ QUESTIONS = QuestionWords(
         r"spiega\w*|descriv\w+|dimmi|dammi|parlami|parla di|racconta\w*|elenca\w*"
         r"|definisci|confronta|approfondisci|continua|mi spieghi|mi dici|vorrei sapere|vorrei capire"
     ),
+    politeness="per favore",
     kinds={
         "comparison": r"differenz[ae]|distingu\w+|confront\w+|paragon\w+|rispetto a|a differenza",
         "quantity": (

@@ -5,11 +5,13 @@ language of your own; what was joined before is then joined again.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+from ricordo.languages.patterns import NOTHING, LazyPattern
 
 if TYPE_CHECKING:
     from ricordo.languages.base import Language
@@ -63,54 +65,33 @@ def _languages(registered: "tuple[Language, ...]") -> "tuple[Language, ...]":
     return tuple((known | {each.code: each for each in registered}).values())
 
 
-class AnyLanguage:
-    """A regular expression with the words of all languages, compiled when it is first used.
+class AnyLanguage(LazyPattern):
+    """A regular expression with the words of all languages, compiled at first use and after `register`.
 
     A slot such as `<topics.openings>` stands for that field of every language: alternatives are joined as they are,
     phrases are escaped and the longest comes first. `<questions.kinds:list>` is one entry of a mapping.
     """
 
-    _SLOT = re.compile(r"<([a-z]+\.[a-z_]+(?::[a-z_]+)?)>")
-
     def __init__(self, template: str, flags: int = re.IGNORECASE) -> None:
-        self._template = template
-        self._flags = flags
+        super().__init__(template, flags)
         self._known: tuple[Language, ...] = ()
-        self._pattern: re.Pattern[str] | None = None
+        self._joined: re.Pattern[str] | None = None
 
     @property
     def compiled(self) -> re.Pattern[str]:
         """The pattern for the languages that are known now."""
         known = languages()
-        if self._pattern is None or known is not self._known:
-            self._pattern = re.compile(filled(self._template), self._flags)
-            self._known = known
-        return self._pattern
+        if self._joined is None or known is not self._known:
+            self._joined, self._known = re.compile(filled(self._pattern), self._flags), known
+        return self._joined
 
-    def search(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
-        """As `re.Pattern.search`."""
-        return self.compiled.search(text, start, len(text) if end is None else end)
 
-    def match(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
-        """As `re.Pattern.match`."""
-        return self.compiled.match(text, start, len(text) if end is None else end)
-
-    def fullmatch(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
-        """As `re.Pattern.fullmatch`."""
-        return self.compiled.fullmatch(text, start, len(text) if end is None else end)
-
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """As `re.Pattern.finditer`."""
-        return self.compiled.finditer(text)
-
-    def sub(self, instead: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
-        """As `re.Pattern.sub`."""
-        return self.compiled.sub(instead, text, count)
+_SLOT = re.compile(r"<([a-z]+\.[a-z_]+(?::[a-z_]+)?)>")
 
 
 def filled(template: str) -> str:
     """A template with each slot filled by the alternatives of all languages; see `AnyLanguage`."""
-    return AnyLanguage._SLOT.sub(lambda slot: alternatives(slot[1]), template)
+    return _SLOT.sub(lambda slot: alternatives(slot[1]), template)
 
 
 def alternatives(name: str) -> str:
@@ -121,7 +102,7 @@ def alternatives(name: str) -> str:
         values = [value.get(key, "") for value in values]
     whole = [value for value in values if isinstance(value, str) and value]
     listed = {word for value in values if not isinstance(value, str) for word in value}
-    return "|".join([*whole, *escaped(listed)]) or r"(?!)"
+    return "|".join([*whole, *escaped(listed)]) or NOTHING
 
 
 def escaped(listed: Iterable[str]) -> list[str]:

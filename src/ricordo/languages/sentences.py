@@ -17,12 +17,15 @@ _WORD_BEFORE = re.compile(r"[^\s(\[\"'«“‘*_]*$")
 _LONGEST_WORD = 40
 
 
-def sentences(text: str, start: int = 0, end: int | None = None) -> tuple[Span, ...]:
-    """The sentences of `text[start:end]` in order, without the blanks around them; nothing but blanks is left out."""
+def sentences(text: str, start: int = 0, end: int | None = None, *, chat: bool = False) -> tuple[Span, ...]:
+    """The sentences of `text[start:end]` in order, without the blanks around them; nothing but blanks is left out.
+
+    In a `chat` a sentence may begin with a small letter.
+    """
     stop = len(text) if end is None else end
     found: list[Span] = []
     begin = start
-    for at in _ends(text, start, stop):
+    for at in _ends(text, start, stop, chat=chat):
         _keep(text, begin, at, found)
         begin = at
     _keep(text, begin, stop, found)
@@ -43,19 +46,21 @@ def _keep(text: str, start: int, end: int, found: list[Span]) -> None:
         found.append(span)
 
 
-def _ends(text: str, start: int, stop: int) -> Iterator[int]:
+def _ends(text: str, start: int, stop: int, *, chat: bool) -> Iterator[int]:
     for match in _END.finditer(text, start, stop):
         if match["wide"]:
             yield match.end()
             continue
         if match["mark"] != "." or match["close"]:
-            if not _goes_on(text, match.end(), stop):
+            if chat or not _goes_on(text, match.end(), stop):
                 yield match.end()
             continue
         word = _word_before(text, start, match.start())
         begin = match.start() - len(word)
         numbers_a_point = word.isdigit() and (begin == start or _opens_line(text, begin))
-        if not numbers_a_point and not _is_abbreviation(word) and not _goes_on(text, match.end(), stop):
+        if numbers_a_point or _is_abbreviation(word, chat=chat):
+            continue
+        if chat or not _goes_on(text, match.end(), stop):
             yield match.end()
 
 
@@ -68,12 +73,17 @@ def _word_before(text: str, start: int, at: int) -> str:
     return found.group() if found else ""
 
 
-def _is_abbreviation(word: str) -> bool:
-    initial = len(word) == 1 and word.isalpha() and word.isupper()
-    return initial or word.lower() in all_words("vocabulary.abbreviations")
+def _is_abbreviation(word: str, *, chat: bool) -> bool:
+    initial = len(word) == 1 and word.isalpha() and (chat or word.isupper())
+    low = word.lower()
+    return (
+        initial
+        or low in all_words("vocabulary.abbreviations")
+        or (chat and low in all_words("vocabulary.chat_abbreviations"))
+    )
 
 
 def _goes_on(text: str, at: int, stop: int) -> bool:
-    """Whether what follows begins small, as nothing does that begins a sentence."""
+    """Whether what follows begins with a small letter, as no sentence does outside a chat."""
     following = text[at:stop].lstrip()[:1] if stop - at < 80 else text[at : at + 80].lstrip()[:1]
     return following.islower()

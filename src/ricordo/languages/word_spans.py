@@ -1,7 +1,7 @@
-"""A message as a line of lower-case words that still know where they stood.
+"""A text as lower-case words with their offsets.
 
-In goes any text; out comes a `Line` whose tokens keep their offsets and whose `text` is the words joined by single
-spaces, so that a rule can be a readable pattern over plain words and still report the exact span that triggered it.
+Any text goes in, `WordSpans` come out: tokens with their offsets, and the words joined by single spaces. So a rule can
+be a readable pattern over plain words and still report the exact span that triggered it.
 """
 
 import re
@@ -51,6 +51,10 @@ class WordSpans:
         """The index of the token that holds a position of the normalised text."""
         return max(0, bisect_right(self.starts, position) - 1)
 
+    def token_at_offset(self, offset: int) -> int:
+        """The index of the token that begins at an offset of the original text, or of the last one before it."""
+        return max(0, bisect_right([token.start for token in self.tokens], offset) - 1)
+
     def match_span(self, match: re.Match[str]) -> tuple[int, int]:
         """Offsets in the original text of a match over the normalised text."""
         begin, end = match.span()
@@ -59,8 +63,8 @@ class WordSpans:
         return self.span(self.token_at(begin), self.token_at(max(begin, end - 1)))
 
 
-@lru_cache(maxsize=256)  # one question is read by every rule
-def read(text: str) -> WordSpans:
+@lru_cache(maxsize=256)  # every rule splits the same question
+def split_words(text: str) -> WordSpans:
     """Split a text into tokens; an apostrophe only separates words ("l'ultimo" is "l", "ultimo")."""
     tokens: list[Token] = []
     pieces: list[str] = []

@@ -16,6 +16,7 @@ from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.dates import last_day_in
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.registry import languages
+from ricordo.languages.sentences import sentences
 from ricordo.languages.word_spans import fold
 from ricordo.people.facts.claims import is_negative
 from ricordo.people.summaries.layout import parse_summary, split_speaker, wording_of
@@ -23,7 +24,13 @@ from ricordo.records.people import Fact, FactKind, Profile, Summary
 from ricordo.records.turns import Owner
 from ricordo.settings import ProfileSettings
 
-_SENTENCE = re.compile(r"\S.*?(?:[.!?…]+(?=\s|\Z)|\Z|(?=\n))", re.DOTALL)
+SUMMARIES = 24  # read; several may belong to one session
+_GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
+_FADES = timedelta(days=30)
+# The name first, then difficulties and goals, then the rest.
+_TIERS: dict[FactKind, int] = {
+    "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
+}  # fmt: skip
 # Names and dates; bare numbers, ids, paths and code mean nothing without their context.
 _READABLE = re.compile(r"(?=.*[^\W\d_]{2})(?:(?:[^\W\d_]|['’-])+\.?|\d+)(?: (?:(?:[^\W\d_]|['’-])+\.?|\d+))*")
 
@@ -55,8 +62,8 @@ def summary_pieces(text: str, summary: int = 0) -> Iterator[SummaryPiece]:
     for line in sheet.lines:
         speaker, words = split_speaker(line)
         frame = _frame_of(speaker)
-        for match in _SENTENCE.finditer(words):
-            yield SummaryPiece(summary, frame, " ".join(match[0].split()))
+        for start, end in sentences(words, chat=True):
+            yield SummaryPiece(summary, frame, " ".join(words[start:end].split()))
     label = wording_of(text).mentioned
     for item in sheet.mentioned:
         if _READABLE.fullmatch(item):
@@ -203,9 +210,6 @@ def relative_day(moment: datetime | None, now: datetime, zone: tzinfo, locale: s
     return words.days_ago.format(n=days) if days > 0 else words.days_ahead.format(n=-days)
 
 
-SUMMARIES = 24  # read; several may belong to one session
-
-
 def profile_of(engine: Engine, owner: Owner, agent_id: str, *, without: str | None = None) -> Profile:
     """What an agent knows about a user from ended sessions, except the session `without`."""
     away = quarantined(engine, owner)
@@ -221,18 +225,6 @@ def profile_of(engine: Engine, owner: Owner, agent_id: str, *, without: str | No
 def _local_now(engine: Engine) -> datetime:
     """Now in the user's time zone, which decides whether a date is past."""
     return local_time(engine, engine.clock.now())
-
-
-_GIVEN_UP = re.compile(r"non vuole più\b|no longer wants\b", re.IGNORECASE)
-
-
-_FADES = timedelta(days=30)
-
-
-# The name first, then difficulties and goals, then the rest.
-_TIERS: dict[FactKind, int] = {
-    "name": 0, "difficulty": 1, "goal": 1, "date": 2, "preference": 2, "other": 3, "relation": 3, "place": 3,
-}  # fmt: skip
 
 
 def facts_at(facts: Iterable[Fact], moment: datetime) -> tuple[Fact, ...]:

@@ -7,10 +7,9 @@ what is outside them comes from the program or is the question itself.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.base import MemoryWords
 from ricordo.languages.locales import Locale, memory_words
 from ricordo.prompt.budget import Section
 from ricordo.prompt.receipt import ChatMessage, chat_message, text_recipe
@@ -18,6 +17,9 @@ from ricordo.prompt.sections import SEPARATOR, Candidates, Part, Segment, piece_
 from ricordo.records.prompt import Excerpt
 from ricordo.records.turns import Message
 from ricordo.safety.fence import close_fence, marker, open_fence
+
+if TYPE_CHECKING:
+    from ricordo.languages.base import MemoryWords
 
 BREAK = "\n\n"
 
@@ -47,7 +49,7 @@ class Look:
     """How a context is written: headings, and the fence of this one request."""
 
     locale: Locale
-    memory: MemoryWords
+    memory: "MemoryWords"
     opening: str
     closing: str
 

@@ -4,14 +4,12 @@ Each message is screened once, in the background. Findings are stored as flags, 
 prompt; flags inform people and, depending on the policy, keep a memory out of prompts.
 """
 
-import re
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ricordo.engine.clock import new_id
 from ricordo.engine.core import EVERY, Engine, quarantined
-from ricordo.people.facts.claims import Claim
 from ricordo.people.summaries.layout import without_labels, without_reader_phrases
 from ricordo.records.lru import LRU
 from ricordo.records.people import Fact, Flag, FlagState, Subject, Summary, Trust
@@ -25,7 +23,6 @@ from ricordo.settings import SafetySettings
 CRISIS = "crisis:"
 FORGOTTEN = "forgotten"  # rule name for source messages of a forgotten fact
 MAX_SCREENED = 4_096  # messages cached as harmless
-_MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
 
 
 def screen_of(engine: Engine) -> "Screen":
@@ -143,15 +140,6 @@ class Screen:
         state: FlagState = "quarantined" if quarantine else "flagged"
         flag = Flag(new_id(now), subject, subject_id, session_id, rules, origin, state, now)
         return engine.store.people.put_flag(owner, flag)
-
-
-def redact_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
-    """A claim without the personal data that the policy excludes; None if it must not be stored."""
-    kept = redact(claim.text, dict.fromkeys(PII_KINDS, settings.personal_data))
-    if kept.blocked:
-        return None
-    # Round brackets: claims with square ones are refused as markup.
-    return replace(claim, text=_MASK.sub(r"(\1)", kept.text)) if kept.text != claim.text else claim
 
 
 def redact_turn(turn: Turn, settings: SafetySettings) -> Turn:

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from http.client import HTTPException
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -43,6 +44,8 @@ JWKS_CACHE_SECONDS = 600.0
 JWKS_RETRY_SECONDS = 10.0
 JWKS_TIMEOUT = 3.0
 MAX_JWKS_BYTES = 256 * 1024
+MAX_LOGGED_KEYS = 10
+ALGORITHMS = ("RS256", "ES256")  # of tokens that are verified with a JWKS
 USER_SCOPES = frozenset({"chat", "read", "write"})
 _REFUSED_ROLES = ("anon", "service_role", "supabase_admin")  # Supabase's roles that stand for no single user
 
@@ -57,12 +60,21 @@ class AuthError(RicordoError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The identity behind a request. Without a `user_id` it may act for any user of its tenant."""
+    """The identity behind a request. Without a `user_id` it may act for any user of its tenant.
+
+    `credential` is its kind, and `key_id` the id of an API key.
+    """
 
     tenant_id: str
     user_id: str | None = None
     scopes: frozenset[str] = frozenset(SCOPES)
     credential: str = "none"
+    key_id: str = ""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The same for two requests that may do the same by the same credential; a renewed token is the same."""
+        return (self.tenant_id, self.user_id or "", self.credential, self.key_id, *sorted(self.scopes))
 
     @property
     def authenticated(self) -> bool:
@@ -224,7 +236,7 @@ class JwtVerifier:
         try:
             if self._jwks:
                 key: Any = self._jwks.key(jwt.get_unverified_header(token).get("kid"))
-                algorithms = ["RS256", "ES256"]
+                algorithms = list(ALGORITHMS)
             elif options.jwt_secret:
                 key, algorithms = options.jwt_secret, ["HS256"]
             else:
@@ -240,33 +252,43 @@ class JwtVerifier:
             )
         except jwt.PyJWTError as error:
             raise AuthError(f"the token is not valid: {error}", 401) from error
+        except (RecursionError, ValueError) as error:  # nested too deeply, or a number that is too long
+            raise AuthError("the token is not valid: it cannot be read", 401) from error
         return claims
 
 
 class _Jwks:
-    """The public keys of a JWKS, cached, from a URL or a file."""
+    """The public keys of a JWKS, cached, from a URL or a file. What cannot be used is logged once, and left out."""
 
     def __init__(self, location: str) -> None:
         self._location = location
         self._lock = threading.Lock()
-        self._keys: dict[str | None, jwt.PyJWK] = {}
+        self._keys: tuple[jwt.PyJWK, ...] = ()
+        self._unusable: tuple[str, ...] = ()
         self._fetched_at = float("-inf")
 
     def key(self, key_id: object) -> jwt.PyJWK:
         """The key with that id; without an id, the only key of the set."""
-        with self._lock:
-            age = monotonic() - self._fetched_at
-            if age > JWKS_CACHE_SECONDS or (self._find(key_id) is None and age > JWKS_RETRY_SECONDS):
-                self._fetch()
-            found = self._find(key_id)
+        if self._is_due(key_id) and self._lock.acquire(blocking=self._find(key_id) is None):
+            try:  # a known key is used meanwhile by other threads
+                if self._is_due(key_id):
+                    self._fetch()
+            finally:
+                self._lock.release()
+        found = self._find(key_id)
         if found is None:
             raise AuthError("the token was signed with a key that is not in the JWKS", 401)
         return found
 
+    def _is_due(self, key_id: object) -> bool:
+        age = monotonic() - self._fetched_at
+        return age > JWKS_CACHE_SECONDS or (self._find(key_id) is None and age > JWKS_RETRY_SECONDS)
+
     def _find(self, key_id: object) -> jwt.PyJWK | None:
+        keys = self._keys
         if key_id is None:
-            return next(iter(self._keys.values())) if len(self._keys) == 1 else None
-        return self._keys.get(str(key_id))
+            return keys[0] if len(keys) == 1 else None
+        return next((each for each in keys if each.key_id == key_id), None)
 
     def _fetch(self) -> None:
         self._fetched_at = monotonic()
@@ -277,9 +299,32 @@ class _Jwks:
             else:
                 text = Path(self._location).read_bytes()
             listed = json.loads(text)["keys"]
-            usable = [jwt.PyJWK(each) for each in listed if each.get("kty") in ("RSA", "EC")]
-        except (OSError, ValueError, KeyError, TypeError, jwt.PyJWTError) as error:
+            if not isinstance(listed, list):
+                raise TypeError("`keys` is not a list")
+        except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError) as error:
             if not self._keys:
                 raise AuthError("the JWKS cannot be read now; try again", 401) from error
             return  # the cached keys are used until the JWKS can be read again
-        self._keys = {each.key_id: each for each in usable}
+        checked = [_public_key(each) for each in listed]
+        self._keys = tuple(each for each in checked if isinstance(each, jwt.PyJWK))
+        unusable = tuple(each for each in checked if isinstance(each, str))
+        if unusable and unusable != self._unusable:
+            reasons = "; ".join(unusable[:MAX_LOGGED_KEYS])
+            log.warning("%d keys of the JWKS are not used: %s", len(unusable), reasons, extra={"operation": "jwks"})
+        self._unusable = unusable
+
+
+def _public_key(listed: object) -> jwt.PyJWK | str:
+    """A key of a JWKS; the reason if it cannot verify our tokens."""
+    if not isinstance(listed, dict):
+        return "one is not an object"
+    name = f"{listed.get('kid')!r}"[:60]
+    if not isinstance(listed.get("kid"), str | None):
+        return f"{name}: its id is not a text"
+    if listed.get("kty") not in ("RSA", "EC") or listed.get("use", "sig") != "sig":
+        return f"{name}: it is not a public key for signatures"
+    try:
+        key = jwt.PyJWK(listed)
+    except Exception as error:  # the libraries raise many kinds for a key that they do not know
+        return f"{name}: {type(error).__name__}"
+    return key if key.algorithm_name in ALGORITHMS else f"{name}: its algorithm is not one of {', '.join(ALGORITHMS)}"

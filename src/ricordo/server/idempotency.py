@@ -1,8 +1,9 @@
 """Idempotency keys: a POST that is sent again with the same `Idempotency-Key` gets the first response again.
 
-Responses are kept in this process for a day, in a bounded cache by tenant, user and key. A second request that arrives
-while the first runs waits for it. The same key with another body is refused. Streams are not cached: the key determines
-the turn id (`turn_id_for`), and the stream of a turn can be read again.
+Successful responses are kept in this process for a day, in a bounded cache by credential, scopes, user and key: what a
+credential may do was checked for each. A second request that arrives while the first runs waits for it. The same
+key with another body is refused. Streams are not cached: the key determines the turn id (`turn_id_for`), and the stream
+of a turn can be read again. Nor are responses that hold a secret (`Cache-Control: no-store`): they are shown once.
 """
 
 import asyncio
@@ -45,13 +46,17 @@ def id_for(owner: Owner, what: str, key: str) -> str:
 
 @dataclass
 class StoredResponse:
-    """The digest of a request and its response; `messages` stay empty if the response is not cached."""
+    """The digest of a request and its response; `messages` stay empty if the response is not cached.
+
+    A response that was `secret` cannot be given again.
+    """
 
     digest: str
     started_at: float
     owner: Owner | None = None
     messages: list[Message] = field(default_factory=list)
     size: int = 0
+    secret: bool = False
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -88,6 +93,10 @@ class IdempotencyMiddleware:
                 response = _unprocessable(scope, "was used for another request; give each request its own")
                 await response(scope, receive, send)
                 return
+            if kept.secret:
+                detail = "this was done, and its response is shown once: it held a secret, which is not stored"
+                await problem_response(409, detail, Request(scope))(scope, receive, send)
+                return
             if kept.messages:
                 for message in kept.messages:
                     await send(_copy(message))
@@ -98,13 +107,13 @@ class IdempotencyMiddleware:
         await self._respond(name, StoredResponse(digest, monotonic()), scope, body, receive, send)
 
     async def _identity(self, scope: Scope, headers: Headers) -> tuple[str, ...] | None:
-        """Tenant and user, as far as known before the body is read; None for an invalid credential."""
+        """Credential and user, as far as known before the body is read; None for an invalid credential."""
         try:
             caller = await run_in_threadpool(self._service.caller, bearer_token(headers.get("authorization")))
         except RicordoError:
             return None
         named = QueryParams(scope["query_string"]).get("user_id") or headers.get("x-ricordo-user", "")
-        return (caller.tenant_id, caller.user_id or named)
+        return (*caller.identity, named)
 
     def _find(self, name: tuple[str, ...]) -> StoredResponse | None:
         with self._lock:
@@ -146,12 +155,14 @@ class IdempotencyMiddleware:
     def _store(
         self, name: tuple[str, ...], kept: StoredResponse, scope: Scope, messages: list[Message], status: int, size: int
     ) -> None:
-        if status >= 500 or status == 429:  # the same request may work later
+        if status >= 400:  # nothing was done, and the same request may work later
             self._drop(name)
             return
         kept.owner = scope["state"].get("owner")
         headers = Headers(raw=messages[0]["headers"]) if messages else Headers()
-        if size <= MAX_RESPONSE_BYTES and not headers.get("content-type", "").startswith("text/event-stream"):
+        kept.secret = headers.get("cache-control") == "no-store"
+        is_stream = headers.get("content-type", "").startswith("text/event-stream")
+        if size <= MAX_RESPONSE_BYTES and not is_stream and not kept.secret:
             kept.messages, kept.size = messages, size
             self._bytes += size
         while self._responses and (len(self._responses) > MAX_RESPONSES or self._bytes > MAX_BYTES):

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -20,6 +21,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from ricordo.errors import RicordoError
+from ricordo.server.credentials import AuthError
 from ricordo.server.logging import failure_fields
 from ricordo.server.options import is_loopback
 from ricordo.server.problems import error_response, problem_response
@@ -79,7 +82,7 @@ class GuardMiddleware:
 
         with bound_contextvars(request_id=request_id):
             try:
-                app = self._reject(scope, headers) or self._app
+                app = await self._reject(scope, headers) or self._app
                 await app(scope, self._limit_body(scope, receive), send_with_headers)
             except HTTPException as error:
                 response = problem_response(error.status_code, error.detail, Request(scope))
@@ -94,7 +97,7 @@ class GuardMiddleware:
             finally:
                 self._record(scope, request_id, status, perf_counter() - started_at)
 
-    def _reject(self, scope: Scope, headers: Headers) -> Response | None:
+    async def _reject(self, scope: Scope, headers: Headers) -> Response | None:
         """The response for a request that does not reach the application."""
         path, request = scope["path"], Request(scope)
         length, limit = headers.get("content-length", "0"), self._max_bytes(path)
@@ -105,12 +108,25 @@ class GuardMiddleware:
             return problem_response(status, detail, request)
         if path.startswith(_UNLIMITED_PATHS):
             return None
-        if exceeded := self._limits.check(scope, headers):
+        exceeded = self._limits.check(scope, headers)
+        if not exceeded and (credential := self._limits.unknown_credential(scope, headers)):
+            exceeded = None if await self._is_valid(credential) else self._limits.refusal(scope)
+        if exceeded:
             detail, seconds = exceeded
             response = problem_response(429, detail, request)
             response.headers["Retry-After"] = str(max(1, ceil(seconds)))
             return response
         return None
+
+    async def _is_valid(self, credential: str) -> bool:
+        """Whether a credential belongs to a caller; True if that cannot be told, which the routes answer."""
+        try:
+            await run_in_threadpool(self._service.caller, credential)
+        except AuthError:
+            return False
+        except RicordoError:
+            pass
+        return True
 
     def _foreign_site_status(self, scope: Scope, headers: Headers) -> int | None:
         """421 for a Host header of another name (DNS rebinding), 403 for a page of another origin, None if allowed.

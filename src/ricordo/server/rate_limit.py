@@ -1,7 +1,8 @@
 """Rate limits: a sliding window of one minute for each client, and a limit on refused credentials of each address.
 
-A client is known by the digest of its credential, or else by its address. The number of clients that are kept is
-bounded, because credentials and addresses change for ever: the least recently seen one is evicted.
+A client is known by the digest of its credential, however its header is spelled, or else by its address. The number of
+clients that are kept is bounded, because credentials and addresses change for ever: the least recently seen one is
+evicted.
 """
 
 import hashlib
@@ -12,10 +13,12 @@ from time import monotonic
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from ricordo.server.credentials import bearer_token, is_api_key
+
 WINDOW_SECONDS = 60.0
 MAX_KEYS = 10_000
 MAX_VALID_CREDENTIALS = 10_000
-MAX_UNAUTHORIZED = 60  # 401 responses to one address in a minute, before new credentials are refused
+MAX_UNAUTHORIZED = 60  # 401 responses to one address in a minute, before unknown credentials are verified first
 
 
 class RateLimiter:
@@ -63,8 +66,8 @@ class RateLimiter:
 class RequestLimits:
     """The limits that every request is checked against.
 
-    An address with many refused credentials may send only those that were valid before: guessing is slowed down
-    without shutting out the other clients of the same address.
+    Once an address has sent many refused credentials, its unknown ones are verified before anything else is done for
+    them. A valid one is never refused because of others from the same address, which may be a proxy.
     """
 
     def __init__(self, requests_per_minute: int) -> None:
@@ -74,19 +77,29 @@ class RequestLimits:
         self._valid: OrderedDict[str, None] = OrderedDict()
 
     def check(self, scope: Scope, headers: Headers) -> tuple[str, float] | None:
-        """None if the request is within the limits; else what is exceeded, and the seconds to wait."""
-        key, address = _client_key(scope, headers), _address(scope)
-        if key not in self._valid and not self._unauthorized.allows(address):
-            return "too many credentials were refused; wait a minute", self._unauthorized.retry_after(address)
+        """None if the request is within the limit; else what is exceeded, and the seconds to wait."""
+        key = _client_key(scope, headers)
         if not self._requests.hit(key):
             return f"at most {self._per_minute} requests a minute; wait a little", self._requests.retry_after(key)
         return None
 
+    def unknown_credential(self, scope: Scope, headers: Headers) -> str | None:
+        """The credential to verify first, because it is unknown and its address had many refused; else None."""
+        if _client_key(scope, headers) in self._valid or self._unauthorized.allows(_address(scope)):
+            return None
+        return bearer_token(headers.get("authorization"))
+
+    def refusal(self, scope: Scope) -> tuple[str, float]:
+        """What to answer an invalid credential of an address that had many refused, and the seconds to wait."""
+        return "too many credentials were refused; wait a minute", self._unauthorized.retry_after(_address(scope))
+
     def record(self, scope: Scope, headers: Headers, status: int) -> None:
         """Learn from a response which credentials are valid, and which addresses send invalid ones."""
+        if bearer_token(headers.get("authorization")) is None:
+            return
         if status == 401:
             self._unauthorized.hit(_address(scope))
-        elif status < 400 and "authorization" in headers:
+        elif status < 400:
             key = _client_key(scope, headers)
             self._valid[key] = None
             self._valid.move_to_end(key)
@@ -99,6 +112,11 @@ def _address(scope: Scope) -> str:
 
 
 def _client_key(scope: Scope, headers: Headers) -> str:
-    """The digest of a request's credential, or else of its address."""
-    client = headers.get("authorization") or _address(scope)
-    return hashlib.sha256(client.encode()).hexdigest()[:16]
+    """The digest of a request's credential, or else of its address.
+
+    Of a token the signature is left out: it can be spelled in many ways, and what it signs in one.
+    """
+    credential = bearer_token(headers.get("authorization"))
+    if credential and not is_api_key(credential):
+        credential = credential.rpartition(".")[0] or credential
+    return hashlib.sha256((credential or _address(scope)).encode()).hexdigest()[:16]

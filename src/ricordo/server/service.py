@@ -73,7 +73,7 @@ class Service:
         key = self.api_keys.find(credential)
         if key is None:
             raise AuthError("the API key is unknown or was revoked", 401)
-        return Caller(key.tenant_id, key.user_id, frozenset(key.scopes), "key")
+        return Caller(key.tenant_id, key.user_id, frozenset(key.scopes), "key", key.id)
 
     def memory(self, tenant_id: str) -> Memory:
         """The memory of a tenant."""

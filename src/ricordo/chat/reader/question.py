@@ -10,22 +10,23 @@ from typing import Literal
 
 from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language
+from ricordo.languages.sentences import sentences
 from ricordo.languages.word_spans import fold
 from ricordo.recall.terms import stem, tokens
 
-_END = re.compile(r"(?<=[.!?…])[\"»”')]*\s+|\n+")
 # An introduction before a comma: "hello, I am Anna, what is…".
 _ABOUT_ME = AnyLanguage(r"\W*(?:<questions.introductions>)\b", flags=0)
 _COMMA = re.compile(r"\s*[,;:–—]\s+")
 # Questions that only ask for confirmation or help.
 _TAG = AnyLanguage(r"\W*(?:<questions.tags>)\W*", flags=0)
 # A request without a question mark.
-_REQUEST = AnyLanguage(r"\W*(?:per favore,? |please,? )?(?:<questions.requests>)\b", flags=0)
+_REQUEST = AnyLanguage(r"\W*(?:(?:<questions.politeness>),? )?(?:<questions.requests>)\b", flags=0)
 
 
 def split_question(message: str) -> tuple[str, str]:
     """The question in a message and the rest; the whole message if it has no separate rest."""
-    said = [part for sentence in _END.split(message) if sentence.strip() for part in _clauses(sentence.strip())]
+    lines = ((line, span) for line in message.splitlines() for span in sentences(line, chat=True))
+    said = [part for line, (start, end) in lines for part in _clauses(line[start:end])]
     asking = [part for part in said if _asks(part)]
     if not asking or len(asking) == len(said):
         return message, ""

@@ -13,9 +13,10 @@ from typing import Any
 
 from ricordo.engine.protocols import LLM
 from ricordo.errors import LLMError
-from ricordo.languages.base import DAY, FactPattern, FactWords
+from ricordo.languages.base import FactPattern, FactWords, Language
 from ricordo.languages.dates import PHRASE
 from ricordo.languages.detect import guess_language
+from ricordo.languages.patterns import DAY
 from ricordo.languages.registry import filled, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.people.facts.admission import MAX_CLAIM_LENGTH, refusal_reason, ungrounded_reason
@@ -186,7 +187,7 @@ def _first_match(
             for pattern in table.patterns:
                 if pattern.greeted and not greeted:
                     continue
-                match = _regex(pattern).fullmatch(flat, begin, end)
+                match = _regex(pattern, languages()).fullmatch(flat, begin, end)
                 if match:
                     quote = said.text[begin:end]
                     candidate = _claim_from_match(pattern, match.groupdict(), quote, table, said, said_on)
@@ -196,7 +197,7 @@ def _first_match(
 
 
 @cache
-def _regex(pattern: FactPattern) -> re.Pattern[str]:
+def _regex(pattern: FactPattern, known: tuple[Language, ...]) -> re.Pattern[str]:
     return re.compile(filled(pattern.clause.replace(DAY, PHRASE)), re.IGNORECASE)
 
 

@@ -55,7 +55,7 @@ def _rebuild_summaries(engine: Engine, owner: Owner, dropped: list[Summary]) -> 
         if session and kind == "session":
             write_session_summary(engine, owner, session)
         elif session:
-            condense_now(engine, owner, session_id, None, whatever=True)
+            condense_now(engine, owner, session_id, None, force=True)
 
 
 def forget_change(people: KnownFacts, fact_id: str) -> FactChange:

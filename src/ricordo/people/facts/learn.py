@@ -5,7 +5,8 @@ from memory), extracts claims and merges them into the stored facts with an opti
 """
 
 import logging
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cache
 from zoneinfo import ZoneInfo
 
@@ -17,9 +18,12 @@ from ricordo.people.facts.extraction import extract_facts
 from ricordo.people.facts.merge import LearningContext, merge_claims
 from ricordo.records.people import Fact
 from ricordo.records.turns import Owner, SessionInfo, Turn, turn_id_of
-from ricordo.safety.screen import redact_claim, screen_of
+from ricordo.safety.pii import PII_KINDS, redact
+from ricordo.safety.screen import screen_of
 from ricordo.safety.trust import origin_of
+from ricordo.settings import SafetySettings
 
+_MASK = re.compile(rf"\[((?:{'|'.join(PII_KINDS)})(?::[0-9a-f]+)?)\]")
 log = logging.getLogger("ricordo")
 
 TURNS_PER_PASS = 16  # turns
@@ -51,7 +55,7 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
     if found.why:
         details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
         log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
-    claims = [clean for each in found.candidates if (clean := redact_claim(each, engine.settings.safety))]
+    claims = [clean for each in found.candidates if (clean := _redact_claim(each, engine.settings.safety))]
     written = _merge(engine, owner, session, claims, unfit, through)
     return LearnResult(through < session.last_turn, found.made_by, found.why, written)
 
@@ -95,3 +99,12 @@ def _merge(
 def _new(put: tuple[Fact, ...], before: tuple[Fact, ...]) -> list[Fact]:
     known = {fact.id for fact in before}
     return [fact for fact in put if fact.id not in known and not fact.forgotten]
+
+
+def _redact_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
+    """A claim without the personal data that the policy excludes; None if it must not be stored."""
+    kept = redact(claim.text, dict.fromkeys(PII_KINDS, settings.personal_data))
+    if kept.blocked:
+        return None
+    # Round brackets: claims with square ones are refused as markup.
+    return replace(claim, text=_MASK.sub(r"(\1)", kept.text)) if kept.text != claim.text else claim

@@ -14,6 +14,7 @@ from uuid import UUID, uuid5
 from ricordo.people.facts.claims import Claim, MessageTime, claim_digest, core_terms
 from ricordo.records.people import Fact, FactKind, Source, Trust
 
+TimeLookup = Callable[[str], MessageTime | None]
 MAX_SOURCES = 20  # per fact: the first and the newest
 _SPLIT = UUID("0d6c1f3e-51f5-5b0a-9f0d-4f4b8b2a7c55")
 
@@ -157,9 +158,6 @@ def _never_true(fact: Fact, facts: Sequence[Fact]) -> Fact:
     """A negation about another value, stored as a fact that was never current."""
     instead = next((each.id for each in reversed(facts) if each.valid_from <= fact.valid_from), None)
     return replace(fact, valid_to=fact.valid_from, superseded_by=instead)
-
-
-TimeLookup = Callable[[str], MessageTime | None]
 
 
 def unknown_time(message_id: str) -> MessageTime | None:

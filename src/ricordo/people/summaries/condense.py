@@ -78,15 +78,15 @@ def condense_now(
     session_id: str,
     writer: SummaryWriter | None,
     *,
-    whatever: bool = False,
+    force: bool = False,
 ) -> Summary | None:
-    """Summarise the older turns if due, or regardless with `whatever`; None if there is nothing to summarise."""
+    """Summarise the older turns if due, or regardless with `force`; None if there is nothing to summarise."""
     settings, screen = engine.settings.condensation, screen_of(engine)
     already = newest_summary(engine, owner, session_id)
     turns = list(engine.store.turns.page(owner, session_id, after=already.last_turn if already else None))
     while turns and turns[-1].is_open:
         turns.pop()
-    wanted = replace(settings, condense_at=0.0) if whatever else settings
+    wanted = replace(settings, condense_at=0.0) if force else settings
     covers = turns_to_condense(turns, wanted, already, overhead=engine.counter.message_overhead)
     if covers is None:
         return None

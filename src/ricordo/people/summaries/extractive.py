@@ -15,6 +15,7 @@ from itertools import zip_longest
 from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.base import SummaryWording
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.sentences import sentences
 from ricordo.people.summaries.evidence import Evidence, common_words, find_evidence, ranked_evidence
 from ricordo.people.summaries.keywords import key_topics, keywords
 from ricordo.people.summaries.layout import (
@@ -36,31 +37,14 @@ from ricordo.records.turns import Message, Turn
 
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _MARK = re.compile(r"^\s*(?:[-*•>]+|#+|\d{1,2}[.)])\s+|^\s*\|")
-_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"»”')\]]))\s+")
-_SHORT = re.compile(
-    r"(?:^|[\s(])(?:dott|dr|prof|sig|sigg|ing|avv|art|es|ecc|pag|pp?|fig|cap|vol|n|mr|mrs|ms|st|vs|no|inc|approx|e\.g|i\.e"
-    r"|[A-Z])\.$",
-    re.IGNORECASE,
-)
 _WORDS = re.compile(r"\w")
 
 
 def quotable_sentences(text: str) -> list[str]:
     """The sentences of a text that contain a word, in order, without code blocks and list markers."""
-    found: list[str] = []
-    for line in _FENCE.sub("\n", text).splitlines() if "\n" in text or "```" in text or "~~~" in text else [text]:
-        pending = ""
-        for piece in _END.split(_MARK.sub("", line)):
-            joined = f"{pending} {piece}".strip() if pending else piece.strip()
-            if _SHORT.search(joined):
-                pending = joined
-                continue
-            pending = ""
-            if _WORDS.search(joined):
-                found.append(" ".join(joined.split()))
-        if pending and _WORDS.search(pending):
-            found.append(" ".join(pending.split()))
-    return found
+    lines = (_MARK.sub("", line) for line in _FENCE.sub("\n", text).splitlines())
+    spans = ((line, start, end) for line in lines for start, end in sentences(line, chat=True))
+    return [" ".join(line[start:end].split()) for line, start, end in spans if _WORDS.search(line, start, end)]
 
 
 _CENTRALITY, _EVIDENCE, _OPENING, _SPEAKER = 1.0, 0.5, 0.1, 0.1

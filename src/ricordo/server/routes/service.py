@@ -106,8 +106,9 @@ def _spool(service: Service) -> dict[str, Any] | None:
 
 
 @router.post("/keys", status_code=201, response_model=NewKeyOut, tags=KEYS)
-def make(body: KeyIn, service: ServiceDep, caller: CallerDep) -> dict[str, Any]:
+def make(body: KeyIn, service: ServiceDep, caller: CallerDep, response: Response) -> dict[str, Any]:
     """Create an API key. The key is shown only once."""
+    response.headers["Cache-Control"] = "no-store"
     caller.require_admin()
     check_text("name", body.name, Limits())
     user_id = None if body.user_id is None else check_user_id("user_id", body.user_id)

@@ -1,0 +1,197 @@
+"""What a language has to provide for follow-up questions: grammar, ordinals, pronouns and patterns."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+from ricordo.languages.patterns import Words
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClarificationWording:
+    """The wording of a clarification: `which` holds `{options}`, `joiner` stands before the last option."""
+
+    which: str
+    joiner: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FollowUpWords:
+    """The words of a language by the part they play in a follow-up question.
+
+    Patterns are regular expressions over the normalised line: lower case, single spaces, no apostrophes.
+    """
+
+    code: str
+    # Grammar: what is never the topic of a question.
+    function_words: Words
+    verbs: Words
+    modifiers: Words
+    empty_adjectives: Words
+    second_person: Words
+    clause_words: Words
+    coordinators: Words
+    relatives: Words
+    articles: Words
+    indefinite: Words
+    links: Words
+    prepositions: Words
+    auxiliaries: Words
+    copulas: Words
+    manner_words: Words
+    question_words: Words
+    # Nouns that say nothing without "of what": cause, symptom, price.
+    relational: Words
+    time_nouns: Words
+    # General nouns that stand for something named before ("the company"), and nouns that sort it ("what kind").
+    general_nouns: Words
+    sort_nouns: Words
+    sorting_words: Words
+    # Ordinals and lists.
+    ordinals: Mapping[str, int]
+    cardinals: Mapping[str, int]
+    neighbours: Mapping[str, int]
+    list_nouns: Words
+    list_owners: Words
+    ones: Words
+    ordinal_stoppers: Words
+    both: Words
+    every: Words
+    none: Words
+    none_alone: Words
+    not_alone: Words
+    group_pronouns: Words
+    number_words: Words
+    measures: str
+    # Labels said on their own: articles that introduce one, whether a letter needs one, words that only ask for it.
+    label_articles: Words
+    label_article_needed: bool
+    requests: Words
+    # "the rest", "gli altri": every item but those named.
+    rests: Words
+    partitives: Words
+    set_articles: Words
+    # What gives away a verb that no table holds: its ending after a modal, or after a question word.
+    infinitive: str
+    first_person: str
+    action_askers: Words
+    # Pronouns; determiners tell the gender of what they may stand for.
+    feminine: Words
+    masculine: Words
+    # "the latter": one of the two sides of a choice, before it is a place in a list.
+    of_two: Words
+    personal: Words
+    plural_pronouns: Words
+    person_pronouns: Words
+    possessive: Words
+    demonstrative: Words
+    place: Words
+    clitics: Words
+    clitic_hosts: Words
+    enclitic: str
+    subject_pronouns: Words
+    replaceable: Words
+    owned: Words
+    person_words: Words
+    pleonastic: str
+    # What a word of comparison may be followed by to mean the thing named before ("più di quella fredda").
+    comparatives: Words
+    # The articles that a clitic announces when its noun comes later ("lo ha scritto il …"), and verbs with a subject.
+    announced: Mapping[str, str]
+    own_subject: str
+    # Whole-message and cue patterns.
+    fillers: Words
+    polite_endings: Words
+    # Asking to go on: one of the phrases, then any of the tails ("explain" + "it" + "again").
+    going_on: str
+    going_on_tails: str
+    openers: str
+    bare_question: str
+    zero_subject: str
+    statement: str
+    back: str
+    # Weaker returns, believed when the talk holds what they name; and one item told by what it says.
+    recalled: str
+    the_one: str
+    last_answer: str
+    comparison: str
+    bare_comparison: str
+    headless: str
+    plural_of: str
+    presupposing: str
+    introduction: str
+    choice_words: Words
+    between_words: Words
+    clarifying: ClarificationWording
+    # What a model is told that rewrites a follow-up as a standalone question.
+    rewrite_instructions: str
+    # Possessives that stand where an article would; prepositions without the article they are joined to.
+    owners: Words = frozenset()
+    contracted: Mapping[str, str] = field(default_factory=dict)
+    # Conjunctions that open a replaceable part as a preposition does ("while pregnant").
+    part_openers: Words = frozenset()
+    # Words of a request that are no part of what is asked ("explain", "spiegami").
+    asking_openers: Words = frozenset()
+    # Months, weekdays and seasons; numbers in letters.
+    time_names: Words = frozenset()
+    numerals: Words = frozenset()
+    # A correction: its groups `new` and `old` are what is meant and what is taken back.
+    corrections: tuple[str, ...] = ()
+    # What follows or precedes the new part and is none of it ("too", "sorry").
+    part_fillers: Words = frozenset()
+    # Thanks, refusals, and words of messages that only acknowledge.
+    thanks: Words = frozenset()
+    refusals: Words = frozenset()
+    acknowledgements: Words = frozenset()
+    # Sentence openings that number an answer in prose; 0 stands for the closing one.
+    sequence: Mapping[str, int] = field(default_factory=dict)
+    do_support: Words = frozenset()
+    gerund: str = ""
+    graded: str = ""
+    onset_article: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def language_weights(self) -> Mapping[str, int]:
+        """How strongly a word indicates the language: 2 for grammar, 1 for common words."""
+        common = (self.verbs, self.relational, self.modifiers, self.ordinals, self.cardinals)
+        return dict.fromkeys(chain(*common), 1) | dict.fromkeys(self.function_words, 2)
+
+    @cached_property
+    def place_words(self) -> Words:
+        """Words of which one must be there where a place of a list is named, unless it is a label or a number."""
+        return self.list_nouns.union(self.ordinals, self.neighbours, self.none, self.both, self.every, self.cardinals)
+
+    @cached_property
+    def pointing_words(self) -> Words:
+        """Words that may stand for something outside the question; so may a verb with a pronoun at its end."""
+        return self.demonstrative.union(self.personal, self.possessive, self.place, self.ones, self.clitics)
+
+    @cached_property
+    def patterns(self) -> Mapping[str, re.Pattern[str]]:
+        """Every pattern of the table, compiled once."""
+        whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
+        names = (
+            "measures infinitive first_person enclitic pleonastic own_subject openers bare_question zero_subject "
+            "statement back recalled the_one last_answer "
+            "comparison bare_comparison headless plural_of presupposing introduction"
+        )
+        return whole | {name: re.compile(getattr(self, name)) for name in names.split()}
+
+    @cached_property
+    def correction_patterns(self) -> tuple[re.Pattern[str], ...]:
+        """The patterns of corrections, compiled once."""
+        return tuple(map(re.compile, self.corrections))
+
+    def is_number(self, word: str) -> bool:
+        """Whether a word is a number, in digits or in letters."""
+        return word in self.numerals or word.isdecimal()
+
+    def is_content(self, word: str) -> bool:
+        """Whether a word carries meaning of its own (it is not grammar and not a common verb)."""
+        return word not in self.function_words and word not in self.verbs
+
+    def is_topical(self, word: str) -> bool:
+        """Whether a word can name a topic: content, and not a noun or adjective that waits for one."""
+        return self.is_content(word) and word not in self.relational and word not in self.modifiers

@@ -1,0 +1,92 @@
+"""Follow-ups that edit the last question: a replaced part, a correction, a question taken over as it was."""
+
+import pytest
+from followup_samples import any_text, talk
+from hypothesis import given
+
+from ricordo.followups.corrections import correction
+from ricordo.followups.enumerations import enumeration
+from ricordo.followups.frame import frame_words, with_part
+from ricordo.followups.resolve import resolve
+from ricordo.languages.detect import followup_languages
+from ricordo.languages.english import FOLLOWUPS as ENGLISH
+from ricordo.languages.followup_words import FollowUpWords
+from ricordo.languages.italian import FOLLOWUPS as ITALIAN
+from ricordo.languages.word_spans import split_words
+
+
+@pytest.mark.parametrize(
+    ("asked", "question", "standalone"),
+    [
+        ("What is the tallest tower in Chile?", "And in Peru?", "What is the tallest tower in Peru?"),
+        ("What is the tallest tower in Chile?", "Peru?", "What is the tallest tower in Peru?"),
+        ("Do owls eat frogs in winter?", "And in June?", "Do owls eat frogs in June?"),
+        ("Can goats eat rhubarb leaves?", "What about sheep?", "Can sheep eat rhubarb leaves?"),
+        ("Qual è il fiume più lungo della Spagna?", "E della Grecia?", "Qual è il fiume più lungo della Grecia?"),
+        ("Quanto costa il biglietto per Siena?", "E per Pisa?", "Quanto costa il biglietto per Pisa?"),
+        ("Chi era il sindaco di Bari nel 1975?", "E nel 1985?", "Chi era il sindaco di Bari nel 1985?"),
+    ],
+)
+def test_a_new_part_takes_the_place_of_its_like(asked: str, question: str, standalone: str) -> None:
+    """The old question comes with the new part in it, and the old part is gone."""
+    assert resolve(question, talk((asked, "Yes."))).standalone == standalone
+
+
+@pytest.mark.parametrize(
+    ("asked", "question", "standalone"),
+    [
+        ("Convert 70 pounds to kilos.", "No, I meant seventeen.", "Convert seventeen pounds to kilos."),
+        ("How fast is a beetle?", "I meant the car.", "How fast is a beetle (the car)?"),
+        ("How do I install Perl on Debian?", "not Perl, Ruby", "How do I install Ruby on Debian?"),
+        ("Quando è nato Verdi?", "Scusa, volevo dire Puccini", "Quando è nato Puccini?"),
+        ("Come si cucina il polpo?", "Non il polpo, la seppia", "Come si cucina la seppia?"),
+        ("Quanto vive un gambero?", "No, intendevo quello di fiume", "Quanto vive un gambero (di fiume)?"),
+    ],
+)
+def test_a_correction_mends_the_last_question(asked: str, question: str, standalone: str) -> None:
+    """A correction replaces what was wrong, or adds what was meant."""
+    assert resolve(question, talk((asked, "Yes."))).standalone == standalone
+
+
+@pytest.mark.parametrize("message", ["No, thanks", "No, per ora è tutto, grazie", "Ok, got it.", "Sorry!", "Scusa"])
+def test_politeness_corrects_nothing(message: str) -> None:
+    """Thanks and apologies are left alone."""
+    history = talk(("How fast is a beetle?", "Slow."))
+    assert resolve(message, history).standalone == message
+
+
+def test_a_follow_up_to_a_follow_up_keeps_the_frame() -> None:
+    """The second replaced part goes into the question as the first one left it."""
+    history = talk(("What is the capital of Chile?", "Santiago."), ("And of Peru?", "Lima."))
+    assert resolve("And of Bolivia?", history).standalone == "What is the capital of Bolivia?"
+
+
+def test_a_bare_question_takes_the_last_one_over() -> None:
+    """ "Why not?" brings what was asked, without its question words."""
+    history = talk(("Should I water my cactus in winter?", "Better not."))
+    assert resolve("Why not?", history).standalone == "Why not (water my cactus in winter)?"
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "members"),
+    [
+        (ENGLISH, "You could try yoga, pilates or swimming. All help.", ["yoga", "pilates", "swimming"]),
+        (ITALIAN, "I migliori sono il lino, la canapa e il cotone.", ["il lino", "la canapa", "il cotone"]),
+        (ENGLISH, "It rained.", []),
+    ],
+)
+def test_prose_enumerations_are_lists(language: FollowUpWords, answer: str, members: list[str]) -> None:
+    """Members of a series in a sentence can be called by their place."""
+    items = enumeration(answer, language)
+    assert [item.text for item in items] == members
+    assert all(answer[item.start : item.end] == item.text for item in items)
+
+
+@given(any_text, any_text)
+def test_no_text_raises(question: str, part: str) -> None:
+    """Frames, corrections and enumerations take any text."""
+    for language in followup_languages():
+        with_part(question, part, language)
+        frame_words(question, language)
+        correction(split_words(question), language)
+        assert all(question[i.start : i.end] == i.text for i in enumeration(question, language))
