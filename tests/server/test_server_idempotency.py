@@ -32,7 +32,7 @@ def test_a_response_with_a_secret_is_not_stored() -> None:
         a_problem(client.post("/keys", json={"name": "x"}, headers=bearer(reader) | key), 403)
         told = a_problem(client.post("/keys", json={"name": "x"}, headers=bearer(admin) | key), 409)
         assert "once" in told["detail"]
-        assert len(store.keys("default")) == 3
+        assert len(store.keys.page("default")) == 3
 
 
 def test_only_what_was_done_is_stored() -> None:
@@ -47,6 +47,6 @@ def test_only_what_was_done_is_stored() -> None:
         stored = client.post("/sessions/talk/messages", json=said, headers=headers)
         assert stored.status_code == 201
         assert client.post("/sessions/talk/messages", json=said, headers=headers).content == stored.content
-        store.revoke_key("default", store.keys("default")[0].id, START)
+        store.keys.revoke("default", store.keys.page("default")[0].id, START)
         service_of(client).api_keys.clear_cache()
         a_problem(client.post("/sessions/talk/messages", json=said, headers=headers), 401)
