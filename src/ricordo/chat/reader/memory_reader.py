@@ -21,7 +21,7 @@ from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.sentences import sentences
 from ricordo.recall.terms import stems
 
-ANSWERED_FROM = 0.25  # least probability of the best passage (measured: docs/answering.md)
+ANSWERED_FROM = 0.2  # least probability of the best passage (measured: docs/answering.md)
 _NEAR_THE_BEST = 0.6
 _MOST_QUOTES = 2
 _LONGEST_QUOTE = 320  # characters
@@ -108,7 +108,7 @@ class MemoryReader:
             return None
         best = found[0].probability
         near = [each for each in found if each.probability >= max(ANSWERED_FROM, _NEAR_THE_BEST * best)]
-        chosen = _distinct(near)[:_MOST_QUOTES]
+        chosen = _newest(_distinct(near)[:_MOST_QUOTES])
         lines = [self._quote(each.passage, asked) for each in chosen]
         return MemoryAnswer("\n".join(lines), round(best, 3), tuple(each.passage for each in chosen))
 
@@ -214,6 +214,13 @@ def _distinct(found: Sequence[ScoredMemory]) -> list[ScoredMemory]:
         if not any(len(own & other) >= 0.8 * max(1, min(len(own), len(other))) for other in others):
             kept.append(each)
     return kept
+
+
+def _newest(chosen: list[ScoredMemory]) -> list[ScoredMemory]:
+    """Of two quotes of one speaker from two sessions the later one: what was said last counts."""
+    if len({each.passage.session_id for each in chosen}) < 2 or len({each.passage.role for each in chosen}) > 1:
+        return chosen
+    return [max(chosen, key=lambda each: each.passage.said_at)]
 
 
 def best_part(text: str, asked: MemoryQuestion) -> str:
