@@ -105,3 +105,13 @@ def test_a_subject_beside_a_foreign_question_answers_nothing() -> None:
     chunks = [as_chunk(each.piece) for each in INDEX.rank(message, limit=CHUNKS)]
     assert not read(message, "", chunks, "it").found
     assert coverage(message, ["La fotosintesi è un processo."]) == 0.0
+
+
+def test_of_a_long_message_the_ends_are_read() -> None:
+    """A question before or after a megabyte of text is found, and what lies between is not analysed."""
+    for between in ("word " * 200_000, "\n" * 1_000_000):
+        for message in (f"What is a sonata? {between}", f"{between}. What is a sonata?"):
+            asked, beside = split_question(message)
+            assert asked.strip() == "What is a sonata?"
+            assert len(asked) + len(beside) < 20_000
+            assert "sonata" in {word.word for word in subject_words(message)}
