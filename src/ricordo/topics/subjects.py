@@ -8,7 +8,6 @@ weights were fitted.
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -23,7 +22,7 @@ from ricordo.languages.word_spans import fold
 from ricordo.recall.terms import stem, tokens
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, Reason, TopicMessage, follow_up_kind
-from ricordo.topics.centres import Vector, dimensions_of, unit, vector_of
+from ricordo.topics.centres import Vector, dimensions_of, matrix_of, unit
 from ricordo.topics.small_talk import SmallTalk, empty_words, small_talk_of
 from ricordo.topics.subject_weights import SubjectScale
 
@@ -158,10 +157,15 @@ def _topic_observations(
     asked = subject_words(turn.question.text)
     told = subject_words(answer.text) if answer else frozenset()
     words = [_words_of(each) for each in known]
-    topics_with = Counter(word for each in words for word in each)
+    topics_with = {word: sum(word in each for each in words) for word in asked | told}
+    if not known:
+        return []
+    centres = matrix_of([each.topic.centre for each in known])
+    # One product for all topics: with the question, the whole turn, and the answer.
+    directions = np.stack([question, whole, answer.vector if answer else question])
+    cosines: list[list[float]] = (centres @ directions.T).tolist()
     found: list[tuple[KnownTopic, dict[str, float]]] = []
-    for each, own in zip(known, words, strict=True):
-        centre = vector_of(each.topic.centre)
+    for each, own, centre, (to_question, to_turn, to_answer) in zip(known, words, centres, cosines, strict=True):
         turns = each.turns[-RECENT_TURNS:]
         # The centre of many turns is nearer to everything than a single turn is.
         count = max((each.topic.message_count + 1) // 2, 1)
@@ -170,9 +174,9 @@ def _topic_observations(
         shared = sum(1 / topics_with[word] for word in asked & own)
         seen = {
             "bias": 1.0,
-            "turn_centre": (float(centre @ whole) / growth - mean) / spread,
+            "turn_centre": (to_turn / growth - mean) / spread,
             "turn_recent": (float((recent @ whole).max()) - mean) / spread,
-            "question_centre": chance.of_question(float(centre @ question) / growth),
+            "question_centre": chance.of_question(to_question / growth),
             "shared": min(shared, 2.0),
             "shared_part": shared / max(len(asked), 1),
             "new_words": float(min(len(asked - own), 4)),
@@ -182,7 +186,7 @@ def _topic_observations(
         }
         if answer:
             with_talk = unit(question + recent[-1])
-            seen["answer_centre"] = chance.of_answer(float(centre @ answer.vector) / growth)
+            seen["answer_centre"] = chance.of_answer(to_answer / growth)
             seen["answer_gain"] = float((with_talk - question) @ answer.vector) / chance.answer[1]
             seen["answer_shared"] = sum(1 / topics_with[w] for w in told & own) / math.sqrt(max(len(told), 1))
         found.append((each, seen))
