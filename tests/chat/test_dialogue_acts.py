@@ -29,6 +29,7 @@ from ricordo.chat.reader.acts import asks_for_answers, dialogue_act
         ("what do you know about me?", "about_me"),
         ("che cosa sai di me?", "about_me"),
         ("when is my dentist appointment?", "question"),
+        ("who am I travelling with?", "question"),
         ("A quanti gradi arriva il mio forno?", "question"),
         ("which road did you warn me off?", "question"),
         ("I got the job!!", "statement"),

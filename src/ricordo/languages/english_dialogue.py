@@ -116,7 +116,7 @@ DIALOGUE = DialogueWords(
     ),
     about_me=(
         r"what (?:do|did|can) you (?:\w+ )?(?:know|remember|recall|learn\w*|have|tell me) (?:\w+ )?(?:about|on|of) me"
-        r"|what have you (?:learned|learnt|stored|saved) about me|who am i|(?:tell me|everything) .*about me"
+        r"|what have you (?:learned|learnt|stored|saved) about me|who am i\W*$|(?:tell me|everything) .*about me"
         r"|what do you know of me"
     ),
     wanted={
