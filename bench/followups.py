@@ -8,6 +8,7 @@ question's words, always the whole talk.
 import argparse
 import json
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -83,7 +84,7 @@ class Case:
 
 def run(data_dir: Path, *, cases: Path | None = None) -> FollowupsReport:
     """Measure on `data_dir`/rewrite/*.jsonl and, where there are any, on the labelled cases."""
-    sets = {path.stem: _rows(path) for path in sorted((data_dir / "rewrite").glob("*.jsonl"))}
+    sets = {path.stem: _rewrites(path) for path in sorted((data_dir / "rewrite").glob("*.jsonl"))}
     figures = [
         measure_rewrites(name, method, rows, write) for name, rows in sets.items() for method, write in METHODS.items()
     ]
@@ -105,9 +106,9 @@ def run(data_dir: Path, *, cases: Path | None = None) -> FollowupsReport:
 
 
 def past_turns(row: _Row) -> tuple[PastTurn, ...]:
-    """The talk before a row: questions alone, or (in CANARD) a title and its section, then questions and answers."""
+    """The talk before a row: questions and answers in turn (CANARD begins with a title), or questions alone (CAsT)."""
     history = row["history"]
-    if str(row["id"]).startswith("C_"):
+    if row.get("answers"):
         pairs = [(history[i], history[i + 1] if i + 1 < len(history) else "") for i in range(0, len(history), 2)]
     else:
         pairs = [(question, "") for question in history]
@@ -223,6 +224,36 @@ def _rows(path: Path) -> list[_Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
+def _rewrites(path: Path) -> list[_Row]:
+    """The rows of a set of rewrites; those of CAsT have no answers in their history."""
+    return [{**row, "answers": not path.stem.startswith("cast")} for row in _rows(path)]
+
+
+def everyday(paths: Sequence[Path]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Everyday follow-ups by part and kind, as (right, all); the untouched third is never read, only counted."""
+    counts: dict[str, dict[str, tuple[int, int]]] = {"development": {}, "untouched third": {}}
+    for row in (row for path in paths for row in _rows(path)):
+        part = "untouched third" if zlib.crc32(row["id"].encode()) % 3 == 0 else "development"
+        kind = "leave alone" if row.get("same") else "ask back" if row.get("ask") else row["kind"]
+        right, total = counts[part].get(kind, (0, 0))
+        counts[part][kind] = (right + _everyday_right(row), total + 1)
+    return counts
+
+
+def _everyday_right(row: _Row) -> bool:
+    history = tuple(PastTurn(n, turn["q"], turn["a"]) for n, turn in enumerate(row["history"], start=1))
+    found = resolve(row["question"], history)
+    if row.get("same"):
+        return found.standalone.strip() == row["question"].strip() and not found.resolved
+    if row.get("ask"):
+        return found.ambiguous
+    items = " | ".join(bound.item.text for bound in found.resolved if bound.item is not None)
+    known = f"{found.standalone} || {items}".casefold()
+    gained = known.replace(row["question"].casefold(), "")
+    wanted = all(any(option.casefold() in known for option in options) for options in row["must"])
+    return wanted and not any(word.casefold() in gained for word in row.get("forbid") or ())
+
+
 def _times(call: Callable[..., object], arguments: Sequence[tuple[Any, ...]]) -> list[float]:
     spent = []
     for each in arguments:
@@ -248,7 +279,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--cases", type=Path, default=Path("tests/data/followups_cases.jsonl"), help="the hand-labelled cases"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--everyday", type=Path, nargs="*", default=[], help="files of everyday follow-ups by kind")
     options = parser.parse_args(argv)
+    for part, kinds in everyday(options.everyday).items() if options.everyday else ():
+        right, total = (sum(pair[i] for pair in kinds.values()) for i in (0, 1))
+        told = ", ".join(f"{kind} {good}/{count}" for kind, (good, count) in sorted(kinds.items()))
+        print(f"everyday, {part}: {right}/{total} = {right / max(1, total):.3f} ({told})")
     report = run(options.data, cases=options.cases if options.cases.exists() else None)
     if options.json:
         print(json.dumps(asdict(report), indent=2))

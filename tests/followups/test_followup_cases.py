@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from bench.followups import Case, is_right, load_cases, main, run
+from bench.followups import Case, everyday, is_right, load_cases, main, run
 from followup_samples import CASES
 
 from ricordo.followups.resolve import resolve
@@ -75,3 +75,19 @@ def test_the_benchmark_prints_its_tables(tmp_path: Path, capsys: pytest.CaptureF
     assert "ordinal" in capsys.readouterr().out
     assert main(["--data", str(tmp_path), "--cases", str(tmp_path / "none.jsonl"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["confusion"] == []
+
+
+def test_everyday_cases_are_counted_by_part(tmp_path: Path) -> None:
+    """The untouched third is counted apart, and a case is right when its words are there and the forbidden are not."""
+    talk = [{"q": "What is the tallest tower in Chile?", "a": "The Gran Torre."}]
+    rows = [
+        {"id": "a", "kind": "substitution", "history": talk, "question": "And in Peru?", "must": [["Peru"], ["tower"]],
+         "forbid": ["Chile"]},
+        {"id": "b", "kind": "leave", "history": talk, "question": "Thanks, got it!", "must": [], "same": True},
+        {"id": "c", "kind": "ambiguous", "history": talk, "question": "And in Peru?", "must": [], "ask": True},
+    ]  # fmt: skip
+    path = tmp_path / "everyday.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    counted = everyday([path])
+    everything = {kind: pair for part in counted.values() for kind, pair in part.items()}
+    assert everything == {"substitution": (1, 1), "leave alone": (1, 1), "ask back": (0, 1)}

@@ -90,3 +90,49 @@ def test_no_text_raises(question: str, part: str) -> None:
         frame_words(question, language)
         correction(split_words(question), language)
         assert all(question[i.start : i.end] == i.text for i in enumeration(question, language))
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "question", "added"),
+    [
+        ("What does a vet do?", "A vet keeps vaccination records and treats pets.", "Who prints those records?",
+         "vaccination records"),
+        ("Cosa vedo a Terni?", "Il museo e la cascata Marmore.", "La cascata si può vedere di sera?",
+         "cascata Marmore"),
+        ("How do I mend a tyre?", "Use a patch and some glue.", "Why glue?", "tyre"),
+    ],
+)  # fmt: skip
+def test_what_the_answer_named_is_found(asked: str, answer: str, question: str, added: str) -> None:
+    """A description or a question about the answer takes the fuller phrase of the answer, or the topic."""
+    assert added in resolve(question, talk((asked, answer))).standalone
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "question"),
+    [
+        ("Tell me about Anna Bell and Rosa Lund.", "Both were pilots.", "Where was she born?"),
+        (
+            "Which castles are near Bath?",
+            "Farleigh Castle is a ruin and Nunney Castle has a moat.",
+            "Is the castle big?",
+        ),
+        ("Mi racconti di Romolo e Remo?", "Erano gemelli.", "Quando è morto?"),
+    ],
+)
+def test_two_that_fit_alike_are_asked_back(asked: str, answer: str, question: str) -> None:
+    """A singular reference to one of two is ambiguous."""
+    assert resolve(question, talk((asked, answer))).ambiguous
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "My grandmother says she had measles. Can it come back when she is old?",
+        "How do I say 'the last one, please' in Greek?",
+        "Translate: he never told them",
+        "It's raining. What can we bake with oats?",
+    ],
+)
+def test_a_question_with_a_subject_of_its_own_is_left_alone(question: str) -> None:
+    """Pronouns with an antecedent inside, quoted texts and the weather point at nothing."""
+    assert resolve(question, talk(("Who invented the zip?", "Whitcomb Judson did."))).standalone == question

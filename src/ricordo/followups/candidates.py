@@ -26,6 +26,7 @@ _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
 # Turns: a position refers to a list that the user has just seen.
 RECENT_TURNS = 12
+_PROSE_TURNS = 2  # an enumeration in prose is soon forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ def choices(
     passes = (True, False) if noun in language.list_nouns else (bool(noun),)
     for about_noun in passes:
         for turn in reversed(history[-RECENT_TURNS:]):
-            for items in (items_of(turn), enumeration(turn.response, language) if prose else ()):
+            prosaic = prose and turn in history[-_PROSE_TURNS:]
+            for items in (items_of(turn), enumeration(turn.response, language) if prosaic else ()):
                 if not items or (about_noun and stem(noun) not in _about(turn, items, language)):
                     continue
                 fitting = tuple(_fitting(turn, items, pick))

@@ -18,6 +18,14 @@ _HEADLESS_WORDS = 14
 
 def ellipsis(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     """The cue that something was left out, if there is one."""
+    found = _left_out(line, language)
+    if found is None or found.part or found.zero:
+        return found
+    bare = language.patterns["bare_predicate"].match(line.text.rstrip(" ?!.…"))
+    return replace(found, zero=bare is not None)
+
+
+def _left_out(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     clause = line.text.rstrip(" ?!.…")
     count = len(line.words)
     if not count:
@@ -46,6 +54,10 @@ def ellipsis(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
     if presupposing is not None and not _names_someone(line) and _topical_words(line, language) <= 1:
         start, end = line.match_span(presupposing)
         return ReferenceCue("ellipsis", 0.6, start, end, line.original[start:end])
+    bare = language.patterns["bare_predicate"].match(clause) if not _names_someone(line) else None
+    addressed = any(word in language.second_person for word in line.words)
+    if bare is not None and count > 1 and not addressed and _topical_words(line, language) <= 1:
+        return replace(_whole(line, 0.6), zero=True)
     predicate = language.patterns["zero_subject"].match(clause)
     if predicate is not None and _lower_case(line, predicate.group("predicate")):
         return _whole(line, 0.6)

@@ -50,6 +50,7 @@ def _members(line: WordSpans, language: FollowUpWords, first: int, end: int) -> 
             *pieces[begin + 1 : last],
             _to_right(line, language, pieces[last]),
         ]
+        members = [_without_preposition(line, language, member) for member in members]
         if (
             last - begin >= 1
             and all(a <= b for a, b in members)
@@ -99,6 +100,11 @@ def _introduced(line: WordSpans, language: FollowUpWords, piece: tuple[int, int]
 def _from_left(line: WordSpans, language: FollowUpWords, piece: tuple[int, int]) -> tuple[int, int]:
     """The first member without what introduces the series."""
     first, last = piece
+    after = next((at for at in range(last + 1, len(line.tokens)) if _begins(line, language, at)), last)
+    if line.tokens[last].capital and line.tokens[after].capital:
+        while last > first and line.tokens[piece[1]].capital and line.tokens[last - 1].capital:
+            last -= 1
+        return last, piece[1]  # A series of names: "racconti di Romolo" begins with Romolo.
     for at in range(last, first - 1, -1):
         if not line.is_word(at) and line.word(at) != "-":
             return at + 1, last
@@ -115,6 +121,18 @@ def _to_right(line: WordSpans, language: FollowUpWords, piece: tuple[int, int]) 
         if word in language.verbs or word in language.auxiliaries or word in language.relatives:
             return first, at - 1
     return first, last
+
+
+def _begins(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    word = line.word(at)
+    return line.is_word(at) and word not in language.coordinators and word not in language.choice_words
+
+
+def _without_preposition(line: WordSpans, language: FollowUpWords, piece: tuple[int, int]) -> tuple[int, int]:
+    """ "di Sciascia e di Camilleri": a repeated preposition is no part of the member."""
+    first, last = piece
+    bare = line.word(first) in language.prepositions and line.word(first) not in language.articles
+    return (first + 1, last) if bare and first < last else piece
 
 
 def _paired(line: WordSpans, language: FollowUpWords, members: list[tuple[int, int]]) -> bool:

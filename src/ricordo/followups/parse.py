@@ -5,7 +5,10 @@ only without them. A complete question gives the empty tuple: a false cue costs 
 brings an old topic into a new question.
 """
 
+import re
+
 from ricordo.followups import cues
+from ricordo.followups.about import about_answer
 from ricordo.followups.corrections import correction
 from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.ordinals import label_number, places, whole_message
@@ -14,9 +17,10 @@ from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
 from ricordo.languages.detect import language_of
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.patterns import Words
-from ricordo.languages.word_spans import WordSpans, split_words
+from ricordo.languages.word_spans import WordSpans, respelled, split_words
 
 _JOINERS = frozenset(",&+")
+_QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
@@ -109,19 +113,43 @@ def _only_requested(line: WordSpans, language: FollowUpWords, first: int, last: 
 
 
 def parse(
-    question: str, *, nouns: Words = frozenset(), labels: Words = frozenset(), language: FollowUpWords | None = None
+    question: str,
+    *,
+    nouns: Words = frozenset(),
+    labels: Words = frozenset(),
+    said: Words = frozenset(),
+    language: FollowUpWords | None = None,
 ) -> tuple[ReferenceCue, ...]:
-    """The cues of a question; `nouns` are stems of what recent lists are about, `labels` are theirs."""
+    """The cues of a question; `nouns` are stems of what recent lists are about, `labels` theirs.
+
+    `said` are the roots of the words of the last answer.
+    """
     if len(question) > LONGEST_FOLLOW_UP:
         return ()
-    line = split_words(question)
+    spoken = language or language_of(question)
+    line = respelled(split_words(question), spoken.spellings)
     if not line.words:
         return ()
-    return traces(line, language or language_of(question), nouns, labels)
+    found = traces(line, spoken, nouns, labels, said)
+    quoted = _quoted(question, line, spoken)
+    return tuple(cue for cue in found if not any(start <= cue.start and cue.end <= end for start, end in quoted))
+
+
+def _quoted(question: str, line: WordSpans, language: FollowUpWords) -> list[tuple[int, int]]:
+    """Where a question quotes a text of its own: between quotation marks, or after "translate:"."""
+    spans = [match.span() for match in _QUOTED.finditer(question)]
+    colon = question.find(":")
+    if colon > 0 and line.word(0) in language.text_requests:
+        spans.append((colon, len(question)))
+    return spans
 
 
 def traces(
-    line: WordSpans, language: FollowUpWords, nouns: Words = frozenset(), labels: Words = frozenset()
+    line: WordSpans,
+    language: FollowUpWords,
+    nouns: Words = frozenset(),
+    labels: Words = frozenset(),
+    said: Words = frozenset(),
 ) -> tuple[ReferenceCue, ...]:
     """The cues of a tokenized question in a known language."""
     if closes(line, language):
@@ -135,9 +163,9 @@ def traces(
     corrected = correction(line, language)
     if corrected is not None:
         return (corrected,)
-    said = cues.statement(line, language)
-    if said is not None:
-        return (said,)
+    stated = cues.statement(line, language)
+    if stated is not None:
+        return (stated,)
     going_on = cues.continuation(line, language)
     if going_on is not None:
         return (going_on,)
@@ -158,7 +186,7 @@ def traces(
     standing_for = tuple(pronouns(line, language)) or tuple(general_nouns(line, language))
     if standing_for:
         return standing_for
-    left_out = ellipsis(line, language)
+    left_out = ellipsis(line, language) or about_answer(line, language, said)
     return (left_out,) if left_out is not None else ()
 
 

@@ -95,14 +95,21 @@ def _belongs(line: WordSpans, language: FollowUpWords, at: int, inside: bool) ->
 def _acts(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     """ "devo portare", "dove compro": a word in the place of a verb names no topic."""
     before, word = line.word(at - 1), line.word(at)
+    if before in language.verb_markers and (_object_at(line, language, at + 1) or language.verb_markers_alone):
+        return True
+    if before in language.auxiliaries and language.patterns["participle"].fullmatch(word):
+        return True
     if before in language.auxiliaries:
         return language.patterns["infinitive"].fullmatch(word) is not None
+    if (before in language.question_words) and _object_at(line, language, at + 1) and language.verb_markers_alone:
+        return True
     asks = before in language.manner_words or before in language.action_askers
     return asks and language.patterns["first_person"].fullmatch(word) is not None
 
 
 def _object_at(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    return line.word(at) in language.articles or line.word(at) in language.indefinite
+    word = line.word(at)
+    return word in language.articles or word in language.indefinite or word in language.owners
 
 
 def _trim(line: WordSpans, language: FollowUpWords, first: int, last: int) -> tuple[int, int] | None:

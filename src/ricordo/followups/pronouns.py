@@ -52,7 +52,7 @@ def _ends_plural(word: str, language: FollowUpWords) -> bool:
 def _gender(line: WordSpans, language: FollowUpWords, index: int) -> str:
     """The gender shown by a clitic or by the participle that agrees with it: "l'ha inventata"."""
     word, after = line.word(index), line.word(index + 2)
-    if word not in language.clitics:
+    if word not in language.clitics and language.patterns["enclitic"].fullmatch(word) is None:
         return ""
     if line.word(index + 1) in language.auxiliaries and after.endswith(("a", "o")) and len(after) > 3:
         word = after
@@ -151,6 +151,10 @@ def _is_clitic(line: WordSpans, language: FollowUpWords, index: int) -> bool:
 
 def _answered_within(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     """Whether a noun earlier in the question, in a clause before, is what the pronoun stands for."""
+    if line.word(index) in language.person_pronouns and any(
+        line.word(at) in language.own_people and _content_at(line, language, at + 1) for at in range(index)
+    ):
+        return True  # "My grandmother says she…"
     word = line.word(index)
     boundary = index if word in language.possessive else None
     for at in range(index - 1, 0, -1):
@@ -170,6 +174,11 @@ def _answered_within(line: WordSpans, language: FollowUpWords, index: int) -> bo
 
 def _answered_after(line: WordSpans, language: FollowUpWords, index: int) -> bool:
     """Whether the noun comes later: "Chi lo ha scritto il Nome della rosa?", "Who painted it, the Mona Lisa?"."""
+    if line.word(index) in language.place:
+        return any(
+            line.word(at) in language.prepositions and at + 1 < len(line.tokens) and line.tokens[at + 1].capital
+            for at in range(index + 1, len(line.tokens))
+        )
     announced = language.announced.get(line.word(index), "").split()
     end = max(at for at, token in enumerate(line.tokens) if token.is_word)
     for at in range(index + 1, end):

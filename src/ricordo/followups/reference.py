@@ -96,6 +96,10 @@ class ReferenceCue:
     instead_of: str = ""
     corrects: bool = False
     whole: bool = False
+    # A verb without its subject.
+    zero: bool = False
+    # Words of the last answer are asked about; `noun` is the last of them.
+    about: bool = False
 
 
 def main_kind(references: tuple[ReferenceCue, ...]) -> Kind | None:

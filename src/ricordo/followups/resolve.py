@@ -22,6 +22,8 @@ from ricordo.followups.candidates import (
     next_choice,
     with_items,
 )
+from ricordo.followups.discourse import best_phrase, described, meant_by, name_of, names_in, root, spoken_of
+from ricordo.followups.enumerations import enumeration
 from ricordo.followups.focus import Mention, alternatives, follow
 from ricordo.followups.frame import FITS, FITS_SENSE, LONGEST_FRAME, asked_sentence, frame_words, with_part
 from ricordo.followups.parse import parse, refers_back
@@ -54,6 +56,8 @@ FindAnswer = Callable[[str], Sequence[PastTurn]]
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_CANDIDATES = 6
 _MOST_ITEMS = 9
+_LONGEST_NAME = 4  # words
+_READ = 1_500  # characters of the last answer
 _FRAMES = 3  # questions back whose frame may be taken over
 
 
@@ -91,7 +95,13 @@ def resolve(
     language = language_of(question, default=language_of(last_query) if last_query else None)
     talk = _Talk(history, language, find_answer, question)
     references = (
-        parse(question, nouns=list_nouns(history, language), labels=list_labels(history), language=language)
+        parse(
+            question,
+            nouns=list_nouns(history, language),
+            labels=list_labels(history),
+            said=_said(history[-1], language),
+            language=language,
+        )
         if history
         else ()
     )
@@ -135,6 +145,8 @@ def _bind(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
         return _bind_said(first, talk)
     if first.kind == "continuation":
         return _bind_last_answer(first, talk)
+    if first.zero and _competing(first, talk):
+        return _bind_topic(references, talk)
     if first.part or first.whole:
         return _bind_frame(first, talk) or _bind_topic(references, talk)
     return _bind_topic(references, talk)
@@ -314,7 +326,8 @@ def _bind_said(reference: ReferenceCue, talk: _Talk) -> _Bound:
     text = item.text if item is not None else turn.response or turn.query
     ids = item.chunk_ids if item is not None and item.chunk_ids else turn.chunk_ids
     resolved = Resolved(reference.kind, turn.turn_number, item, text, ids, reference.confidence)
-    offered = [] if item is None else [Addition(headline(item.text), turn.turn_number, "item")]
+    said = headline(item.text) if item is not None else best_phrase(reference.content, turn.response, talk.language)
+    offered = [Addition(said, turn.turn_number, "answer" if item is None else "item")] if said else []
     return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk)))
 
 
@@ -334,11 +347,68 @@ def _bind_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: 
     return _Bound(tuple(resolved), (), (*named, *_topic_of(choice.turn, talk)))
 
 
-def _bind_last_answer(reference: ReferenceCue, talk: _Talk, certainty: float = 1.0) -> _Bound:
+def _said(turn: PastTurn, language: FollowUpWords) -> frozenset[str]:
+    """Roots of the words that the last answer said and its question did not."""
+    words = split_words(turn.response[:_READ]).words
+    return frozenset(root(word) for word in words if language.is_topical(word))
+
+
+def _knows_person(reference: ReferenceCue, mentions: Sequence[Mention]) -> bool:
+    """Whether "he" or "she" can be someone that the questions named."""
+    return reference.person and bool(mentions) and mentions[0].phrase.proper
+
+
+def _in_answer(reference: ReferenceCue, talk: _Talk) -> tuple[Addition, ...]:
+    """What the last answer named and the reference stands for; several where a description fits them alike."""
+    last = talk.history[-1]
+    if not last.response or reference.kind not in ("pronoun", "ellipsis"):
+        return ()
+    if reference.noun:
+        named = [name_of(entity, reference.noun) for entity in described(reference.noun, last.response, talk.language)]
+        names = [name for name in named if name]
+        if len(names) > 1 and (reference.plural or reference.about or len(names) > _MOST_CANDIDATES):
+            names = names[:1]
+        if not named and not reference.about:
+            names = _described_anew(reference, talk)
+        return tuple(Addition(name, last.turn_number, "answer") for name in dict.fromkeys(names))
+    tells = reference.person or reference.gender or reference.text.lower() in talk.language.demonstrative
+    if reference.kind != "pronoun" or not tells:
+        return ()  # "It" is what the questions are about.
+    entity = spoken_of(reference, split_words(talk.question), last.response, talk.language)
+    return (Addition(entity.phrase.text, last.turn_number, "answer"),) if entity is not None else ()
+
+
+def _described_anew(reference: ReferenceCue, talk: _Talk) -> list[str]:
+    """What a description means whose head the last answer does not hold; several names where the question asked so."""
+    last, language = talk.history[-1], talk.language
+    asked = split_words(last.query)
+    known = frozenset(stem(word) for word in asked.words)
+    several = [word for word in asked.words if stem(word) == stem(reference.noun) and word != reference.noun]
+    names = names_in(last.response, known, language)
+    if several and not reference.plural and 1 < len(names) <= _MOST_CANDIDATES:
+        return list(names)
+    if stem(reference.noun) in known:
+        return []
+    entity = meant_by(reference.noun, split_words(talk.question), last.response, known, language)
+    return [entity.phrase.text] if entity is not None else []
+
+
+def _bind_last_answer(
+    reference: ReferenceCue, talk: _Talk, certainty: float = 1.0, offered: tuple[Addition, ...] = ()
+) -> _Bound:
     turn = next((t for t in reversed(talk.history) if t.response), talk.history[-1])
     confidence = round(reference.confidence * certainty, 3)
     whole = Resolved(reference.kind, turn.turn_number, None, turn.response, turn.chunk_ids, confidence)
-    return _Bound((whole,), (), _topic_of(turn, talk, asked=True))
+    return _Bound((whole,), (), offered or _asked_of(turn, talk))
+
+
+def _asked_of(turn: PastTurn, talk: _Talk) -> tuple[Addition, ...]:
+    """What the question of a turn asked, and what it was about where it did not say."""
+    topic = _topic_of(turn, talk, asked=True)
+    words = frame_words(turn.query, talk.language) if len(turn.query) <= LONGEST_FOLLOW_UP else ""
+    if not words or refers_back(split_words(turn.query), talk.language):
+        return topic
+    return (Addition(words, turn.turn_number, "question"),)
 
 
 def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
@@ -354,9 +424,17 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
             return _bind_choice(reference, Pick(every=True), listed[0], talk)
     focus = follow(talk.history, talk.language, refers_back)
     mentions = antecedents(references, focus, talk.language)
-    if not mentions:
+    if reference.about:
+        mentions = list(focus.centre[:2])
+    answered = () if _knows_person(reference, mentions) else _in_answer(reference, talk)
+    if len(answered) > 1:
+        last = talk.history[-1].turn_number
+        return _Bound(candidates=tuple(Candidate(each.text, last) for each in answered[:_MOST_CANDIDATES]))
+    if not mentions and not answered:
         return _Bound()
-    offered = tuple(_addition(mention) for mention in mentions)
+    offered = (*answered, *(_addition(mention) for mention in mentions))
+    if not mentions:
+        return _bind_last_answer(reference, talk, offered=offered)
     turn = next(t for t in talk.history if t.turn_number == mentions[0].turn_number)
     whole = Resolved(
         reference.kind, turn.turn_number, None, turn.response or turn.query, turn.chunk_ids, reference.confidence
@@ -365,13 +443,46 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
 
 
 def _competing(reference: ReferenceCue, talk: _Talk) -> tuple[Candidate, ...]:
-    if reference.kind != "pronoun" or reference.plural or reference.person or not talk.history:
+    """Two things named side by side that a singular reference may mean."""
+    waits = reference.kind == "ellipsis" and reference.zero
+    if (reference.kind != "pronoun" and not waits and not reference.about) or reference.plural or not talk.history:
         return ()
     last = talk.history[-1]
     if reference.noun:
-        return _competing_items(reference.noun, last, talk)
-    sides = alternatives(split_words(last.query), talk.language)
-    return tuple(Candidate(side, last.turn_number) for side in sides)
+        return _competing_items(reference.noun, last, talk) or _competing_names(reference.noun, last, talk)
+    sides = alternatives(split_words(last.query), talk.language) if not reference.person else ()
+    if sides and reference.gender and len(_of_gender(sides, reference.gender, last.query, talk)) == 1:
+        return ()
+    paired = [item.text for item in enumeration(asked_sentence(last.query), talk.language)]
+    if not sides and not paired and reference.person:
+        paired = [item.text for item in enumeration(last.response, talk.language)]
+    named = sides or (paired if len(paired) == 2 and all(_is_thing(each, talk) for each in paired) else ())
+    return tuple(Candidate(side, last.turn_number) for side in named)
+
+
+def _of_gender(sides: Sequence[str], gender: str, query: str, talk: _Talk) -> list[str]:
+    """The sides of a choice that stand with an article of that gender, or with none that tells."""
+    line = split_words(query)
+    befores = [line.word(line.token_at_offset(max(0, query.find(side))) - 1) for side in sides]
+    known = [talk.language.article_forms.get(before, ("", ""))[0] for before in befores]
+    return [side for side, told in zip(sides, known, strict=True) if told in ("", gender)]
+
+
+def _is_thing(text: str, talk: _Talk) -> bool:
+    """Whether a member of a series is a name or a noun with an article, and not part of a longer phrase."""
+    line = split_words(text)
+    first = line.word(0)
+    introduced = first in talk.language.articles | talk.language.indefinite | talk.language.owners
+    return bool(line.tokens) and len(line.words) <= _LONGEST_NAME and (line.tokens[0].capital or introduced)
+
+
+def _competing_names(noun: str, last: PastTurn, talk: _Talk) -> tuple[Candidate, ...]:
+    """ "The museum" after a question for museums that was answered with several names."""
+    asked = split_words(last.query).words
+    if not any(stem(word) == stem(noun) and word != noun for word in asked):
+        return ()
+    names = names_in(last.response, frozenset(), talk.language)
+    return tuple(Candidate(name, last.turn_number) for name in names) if 2 <= len(names) <= _MOST_CANDIDATES else ()
 
 
 def _competing_items(noun: str, last: PastTurn, talk: _Talk) -> tuple[Candidate, ...]:

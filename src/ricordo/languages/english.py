@@ -370,6 +370,7 @@ FOLLOWUPS = FollowUpWords(
         r"| of \w+ ?)? ?(?:to|that|if)\b"
         r"|\bit (?:takes|took|seems|turns out|depends|rains?|snows?)\b|\bdoes it mean\b"
         r"|\bdoes it (?:usually |normally |really )?(?:take|cost|matter|make sense|hurt)\b.*\b(?:to|if)\b"
+        r"|\bit s (?:raining|snowing|cold|hot|sunny|late|early|dark)\b|\b(?:is|was) it (?:too|so) \w+ to\b"
         r"|\bwhat time is it\b|\bis it like to\b|\bit is (?:raining|late)\b"
         r"|\bis it (?:raining|snowing|cold|hot|warm|sunny|late|dark) (?:in|at|outside|now|today)\b"
     ),
@@ -468,6 +469,10 @@ FOLLOWUPS = FollowUpWords(
         r"|\bearlier (?:in (?:this|our) (?:conversation|chat)|you)\b"
     ),
     recalled=(
+        r"\bthe (?:\w+ ){1,3}?you (?:gave|quoted|called|brought up|used|listed|put|picked|chose|suggested)\b"
+        r"|\b(?:thing|point|part|bit|one) (?:from|you made) (?:before|earlier)\b|\b(?:thing|part|bit) from before\b"
+        r"|\byour point (?:about|on)\b|\bfrom your (?:first|earlier|previous) (?:list|answer)\b"
+        r"|\bwhy did you (?:say|suggest|recommend)\b|\bwhat did you call\b|\bto come back to\b|"
         r"\byou were (?:just )?(?:saying|talking|telling me|mentioning)(?: something)?(?: about)?\b"
         r"|\bwhat (?:did|do) you mean (?:by|with)\b"
     ),
@@ -567,6 +572,44 @@ FOLLOWUPS = FollowUpWords(
         r"(?P<add>.+ as in .+)",
         r"(?:oops|ops|no|nope|no no|sorry|wait|hang on|hold on|my mistake|my bad|wrong \w+|correction)(?: sorry| wait)?"
         r"(?: [,.:;!])+ (?:i )?(?P<bare>\w+(?: [^?]+)?)",
+    ),
+    spellings={
+        "u": "you",
+        "r": "are",
+        "y": "why",
+        "hw": "how",
+        "wher": "where",
+        "whats": "what",
+        "bout": "about",
+        "teh": "the",
+        "rly": "really",
+        "k": "ok",
+        "ur": "your",
+        "isnt": "isn",
+        "thats": "that",
+        "wat": "what",
+        "wht": "what",
+        "whos": "who",
+        "hows": "how",
+        "wheres": "where",
+        "whens": "when",
+        "whys": "why",
+        "dat": "that",
+        "dis": "this",
+        "dem": "them",
+        "tho": "though",
+        "cuz": "because",
+        "wen": "when",
+        "abt": "about",
+        "wich": "which",
+    },
+    verb_markers=words("to"),
+    own_people=words("my our"),
+    text_requests=words("translate proofread rephrase paraphrase correct"),
+    naming_words=words("called named known termed"),
+    light_verbs=words(
+        """do does did make makes made get gets got go goes take takes use used uses need needs work works mean means give
+        show tell say know want help come start keep put find look happen happens think see cost costs"""
     ),
     thanks=words("thanks thank thx cheers ty"),
     refusals=words("no nope nah"),

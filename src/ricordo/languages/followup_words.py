@@ -141,6 +141,22 @@ class FollowUpWords:
     corrections: tuple[str, ...] = ()
     # What follows or precedes the new part and is none of it ("too", "sorry").
     part_fillers: Words = frozenset()
+    # Words that introduce a name after a general noun ("called"); verbs that tell nothing of their subject.
+    naming_words: Words = frozenset()
+    light_verbs: Words = frozenset()
+    # Gender and number ("s" or "p") of the articles, where the language has them.
+    article_forms: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    # Words before a verb ("to", "si"), whether they tell one by themselves, and the form of a participle.
+    verb_markers: Words = frozenset()
+    verb_markers_alone: bool = False
+    participle: str = r"(?!)"
+    # "my", before someone of the speaker's own; requests whose object is a text of its own ("translate: …").
+    own_people: Words = frozenset()
+    text_requests: Words = frozenset()
+    # Abbreviations and common typing errors of cue words, one word for one.
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    # Whether a verb may stand without a subject, and the forms that then open a question.
+    bare_predicate: str = r"(?!)"
     # Thanks, refusals, and words of messages that only acknowledge.
     thanks: Words = frozenset()
     refusals: Words = frozenset()
@@ -173,7 +189,8 @@ class FollowUpWords:
         """Every pattern of the table, compiled once."""
         whole = {"continuation": re.compile(f"{self.going_on}(?: {self.going_on_tails})*")}
         names = (
-            "measures infinitive first_person enclitic pleonastic own_subject openers bare_question zero_subject "
+            "measures infinitive participle first_person enclitic pleonastic own_subject openers bare_question "
+            "zero_subject bare_predicate "
             "statement back recalled the_one last_answer "
             "comparison bare_comparison headless plural_of presupposing introduction"
         )

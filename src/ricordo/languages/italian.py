@@ -513,6 +513,9 @@ FOLLOWUPS = FollowUpWords(
         r"|\bsopra citat[oaie]\b"
     ),
     recalled=(
+        r"\b(?:che|di cui|a cui|cui) (?:mi )?(?:dicevi|suggerivi|accennavi|parlavi|consigliavi|citavi|nominavi|indicavi"
+        r"|hai (?:messo|nominato|citato|indicato|consigliato|suggerito|elencato|dato|usato))\b"
+        r"|\bmi (?:accennavi|parlavi|dicevi)\b|\bquel discorso d\w+\b|\b(?:riprendendo|riprendo|ripartiamo da\w*)\b|"
         r"\b(?:cosa|che) (?:mi |ci )?(?:dicevi|raccontavi)(?: prima)? " + _ABOUT + r"\b"
         r"|\b(?:accennavi|parlavi|menzionavi|citavi)(?: prima| poco fa)? " + _ABOUT + r"\b"
         r"|\b(?:hai|avevi) (?:appena |prima |già )?parlato " + _ABOUT + r"\b"
@@ -629,6 +632,84 @@ FOLLOWUPS = FollowUpWords(
         r"(?:no|ma no|ops|oddio|scusa|scusami|scusi|pardon|aspetta|anzi|mi correggo|errore mio|ho sbagliato|ho scritto male"
         r"|mi sono (?:confus|sbagliat)[oa]|mi sbagliavo)(?: scusa)?(?: [,.:;!])+ (?P<bare>\w+(?: [^?]+)?)",
     ),
+    spellings={
+        "nn": "non",
+        "ke": "che",
+        "x": "per",
+        "qst": "questo",
+        "qsta": "questa",
+        "qll": "quello",
+        "qlla": "quella",
+        "qnt": "quanto",
+        "qnd": "quando",
+        "qndi": "quindi",
+        "cm": "come",
+        "dv": "dove",
+        "xke": "perché",
+        "xké": "perché",
+        "xche": "perché",
+        "xchè": "perché",
+        "xché": "perché",
+        "perke": "perché",
+        "ki": "chi",
+        "kiede": "chiede",
+        "kosa": "cosa",
+        "tt": "tutto",
+        "sn": "sono",
+        "cs": "cosa",
+        "pke": "perché",
+        "quale'": "quale",
+        "anke": "anche",
+    },
+    bare_predicate=(
+        r"^(?:(?:ok|ma|e|allora|però|invece|scusa) ,? ?)*(?:(?:(?:a|da|di|in|con|per|su) )?"
+        r"(?:che cosa|cosa|come|quando|dove|perché|chi|quanto|quanta|quanti|quante|quale|quali|qual|che)"
+        r"(?: (?!è|sono|ha|hanno|può|possono|deve|va)\w+){0,2} )?(?:mi accorgo se |ancora |non |si )?"
+        r"(?:è|era|fu|furono|erano|sono|sarà|ha|hanno|aveva|avevano|può|possono|potrebbe|deve|devono|dovrebbe|va|vanno|andrebbe"
+        r"|viene|vengono|riesce|riescono|esistono|resta|restano|vive|vivono|scade|scadono|dura|durano|costa|costano|pesa|pesano"
+        r"|funziona|funzionano|serve|morì|nacque) ?(?:stat[oaie] )?(?P<predicate>(?:ancora |anche |più |molto )?"
+        r"(?:\w+(?:at|it|ut|st|rt|tt|s|ss|n)[oaie]|\w+(?:are|ere|ire)|\w+os[oaie])?)"
+        r"(?: (?:a|ad|da|in|con|per|su|di|al|allo|alla|ai|alle|dal|dalla|nel|nella|nei|nelle|sul|sulla|ancora|anche|solo|bene|male"
+        r"|prima|dopo|subito|mai|sempre|davvero|d|default)\b(?: (?!(?:un|una|uno|il|lo|la|i|gli|le|l)\b)\w+)*)?$"
+    ),
+    verb_markers=words("si mi ti ci vi"),
+    verb_markers_alone=True,
+    participle=r"\w{2,}(?:at|it|ut|st|rt|tt)[oaie]",
+    own_people=words("mio mia miei mie nostro nostra"),
+    text_requests=words("traduci tradurre traducimi correggi riscrivi"),
+    naming_words=words("chiamato chiamata chiamati chiamate detto detta detti dette cioè ossia"),
+    light_verbs=words(
+        """fare fa fanno faccio fai dare dà dai va vanno serve servono usa usano usare costa costano mettere metti prendere
+        prende dire dice vuol vuole sapere funziona trovare vedere succede significa"""
+    ),
+    article_forms={
+        **dict.fromkeys(
+            [
+                "il",
+                "lo",
+                "un",
+                "uno",
+                "del",
+                "dello",
+                "dal",
+                "dallo",
+                "al",
+                "allo",
+                "nel",
+                "nello",
+                "sul",
+                "sullo",
+                "col",
+            ],
+            ("m", "s"),
+        ),
+        **dict.fromkeys(["la", "una", "della", "dalla", "alla", "nella", "sulla"], ("f", "s")),
+        **dict.fromkeys(
+            ["i", "gli", "dei", "degli", "dai", "dagli", "ai", "agli", "nei", "negli", "sui", "sugli", "coi"],
+            ("m", "p"),
+        ),
+        **dict.fromkeys(["le", "delle", "dalle", "alle", "nelle", "sulle"], ("f", "p")),
+    },
     thanks=words("grazie ringrazio grz"),
     refusals=words("no nono"),
     acknowledgements=words(

@@ -7,7 +7,7 @@ be a readable pattern over plain words and still report the exact span that trig
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -82,6 +82,20 @@ def split_words(text: str) -> WordSpans:
         if is_word:
             words.append(word)
     return WordSpans(text, tuple(tokens), " ".join(pieces), tuple(starts), tuple(words))
+
+
+def respelled(line: WordSpans, spellings: Mapping[str, str]) -> WordSpans:
+    """The same tokens with abbreviations and common typing errors written out; offsets stay those of the original."""
+    if not any(word in spellings for word in line.words):
+        return line
+    tokens = tuple(token._replace(word=spellings.get(token.word, token.word)) for token in line.tokens)
+    starts: list[int] = []
+    position = 0
+    for token in tokens:
+        starts.append(position)
+        position += len(token.word) + 1
+    words = tuple(token.word for token in tokens if token.is_word)
+    return WordSpans(line.original, tokens, " ".join(token.word for token in tokens), tuple(starts), words)
 
 
 def fold(text: str) -> str:
