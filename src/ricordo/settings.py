@@ -184,13 +184,17 @@ class SafetySettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be chosen."""
+    """Everything that can be chosen.
+
+    With `model_fallback` reader the built-in reader answers where the model fails before its first word, and says so.
+    """
 
     preset: str = "balanced"
     tenant_id: str = "default"
     locale: Locale = field(default_factory=lambda: locale_for("en"))
     model: str = "o200k"
     llm: str = "none"
+    model_fallback: Literal["off", "reader"] = "off"
     system_prompt: str = ""
     safety_rules: str = ""
     format_instructions: str = ""

@@ -93,8 +93,17 @@ def test_options_of_a_question_asked_back(cli: Cli, monkeypatch: pytest.MonkeyPa
     assert "understood as: Where can I buy it (cast iron pot)?" in ran.err
 
 
-def test_a_model_that_is_away_is_said_and_the_reader_answers(cli: Cli, lesson: str) -> None:
-    """The chat answers all the same."""
+def test_a_model_that_is_away_is_an_error(cli: Cli, lesson: str) -> None:
+    """The exit code says that the model failed, and no answer is printed or stored."""
+    arguments = ("chat", "What are the degrees of burns?", "-u", "anna", "--document", lesson)
+    ran = cli(*arguments, "--llm", "http://127.0.0.1:9/v1#none")
+    assert ran.code == 7
+    assert "First degree" not in ran.out
+
+
+def test_the_reader_answers_for_a_model_that_is_away(cli: Cli, lesson: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the settings allow it, and its answer says so."""
+    monkeypatch.setenv("RICORDO_MODEL_FALLBACK", "reader")
     arguments = ("chat", "What are the degrees of burns?", "-u", "anna", "--document", lesson)
     ran = cli(*arguments, "--llm", "http://127.0.0.1:9/v1#none")
     assert ran.code == 0

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
-from server_samples import SPOKEN, a_problem, ask, events, for_chat_alone, service_of, serving
+from server_samples import SPOKEN, a_problem, ask, events, for_chat_alone, service_of, serving, settings
 from starlette.testclient import TestClient
 
 from ricordo.errors import LLMError
@@ -184,11 +184,27 @@ def test_a_turn_id_with_another_question_is_a_conflict(client: TestClient) -> No
     a_problem(client.post("/chat", json=other), 409)
 
 
-def test_a_model_that_fails_is_stood_in_for() -> None:
-    """Where the model fails before a word the reader answers, and the metadata says so."""
-    with serving(llm=ScriptedLLM(LLMError("model 'x' is away"))) as client:
+def test_a_model_that_fails_is_an_error_and_is_asked_again() -> None:
+    """A failed model is 502 and a stream's error event; the question stays open, and asking again asks the model."""
+    model = ScriptedLLM(LLMError("model 'x' is away"), LLMError("model 'x' is away"), "It eats leaves.")
+    with serving(llm=model) as client:
+        a_problem(client.post("/chat", json=QUERY | {"turn_id": "t1"}), 502)
+        streamed = client.post("/chat", json=QUERY | {"turn_id": "t2", "stream": True}).text
+        assert "event: error" in streamed
+        assert "event: done" not in streamed
+        stored = service_of(client).store.turns.get(ANNA, "t1")
+        assert stored is not None
+        assert stored.is_open
+        assert ask(client, turn_id="t1", session_id=stored.session_id)["message"] == "It eats leaves."
+
+
+def test_the_reader_answers_for_a_failed_model_where_the_settings_say_so() -> None:
+    """With the fallback the reader answers, and both its answer and the metadata say so."""
+    chosen = settings(model_fallback="reader")
+    with serving(llm=ScriptedLLM(LLMError("model 'x' is away")), chosen=chosen) as client:
         answer = ask(client, chunks=[{"id": "c1", "text": f"The {SPOKEN} eats leaves."}])
     assert answer["metadata"]["answerer"] == "reader"
+    assert "did not answer" in answer["message"]
     assert any("failed" in note for note in answer["metadata"]["degraded"])
 
 

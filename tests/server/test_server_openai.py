@@ -213,11 +213,17 @@ def test_errors_are_those_the_client_knows() -> None:
             assert json.loads(wrong.value.response.content)["error"]["type"] == "invalid_request_error"
 
 
-def test_a_model_that_fails_is_stood_in_for_by_the_reader() -> None:
-    """An upstream that is away is no error: the reader answers, from the material or that it has none."""
-    with talking(ScriptedLLM(LLMError("model 'x' is away"))) as client:
+def test_a_model_that_fails_is_an_error_of_openai_and_is_asked_again() -> None:
+    """An upstream that is away is a server error in OpenAI's shape; nothing is stored as an answer."""
+    store = MemoryStore()
+    with talking(ScriptedLLM(LLMError("model 'x' is away"), "Leaves."), store) as client:
+        client = client.with_options(max_retries=0)
+        with pytest.raises(openai.InternalServerError) as failed:
+            client.chat.completions.create(model="any", messages=ASKED, user="anna")
+        assert json.loads(failed.value.response.content)["error"]["type"] == "server_error"
+        assert turns(store)[0].is_open
         answer = client.chat.completions.create(model="any", messages=ASKED, user="anna")
-    assert answer.choices[0].message.content
+    assert answer.choices[0].message.content == "Leaves."
 
 
 def test_pictures_and_parts_are_taken_by_their_words() -> None:

@@ -130,11 +130,15 @@ class Reader:
 
 
 class Model:
-    """Calls a language model; if it fails before the first piece, the reader answers."""
+    """Calls a language model. A model that fails, is cut off or says nothing gives no answer: `LLMError`.
 
-    def __init__(self, llm: LLM, max_tokens: int | None = None) -> None:
+    With `fallback` the reader answers where the model fails before its first piece, and its answer says so.
+    """
+
+    def __init__(self, llm: LLM, max_tokens: int | None = None, *, fallback: bool = False) -> None:
         self._llm = llm
         self._max_tokens = max_tokens
+        self._fallback = fallback
 
     @property
     def name(self) -> str:
@@ -152,7 +156,7 @@ class Model:
         check = CitationCheck(chunk.id for chunk in task.chunks)
         said: list[str] = []
         completion: Completion | None = None
-        notes: tuple[str, ...] = ()
+        failure: LLMError | None = None
         pieces = self._llm.stream(messages, max_tokens=self._max_tokens, options=options)
         try:
             while True:
@@ -166,17 +170,19 @@ class Model:
                     yield piece
         except LLMError as error:
             log.warning("%s: %s", MODEL_FAILED, error, extra={"operation": "answer"})
-            notes = (f"{MODEL_FAILED}: {error}",)
+            failure = error
         finally:
             pieces.close()
-        if rest := check.close():
+        if failure is None and (rest := check.close()):
             said.append(rest)
             yield rest
         text = "".join(said)
-        if not text.strip() and not (completion and completion.tool_calls):
-            answered = yield from Reader().answer(task)
-            notes = notes or (f"the model {self.name} said nothing",)
-            return Answered(answered.text, answered.cited, (), answered.confidence, READER, completion, notes)
+        if failure is None and not text.strip() and not (completion and completion.tool_calls):
+            failure = LLMError(f"the model {self.name} said nothing; ask again")
+        if failure is not None:
+            if not self._fallback or text.strip():
+                raise failure
+            return (yield from self._fall_back(task, completion, failure))
         support = confidence(
             AnswerSupport(
                 len(task.chunks),
@@ -186,7 +192,17 @@ class Model:
                 removed=len(check.removed),
             )
         )
-        return Answered(text, check.cited, check.removed, support, self.name, completion, notes)
+        return Answered(text, check.cited, check.removed, support, self.name, completion)
+
+    def _fall_back(
+        self, task: Task, completion: Completion | None, failure: LLMError
+    ) -> Generator[str, None, Answered]:
+        """The reader's answer behind a sentence that says that the model did not answer."""
+        said = f"{language_by_code(task.language).reader.fallback}\n\n"
+        yield said
+        answered = yield from Reader().answer(task)
+        notes = (f"{MODEL_FAILED}: {failure}", *answered.notes)
+        return replace(answered, text=said + answered.text, completion=completion, notes=notes)
 
 
 _NAMED_IDS = 3

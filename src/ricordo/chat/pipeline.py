@@ -95,7 +95,7 @@ class Chat:
         on_crisis: SafeReply = crisis_reply,
     ) -> None:
         self.memory = memory
-        self.answerer = answerer or (Model(memory.llm) if memory.llm else Reader())
+        self.answerer = answerer or _answerer_of(memory)
         self._passages = passages
         self.on_crisis = on_crisis
 
@@ -291,6 +291,11 @@ class Chat:
             session_id=state.session.id,
             metadata=state.ids() | response_metadata(request.query, context, answered, state.notes, state.timings),
         )
+
+
+def _answerer_of(memory: Memory) -> Answerer:
+    """The model of a memory, or the reader."""
+    return Model(memory.llm, fallback=memory.settings.model_fallback == "reader") if memory.llm else Reader()
 
 
 def _clarify(context: Context) -> Generator[Event, None, Answered]:

@@ -73,6 +73,8 @@ def error_body(error: Exception) -> dict[str, Any]:
     detail = str(error)
     if isinstance(error, StoreUnavailable):  # the message may name hosts and rows, which belong in the log
         detail = "the database is unavailable; try again later"
+    elif isinstance(error, LLMError):  # the message may name the address of the model
+        detail = "the model did not answer; the question is kept, ask again; the server log has the cause"
     elif isinstance(error, StoreError):
         detail = "the database failed; see the server log"
     return problem_body(status_of(error), detail, field=getattr(error, "field", None))
