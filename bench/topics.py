@@ -26,8 +26,7 @@ from ricordo.recall.embedders.protocol import Embedder
 from ricordo.recall.embedders.selection import choose
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, follow_up_kind
-from ricordo.topics.centres import Vector, first_centre, moved_centre
-from ricordo.topics.thresholds import Scale, scale_for
+from ricordo.topics.thresholds import Scale, Vector, first_centre, moved_centre, scale_for
 
 _MOMENT = datetime(2024, 1, 1, tzinfo=UTC)
 _WORD = re.compile(r"\w+")

@@ -16,7 +16,7 @@ from ricordo.errors import LLMError, SettingsError, StoreError
 from ricordo.memory import Memory
 from ricordo.people import session_end
 from ricordo.presets import settings_from
-from ricordo.prompt import known
+from ricordo.prompt import memory_block
 from ricordo.records.people import FactChange, Flag
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore
@@ -234,7 +234,7 @@ def test_sessions_without_a_goodbye_have_a_bound(monkeypatch: pytest.MonkeyPatch
     engine.queue = WorkQueue(index=lambda *_: None, people=partial(people_slice, engine), most=3)
     engine.queue.close()
     for owner in people:
-        known.known_for_context(engine, Scope(owner, "new", "euclide"), session_end.end_idle_before)
+        memory_block.known_for_context(engine, Scope(owner, "new", "euclide"), session_end.end_idle_before)
     waiting = engine.queue.people.sessions
     assert list(waiting) == [(owner, "old") for owner in people[-3:]]
     while engine.queue.people._slice():

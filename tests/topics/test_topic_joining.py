@@ -13,8 +13,7 @@ from topic_samples import a_topic
 from ricordo.recall.embedders.light import LightEmbedder
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, similarity, title_of
-from ricordo.topics.centres import Vector, bytes_of, first_centre, moved_centre, vector_of
-from ricordo.topics.thresholds import scale, scale_for
+from ricordo.topics.thresholds import Vector, bytes_of, first_centre, moved_centre, scale, scale_for, vector_of
 
 SCALE = scale_for("never measured")
 texts = st.text(max_size=120)

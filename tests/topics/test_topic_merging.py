@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from topic_samples import NOW, a_topic, topic_lists
 
 from ricordo.records.topics import Topic
-from ricordo.topics.centres import vector_of
 from ricordo.topics.merge import Proposal, importance_after, merged, near_topics
-from ricordo.topics.thresholds import scale_for
+from ricordo.topics.thresholds import scale_for, vector_of
 
 shares = st.floats(min_value=0, max_value=1)
 feedbacks = st.floats(min_value=-1, max_value=1)

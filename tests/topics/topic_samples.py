@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ricordo.records.topics import Topic
-from ricordo.topics.centres import bytes_of
+from ricordo.topics.thresholds import bytes_of
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 

@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ricordo.cli.output import one_line, printable, table
-from ricordo.prompt.budget import Section
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt, ReceiptItem
+from ricordo.prompt.window import Section
 from ricordo.records.turns import Owner, Turn, turn_id_of
 from ricordo.stores.protocols import Store
 

@@ -24,7 +24,7 @@ from ricordo.settings import BudgetSettings
 if TYPE_CHECKING:
     from ricordo.followups.reference import Pending, Resolved
     from ricordo.followups.understand import FindTurns
-    from ricordo.prompt.known import EndIdle
+    from ricordo.prompt.memory_block import EndIdle
     from ricordo.safety.crisis import Crisis
 
 log = logging.getLogger("ricordo")
@@ -151,7 +151,7 @@ def _known_and_window(
 
     A store that is away is not asked twice: that would only keep the chat waiting.
     """
-    from ricordo.prompt.known import known_for_context  # facts and summaries load with the first context
+    from ricordo.prompt.memory_block import known_for_context  # facts and summaries load with the first context
 
     known = KnownContext()
     try:

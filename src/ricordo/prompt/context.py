@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.locales import Locale
-from ricordo.prompt.budget import Section, allot, check_safety
 from ricordo.prompt.receipt import ChatMessage, Receipt, ReceiptItem, digest, text_recipe
 from ricordo.prompt.render import (
     NO_HISTORY,
@@ -30,6 +29,7 @@ from ricordo.prompt.render import (
     one_text,
 )
 from ricordo.prompt.sections import SEPARATOR, Candidates, Part, compact_part, excerpt_part, fill, text_part, turn_part
+from ricordo.prompt.window import Section, allot, check_safety
 from ricordo.records.prompt import Reason, Remembered
 from ricordo.records.turns import Chunk, Turn
 from ricordo.safety.fence import defuse

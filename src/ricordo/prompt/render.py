@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.locales import Locale, memory_words
-from ricordo.prompt.budget import Section
 from ricordo.prompt.receipt import ChatMessage, chat_message, text_recipe
 from ricordo.prompt.sections import SEPARATOR, Candidates, Part, Segment, piece_text
+from ricordo.prompt.window import Section
 from ricordo.records.prompt import Excerpt
 from ricordo.records.turns import Message
 from ricordo.safety.fence import close_fence, marker, open_fence

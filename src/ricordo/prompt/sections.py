@@ -12,8 +12,7 @@ from typing import Any
 from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokens import content_tokens, cut, turn_cost
 from ricordo.languages.locales import Locale
-from ricordo.prompt.budget import Section
-from ricordo.prompt.window import cited, compact_text, label, said, shorten_turn
+from ricordo.prompt.window import Section, cited, compact_text, label, said, shorten_turn
 from ricordo.records.prompt import Excerpt, Reason
 from ricordo.records.turns import Message, Turn
 from ricordo.safety.fence import defuse

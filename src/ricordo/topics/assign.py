@@ -20,8 +20,7 @@ from ricordo.languages.word_spans import fold
 from ricordo.recall.terms import stems
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Role
-from ricordo.topics.centres import Vector, dimensions_of, matrix_of, vector_of
-from ricordo.topics.thresholds import Scale
+from ricordo.topics.thresholds import Scale, Vector, dimensions_of, matrix_of, vector_of
 
 FollowUpKind = Literal["no", "talk", "past"]
 

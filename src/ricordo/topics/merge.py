@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ricordo.records.topics import Topic
-from ricordo.topics.centres import bytes_of, unit, vector_of
-from ricordo.topics.thresholds import Scale
+from ricordo.topics.thresholds import Scale, bytes_of, unit, vector_of
 
 _FEEDBACK_STEP = 0.2
 

@@ -19,10 +19,9 @@ from ricordo.records.topics import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Owner, Turn
 from ricordo.topics.archive import change_topic, compact, pack_all, recount, restore, turns_by_number
 from ricordo.topics.assign import RECENT_MESSAGES, Closeness, TalkState, TopicMessage, decide, follow_up_kind, title_of
-from ricordo.topics.centres import dimensions_of, first_centre, moved_centre
 from ricordo.topics.decay import faded_topics, fading_of
 from ricordo.topics.subjects import RECENT_TURNS, KnownTopic, TopicTurn, decide_turn
-from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, scale_for
+from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, dimensions_of, first_centre, moved_centre, scale_for
 
 # A lock per session (striped), because two threads that organise one session would do the same work.
 _ORGANISING = [Lock() for _ in range(64)]

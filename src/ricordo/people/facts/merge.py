@@ -5,7 +5,7 @@ equal statements, valid from its first statement until the next run begins. The 
 is added, so the order of arrival does not matter: an import of older turns never supersedes newer ones.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,11 +19,11 @@ from ricordo.people.facts.claims import (
     Similarity,
     about_family,
     claim_digest,
+    core_terms,
     is_negative,
     is_same_claim,
     is_same_subject,
 )
-from ricordo.people.facts.replace_known import placed
 from ricordo.people.facts.timeline import (
     MAX_SOURCES,
     Statement,
@@ -36,6 +36,60 @@ from ricordo.people.facts.timeline import (
 )
 from ricordo.records.people import Fact, FactChange, FactKind, KnownFacts
 from ricordo.safety.screen import least_trusted
+
+# Groups of which a person has one at a time: a newer claim replaces the older.
+_SINGLE = frozenset({"name", "age", "home", "work", "study", "partner", "diet"})
+# The groups of the subjects that patterns name.
+_GROUPS = {
+    "name": "name", "age": "age", "place:home": "home", "job": "work", "study": "study", "class": "study",
+    "place:school": "study",
+}  # fmt: skip
+
+
+def placed(claim: Claim, known: Iterable[Fact]) -> Claim:
+    """The claim with the subject of the fact that it replaces, or that came from the same words before."""
+    instruction = claim.about.startswith("instruction:")
+    current: dict[str, Fact] = {}
+    for fact in known:
+        if any(source.message_id == claim.said.id and source.quote == claim.quote for source in fact.sources):
+            return replace(claim, about=fact.about, kind=fact.kind)
+        if (
+            fact.text
+            and fact.about
+            and fact.about.startswith("instruction:") == instruction
+            and fact.valid_from < claim.said.created_at
+            and (fact.about not in current or current[fact.about].valid_from < fact.valid_from)
+        ):
+            current[fact.about] = fact
+    facts = [fact for fact in current.values() if all(source.message_id != claim.said.id for source in fact.sources)]
+    chosen = _replaced(claim, facts) if claim.replaces or instruction else None
+    return replace(claim, about=chosen.about, kind=chosen.kind) if chosen else claim
+
+
+def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
+    """The fact that shares the rarest words with a claim; else the newest of its group; else the only one."""
+    terms = {fact.id: core_terms("other", fact.text, fact.language) for fact in facts}
+    common = Counter(term for own in terms.values() for term in own)
+    wanted = core_terms("other", claim.text, claim.language)
+
+    def shared(fact: Fact) -> float:
+        return sum(1 / common[term] for term in terms[fact.id] & wanted)
+
+    facts.sort(key=lambda fact: (shared(fact), fact.valid_from))
+    if facts and shared(facts[-1]):
+        return facts[-1]
+    group = group_of(claim.about)
+    same = [fact for fact in facts if group_of(fact.about) == group != "other"]
+    if same and (claim.replaces or group in _SINGLE):
+        return max(same, key=lambda fact: fact.valid_from)
+    return facts[0] if len(facts) == 1 and claim.replaces else None
+
+
+def group_of(about: str) -> str:
+    """The group of the subject that an `about` value names."""
+    family, _, rest = about.partition(":")
+    return rest.partition(":")[0] if family in ("said", "instruction") else _GROUPS.get(about, "")
+
 
 _FACTS = UUID("a3b53c0e-7d0f-5a0e-8c39-5c2f1f0f6d11")
 
