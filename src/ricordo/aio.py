@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 
 import ricordo.memory
 from ricordo.engine.protocols import Clock, TokenCounter
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.prompt.receipt import Receipt
-from ricordo.records.turns import Turn
+from ricordo.records.turns import DEFAULT_AGENT, Turn
 from ricordo.session import OpenTurn, Session
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store

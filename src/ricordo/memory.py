@@ -15,7 +15,7 @@ from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
 from ricordo.presets import settings_from
 from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
-from ricordo.records.turns import Owner, SessionInfo, turn_id_of
+from ricordo.records.turns import DEFAULT_AGENT, Owner, SessionInfo, turn_id_of
 from ricordo.session import Session
 from ricordo.settings import Retention, Settings, check_embedder
 from ricordo.stores.open import DEFAULT_PATH, store_for
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ricordo.recall.search import Hits
     from ricordo.records.people import Fact, Flag, FlagState, Profile
     from ricordo.worker.queue import WorkQueue
-
-DEFAULT_AGENT = "default"
 
 
 class Memory:

@@ -7,7 +7,7 @@ Citations are checked while the text streams.
 import logging
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
 from ricordo.chat.reader.acts import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act
@@ -15,11 +15,13 @@ from ricordo.chat.reader.memory_reader import MemoryAnswer, MemoryReader
 from ricordo.chat.reader.past import READER, MemoryPassage, Past
 from ricordo.chat.reader.reader import read, words_of
 from ricordo.chat.reader.scores import AnswerSupport, confidence, coverage, margin
-from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError, RicordoError
 from ricordo.languages.registry import language as language_by_code
-from ricordo.prompt.context import Context
-from ricordo.records.turns import Chunk
+
+if TYPE_CHECKING:
+    from ricordo.engine.protocols import LLM, Completion
+    from ricordo.prompt.context import Context
+    from ricordo.records.turns import Chunk
 
 log = logging.getLogger("ricordo")
 
@@ -31,8 +33,8 @@ class Task:
     """A question with everything that an answerer may use. `said` holds the earlier answers, newest last."""
 
     question: str
-    context: Context
-    chunks: tuple[Chunk, ...]
+    context: "Context"
+    chunks: tuple["Chunk", ...]
     scores: tuple[float, ...]
     language: str
     said: tuple[str, ...] = ()
@@ -53,7 +55,7 @@ class Answered:
     removed: tuple[str, ...]
     confidence: float
     answerer: str
-    completion: Completion | None = None
+    completion: "Completion | None" = None
     notes: tuple[str, ...] = field(default=())
     act: str = ""
     sources: tuple[MemoryPassage, ...] = ()
@@ -135,7 +137,7 @@ class Model:
     With `fallback` the reader answers where the model fails before its first piece, and its answer says so.
     """
 
-    def __init__(self, llm: LLM, max_tokens: int | None = None, *, fallback: bool = False) -> None:
+    def __init__(self, llm: "LLM", max_tokens: int | None = None, *, fallback: bool = False) -> None:
         self._llm = llm
         self._max_tokens = max_tokens
         self._fallback = fallback
@@ -195,7 +197,7 @@ class Model:
         return Answered(text, check.cited, check.removed, support, self.name, completion)
 
     def _fall_back(
-        self, task: Task, completion: Completion | None, failure: LLMError
+        self, task: Task, completion: "Completion | None", failure: LLMError
     ) -> Generator[str, None, Answered]:
         """The reader's answer behind a sentence that says that the model did not answer."""
         said = f"{language_by_code(task.language).reader.fallback}\n\n"

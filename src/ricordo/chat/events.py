@@ -5,13 +5,15 @@ Every interface (HTTP, command line, OpenAI-compatible endpoint) reads the same 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ricordo.documents.library import Passage
-from ricordo.memory import DEFAULT_AGENT
-from ricordo.records.prompt import Asked
-from ricordo.records.turns import Json
-from ricordo.session import AnyChunk
+from ricordo.records.turns import DEFAULT_AGENT
+
+if TYPE_CHECKING:
+    from ricordo.documents.library import Passage
+    from ricordo.records.prompt import Asked
+    from ricordo.records.turns import Json
+    from ricordo.session import AnyChunk
 
 
 def never_stop() -> bool:
@@ -32,7 +34,7 @@ class ChatRequest:
     agent_id: str = DEFAULT_AGENT
     session_id: object = None
     turn_id: str | None = None
-    chunks: Sequence[AnyChunk] | None = None
+    chunks: Sequence["AnyChunk"] | None = None
     document_ids: Sequence[str] | None = None
     understood_as: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -42,7 +44,7 @@ class ChatRequest:
 class PassageSource(Protocol):
     """Finds passages for a question: the library, or the application's own search."""
 
-    def find(self, request: ChatRequest, asked: Asked, limit: int) -> Sequence[Passage]:
+    def find(self, request: ChatRequest, asked: "Asked", limit: int) -> Sequence["Passage"]:
         """At most `limit` passages, best first."""
         ...
 
@@ -58,7 +60,7 @@ class OfferedChunk:
     title: str | None = None
 
     @classmethod
-    def of(cls, passage: Passage) -> "OfferedChunk":
+    def of(cls, passage: "Passage") -> "OfferedChunk":
         """A passage as the response shows it."""
         return cls(passage.chunk.id, passage.chunk.text, passage.score, passage.document_id, passage.title)
 
@@ -85,7 +87,7 @@ class ChatResponse:
     intent: str
     confidence: float
     session_id: str
-    metadata: Json = field(default_factory=dict)
+    metadata: "Json" = field(default_factory=dict)
     error: str | None = None
 
     def as_json(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
 from ricordo.chat.events import (
@@ -43,13 +43,15 @@ from ricordo.documents.library import Passage
 from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreError
 from ricordo.languages.detect import language_of
-from ricordo.memory import Memory
 from ricordo.prompt.compose import as_chunks
-from ricordo.prompt.context import Context
-from ricordo.records.prompt import Asked
 from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
-from ricordo.session import OpenTurn, Session
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
+    from ricordo.prompt.context import Context
+    from ricordo.records.prompt import Asked
+    from ricordo.session import OpenTurn, Session
 
 log = logging.getLogger("ricordo")
 
@@ -61,10 +63,10 @@ class _TurnState:
     """One question in progress: what is known so far, and how long each step took."""
 
     request: ChatRequest
-    session: Session
+    session: "Session"
     turn_id: str
     is_new: bool
-    turn: OpenTurn | None = None
+    turn: "OpenTurn | None" = None
     language: str = "it"
     found: tuple[Passage, ...] = ()
     notes: list[str] = field(default_factory=list)
@@ -88,7 +90,7 @@ class Chat:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: "Memory",
         *,
         answerer: Answerer | None = None,
         passages: PassageSource | None = None,
@@ -163,10 +165,10 @@ class Chat:
         owner = Owner(self.memory.settings.tenant_id, state.request.user_id)
         return self.memory.store.sessions.notes(owner, state.session.id)
 
-    def _compose(self, state: _TurnState) -> Context:
+    def _compose(self, state: _TurnState) -> "Context":
         """The context, with the passages that are retrieved while it is composed."""
 
-        def find(asked: Asked) -> Sequence[Chunk]:
+        def find(asked: "Asked") -> Sequence[Chunk]:
             state.record_time("understand")
             state.found = self._retrieve(state, asked)
             state.record_time("retrieve")
@@ -187,23 +189,23 @@ class Chat:
         state.record_time("compose")
         return context
 
-    def _retrieve(self, state: _TurnState, asked: Asked) -> tuple[Passage, ...]:
+    def _retrieve(self, state: _TurnState, asked: "Asked") -> tuple[Passage, ...]:
         """The caller's own chunks, or the passages found in the documents."""
         if state.request.chunks is not None:
             given = as_chunks(state.request.chunks, self.memory.settings.limits)
             return tuple(Passage(chunk) for chunk in given)
         return self._search(state.request, asked)
 
-    def passages(self, request: ChatRequest, asked: Asked) -> list[Chunk]:
+    def passages(self, request: ChatRequest, asked: "Asked") -> list[Chunk]:
         """The chunks found in the documents for a question."""
         return [each.chunk for each in self._search(request, asked)]
 
-    def _search(self, request: ChatRequest, asked: Asked) -> tuple[Passage, ...]:
+    def _search(self, request: ChatRequest, asked: "Asked") -> tuple[Passage, ...]:
         if self._passages is None:
             return ()
         return tuple(self._passages.find(request, asked, self.memory.settings.budget.chunks_first))
 
-    def _intent(self, request: ChatRequest, context: Context) -> str:
+    def _intent(self, request: ChatRequest, context: "Context") -> str:
         return intent(
             request.query,
             follow_up=bool(context.references) or context.question != request.query,
@@ -218,7 +220,7 @@ class Chat:
         yield Delta(text)
         return Answered(text, (), (), 1.0, "safety")
 
-    def _answer(self, state: _TurnState, context: Context) -> Generator[Event, None, Answered]:
+    def _answer(self, state: _TurnState, context: "Context") -> Generator[Event, None, Answered]:
         """Stream the answer until it is complete or the request stops it."""
         kept = {item.id for item in context.receipt.items if item.section == "chunks" and item.kept}
         found = [each for each in state.found if each.chunk.id in kept]
@@ -250,7 +252,7 @@ class Chat:
                 state.notes.append(STOPPED)
                 return Answered("".join(said), (), (), 0.0, self.answerer.name)
 
-    def _store_answer(self, state: _TurnState, context: Context, answered: Answered) -> ChatResponse:
+    def _store_answer(self, state: _TurnState, context: "Context", answered: Answered) -> ChatResponse:
         """Store the answer and build the response."""
         request = state.request
         intended = self._intent(request, context)
@@ -293,12 +295,12 @@ class Chat:
         )
 
 
-def _answerer_of(memory: Memory) -> Answerer:
+def _answerer_of(memory: "Memory") -> Answerer:
     """The model of a memory, or the reader."""
     return Model(memory.llm, fallback=memory.settings.model_fallback == "reader") if memory.llm else Reader()
 
 
-def _clarify(context: Context) -> Generator[Event, None, Answered]:
+def _clarify(context: "Context") -> Generator[Event, None, Answered]:
     pending = context.clarification
     assert pending is not None
     options = tuple({"label": option.name, "text": option.text} for option in pending.options)

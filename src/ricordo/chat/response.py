@@ -8,33 +8,35 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from time import time_ns
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from ricordo.chat.answerers import Answered
 from ricordo.chat.events import ChatResponse, ReferenceInfo
 from ricordo.chat.reader.question import QuestionKind, kind_of_question
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.word_spans import fold
-from ricordo.prompt.context import Context
-from ricordo.records.turns import Turn
-from ricordo.safety.crisis import Crisis
+
+if TYPE_CHECKING:
+    from ricordo.chat.answerers import Answered
+    from ricordo.prompt.context import Context
+    from ricordo.records.turns import Turn
+    from ricordo.safety.crisis import Crisis
 
 STOPPED = "stopped by the user"
 _SHOWN = 200  # characters of a reference that are stored with a turn
 _HELPLINE = re.compile(r"\b(\d{3,6})\b((?: [A-Z]\w+){0,3})")
 
 
-def standalone_question(query: str, context: Context) -> str:
+def standalone_question(query: str, context: "Context") -> str:
     """The standalone question; empty if it is the question itself."""
     return "" if context.question == query else context.question
 
 
-def helplines(crisis: Crisis) -> tuple[dict[str, str], ...]:
+def helplines(crisis: "Crisis") -> tuple[dict[str, str], ...]:
     """The telephone numbers in a crisis notice, each with the name after it."""
     return tuple({"number": number, "name": name.strip()} for number, name in _HELPLINE.findall(crisis.notice))
 
 
-def reference_infos(context: Context) -> tuple[ReferenceInfo, ...]:
+def reference_infos(context: "Context") -> tuple[ReferenceInfo, ...]:
     """The resolved references of a follow-up."""
     return tuple(
         ReferenceInfo(
@@ -50,7 +52,7 @@ def reference_infos(context: Context) -> tuple[ReferenceInfo, ...]:
 
 
 def response_metadata(
-    query: str, context: Context, answered: Answered, notes: Sequence[str], timings: Mapping[str, float]
+    query: str, context: "Context", answered: "Answered", notes: Sequence[str], timings: Mapping[str, float]
 ) -> dict[str, Any]:
     """The metadata of a response."""
     receipt, completion, crisis, pending = context.receipt, answered.completion, context.crisis, context.clarification
@@ -82,7 +84,7 @@ def response_metadata(
     }
 
 
-def memory_sources(answered: Answered) -> list[dict[str, Any]]:
+def memory_sources(answered: "Answered") -> list[dict[str, Any]]:
     """The past messages that an answer quotes, each with its session, turn and day."""
     return [
         {
@@ -96,7 +98,7 @@ def memory_sources(answered: Answered) -> list[dict[str, Any]]:
     ]
 
 
-def stored_references(context: Context) -> list[dict[str, Any]]:
+def stored_references(context: "Context") -> list[dict[str, Any]]:
     """The references as a turn stores them; long texts are cut, because the turn they name has them."""
     return [_plain(each) | {"text": each.text[:_SHOWN]} for each in reference_infos(context)]
 
@@ -112,7 +114,7 @@ def _plain(each: ReferenceInfo) -> dict[str, Any]:
     }
 
 
-def stored_response(turn: Turn) -> ChatResponse:
+def stored_response(turn: "Turn") -> ChatResponse:
     """The response of a stored turn, as far as the turn holds it."""
     known = turn.metadata
     return ChatResponse(

@@ -30,9 +30,9 @@ from ricordo.errors import (
     StoreUnavailable,
     ValidationError,
 )
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.presets import PRESETS
-from ricordo.records.turns import Chunk
+from ricordo.records.turns import DEFAULT_AGENT, Chunk
 from ricordo.stores.open import DEFAULT_PATH
 
 # Each command is its own process, so a clarification that one command asks for is answered by a later one.

@@ -23,9 +23,9 @@ from ricordo.contrib.tool_calls import ItemCollection, UserSource, body_of, chec
 from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.limits import check_id
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.records.service import StoredItem
-from ricordo.records.turns import Message, Owner, Turn, message_id, open_turn, place, turn_id_of
+from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, Turn, message_id, open_turn, place, turn_id_of
 from ricordo.session import Session
 from ricordo.stores.service_protocols import ItemTransaction
 

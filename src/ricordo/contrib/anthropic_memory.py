@@ -22,8 +22,9 @@ from anthropic.types.beta import (
 from ricordo.contrib.tool_calls import ItemCollection, body_of, owner_of, parts, path
 from ricordo.errors import ValidationError
 from ricordo.limits import ID_LENGTH, check_text
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.records.service import StoredItem
+from ricordo.records.turns import DEFAULT_AGENT
 from ricordo.safety.screen import decide
 from ricordo.safety.signals import signals
 from ricordo.stores.service_protocols import ItemTransaction

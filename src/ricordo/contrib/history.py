@@ -17,8 +17,9 @@ from ricordo.engine.core import new_id
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import ConflictError
 from ricordo.limits import check_id, check_metadata, check_text, check_time, check_tool_calls
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.records.turns import (
+    DEFAULT_AGENT,
     ROLES,
     Json,
     Message,

@@ -42,11 +42,11 @@ from ricordo.contrib.tool_calls import (
 from ricordo.engine.tokens import content_tokens
 from ricordo.errors import BudgetError, RicordoError
 from ricordo.limits import check_id
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt
 from ricordo.records.lru import LRU
-from ricordo.records.turns import Json, Message, Role, Turn
+from ricordo.records.turns import DEFAULT_AGENT, Json, Message, Role, Turn
 from ricordo.safety.crisis import SafeReply, crisis_reply
 from ricordo.session import Session
 

@@ -31,9 +31,9 @@ from langgraph.store.base import (
 
 from ricordo.contrib.tool_calls import ItemCollection, UserSource, check_user_source, owner_of, parts, path, user_of
 from ricordo.errors import ValidationError
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.records.service import StoredItem
-from ricordo.records.turns import Owner
+from ricordo.records.turns import DEFAULT_AGENT, Owner
 from ricordo.stores.service_protocols import ItemTransaction
 
 ITEMS = "langgraph.store"  # place: the labels of a namespace; key: the item's

@@ -23,8 +23,8 @@ from ricordo.contrib.tool_calls import paired, sessions_of
 from ricordo.errors import BudgetError
 from ricordo.languages.locales import memory_words
 from ricordo.limits import check_id
-from ricordo.memory import DEFAULT_AGENT, Memory
-from ricordo.records.turns import Message, Turn
+from ricordo.memory import Memory
+from ricordo.records.turns import DEFAULT_AGENT, Message, Turn
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 from ricordo.session import Session
 

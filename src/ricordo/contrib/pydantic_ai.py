@@ -25,9 +25,10 @@ from pydantic_ai.run import AgentRunResult
 from ricordo.contrib.pydantic_ai_messages import Step, answer_text, asked_text, composed, last_turns, steps_of
 from ricordo.contrib.tool_calls import ItemCollection, UserSource, body_of, check_user_source, owner_of, path, user_of
 from ricordo.errors import RicordoError
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.prompt.context import Context
 from ricordo.records.service import StoredItem
+from ricordo.records.turns import DEFAULT_AGENT
 from ricordo.safety.crisis import SafeReply, crisis_reply
 from ricordo.session import OpenTurn, Session
 from ricordo.stores.service_protocols import ItemTransaction

@@ -12,9 +12,9 @@ from typing import Literal
 import streamlit as st
 
 from ricordo.errors import ConflictError, ValidationError
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.prompt.context import Context
-from ricordo.records.turns import SessionInfo, Turn
+from ricordo.records.turns import DEFAULT_AGENT, SessionInfo, Turn
 from ricordo.safety.crisis import crisis_reply
 from ricordo.session import Session
 

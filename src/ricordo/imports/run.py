@@ -17,8 +17,8 @@ from ricordo.imports import Imported, ImportProblem, ReadOptions, read
 from ricordo.imports.document import session_id_of
 from ricordo.imports.sources import OWN
 from ricordo.limits import check_id
-from ricordo.memory import DEFAULT_AGENT, Memory
-from ricordo.records.turns import Message, Owner, SessionInfo, Turn
+from ricordo.memory import Memory
+from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn
 from ricordo.turns.export import from_document, to_document
 
 MAX_PROBLEMS = 1_000  # in a report; all are counted

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ricordo.errors import RicordoError
 from ricordo.limits import check_id
 from ricordo.mcp.memories import McpUser
-from ricordo.memory import DEFAULT_AGENT
+from ricordo.records.turns import DEFAULT_AGENT
 from ricordo.server.credentials import AuthError, Caller, bearer_token
 from ricordo.server.dependencies import utf8_header
 from ricordo.server.problems import error_response, problem_response

@@ -12,9 +12,9 @@ from typing import Any
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids
 from ricordo.mcp.schemas import Kind, SpokenOut, ToolMemory, ToolSession, ToolSource
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
 from ricordo.records.people import Fact
-from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
+from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn, turn_id_of
 from ricordo.session import Session
 
 NOTES_SESSION = "notes"

@@ -9,7 +9,8 @@ from typing import Any
 
 from ricordo.errors import SettingsError
 from ricordo.limits import check_id
-from ricordo.memory import DEFAULT_AGENT, Memory
+from ricordo.memory import Memory
+from ricordo.records.turns import DEFAULT_AGENT
 
 SETTLE_SECONDS = 5.0
 INSTALL = "pip install 'ricordo[mcp]'"

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ricordo.engine.protocols import TokenCounter
-from ricordo.languages.locales import Locale
 from ricordo.prompt.receipt import ChatMessage, Receipt, ReceiptItem, digest, text_recipe
 from ricordo.prompt.render import (
     NO_HISTORY,
@@ -30,14 +28,16 @@ from ricordo.prompt.render import (
 )
 from ricordo.prompt.sections import SEPARATOR, Candidates, Part, compact_part, excerpt_part, fill, text_part, turn_part
 from ricordo.prompt.window import Section, allot, check_safety
-from ricordo.records.prompt import Reason, Remembered
-from ricordo.records.turns import Chunk, Turn
 from ricordo.safety.fence import defuse
-from ricordo.settings import BudgetSettings
 
 if TYPE_CHECKING:
+    from ricordo.engine.protocols import TokenCounter
     from ricordo.followups.reference import Pending, Resolved
+    from ricordo.languages.locales import Locale
+    from ricordo.records.prompt import Reason, Remembered
+    from ricordo.records.turns import Chunk, Turn
     from ricordo.safety.crisis import Crisis
+    from ricordo.settings import BudgetSettings
 
 PRIMING = 3  # what a chat API adds before the reply
 
@@ -57,12 +57,12 @@ class Material:
     system: str = ""
     profile: str = ""
     summary: str = ""
-    history: tuple[Turn, ...] = ()
+    history: tuple["Turn", ...] = ()
     history_shortened: bool = False
     referenced: frozenset[str] = frozenset()
-    recalled: tuple[Remembered, ...] = ()
-    chunks: tuple[Chunk, ...] = ()
-    chunks_left_out: tuple[Chunk, ...] = ()
+    recalled: tuple["Remembered", ...] = ()
+    chunks: tuple["Chunk", ...] = ()
+    chunks_left_out: tuple["Chunk", ...] = ()
     format_instructions: str = ""
     embedder: str = ""
     degraded: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class _Form:
 
 
 def assemble(
-    material: Material, budget: BudgetSettings, locale: Locale, characters: int, counter: TokenCounter
+    material: Material, budget: "BudgetSettings", locale: "Locale", characters: int, counter: "TokenCounter"
 ) -> Context:
     """Fill both forms, write them, and write the receipt."""
     limit = max(budget.model_limit - budget.answer_reserve, 0)
@@ -152,8 +152,8 @@ def _fit(
     candidates: Mapping[Section, Candidates],
     limit: int,
     around: int,
-    budget: BudgetSettings,
-    counter: TokenCounter,
+    budget: "BudgetSettings",
+    counter: "TokenCounter",
     cost: Callable[[Kept], tuple[int, Sequence[Text]]],
 ) -> _Form:
     """Allot, fill, write, and count the result as it will be sent.
@@ -176,10 +176,10 @@ def _fit(
         room -= 1
 
 
-def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter) -> dict[Section, Candidates]:
+def _plain_candidates(material: Material, locale: "Locale", counter: "TokenCounter") -> dict[Section, Candidates]:
     """The sections that look alike in both forms."""
 
-    def one(section: Section, reason: Reason, text: str) -> Candidates:
+    def one(section: Section, reason: "Reason", text: str) -> Candidates:
         parts = (text_part(section, section.value, reason, text, counter),) if text.strip() else ()
         return headed(section, parts)
 
@@ -215,16 +215,16 @@ def _plain_candidates(material: Material, locale: Locale, counter: TokenCounter)
     }
 
 
-def _frame(text: str, counter: TokenCounter) -> int:
+def _frame(text: str, counter: "TokenCounter") -> int:
     """What stands around the parts of a section, and one token for the empty line between sections."""
     return counter.count(text) + 1
 
 
-def _reason(turn: Turn, material: Material) -> Reason:
+def _reason(turn: "Turn", material: Material) -> "Reason":
     return "referenced" if turn.id in material.referenced else "recent"
 
 
-def _history(material: Material, counter: TokenCounter) -> Candidates:
+def _history(material: Material, counter: "TokenCounter") -> Candidates:
     parts = tuple(
         turn_part(turn, _reason(turn, material), counter, shortened=material.history_shortened)
         for turn in material.history
@@ -232,7 +232,7 @@ def _history(material: Material, counter: TokenCounter) -> Candidates:
     return Candidates(Section.HISTORY, parts)
 
 
-def _compact_history(material: Material, locale: Locale, characters: int, counter: TokenCounter) -> Candidates:
+def _compact_history(material: Material, locale: "Locale", characters: int, counter: "TokenCounter") -> Candidates:
     parts = tuple(
         compact_part(turn, _reason(turn, material), locale, characters, counter, shortened=material.history_shortened)
         for turn in material.history

@@ -9,13 +9,15 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ricordo.errors import ReceiptError
 from ricordo.prompt.sections import CompactLine, Segment
 from ricordo.prompt.window import compact_text, said
-from ricordo.records.prompt import Excerpt
 from ricordo.records.turns import Message, StoredReceipt, canonical
+
+if TYPE_CHECKING:
+    from ricordo.records.prompt import Excerpt
 
 INLINE_CHARACTERS = 120
 
@@ -96,7 +98,7 @@ def text_recipe(segments: Sequence[Segment]) -> list[Any]:
     return [segment if isinstance(segment, str) else _address(segment) for segment in segments]
 
 
-def _address(segment: CompactLine | Excerpt) -> dict[str, Any]:
+def _address(segment: "CompactLine | Excerpt") -> dict[str, Any]:
     if isinstance(segment, CompactLine):
         return {"line": [segment.message.id, segment.label, segment.characters, segment.suffix]}
     return {"excerpt": [segment.message.id, segment.label, segment.start, segment.end]}

@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.locales import Locale, memory_words
 from ricordo.prompt.receipt import ChatMessage, chat_message, text_recipe
 from ricordo.prompt.sections import SEPARATOR, Candidates, Part, Segment, piece_text
 from ricordo.prompt.window import Section
 from ricordo.records.prompt import Excerpt
-from ricordo.records.turns import Message
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 if TYPE_CHECKING:
+    from ricordo.engine.protocols import TokenCounter
     from ricordo.languages.base import MemoryWords
+    from ricordo.records.turns import Message
 
 BREAK = "\n\n"
 
@@ -80,7 +80,7 @@ def look_for(candidates: Mapping[Section, Candidates], locale: Locale) -> Look:
 
 
 def cost_of_fences(
-    sections: Sequence[Section], candidates: Mapping[Section, Candidates], look: Look, counter: TokenCounter
+    sections: Sequence[Section], candidates: Mapping[Section, Candidates], look: Look, counter: "TokenCounter"
 ) -> int:
     """What the fences around the data of these sections cost; decided by what there is, not by what fits."""
     data = any(_is_data(candidates[section].parts) for section in sections if section in DATA_SECTIONS)
@@ -129,7 +129,7 @@ def as_messages(
     return tuple(messages), recipe
 
 
-def _past_recipe(message: Message, stored: Message | None) -> dict[str, Any]:
+def _past_recipe(message: "Message", stored: "Message | None") -> dict[str, Any]:
     """The recipe of a message of the history: by address what is shown as it is stored, a copy of what differs."""
     if message == stored:
         return {"message": message.id}

@@ -7,15 +7,17 @@ it is shortened and marked.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokens import content_tokens, cut, turn_cost
-from ricordo.languages.locales import Locale
 from ricordo.prompt.window import Section, cited, compact_text, label, said, shorten_turn
 from ricordo.records.prompt import Excerpt, Reason
-from ricordo.records.turns import Message, Turn
 from ricordo.safety.fence import defuse
+
+if TYPE_CHECKING:
+    from ricordo.engine.protocols import TokenCounter
+    from ricordo.languages.locales import Locale
+    from ricordo.records.turns import Message, Turn
 
 SEPARATOR = "\n"
 
@@ -28,7 +30,7 @@ class CompactLine:
     name too; other labels are ours.
     """
 
-    message: Message
+    message: "Message"
     label: str
     characters: int
     suffix: str
@@ -36,7 +38,7 @@ class CompactLine:
     safe: str
 
 
-def compact_line_of(message: Message, locale: Locale, characters: int) -> CompactLine:
+def compact_line_of(message: "Message", locale: "Locale", characters: int) -> CompactLine:
     """The line of a message, with its sources."""
     who, suffix = label(message, locale), cited(message, locale, sources=True)
     words = compact_text(said(message), characters)
@@ -53,7 +55,7 @@ class SectionPiece:
 
     text: str = ""
     lines: tuple[CompactLine, ...] = ()
-    messages: tuple[Message, ...] = ()
+    messages: tuple["Message", ...] = ()
     excerpt: Excerpt | None = None
 
     @property
@@ -71,7 +73,7 @@ class Part:
     reason: Reason
     piece: SectionPiece
     tokens: int
-    turn: Turn | None = None
+    turn: "Turn | None" = None
     shortened: bool = False
 
 
@@ -89,7 +91,7 @@ class Candidates:
         return self.frame + sum(part.tokens for part in self.parts) if self.parts else 0
 
 
-def fill(candidates: Candidates, share: int, counter: TokenCounter) -> tuple[Part, ...]:
+def fill(candidates: Candidates, share: int, counter: "TokenCounter") -> tuple[Part, ...]:
     """The parts kept within `share` tokens, best first."""
     kept: list[Part] = []
     room = share - candidates.frame
@@ -103,7 +105,7 @@ def fill(candidates: Candidates, share: int, counter: TokenCounter) -> tuple[Par
     return tuple(kept)
 
 
-def shorten(part: Part, room: int, counter: TokenCounter) -> Part | None:
+def shorten(part: Part, room: int, counter: "TokenCounter") -> Part | None:
     """The part cut to `room` tokens, or None where nothing sensible is left."""
     if part.piece.messages and part.turn:
         short = shorten_turn(safe_turn(part.turn, counter), room, counter)
@@ -125,32 +127,32 @@ def piece_text(piece: SectionPiece) -> str:
     return piece.text or "\n".join(line.text for line in piece.lines)
 
 
-def text_part(section: Section, part_id: str, reason: Reason, text: str, counter: TokenCounter) -> Part:
+def text_part(section: Section, part_id: str, reason: Reason, text: str, counter: "TokenCounter") -> Part:
     """A part that is plain text, counted with what separates it from its neighbour."""
     return Part(section, part_id, reason, SectionPiece(text=text), _tokens(text, counter))
 
 
-def excerpt_part(section: Section, part_id: str, reason: Reason, excerpt: Excerpt, counter: TokenCounter) -> Part:
+def excerpt_part(section: Section, part_id: str, reason: Reason, excerpt: Excerpt, counter: "TokenCounter") -> Part:
     """A part that stands in a stored message; as plain text where that had to be defused."""
     if (safe := defuse(excerpt.text)) != excerpt.text:
         return text_part(section, part_id, reason, safe, counter)
     return Part(section, part_id, reason, SectionPiece(excerpt=excerpt), _tokens(excerpt.text, counter))
 
 
-def turn_part(turn: Turn, reason: Reason, counter: TokenCounter, *, shortened: bool = False) -> Part:
+def turn_part(turn: "Turn", reason: Reason, counter: "TokenCounter", *, shortened: bool = False) -> Part:
     """A turn of the history as whole chat messages, defused; `shortened` if the window had to cut it."""
     safe = safe_turn(turn, counter)
     piece = SectionPiece(messages=safe.messages)
     return Part(Section.HISTORY, turn.id, reason, piece, turn_cost(safe, counter), turn, shortened)
 
 
-def safe_turn(turn: Turn, counter: TokenCounter) -> Turn:
+def safe_turn(turn: "Turn", counter: "TokenCounter") -> "Turn":
     """The turn as chat messages may show it: defused, and without stored messages of the system.
 
     Those would be taken for the program's rules, or for the words of a user; the compact lines tell them as data.
     """
 
-    def safe(message: Message | None) -> Message | None:
+    def safe(message: "Message | None") -> "Message | None":
         if message is None or message.role == "system":
             return None
         name = message.name and defuse(message.name)
@@ -180,7 +182,7 @@ def _defused_json(value: Any) -> Any:
 
 
 def compact_part(
-    turn: Turn, reason: Reason, locale: Locale, characters: int, counter: TokenCounter, *, shortened: bool = False
+    turn: "Turn", reason: Reason, locale: "Locale", characters: int, counter: "TokenCounter", *, shortened: bool = False
 ) -> Part:
     """A turn of the history as compact lines; as plain text where its messages are not as they are stored.
 
@@ -203,5 +205,5 @@ def compact_part(
     )
 
 
-def _tokens(text: str, counter: TokenCounter) -> int:
+def _tokens(text: str, counter: "TokenCounter") -> int:
     return counter.count(text + SEPARATOR)

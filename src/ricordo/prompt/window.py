@@ -7,14 +7,16 @@ never half a turn; if the newest turn alone is too large it is shortened and mar
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, message_cost, recounted, turn_cost
 from ricordo.errors import BudgetError
-from ricordo.languages.locales import Locale
-from ricordo.records.turns import Json, Message, Turn
-from ricordo.settings import BudgetSettings, WindowSettings
+
+if TYPE_CHECKING:
+    from ricordo.engine.protocols import TokenCounter
+    from ricordo.languages.locales import Locale
+    from ricordo.records.turns import Json, Message, Turn
+    from ricordo.settings import BudgetSettings, WindowSettings
 
 
 class Section(StrEnum):
@@ -38,7 +40,7 @@ KEPT_FOR_REST = 4  # a quarter
 Key = TypeVar("Key")
 
 
-def allot(room: int, demands: Mapping[Section, int], settings: BudgetSettings) -> dict[Section, int]:
+def allot(room: int, demands: Mapping[Section, int], settings: "BudgetSettings") -> dict[Section, int]:
     """Tokens per section; their sum is at most `room`. BudgetError if safety alone is larger."""
     safety = demands.get(Section.SAFETY, 0)
     check_safety(safety, max(room, 0))
@@ -92,31 +94,31 @@ def compact_text(text: str, characters: int) -> str:
     return line if len(line) <= characters else line[:characters] + CUT_MARK
 
 
-def compact_line(message: Message, locale: Locale, characters: int, *, sources: bool = False) -> str:
+def compact_line(message: "Message", locale: "Locale", characters: int, *, sources: bool = False) -> str:
     """One message as one line: who, what, and optionally at most three sources."""
     return label(message, locale) + compact_text(said(message), characters) + cited(message, locale, sources=sources)
 
 
-def label(message: Message, locale: Locale) -> str:
+def label(message: "Message", locale: "Locale") -> str:
     """Who speaks: the speaker's own name where one was given, on one line whatever the name holds."""
     return f"{_one_line(message.name)}: " if message.name else locale.label(message.role)
 
 
-def said(message: Message) -> str:
+def said(message: "Message") -> str:
     """The words of a message, or the names of the tools it calls instead of words."""
     if message.content.strip() or not message.tool_calls:
         return message.content
     return f"[{', '.join(_tool_name(call) for call in message.tool_calls)}]"
 
 
-def cited(message: Message, locale: Locale, *, sources: bool) -> str:
+def cited(message: "Message", locale: "Locale", *, sources: bool) -> str:
     """The sources behind an answer, if they are wanted and there are any."""
     if not sources or not message.chunk_ids:
         return ""
     return locale.sources.format(ids=", ".join(_one_line(each) for each in message.chunk_ids[:MOST_SOURCES]))
 
 
-def history_text(turns: Sequence[Turn], locale: Locale, characters: int, *, sources: bool = False) -> str:
+def history_text(turns: Sequence["Turn"], locale: "Locale", characters: int, *, sources: bool = False) -> str:
     """The whole history block, or the sentence that there is none."""
     if not turns:
         return locale.no_history
@@ -128,7 +130,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _tool_name(call: Json) -> str:
+def _tool_name(call: "Json") -> str:
     """The name of a called tool, in the shapes that chat APIs use; callers may have stored any other."""
     inner = call.get("function")
     return str((inner if isinstance(inner, Mapping) else call).get("name", "?"))
@@ -138,22 +140,22 @@ def _tool_name(call: Json) -> str:
 class Window:
     """The chosen turns, oldest first. `degraded` says why memory is missing, if it is."""
 
-    turns: tuple[Turn, ...] = ()
+    turns: tuple["Turn", ...] = ()
     total_tokens: int = 0
     shortened: bool = False
     degraded: tuple[str, ...] = ()
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple["Message", ...]:
         """All messages of the chosen turns, in the order they were said."""
         return tuple(message for turn in self.turns for message in turn.messages)
 
-    def text(self, locale: Locale, compact_chars: int = 150, *, sources: bool = False) -> str:
+    def text(self, locale: "Locale", compact_chars: int = 150, *, sources: bool = False) -> str:
         """The window as the compact lines of a prompt."""
         return history_text(self.turns, locale, compact_chars, sources=sources)
 
 
-def fit_window(newest_first: Iterable[Turn], bounds: WindowSettings, counter: TokenCounter) -> Window:
+def fit_window(newest_first: Iterable["Turn"], bounds: "WindowSettings", counter: "TokenCounter") -> Window:
     """Take turns from the newest on while they fit; reads no more of `newest_first` than it needs."""
     chosen: list[Turn] = []
     total = 0
@@ -173,14 +175,14 @@ def fit_window(newest_first: Iterable[Turn], bounds: WindowSettings, counter: To
     return Window(tuple(reversed(chosen)), total)
 
 
-def _only_the_newest(turn: Turn, limit: int, counter: TokenCounter) -> Window:
+def _only_the_newest(turn: "Turn", limit: int, counter: "TokenCounter") -> Window:
     short = shorten_turn(turn, limit, counter)
     if short is None:
         return Window(degraded=(f"the newest turn does not fit {limit} tokens, not even shortened",))
     return Window((short,), turn_cost(short, counter), shortened=True)
 
 
-def shorten_turn(turn: Turn, limit: int, counter: TokenCounter) -> Turn | None:
+def shorten_turn(turn: "Turn", limit: int, counter: "TokenCounter") -> "Turn | None":
     """The turn with its messages cut to fit `limit` tokens, or None where not even marks would fit.
 
     Messages share the room evenly. Tool traffic is one group that breaks when cut, so it goes as a whole
@@ -209,7 +211,7 @@ def shorten_turn(turn: Turn, limit: int, counter: TokenCounter) -> Turn | None:
     )
 
 
-def _shorten(message: Message, limit: int, counter: TokenCounter) -> Message | None:
+def _shorten(message: "Message", limit: int, counter: "TokenCounter") -> "Message | None":
     if message.tokens <= limit:
         return message
     named = content_tokens("", (), counter, message.name)

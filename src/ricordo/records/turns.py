@@ -19,6 +19,7 @@ Origin = Literal["chat", "import"]
 Json = Mapping[str, Any]
 
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+DEFAULT_AGENT = "default"
 RESERVED = "ricordo:"  # how the names of those begin who are no users: no user id may
 _OWNERS = UUID("5f0d7b0e-6f3a-5a63-9f7e-2b1c6c1f0a11")
 

@@ -1,9 +1,13 @@
 """Dependencies of the routes: the service, the caller, and the user whose data the request is about."""
 
+from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Depends, Header, HTTPException, Query, Request
 
+from ricordo.chat.answerers import MODEL_FAILED
+from ricordo.chat.events import ChatRequest, Done, Event
 from ricordo.chat.pipeline import Chat
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id
@@ -11,6 +15,7 @@ from ricordo.memory import Memory
 from ricordo.records.turns import Owner, SessionInfo
 from ricordo.server.credentials import Caller, bearer_token, required_scope
 from ricordo.server.service import Service
+from ricordo.server.streams import AnswerStream
 from ricordo.session import Session
 
 
@@ -121,3 +126,35 @@ class RequestUser:
 
 UserDep = Annotated[RequestUser, Depends()]
 Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+def begin(user: RequestUser, chat_request: ChatRequest, digest: str) -> AnswerStream:
+    """Start the answer to a question, or join the running one."""
+    chat = user.chat
+
+    def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
+        for event in chat.respond(replace(chat_request, stop=stop)):
+            if isinstance(event, Done):
+                _count(user, event)
+                event = _without_causes(event)
+            yield event
+
+    return user.service.answers.begin(user.owner, chat_request.turn_id or "", work, digest)
+
+
+def _count(user: RequestUser, done: Done) -> None:
+    known = done.response.metadata
+    user.service.jobs.note(user.owner, done.response.session_id)
+    if "timings_ms" in known:
+        stored = known.get("turn_number") is not None
+        user.service.metrics.record_answer(known["timings_ms"], known["tokens"]["prompt"], stored=stored)
+
+
+def _without_causes(done: Done) -> Done:
+    """The end of an answer without the cause of a model's failure, which may name hosts and belongs in the log."""
+    known = done.response.metadata
+    notes = [
+        f"{MODEL_FAILED}; the log has the cause" if note.startswith(MODEL_FAILED) else note
+        for note in known.get("degraded", ())
+    ]
+    return replace(done, response=replace(done.response, metadata={**known, "degraded": notes}))

@@ -12,6 +12,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 from starlette.concurrency import run_in_threadpool
@@ -21,10 +22,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ricordo.errors import RicordoError
-from ricordo.records.turns import Owner
 from ricordo.server.credentials import bearer_token
 from ricordo.server.problems import problem_response
-from ricordo.server.service import Service
+
+if TYPE_CHECKING:
+    from ricordo.records.turns import Owner
+    from ricordo.server.service import Service
 
 KEEP_SECONDS = 24 * 3_600.0
 MAX_RESPONSES = 10_000
@@ -34,12 +37,12 @@ MAX_KEY_LENGTH = 255
 _TURNS = UUID("0a4d7a5e-52a1-5d0c-8a0b-1f6f0f1c9b55")
 
 
-def turn_id_for(owner: Owner, key: str) -> str:
+def turn_id_for(owner: "Owner", key: str) -> str:
     """The turn id that a key determines, the same in every process."""
     return str(uuid5(_TURNS, f"{owner.key}/{key}"))
 
 
-def id_for(owner: Owner, what: str, key: str) -> str:
+def id_for(owner: "Owner", what: str, key: str) -> str:
     """The id of what a request with this key creates, the same in every process."""
     return turn_id_for(owner, f"{what}/{key}")
 
@@ -53,7 +56,7 @@ class StoredResponse:
 
     digest: str
     started_at: float
-    owner: Owner | None = None
+    owner: "Owner | None" = None
     messages: list[Message] = field(default_factory=list)
     size: int = 0
     secret: bool = False
@@ -63,7 +66,7 @@ class StoredResponse:
 class IdempotencyMiddleware:
     """Answers a repeated POST with the cached response. For one event loop."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
+    def __init__(self, app: ASGIApp, service: "Service") -> None:
         self._app = app
         self._service = service
         self._responses: OrderedDict[tuple[str, ...], StoredResponse] = OrderedDict()
@@ -168,7 +171,7 @@ class IdempotencyMiddleware:
         while self._responses and (len(self._responses) > MAX_RESPONSES or self._bytes > MAX_BYTES):
             self._drop(next(iter(self._responses)))
 
-    def _forget(self, owner: Owner) -> None:
+    def _forget(self, owner: "Owner") -> None:
         """Drop the responses of an owner whose data is deleted."""
         with self._lock:
             for name in [name for name, kept in self._responses.items() if kept.owner == owner]:

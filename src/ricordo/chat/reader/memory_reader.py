@@ -8,11 +8,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from ricordo.chat.reader.acts import DialogueAct, folded
 from ricordo.chat.reader.memory_scores import MemoryQuestion, ScoredMemory, memory_question, score_memory
-from ricordo.chat.reader.past import MemoryPassage, Past
-from ricordo.languages.base import ReaderPhrases
 from ricordo.languages.dates import format_day
 from ricordo.languages.detect import guess_language
 from ricordo.languages.periods import Period, periods
@@ -20,6 +19,10 @@ from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.sentences import sentences
 from ricordo.recall.terms import stems
+
+if TYPE_CHECKING:
+    from ricordo.chat.reader.past import MemoryPassage, Past
+    from ricordo.languages.base import ReaderPhrases
 
 ANSWERED_FROM = 0.2  # least probability of the best passage (measured: docs/answering.md)
 _NEAR_THE_BEST = 0.6
@@ -44,7 +47,7 @@ class MemoryAnswer:
 
     text: str
     confidence: float
-    sources: tuple[MemoryPassage, ...] = ()
+    sources: tuple["MemoryPassage", ...] = ()
     found: bool = True
 
 
@@ -63,7 +66,7 @@ def relative_day(moment: datetime, now: datetime, code: str) -> str:
 class MemoryReader:
     """Answers one message from one user's past, in one language."""
 
-    def __init__(self, past: Past, code: str) -> None:
+    def __init__(self, past: "Past", code: str) -> None:
         self._past = past
         self._code = code
         self._phrases: ReaderPhrases = language_by_code(code).reader
@@ -149,13 +152,13 @@ class MemoryReader:
             return self._told(found)
         return self._told(self._session_talk(spans, last=_LAST.search(folded(question)) is not None))
 
-    def _about(self, asked: MemoryQuestion, subject: str) -> list[MemoryPassage]:
+    def _about(self, asked: MemoryQuestion, subject: str) -> list["MemoryPassage"]:
         found = score_memory(asked, self._past.passages(subject))
         best = max((each.passage.score for each in found), default=0.0)
         near = [each.passage for each in found if each.coverage > 0 or each.passage.score >= 0.75 * best > 0]
         return sorted(near[:_MOST_LINES], key=lambda each: (each.said_at, each.turn_number, each.role != "user"))
 
-    def _session_talk(self, spans: Sequence[Period], *, last: bool) -> list[MemoryPassage]:
+    def _session_talk(self, spans: Sequence[Period], *, last: bool) -> list["MemoryPassage"]:
         start = min((span.start for span in spans), default=None)
         end = max((span.end for span in spans), default=None)
         if last:
@@ -168,7 +171,7 @@ class MemoryReader:
                 return lines
         return []
 
-    def _told(self, lines: Sequence[MemoryPassage]) -> MemoryAnswer:
+    def _told(self, lines: Sequence["MemoryPassage"]) -> MemoryAnswer:
         kept = [each for each in lines if len(each.text.split()) > 2][:_MOST_LINES]
         if not kept:
             return MemoryAnswer(self._phrases.no_talk, 0.5, found=False)
@@ -193,14 +196,14 @@ class MemoryReader:
             return None
         return MemoryAnswer("\n".join([self._phrases.known, *lines]), 0.8, tuple(kept))
 
-    def _day(self, passage: MemoryPassage) -> str:
+    def _day(self, passage: "MemoryPassage") -> str:
         return relative_day(self._past.local(passage.said_at), self._past.now, self._code)
 
-    def _quote(self, passage: MemoryPassage, asked: MemoryQuestion) -> str:
+    def _quote(self, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
         phrase = self._phrases.you_said if passage.role == "user" else self._phrases.i_said
         return self._filled(phrase, passage, asked)
 
-    def _filled(self, phrase: str, passage: MemoryPassage, asked: MemoryQuestion) -> str:
+    def _filled(self, phrase: str, passage: "MemoryPassage", asked: MemoryQuestion) -> str:
         quote = best_part(passage.text, asked)
         return phrase.replace("{day}", self._day(passage)).replace("{quote}", quote)
 

@@ -9,12 +9,15 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ricordo.chat.reader.acts import asks_for_answers, folded
-from ricordo.chat.reader.past import MemoryPassage
 from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
 from ricordo.recall.terms import stem, stems, tokens
+
+if TYPE_CHECKING:
+    from ricordo.chat.reader.past import MemoryPassage
 
 _WANTED = {
     kind: AnyLanguage(rf"\b(?:<dialogue.wanted:{kind}>)\b", flags=0)
@@ -49,7 +52,7 @@ class MemoryQuestion:
 class ScoredMemory:
     """A passage with the probability that it holds the answer, and the share of the question that it covers."""
 
-    passage: MemoryPassage
+    passage: "MemoryPassage"
     probability: float
     coverage: float
 
@@ -90,7 +93,7 @@ def holds(wanted: str, text: str, asked: str) -> bool:
     return wanted not in _HELD or _HELD[wanted].search(folded(text)) is not None
 
 
-def features(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> list[tuple[float, ...]]:
+def features(asked: MemoryQuestion, passages: Sequence["MemoryPassage"]) -> list[tuple[float, ...]]:
     """What is known of each passage, as numbers; `_WEIGHTS` weighs them."""
     own = [frozenset(stems(each.text, guess_language(each.text))) for each in passages]
     around = [frozenset(stems(each.around, guess_language(each.around))) for each in passages]
@@ -155,7 +158,7 @@ def _alike(one: str, other: str) -> bool:
     return len(short) >= _SHORTEST_BEGINNING and len(long) - len(short) <= 4 and long.startswith(short)
 
 
-def score_memory(asked: MemoryQuestion, passages: Sequence[MemoryPassage]) -> list[ScoredMemory]:
+def score_memory(asked: MemoryQuestion, passages: Sequence["MemoryPassage"]) -> list[ScoredMemory]:
     """Every passage with its probability, best first."""
     rows = features(asked, passages)
     found = [

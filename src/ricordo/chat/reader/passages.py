@@ -7,6 +7,7 @@ the material are removed, so that nothing in an answer looks like a false citati
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ricordo.chat.citations import without_citations
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
@@ -14,7 +15,9 @@ from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.sentences import sentences
 from ricordo.recall.terms import stems
-from ricordo.records.turns import Chunk
+
+if TYPE_CHECKING:
+    from ricordo.records.turns import Chunk
 
 _MARKER = re.compile(r"(?:[-*+•▪◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+")
 _RULE = re.compile(r"[\s|:\-]+")
@@ -52,7 +55,7 @@ class ReaderPassage:
         return stems(self.context, self.language)
 
 
-def passages(chunks: Sequence[Chunk]) -> tuple[ReaderPassage, ...]:
+def passages(chunks: Sequence["Chunk"]) -> tuple[ReaderPassage, ...]:
     """All passages, chunk by chunk in the given order; a repeated chunk counts once."""
     found: list[ReaderPassage] = []
     seen: set[str] = set()
@@ -63,7 +66,7 @@ def passages(chunks: Sequence[Chunk]) -> tuple[ReaderPassage, ...]:
     return tuple(found)
 
 
-def _read(chunk: Chunk, rank: int, first: int) -> Iterator[ReaderPassage]:
+def _read(chunk: "Chunk", rank: int, first: int) -> Iterator[ReaderPassage]:
     text = chunk.text
     language = guess_language(text)
     path: tuple[tuple[int, str], ...] = ()

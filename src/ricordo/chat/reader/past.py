@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from ricordo.chat.reader.acts import STATED
-from ricordo.memory import Memory
-from ricordo.records.people import Fact
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
+    from ricordo.records.people import Fact
 
 READER = "reader"
 _NOT_TALK = (READER, "clarification", "safety")  # answerers whose answers are no source
@@ -38,7 +41,7 @@ class MemoryPassage:
 class Past:
     """The past of a user as it was before the turn that is being answered."""
 
-    def __init__(self, memory: Memory, user_id: str, agent_id: str, turn_id: str) -> None:
+    def __init__(self, memory: "Memory", user_id: str, agent_id: str, turn_id: str) -> None:
         self._memory = memory
         self._user, self._agent = user_id, agent_id
         self._owner = Owner(memory.settings.tenant_id, user_id)
@@ -54,7 +57,7 @@ class Past:
         return moment.astimezone(ZoneInfo(self._memory.settings.profile.time_zone))
 
     @cached_property
-    def facts(self) -> Sequence[Fact]:
+    def facts(self) -> Sequence["Fact"]:
         """What is known of the user now."""
         return self._memory.facts(self._user, self._agent)
 
@@ -120,7 +123,7 @@ class Past:
         """Whether nothing was said before."""
         return not any(self.talk(session, 3) for session in self.sessions()[:3])
 
-    def forget(self, passages: Sequence[MemoryPassage], facts: Sequence[Fact]) -> None:
+    def forget(self, passages: Sequence[MemoryPassage], facts: Sequence["Fact"]) -> None:
         """Forget facts, and keep messages out of answers and prompts."""
         for fact in facts:
             self._memory.forget_fact(fact.id, user_id=self._user, agent_id=self._agent)

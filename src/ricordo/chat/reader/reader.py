@@ -7,6 +7,7 @@ Points are quoted from the material, and the same input gives the same answer.
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ricordo.chat.reader.passages import ReaderPassage, one_line, passages
 from ricordo.chat.reader.question import QuestionKind, SubjectWord, kind_of_question, subject_words
@@ -18,9 +19,11 @@ from ricordo.chat.reader.scores import (
     score_passages,
     weigh_question,
 )
-from ricordo.followups.reference import Resolved
 from ricordo.languages.registry import language as language_by_code
-from ricordo.records.turns import Chunk
+
+if TYPE_CHECKING:
+    from ricordo.followups.reference import Resolved
+    from ricordo.records.turns import Chunk
 
 _MOST: dict[QuestionKind, int] = {
     "definition": 3,
@@ -122,7 +125,7 @@ class FollowUp:
         return (*asked, *added[:_MOST_WORDS])
 
 
-def follow_up_of(references: Sequence[Resolved], said: Sequence[str] = ()) -> FollowUp:
+def follow_up_of(references: Sequence["Resolved"], said: Sequence[str] = ()) -> FollowUp:
     """What the references mean for the reader; `said` are earlier answers, which "go on" does not repeat."""
     goes_on = any(reference.kind == "continuation" for reference in references)
     items = () if goes_on else tuple(one_line(each.item.text) for each in references if each.item is not None)
@@ -209,10 +212,10 @@ class Answer:
 def read(
     question: str,
     standalone: str,
-    chunks: Sequence[Chunk],
+    chunks: Sequence["Chunk"],
     language: str,
     *,
-    references: Sequence[Resolved] = (),
+    references: Sequence["Resolved"] = (),
     said: Sequence[str] = (),
 ) -> Answer:
     """Answer from the chunks, which come best first.
@@ -241,10 +244,10 @@ def read(
 def stream(
     question: str,
     standalone: str,
-    chunks: Sequence[Chunk],
+    chunks: Sequence["Chunk"],
     language: str,
     *,
-    references: Sequence[Resolved] = (),
+    references: Sequence["Resolved"] = (),
     said: Sequence[str] = (),
 ) -> Generator[str, None, Answer]:
     """Like `read`, but yields the text word by word and returns the answer."""

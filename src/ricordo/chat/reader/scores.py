@@ -8,13 +8,16 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ricordo.chat.reader.passages import ReaderPassage
 from ricordo.chat.reader.question import QuestionKind, SubjectWord, subject_words
 from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.word_spans import fold
 from ricordo.recall.terms import stems
+
+if TYPE_CHECKING:
+    from ricordo.chat.reader.passages import ReaderPassage
 
 _SMOOTHING_PASSAGES = 20  # added to the number of passages, to smooth IDF: they were retrieved by these words
 _SHORTEST_BEGINNING = 5
@@ -115,13 +118,13 @@ _SIGNS: dict[QuestionKind, AnyLanguage] = {
 class ScoredPassage:
     """A passage, the share of the question that it covers with its context, and its score."""
 
-    passage: ReaderPassage
+    passage: "ReaderPassage"
     coverage: float
     score: float
 
 
 def score_passages(
-    offered: Sequence[ReaderPassage],
+    offered: Sequence["ReaderPassage"],
     weighed: WeightedQuestion,
     kind: QuestionKind,
     *,
@@ -149,7 +152,7 @@ def score_passages(
     return tuple(found)
 
 
-def _by_chunk(offered: Sequence[ReaderPassage], own: Sequence[tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
+def _by_chunk(offered: Sequence["ReaderPassage"], own: Sequence[tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
     whole: dict[str, tuple[float, ...]] = {}
     for passage, heard in zip(offered, own, strict=True):
         before = whole.get(passage.chunk_id, (0.0,) * len(heard))
@@ -157,7 +160,7 @@ def _by_chunk(offered: Sequence[ReaderPassage], own: Sequence[tuple[float, ...]]
     return whole
 
 
-def _neighbours(offered: Sequence[ReaderPassage], own: Sequence[tuple[float, ...]], at: int) -> tuple[float, ...]:
+def _neighbours(offered: Sequence["ReaderPassage"], own: Sequence[tuple[float, ...]], at: int) -> tuple[float, ...]:
     beside = [
         own[near]
         for near in (at - 1, at + 1)
@@ -166,7 +169,7 @@ def _neighbours(offered: Sequence[ReaderPassage], own: Sequence[tuple[float, ...
     return tuple(map(max, *beside)) if len(beside) > 1 else beside[0] if beside else (0.0,) * len(own[at])
 
 
-def _fit(passage: ReaderPassage, weighed: WeightedQuestion, kind: QuestionKind, speaks: bool) -> float:
+def _fit(passage: "ReaderPassage", weighed: WeightedQuestion, kind: QuestionKind, speaks: bool) -> float:
     folded = fold(passage.text.replace("’", "'"))
     sign = _SIGNS.get(kind)
     if kind == "list":
@@ -178,7 +181,7 @@ def _fit(passage: ReaderPassage, weighed: WeightedQuestion, kind: QuestionKind, 
     return _FIT if sign is not None and speaks and sign.search(folded) else 0.0
 
 
-def _defines(passage: ReaderPassage, weighed: WeightedQuestion, folded: str) -> float:
+def _defines(passage: "ReaderPassage", weighed: WeightedQuestion, folded: str) -> float:
     """Highest for "X is …" with X first, lower for a sentence that only begins with X."""
     sign = _SIGNS["definition"].search(folded)
     head = folded[: sign.start()] if sign is not None else " ".join(folded.split()[:4])

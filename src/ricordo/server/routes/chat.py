@@ -1,8 +1,6 @@
 """Routes of the chat: the answer at once, or as a stream that can be resumed."""
 
 import json
-from collections.abc import Callable, Generator
-from dataclasses import replace
 from hashlib import sha256
 from typing import Annotated
 
@@ -10,14 +8,13 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from ricordo.chat.answerers import MODEL_FAILED
-from ricordo.chat.events import ChatRequest, Done, Event
+from ricordo.chat.events import ChatRequest
 from ricordo.chat.response import stored_response
 from ricordo.engine.core import new_id
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import check_id, check_text
 from ricordo.prompt.compose import as_chunks
-from ricordo.server.dependencies import RequestUser, UserDep, path_id
+from ricordo.server.dependencies import RequestUser, UserDep, begin, path_id
 from ricordo.server.idempotency import turn_id_for
 from ricordo.server.problems import body_response, problem_response
 from ricordo.server.schemas.chat import ChatIn, ChatOut, Stopped
@@ -25,7 +22,6 @@ from ricordo.server.streams import (
     SSE_HEADERS,
     SSE_MEDIA_TYPE,
     SSE_RESPONSES,
-    AnswerStream,
     StreamEvent,
     json_text,
     sse_line,
@@ -84,20 +80,6 @@ async def stop(turn_id: str, user: UserDep) -> dict[str, bool]:
     return {"stopped": user.service.answers.stop(user.owner, turn_id)}
 
 
-def begin(user: RequestUser, chat_request: ChatRequest, digest: str) -> AnswerStream:
-    """Start the answer to a question, or join the running one."""
-    chat = user.chat
-
-    def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
-        for event in chat.respond(replace(chat_request, stop=stop)):
-            if isinstance(event, Done):
-                _count(user, event)
-                event = _without_causes(event)
-            yield event
-
-    return user.service.answers.begin(user.owner, chat_request.turn_id or "", work, digest)
-
-
 def _chat_request(body: ChatIn, user: RequestUser, key: str) -> ChatRequest:
     """The request for the chat, validated before the answer starts."""
     memory = user.memory
@@ -121,24 +103,6 @@ def _chat_request(body: ChatIn, user: RequestUser, key: str) -> ChatRequest:
         understood_as=body.understood_as,
         metadata={"role": body.role} if body.role else {},
     )
-
-
-def _count(user: RequestUser, done: Done) -> None:
-    known = done.response.metadata
-    user.service.jobs.note(user.owner, done.response.session_id)
-    if "timings_ms" in known:
-        stored = known.get("turn_number") is not None
-        user.service.metrics.record_answer(known["timings_ms"], known["tokens"]["prompt"], stored=stored)
-
-
-def _without_causes(done: Done) -> Done:
-    """The end of an answer without the cause of a model's failure, which may name hosts and belongs in the log."""
-    known = done.response.metadata
-    notes = [
-        f"{MODEL_FAILED}; the log has the cause" if note.startswith(MODEL_FAILED) else note
-        for note in known.get("degraded", ())
-    ]
-    return replace(done, response=replace(done.response, metadata={**known, "degraded": notes}))
 
 
 def _stored_answer(user: RequestUser, turn_id: str) -> str:

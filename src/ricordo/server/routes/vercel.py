@@ -17,8 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from ricordo.chat.events import ChatRequest
 from ricordo.errors import ValidationError
 from ricordo.limits import check_id, check_text
-from ricordo.server.dependencies import RequestUser, UserDep, path_id
-from ricordo.server.routes.chat import begin
+from ricordo.server.dependencies import RequestUser, UserDep, begin, path_id
 from ricordo.server.schemas import Id
 from ricordo.server.streams import (
     KEEPALIVE_SECONDS,
