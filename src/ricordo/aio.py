@@ -255,6 +255,7 @@ class AsyncMemory:
     enhance_prompt = _awaited(Memory.enhance_prompt)
     facts = _awaited(Memory.facts)
     forget_fact = _awaited(Memory.forget_fact)
+    forget_message = _awaited(Memory.forget_message)
     flags = _awaited(Memory.flags)
     set_flag = _awaited(Memory.set_flag)
     end_if_idle = _awaited(Memory.end_if_idle)

@@ -113,7 +113,7 @@ def test_ask_prompt_prints_the_prompt_alone(cli: Cli, talk: str) -> None:
     ran = cli("ask", "And how often?", "-u", "anna", "--continue", "--prompt")
     assert ran.out.startswith("<<DATA ")
     assert ran.out.splitlines()[1] == "=== CONVERSATION HISTORY (last 2 turns) ==="
-    assert "And how often (levain)?" in ran.out
+    assert "And how often (levain fed)?" in ran.out
     assert ran.out.endswith("=== QUESTION ===\nAnd how often?\n")
     assert "kept open turn 3" in ran.err
     assert "understood as" in ran.err

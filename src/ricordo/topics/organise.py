@@ -13,6 +13,7 @@ from uuid import uuid4
 from ricordo.engine.core import Engine, cause_of, log_failure
 from ricordo.errors import StoreError
 from ricordo.followups.parse import parse
+from ricordo.people.summaries.layout import without_reader_phrases
 from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.quantization import Vectors
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
@@ -53,7 +54,10 @@ class _Pass:
         if self.scale.subjects is None or turn.question is None or not (turn.answer or self.turns):
             return None
         messages = {message.role: message for message in self.messages_of(turn)}
-        return TopicTurn(messages["user"], messages.get("assistant")) if "user" in messages else None
+        answer = messages.get("assistant")
+        if answer and not without_reader_phrases(answer.text).strip():  # a refusal has no subject
+            answer = None
+        return TopicTurn(messages["user"], answer) if "user" in messages else None
 
     def known(self) -> tuple[KnownTopic, ...]:
         """Every topic with the turns of it that were read."""

@@ -201,6 +201,8 @@ def decide_turn(turn: TopicTurn, active_id: str | None, known: Sequence[KnownTop
         return Decision(None, "small talk", small)
     if follows == "talk" and not named:
         return Decision(active_id, "follow-up", most)
+    if follows == "past" and most < 0 and any(each.topic.id == active_id for each in known):
+        return Decision(active_id, "follow-up", most)  # it points back, but at no topic that its words tell
     return Decision(best, "follow-up" if most < 0 else reason, most)
 
 
