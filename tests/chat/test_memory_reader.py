@@ -115,3 +115,20 @@ def test_memory_that_cannot_be_read(memory: Memory, monkeypatch: pytest.MonkeyPa
     answer = ask(memory, "when is my dentist appointment?")
     assert answer.message.startswith("The material holds no answer")
     assert "memory could not be read for this answer" in answer.metadata["degraded"]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Qual è la capitale del Perù?", "Nel materiale non c'è"),
+        ("Quanto pesa un elefante?", "Nel materiale non c'è"),
+        ("How tall is Mount Everest?", "The material holds no answer"),
+    ],
+)
+def test_a_question_about_the_world_is_not_answered_with_something_said(
+    memory: Memory, question: str, said: str
+) -> None:
+    """Where no word of it was ever said, a quote would only look like an answer."""
+    answer = ask(memory, question)
+    assert said in answer.message
+    assert not answer.metadata.get("memory_sources")

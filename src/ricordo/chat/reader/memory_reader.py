@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat.reader.acts import DialogueAct, folded
+from ricordo.chat.reader.acts import DialogueAct, asks_for_answers, folded
 from ricordo.chat.reader.memory_scores import MemoryQuestion, ScoredMemory, memory_question, score_memory
 from ricordo.languages.dates import format_day
 from ricordo.languages.detect import guess_language
 from ricordo.languages.periods import Period, periods
-from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.sentences import sentences
 from ricordo.recall.terms import stems
@@ -38,6 +38,7 @@ _LAST = AnyLanguage(r"\b(?:<dialogue.last_session>)\b", flags=0)
 _TALK = AnyLanguage(r"\b(?:<dialogue.talk>|<dialogue.last_session>)\b", flags=0)
 _CLAIM = AnyLanguage(r"\b(?:<dialogue.assistant_said>|<dialogue.user_said>|<dialogue.claim_tags>)\b", flags=0)
 _NEGATED = AnyLanguage(r"(?:<statements.denied>)|\b(?:non|mai|senza)\b", flags=0)
+_SELF = AnyLanguage(r"(?P<article>\b(?:<vocabulary.articles>)\s+)?\b(?P<word><facts.self_words>)\b", flags=0)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
@@ -49,6 +50,16 @@ class MemoryAnswer:
     confidence: float
     sources: tuple["MemoryPassage", ...] = ()
     found: bool = True
+
+
+def _about_the_past(question: str) -> bool:
+    """Whether a question is about the user, by a pronoun or a verb of the first person, or about an earlier answer."""
+    own = {word for each in languages() for word in each.facts.self_words.split("|")}
+    empty = all_words("vocabulary.stop_words") | all_words("questions.asking_words")
+    found = _SELF.finditer(folded(question))
+    return asks_for_answers(question) or any(
+        each["word"] in own or not (each["article"] or each["word"] in empty) for each in found
+    )
 
 
 def relative_day(moment: datetime, now: datetime, code: str) -> str:
@@ -107,6 +118,8 @@ class MemoryReader:
         """The quotes that answer a question about the user or the past; None if nothing said supports an answer."""
         asked = memory_question(question)
         found = score_memory(asked, self._past.passages(question))
+        if not _about_the_past(question):  # then meaning alone is no evidence: one of its words must have been said
+            found = [each for each in found if each.coverage > 0]
         if not found or found[0].probability < ANSWERED_FROM:
             return None
         best = found[0].probability
