@@ -107,8 +107,8 @@ class Memory:
     def resume(self, session_id: object, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> Session:
         """For a chat: the session if this user has it, else a new one with a fresh UUID, never an error.
 
-        Whether it is new is told by comparing ids: `session.id != session_id`. While the store is away nobody
-        can tell, and the id is taken at its word, so that a talk is not split in two.
+        Whether it is new is told by comparing ids: `session.id != session_id`. While the store is away
+        that cannot be told, and the id is taken as it is, so that a talk is not split in two.
         """
         name = session_id if isinstance(session_id, str) and _readable(session_id) else None
         known = name is not None and self._has(self._owner(user_id), name)

@@ -68,7 +68,7 @@ def _opened(line: WordSpans, language: FollowUpWords, groups: dict[str, str | No
     rest, condition = groups.get("rest"), groups.get("condition") or groups.get("supposed")
     if condition and len(condition.split()) <= _CONDITION_WORDS:
         return replace(_whole(line, 0.65), whole=True)
-    people = groups.get("whoever")
+    people = groups.get("people")
     if people and len(people.split()) <= _CONDITION_WORDS and not _names_someone(line):
         return _whole(line, 0.65)
     if not rest:

@@ -24,7 +24,7 @@ _FIRST = 0.3  # what a question names first is its subject
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FramePart:
     """A noun phrase of a question: `start` with its article, `core` without, and what tells its kind."""
 
     start: int
@@ -66,7 +66,7 @@ def _frames_nothing(line: WordSpans, language: FollowUpWords, at: int) -> bool:
     return word in language.function_words or word in language.requests or word in language.asking_openers
 
 
-def parts(line: WordSpans, language: FollowUpWords) -> tuple[Part, ...]:
+def parts(line: WordSpans, language: FollowUpWords) -> tuple[FramePart, ...]:
     """The noun phrases of a line that another could replace; a name ends what stands before it ("nato Verdi")."""
     return tuple(_part(line, language, *_name_in(line, *run)) for run in runs(line, language) if run is not None)
 
@@ -76,7 +76,7 @@ def _name_in(line: WordSpans, first: int, last: int) -> tuple[int, int]:
     return (names[0], last) if names and line.tokens[last].capital else (first, last)
 
 
-def _part(line: WordSpans, language: FollowUpWords, first: int, last: int) -> Part:
+def _part(line: WordSpans, language: FollowUpWords, first: int, last: int) -> FramePart:
     begin, article, preposition = first, "", ""
     while begin > 0 and line.word(begin - 1) in language.owners:
         begin -= 1
@@ -91,7 +91,7 @@ def _part(line: WordSpans, language: FollowUpWords, first: int, last: int) -> Pa
     if not preposition and (before in language.prepositions or before in language.part_openers):
         preposition = language.contracted.get(before, before)
     words = tuple(line.word(at) for at in range(first, last + 1) if line.is_word(at))
-    return Part(
+    return FramePart(
         start=line.tokens[begin].start,
         core=line.tokens[first].start,
         end=line.tokens[last].end,
@@ -153,7 +153,7 @@ def with_part(
 
 
 def _in_place(
-    question: str, line: WordSpans, part: Part, incoming: Part, new: str, language: FollowUpWords, offset: int
+    question: str, line: WordSpans, part: FramePart, incoming: FramePart, new: str, language: FollowUpWords, offset: int
 ) -> str:
     """Replace with the preposition where both have it, with the article where both have one, else the noun alone."""
     if incoming.preposition:
@@ -173,13 +173,13 @@ def _in_place(
     return _spliced(question, part.core, part.end, new[incoming.core :])
 
 
-def _incoming(piece: WordSpans, new: str, language: FollowUpWords) -> tuple[Part | None, int]:
+def _incoming(piece: WordSpans, new: str, language: FollowUpWords) -> tuple[FramePart | None, int]:
     found = parts(piece, language)
     if not found:
         return None, 0
     first = found[0]
     first_word = piece.tokens[0].start
-    whole = Part(
+    whole = FramePart(
         start=first.start,
         core=first.core,
         end=len(new),
@@ -193,7 +193,7 @@ def _incoming(piece: WordSpans, new: str, language: FollowUpWords) -> tuple[Part
     return whole, first_word
 
 
-def _score(part: Part, new: Part) -> float:
+def _score(part: FramePart, new: FramePart) -> float:
     """How well a new part fits into the place of another."""
     score = 0.0
     if {stem(word) for word in part.words} & {stem(word) for word in new.words}:

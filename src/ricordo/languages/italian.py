@@ -466,7 +466,7 @@ FOLLOWUPS = FollowUpWords(
         r"^(?:ok |allora |sì |bene )?(?:e|ed|ma|o|oppure|invece|e invece) (?:per quanto riguarda "
         r"|riguardo (?:a|al|alla|ai|alle) |invece )?"
         r"(?!se |per chi )(?P<rest>.+)$"
-        r"|^(?:e|ma) se (?P<condition>.+)$|^(?:e|ma) per chi (?P<whoever>.+)$"
+        r"|^(?:e|ma) se (?P<condition>.+)$|^(?:e|ma) per chi (?P<people>.+)$"
     ),
     bare_question=(
         r"^(?:e |ma )?(?:perché|perche|come mai|come|quando|dove|chi|quale|quali|quanto|quanta|quanti|quante"

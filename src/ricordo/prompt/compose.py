@@ -300,12 +300,12 @@ def _without_memory(scope: Scope, operation: str, problem: str, error: Exception
     """Log why memory is missing, never with the text of a message, and return the sentence."""
     cause = cause_of(error)
     log.warning("%s: %s", problem, cause, extra=log_details(operation, scope.owner, scope.session_id))
-    # Notes reach whoever asked; where a database is and what its driver said is for the log.
+    # Notes reach the caller; the address of a database and its driver's words belong in the log.
     return f"{problem}: {'the database is away' if isinstance(error, StoreUnavailable) else cause}"
 
 
 def _newest_first(engine: Engine, scope: Scope, asking: str | None, after: int = 0) -> Iterator[Turn]:
-    """Turns from the newest on, fetched in growing pages and only as far as somebody reads."""
+    """Turns from the newest on, fetched in growing pages, only as far as they are read."""
     most = engine.settings.window.max_turns
     page_size = FIRST_PAGE if most is None else most + (asking is not None)
     before: int | None = None

@@ -46,7 +46,7 @@ PRIMING = 3  # what a chat API adds before the reply
 class Material:
     """What every section could say. `history` is newest first; `chunks` and `recalled` best first.
 
-    `profile` is taken as it is: whoever writes it has defused its lines. Other stored text is defused here.
+    `profile` is taken as it is: its lines are defused when they are written. Other stored text is defused here.
     `standalone` is the question as it reads without the talk, where that differs. `history_shortened` says that the
     window had to cut the one turn of the history to make it fit.
     """

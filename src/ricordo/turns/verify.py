@@ -200,7 +200,7 @@ Progress = Callable[[int, int], None]
 def verify(
     engine: Engine, tenant_id: str, progress: Progress | None = None, *, pause: float = BETWEEN_LOOKS
 ) -> Verification:
-    """Check everything of a tenant; `pause` seconds before looking again at what somebody may be changing."""
+    """Check everything of a tenant; `pause` seconds before checking again what another process may be changing."""
     damages = list(engine.store.integrity())
     owners = _owners(engine, tenant_id, damages)
     sessions = turns = 0
@@ -258,7 +258,7 @@ def _one_by_one(engine: Engine, owner: Owner, seen: set[str]) -> Iterator[Sessio
 
 
 def _check_again(engine: Engine, session: SessionInfo, pause: float) -> tuple[int, list[Damage]]:
-    """Check a session; once more if somebody wrote in it meanwhile, which would look like damage."""
+    """Check a session; once more if it was written to meanwhile, which would look like damage."""
     for _ in range(LOOKS):
         counted, found = _check_session(engine, session, pause)
         now = engine.store.sessions.get(session.owner, session.id) if found else session

@@ -37,7 +37,7 @@ _TOKEN = re.compile(r"[a-z]+'?|\d+|[^\sa-z\d]")
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class ClauseSegment:
     """A span of a message and the mark that ends it."""
 
     start: int
@@ -80,7 +80,7 @@ def judge(text: str, before: str | None = None) -> tuple[Judged, ...]:
     return tuple(found)
 
 
-def segments(text: str) -> list[Segment]:
+def segments(text: str) -> list[ClauseSegment]:
     """The message cut at sentence ends, commas, dashes and words that open a clause; quotations stay whole."""
     masked = _QUOTED.sub(lambda match: _MASK * len(match[0]), text)
     found, begin = [], 0
@@ -92,7 +92,7 @@ def segments(text: str) -> list[Segment]:
         while end > start and masked[end - 1].isspace():
             end -= 1
         if re.search(rf"\w|{_MASK}", masked[start:end]):
-            found.append(Segment(start, end, cut[0].strip() if cut else ""))
+            found.append(ClauseSegment(start, end, cut[0].strip() if cut else ""))
         begin = cut.end() if cut else end
     return found
 
@@ -118,7 +118,7 @@ def own_observations(said: str) -> list[str]:
     return seen
 
 
-def observations(text: str, spans: Sequence[Segment], index: int, before: str | None) -> list[str]:
+def observations(text: str, spans: Sequence[ClauseSegment], index: int, before: str | None) -> list[str]:
     """What is observed of one segment."""
     span = spans[index]
     said = text[span.start : span.end]
