@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ricordo.engine.core import Engine, Scope, local_time, quarantined
-from ricordo.errors import RicordoError, StoreError
+from ricordo.engine.core import Engine, Scope, cause_of, local_time, quarantined
+from ricordo.errors import StoreError
 from ricordo.recall.embedders.protocol import TimedEmbedder
 from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
@@ -231,7 +231,7 @@ def _question_vector(
 
 def _failed(indexes: Indexes, owner: Owner, error: Exception) -> str:
     """Log that the embedder failed, start its cooldown, and return the note; never with text of a message."""
-    cause = str(error) if isinstance(error, RicordoError) else type(error).__name__
+    cause = cause_of(error)
     note = f"found by words only: the embedder {indexes.embedder.name} failed ({cause})"
     details = {"operation": "recall", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
     log.warning(note, extra=details)

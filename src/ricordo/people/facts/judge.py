@@ -104,13 +104,17 @@ def words_of(text: str) -> list[str]:
 
 def own_observations(said: str) -> list[str]:
     """What is observed of a clause by itself, to tell what kind of statement it is and what it is about."""
+    return _word_observations(said) + [f"p5:{word[:5]}" for word in set(words_of(said)) if len(word) > 4]
+
+
+def _word_observations(said: str) -> list[str]:
+    """Words, pairs of words, their beginnings and ends, and whether there is a number or a name."""
     own = words_of(said)
-    framed = ["<", *own, ">"]
     seen = [f"u:{word}" for word in set(own)]
-    seen += [f"b:{one}_{two}" for one, two in pairwise(framed)]
+    seen += [f"b:{one}_{two}" for one, two in pairwise(["<", *own, ">"])]
     for word in set(own):
         if len(word) > 4:
-            seen += [f"s:{word[-3:]}", f"p:{word[:4]}", f"p5:{word[:5]}"]
+            seen += [f"s:{word[-3:]}", f"p:{word[:4]}"]
     if re.search(r"\d", said):
         seen.append("number")
     if re.search(r"[A-Z][a-z]", said[1:]):
@@ -124,12 +128,8 @@ def observations(text: str, spans: Sequence[ClauseSegment], index: int, before: 
     said = text[span.start : span.end]
     own = words_of(said)
     framed = ["<", *own, ">"]
-    seen = [f"u:{word}" for word in set(own)]
-    seen += [f"b:{one}_{two}" for one, two in pairwise(framed)]
+    seen = _word_observations(said)
     seen += [f"t:{one}_{two}_{three}" for one, two, three in zip(framed, framed[1:], framed[2:], strict=False)]
-    for word in set(own):
-        if len(word) > 4:
-            seen += [f"s:{word[-3:]}", f"p:{word[:4]}"]
     closing = next((each.mark for each in spans[index:] if each.mark[:1] in tuple(".!?…;")), "")
     seen += [
         f"len:{min(len(own), 12)}",
@@ -144,10 +144,6 @@ def observations(text: str, spans: Sequence[ClauseSegment], index: int, before: 
         seen += [f"asked:{word}" for word in own[:3]]
     if _QUOTED.search(said):
         seen.append("quoted")
-    if re.search(r"[A-Z][a-z]", said[1:]):
-        seen.append("name")
-    if re.search(r"\d", said):
-        seen.append("number")
     if index:
         last = words_of(text[spans[index - 1].start : spans[index - 1].end])
         seen += [f"P:{word}" for word in last[-3:]] + [f"PF:{word}" for word in last[:2]]
