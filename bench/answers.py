@@ -18,7 +18,7 @@ from rich.table import Table
 from ricordo.chat.reader.reader import Answer, read
 from ricordo.cli.story import SampleQuestion, lessons, questions
 from ricordo.documents import Piece, PieceIndex, RetrievedPiece, as_chunk, chunk
-from ricordo.recall.embedders.protocol import Embedder
+from ricordo.recall.embedders import Embedder
 from ricordo.recall.embedders.selection import choose
 
 CHUNKS = 6

@@ -22,7 +22,7 @@ from rich.table import Table
 from bench.recall_data import Conversation, LabelledQuestion, read_conversations
 from bench.recall_speed import Speed, measure_speed
 from ricordo.engine.tokens import counter_for
-from ricordo.recall.embedders.protocol import Embedder, EmbedderError
+from ricordo.recall.embedders import Embedder, EmbedderError
 from ricordo.recall.embedders.selection import embedder_for
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import Vectors, vectors_to_blobs

@@ -10,9 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from ricordo.recall.embedders.protocol import unit_rows
 from ricordo.recall.index import OwnerIndex, Row
-from ricordo.recall.quantization import Vectors, vectors_to_blobs
+from ricordo.recall.quantization import Vectors, unit_rows, vectors_to_blobs
 from ricordo.recall.ranking import RecallQuestion, rank
 from ricordo.recall.terms import hashed, stem
 

@@ -22,7 +22,7 @@ from rich.progress import track
 from rich.table import Table
 
 from ricordo.followups.parse import parse
-from ricordo.recall.embedders.protocol import Embedder
+from ricordo.recall.embedders import Embedder
 from ricordo.recall.embedders.selection import choose
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import Closeness, TalkState, TopicMessage, decide, follow_up_kind

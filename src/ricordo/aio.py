@@ -27,7 +27,7 @@ from ricordo.topics.session_topic import SessionTopic
 
 if TYPE_CHECKING:
     from ricordo.engine.protocols import LLM
-    from ricordo.recall.embedders.protocol import Embedder
+    from ricordo.recall.embedders import Embedder
 
 __all__ = ["AsyncMemory", "AsyncOpenTurn", "AsyncSession", "AsyncSessionTopic", "open"]
 

@@ -27,7 +27,7 @@ log = logging.getLogger("ricordo")
 
 if TYPE_CHECKING:
     from ricordo.engine.protocols import LLM
-    from ricordo.recall.embedders.protocol import Embedder
+    from ricordo.recall.embedders import Embedder
     from ricordo.recall.search import Hits
     from ricordo.records.people import Fact, Flag, FlagState, Profile
     from ricordo.worker.queue import WorkQueue

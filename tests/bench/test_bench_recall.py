@@ -8,8 +8,8 @@ from bench.recall import Report, _ndcg, _share, main, run, tables
 from bench.recall_data import read_conversations
 from bench.recall_speed import measure_speed
 
+from ricordo.recall.embedders import EmbedderError
 from ricordo.recall.embedders.light import LightEmbedder
-from ricordo.recall.embedders.protocol import EmbedderError
 from ricordo.recall.embedders.selection import choose
 
 ITALIAN = Path(__file__).parent.parent / "data" / "recall_italian.jsonl"

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.recall.embedders import Embedder, EmbedderError
 from ricordo.recall.embedders.light import DeterministicEmbedder, LightEmbedder
 from ricordo.recall.embedders.multilingual import BilingualEmbedder
-from ricordo.recall.embedders.protocol import Embedder, EmbedderError, unit_rows
 from ricordo.recall.embedders.selection import choose
+from ricordo.recall.quantization import unit_rows
 
 FREE: list[Embedder] = [LightEmbedder(), LightEmbedder(64), DeterministicEmbedder()]
 texts = st.text(st.characters(codec=None), max_size=80)

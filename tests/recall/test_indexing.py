@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.recall.embedders.protocol import EmbedderChoice
+from ricordo.recall.embedders import EmbedderChoice
 from ricordo.recall.indexes import Indexes
 from ricordo.records.turns import Owner, SessionMark
 from ricordo.stores.sqlite import SqliteStore

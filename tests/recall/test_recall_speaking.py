@@ -89,7 +89,7 @@ def test_question_words_carry_no_subject() -> None:
 @pytest.mark.slow
 def test_questions_about_other_talks_bring_little_back() -> None:
     """Of five messages nearest to a question of another talk, few pass; of those that hold the evidence, most do."""
-    from ricordo.recall.embedders.protocol import EmbedderError
+    from ricordo.recall.embedders import EmbedderError
     from ricordo.recall.embedders.selection import embedder_for
 
     try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ricordo.recall.embedders.protocol import EmbedderError
+from ricordo.recall.embedders import EmbedderError
 from ricordo.recall.embedders.remote import EmbeddingsEndpoint, RemoteEmbedder
 from ricordo.recall.embedders.selection import choose
 

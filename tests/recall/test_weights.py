@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.recall.embedders.protocol import EmbedderUnavailable, WeightsRefused
+from ricordo.recall.embedders import EmbedderUnavailable, WeightsRefused
 from ricordo.recall.embedders.selection import choose
 from ricordo.recall.embedders.weights import ARCTIC, WeightFile, WeightSet, fetch, present, verified, weights_folder
 

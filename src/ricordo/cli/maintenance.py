@@ -75,7 +75,7 @@ def stats(options: Options, output: Output) -> int:
 
 def _embedder(memory: Memory) -> str:
     """The embedder in use and why; if it is unavailable, the error instead of a failed command."""
-    from ricordo.recall.embedders.protocol import EmbedderError
+    from ricordo.recall.embedders import EmbedderError
     from ricordo.recall.embedders.selection import choose
 
     try:

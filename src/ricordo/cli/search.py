@@ -181,7 +181,7 @@ def weights(options: Options, output: Output) -> int:
 
 def weights_json(weights: "WeightSet") -> dict[str, Any]:
     """A set's name and size, and whether its files have the expected hashes."""
-    from ricordo.recall.embedders.protocol import EmbedderUnavailable, WeightsRefused
+    from ricordo.recall.embedders import EmbedderUnavailable, WeightsRefused
     from ricordo.recall.embedders.weights import verified
 
     state, problem = "verified", ""

@@ -18,7 +18,7 @@ from ricordo.documents.chunks import Kind, Piece, as_chunk, chunk, read_pdf
 from ricordo.engine.protocols import Clock
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import Limits, check_id, check_text
-from ricordo.recall.embedders.protocol import Embedder
+from ricordo.recall.embedders import Embedder
 from ricordo.recall.quantization import Vectors
 from ricordo.recall.terms import hashed, question_words, stems
 from ricordo.records.lru import LRU

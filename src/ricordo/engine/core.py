@@ -22,7 +22,7 @@ from ricordo.worker.queue import WorkQueue
 
 if TYPE_CHECKING:
     from ricordo.followups.reference import ClarificationStates
-    from ricordo.recall.embedders.protocol import Embedder
+    from ricordo.recall.embedders import Embedder
     from ricordo.recall.indexes import Indexes
 
 log = logging.getLogger("ricordo")

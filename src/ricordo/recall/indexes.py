@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice
+from ricordo.recall.embedders import Embedder, EmbedderChoice
 from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index

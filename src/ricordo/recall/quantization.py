@@ -21,6 +21,16 @@ Vectors = NDArray[np.float32]
 BLOCK = 128
 
 
+def unit_rows(rows: Vectors) -> Vectors:
+    """The rows scaled to unit length; zero rows stay zero instead of becoming NaN."""
+    # In double precision, because the square of a large single-precision float overflows.
+    finite = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0).astype(np.float64)
+    lengths = np.linalg.norm(finite, axis=-1, keepdims=True)
+    unit = np.divide(finite, lengths, out=np.zeros_like(finite), where=lengths > 1e-12)
+    single: Vectors = unit.astype(np.float32)
+    return single
+
+
 def rotated(vectors: Vectors) -> Vectors:
     """Each row rotated by random signs and a Hadamard matrix; dimensions beyond the last whole block stay."""
     rows, whole = len(vectors), vectors.shape[1] // BLOCK * BLOCK
@@ -31,7 +41,7 @@ def rotated(vectors: Vectors) -> Vectors:
 
 
 def unrotated(vectors: Vectors) -> Vectors:
-    """The inverse of `turned`."""
+    """The inverse of `rotated`."""
     rows, whole = len(vectors), vectors.shape[1] // BLOCK * BLOCK
     out = vectors.copy()
     out[:, :whole] = (vectors[:, :whole].reshape(rows, -1, BLOCK) @ _hadamard()).reshape(rows, whole) * _signs(whole)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ricordo.engine.core import Engine, Scope, cause_of, local_time, quarantined
 from ricordo.errors import StoreError
-from ricordo.recall.embedders.protocol import TimedEmbedder
+from ricordo.recall.embedders import TimedEmbedder
 from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
 from ricordo.recall.ranking import RankedMessage as Ranked

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ricordo.recall.embedders.protocol import Vectors, unit_rows
+from ricordo.recall.quantization import Vectors, unit_rows
 
 _WORD = re.compile(r"[^\W_]+")
 _GRAMS = (3, 4, 5)

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ricordo.languages.detect import guess_language
-from ricordo.recall.embedders.protocol import Embedder, EmbedderUnavailable, Vectors, unit_rows
+from ricordo.recall.embedders import Embedder, EmbedderUnavailable
 from ricordo.recall.embedders.weights import ARCTIC, MULTILINGUAL, verified
+from ricordo.recall.quantization import Vectors, unit_rows
 
 # The model was trained to see questions with this sentence in front; without it recall falls by a third.
 _QUESTION_PREFIX = "Represent this sentence for searching relevant passages: "

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ricordo.engine.http import Address, HttpError, JsonClient, RequestPolicy, read_json
-from ricordo.recall.embedders.protocol import EmbedderError, Vectors, unit_rows
+from ricordo.recall.embedders import EmbedderError
+from ricordo.recall.quantization import Vectors, unit_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from ricordo.recall.embedders import Embedder, EmbedderChoice, EmbedderError, EmbedderUnavailable
 from ricordo.recall.embedders.light import DeterministicEmbedder, LightEmbedder
 from ricordo.recall.embedders.multilingual import ArcticEmbedder, BilingualEmbedder, MultilingualEmbedder
-from ricordo.recall.embedders.protocol import Embedder, EmbedderChoice, EmbedderError, EmbedderUnavailable, Vectors
 from ricordo.recall.embedders.remote import EmbeddingsEndpoint, RemoteEmbedder
+from ricordo.recall.quantization import Vectors
 
 log = logging.getLogger("ricordo.recall.embedders")
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ricordo.recall.embedders.protocol import EmbedderUnavailable, WeightsRefused
+from ricordo.recall.embedders import EmbedderUnavailable, WeightsRefused
 
 Report = Callable[[str], None]
 
