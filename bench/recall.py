@@ -24,10 +24,10 @@ from bench.recall_speed import Speed, measure_speed
 from ricordo.engine.tokens import counter_for
 from ricordo.recall.embedders import Embedder, EmbedderError
 from ricordo.recall.embedders.selection import embedder_for
+from ricordo.recall.evidence import question_words, terms
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import Vectors, vectors_to_blobs
 from ricordo.recall.ranking import RecallQuestion, rank_all
-from ricordo.recall.terms import question_words, terms
 
 CUTS = (5, 10, 20)
 BUDGETS = (500, 1_000, 2_000, 4_000)

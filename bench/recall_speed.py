@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from ricordo.recall.evidence import hashed, stem
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import Vectors, unit_rows, vectors_to_blobs
 from ricordo.recall.ranking import RecallQuestion, rank
-from ricordo.recall.terms import hashed, stem
 
 _VOCABULARY = 30_000
 _MEAN_WORDS = 15

@@ -24,7 +24,7 @@ from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.profile import relative_day
 from ricordo.prompt.window import compact_line
-from ricordo.recall.terms import stems
+from ricordo.recall.evidence import stems
 from ricordo.safety.fence import defuse, open_fence
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)  # a Wednesday

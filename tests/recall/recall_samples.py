@@ -5,10 +5,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from ricordo.recall.embedders.light import DeterministicEmbedder
-from ricordo.recall.evidence import indexed_text, speaker_in
+from ricordo.recall.evidence import indexed_text, speaker_in, terms
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import vectors_to_blobs
-from ricordo.recall.terms import terms
 
 START = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
 NOW = datetime(2025, 11, 12, 15, 0, tzinfo=UTC)  # a Wednesday

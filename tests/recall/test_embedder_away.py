@@ -10,8 +10,7 @@ from ricordo.errors import SettingsError
 from ricordo.recall import indexes
 from ricordo.recall.embedders import EmbedderChoice, EmbedderUnavailable
 from ricordo.recall.embedders.light import LightEmbedder
-from ricordo.recall.embedders.remote import EmbeddingsEndpoint, RemoteEmbedder
-from ricordo.recall.embedders.selection import choose
+from ricordo.recall.embedders.selection import EmbeddingsEndpoint, RemoteEmbedder, choose
 from ricordo.recall.quantization import Vectors
 from ricordo.settings import EMBEDDERS
 from ricordo.testing import MemoryStore

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from recall_samples import NOW, START
 
+from ricordo.recall.evidence import terms, terms_to_blob
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.index_state import rows_of, speaker_of, text_to_index
 from ricordo.recall.ranking import RecallQuestion, rank
-from ricordo.recall.terms import terms, terms_to_blob
 from ricordo.records.turns import Message, Owner, Turn
 
 QUESTION = Message("t:query", "user", "Anna: dove sono le chiavi?", START)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from recall_samples import EMBEDDER, NOW, index_of, message, rows, said
 
 from ricordo.recall.embedders.light import DeterministicEmbedder
+from ricordo.recall.evidence import question_words
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import vectors_to_blobs
 from ricordo.recall.ranking import MIN_COVERAGE, RankedMessage, RecallQuestion, cosine_threshold, is_relevant, rank
-from ricordo.recall.terms import question_words
 from ricordo.topics.thresholds import known_embedders
 
 TALKS = Path(__file__).resolve().parent.parent / "data" / "recall_italian.jsonl"

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from ricordo.recall.embedders import EmbedderError
-from ricordo.recall.embedders.remote import EmbeddingsEndpoint, RemoteEmbedder
-from ricordo.recall.embedders.selection import choose
+from ricordo.recall.embedders.selection import EmbeddingsEndpoint, RemoteEmbedder, choose
 
 
 @dataclass

@@ -311,7 +311,7 @@ def _texts(value: Mapping[str, Any], fields: Sequence[str]) -> list[str]:
 
 def _said(query: str, texts: Sequence[str]) -> float:
     """The share of a query's words in a text, from 0 to 1."""
-    from ricordo.recall.terms import question_words, terms
+    from ricordo.recall.evidence import question_words, terms
 
     asked = question_words(query)
     said = {int(term) for text in texts for term in terms(text)}

@@ -19,8 +19,8 @@ from ricordo.engine.protocols import Clock
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import Limits, check_id, check_text
 from ricordo.recall.embedders import Embedder
+from ricordo.recall.evidence import hashed, question_words, stems
 from ricordo.recall.quantization import Vectors
-from ricordo.recall.terms import hashed, question_words, stems
 from ricordo.records.lru import LRU
 from ricordo.records.prompt import Asked
 from ricordo.records.service import Document, StoredChunk

@@ -35,7 +35,7 @@ from ricordo.mcp.schemas import (
     ToolTopic,
     ToolTopics,
 )
-from ricordo.recall.terms import stems
+from ricordo.recall.evidence import stems
 from ricordo.records.people import Fact
 from ricordo.records.turns import Message, Turn, turn_id_of
 

@@ -25,7 +25,7 @@ from ricordo.recall.quantization import (
 )
 
 if TYPE_CHECKING:
-    from ricordo.recall.terms import Terms
+    from ricordo.recall.evidence import Terms
 
 Rows = NDArray[np.int64]
 _GROWTH = 8  # a run is not merged if it is this many times as long as the next

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
-from ricordo.recall.evidence import indexed_text, speaker_in
+from ricordo.recall.evidence import indexed_text, speaker_in, terms, terms_from_blob
 from ricordo.recall.index import OwnerIndex, Row
 from ricordo.recall.quantization import blob_size
-from ricordo.recall.terms import terms, terms_from_blob
 
 if TYPE_CHECKING:
     from ricordo.records.turns import Message, Owner, SessionMark, Turn, TurnVectors

@@ -12,8 +12,8 @@ from typing import Any
 from ricordo.errors import ValidationError
 from ricordo.followups.reference import Pending, Resolved
 from ricordo.limits import check_id, check_time
+from ricordo.recall.evidence import stems
 from ricordo.recall.search import Hit
-from ricordo.recall.terms import stems
 from ricordo.records.people import Fact, Flag, Summary
 from ricordo.records.service import Document, StoredChunk
 from ricordo.records.topics import Topic

@@ -20,7 +20,7 @@ from ricordo.languages.base import Language
 from ricordo.languages.detect import guess_language_of
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.word_spans import fold
-from ricordo.recall.terms import stem, tokens
+from ricordo.recall.evidence import stem, tokens
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, Reason, TopicMessage, follow_up_kind
 from ricordo.topics.subject_weights import SubjectScale

@@ -18,7 +18,7 @@ from ricordo.languages.periods import Period, periods
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.sentences import sentences
-from ricordo.recall.terms import stems
+from ricordo.recall.evidence import stems
 
 if TYPE_CHECKING:
     from ricordo.chat.reader.past import MemoryPassage, Past

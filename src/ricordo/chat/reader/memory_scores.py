@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ricordo.chat.reader.acts import asks_for_answers, folded
 from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
-from ricordo.recall.terms import stem, stems, tokens
+from ricordo.recall.evidence import stem, stems, tokens
 
 if TYPE_CHECKING:
     from ricordo.chat.reader.past import MemoryPassage

@@ -14,7 +14,7 @@ from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, po
 from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.sentences import sentences
-from ricordo.recall.terms import stems
+from ricordo.recall.evidence import stems
 
 if TYPE_CHECKING:
     from ricordo.records.turns import Chunk

@@ -12,7 +12,7 @@ from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language
 from ricordo.languages.sentences import sentences
 from ricordo.languages.word_spans import fold
-from ricordo.recall.terms import stem, tokens
+from ricordo.recall.evidence import stem, tokens
 
 # An introduction before a comma: "hello, I am Anna, what is…".
 _ABOUT_ME = AnyLanguage(r"\W*(?:<questions.introductions>)\b", flags=0)

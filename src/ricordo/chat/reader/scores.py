@@ -14,7 +14,7 @@ from ricordo.chat.reader.question import QuestionKind, SubjectWord, subject_word
 from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.word_spans import fold
-from ricordo.recall.terms import stems
+from ricordo.recall.evidence import stems
 
 if TYPE_CHECKING:
     from ricordo.chat.reader.passages import ReaderPassage

@@ -15,7 +15,7 @@ from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.word_spans import fold
 from ricordo.people.facts.claims import JUDGE, Claim, is_negative
 from ricordo.people.facts.clauses import clauses, own_text, stated_text
-from ricordo.recall.terms import stems, tokens
+from ricordo.recall.evidence import stems, tokens
 from ricordo.records.people import FACT_KINDS
 from ricordo.safety.crisis import detect_crisis
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ricordo.languages.registry import AnyLanguage, all_words
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.word_spans import fold
-from ricordo.recall.terms import stem, stems, tokens
+from ricordo.recall.evidence import stem, stems, tokens
 from ricordo.records.people import FactKind, Source, Trust
 
 Similarity = Callable[[str, str], float]

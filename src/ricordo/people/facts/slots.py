@@ -11,7 +11,7 @@ from datetime import date
 from ricordo.languages.base import FactWords
 from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
 from ricordo.languages.registry import AnyLanguage, all_words
-from ricordo.recall.terms import stems, tokens
+from ricordo.recall.evidence import stems, tokens
 
 _NAME = AnyLanguage(
     r"[A-ZÀ-Ý][\w'-]*[a-zà-ÿ](?:\s+(?:de|van|von|<vocabulary.person_particles>)?\s?[A-ZÀ-Ý][\w'-]*[a-zà-ÿ]){0,3}|"

@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from ricordo.documents.chunks import Kind, kind_of
 from ricordo.engine.core import new_id
 from ricordo.errors import NotFoundError, ValidationError
-from ricordo.recall.terms import stems
+from ricordo.recall.evidence import stems
 from ricordo.records.service import Document
 from ricordo.records.turns import Owner, library_of
 from ricordo.server.dependencies import Limit, RequestUser, UserDep, path_id
