@@ -10,8 +10,7 @@ from fact_samples import CASES, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.people.facts.admission import is_order, ungrounded_reason
-from ricordo.people.facts.claims import Claim
+from ricordo.people.facts.claims import Claim, is_order, ungrounded_reason
 from ricordo.people.facts.extraction import claims_in_message, extraction_prompt
 from ricordo.records.people import FactKind
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ricordo.engine.protocols import LLM, Completion
 from ricordo.errors import LLMError
-from ricordo.people.facts.admission import is_order, refusal_reason
-from ricordo.people.facts.claims import UserMessage
+from ricordo.people.facts.claims import UserMessage, is_order, refusal_reason
 from ricordo.people.facts.extraction import (
     MAX_FACTS,
     SCHEMA,

@@ -20,8 +20,16 @@ from ricordo.languages.detect import guess_language
 from ricordo.languages.patterns import DAY
 from ricordo.languages.registry import AnyLanguage, filled, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.people.facts.admission import MAX_CLAIM_LENGTH, refusal_reason, ungrounded_reason
-from ricordo.people.facts.claims import JUDGE, Claim, Extraction, UserMessage, about_key
+from ricordo.people.facts.claims import (
+    JUDGE,
+    MAX_CLAIM_LENGTH,
+    Claim,
+    Extraction,
+    UserMessage,
+    about_key,
+    refusal_reason,
+    ungrounded_reason,
+)
 from ricordo.people.facts.clauses import clauses, is_not_oneself, own_text, stated_text, supposes
 from ricordo.people.facts.judge import Judged, judge
 from ricordo.people.facts.slots import CHECKS, without_deadline

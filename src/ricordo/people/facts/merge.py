@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from ricordo.people.facts.admission import refusal_reason
 from ricordo.people.facts.claims import (
     JUDGE,
     Claim,
@@ -23,6 +22,7 @@ from ricordo.people.facts.claims import (
     is_negative,
     is_same_claim,
     is_same_subject,
+    refusal_reason,
 )
 from ricordo.people.facts.timeline import (
     MAX_SOURCES,
