@@ -12,7 +12,7 @@ from psycopg import sql
 
 from ricordo.errors import SchemaError
 from ricordo.records.turns import Owner
-from ricordo.stores.migrations import migrations_for
+from ricordo.stores.open import migrations_for
 from ricordo.stores.postgres import (
     PostgresStore,
     derived_statements,
@@ -214,7 +214,7 @@ def test_who_waited_for_the_lock_sees_what_was_applied_meanwhile(postgres_server
 
 def test_a_failed_migration_leaves_nothing(postgres_server: PostgresForTests) -> None:
     """Migrations go in together or not at all."""
-    from ricordo.stores.migrations import Migration
+    from ricordo.stores.open import Migration
 
     url = postgres_server.empty_database()
     broken = (*migrations_for("postgres"), Migration(9999, "broken", "SELECT no_such_thing()"))

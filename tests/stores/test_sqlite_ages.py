@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ricordo.records.turns import Owner, SessionInfo, Turn
-from ricordo.stores.backup import copy_to_sqlite
 from ricordo.stores.sqlite import SqliteStore
+from ricordo.stores.sqlite.store import copy_to_sqlite
 from ricordo.testing.fakes import START, a_turn, an_owner
 
 hours = st.integers(0, 12)

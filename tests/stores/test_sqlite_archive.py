@@ -12,8 +12,8 @@ import pytest
 from ricordo.errors import DamageError
 from ricordo.records.topics import TopicChange
 from ricordo.records.turns import Owner, Turn
-from ricordo.stores.backup import copy_to_sqlite
 from ricordo.stores.sqlite import SqliteStore
+from ricordo.stores.sqlite.store import copy_to_sqlite
 from ricordo.testing.contract.archive import plain
 from ricordo.testing.contract.base import assert_sound, engine
 from ricordo.testing.fakes import a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner

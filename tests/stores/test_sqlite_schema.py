@@ -11,7 +11,7 @@ from ricordo.errors import SchemaError, StoreError
 from ricordo.records.service import StoredItem
 from ricordo.records.topics import TopicChange
 from ricordo.stores import items
-from ricordo.stores.migrations import Migration, migrations_for
+from ricordo.stores.open import Migration, migrations_for
 from ricordo.stores.sqlite import SqliteStore, people, service, topics, turn_statements
 from ricordo.stores.sqlite.database import migrate
 from ricordo.stores.sqlite.items import _spelled

@@ -86,7 +86,7 @@ class MemoryStore:
         return ()
 
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        from ricordo.stores.backup import copy_to_sqlite
+        from ricordo.stores.sqlite.store import copy_to_sqlite
 
         with self._lock:
             owners, keys = [home.owner for home in self._homes.by_owner.values()], list(self._homes.keys.values())

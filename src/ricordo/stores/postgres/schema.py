@@ -9,7 +9,7 @@ import psycopg
 
 from ricordo.errors import SchemaError, StoreError
 from ricordo.records.service import Damage
-from ricordo.stores.migrations import Migration, migrations_for, pending
+from ricordo.stores.open import Migration, migrations_for, pending
 from ricordo.stores.postgres.transaction import ROLE, ConnectedRole, Transaction
 from ricordo.stores.turn_rows import misnamed
 

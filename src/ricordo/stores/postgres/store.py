@@ -130,7 +130,7 @@ class PostgresStore:
         return found + self._pool.run(names, schema.wrong_keys, repeatable=True, timeout=LONG_TIMEOUT)
 
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        from ricordo.stores.backup import copy_to_sqlite
+        from ricordo.stores.sqlite.store import copy_to_sqlite
 
         security = self._transactions.security
         with snapshot(self._pool) as moment:

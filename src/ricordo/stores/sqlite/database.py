@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from ricordo.errors import DamageError, RicordoError, SchemaError, StoreError, StoreUnavailable
-from ricordo.stores.migrations import Migration, migrations_for, pending
+from ricordo.stores.open import Migration, migrations_for, pending
 
 try:
     import fcntl

@@ -1,20 +1,23 @@
 """The SQLite store: one file, durable when a call returns, readable while others write.
 
 Each part is a class in a file of its own, over the same connections. Here is what concerns the file as a whole: owners,
-erasing an owner with every byte, statistics, integrity, backup.
+erasing an owner with every byte, statistics, integrity, backup; and the copy of any store into a new file.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
 
-from ricordo.errors import StoreUnavailable
-from ricordo.records.service import Damage, StoreHealth, StoreStats
-from ricordo.records.turns import Owner
+from ricordo.errors import ConflictError, StoreUnavailable
+from ricordo.records.service import ApiKey, Damage, StoredItem, StoreHealth, StoreStats
+from ricordo.records.topics import TopicShelf
+from ricordo.records.turns import Owner, SessionInfo, Turn, TurnVectors
 from ricordo.stores.derived_rows import row_to_fact
-from ricordo.stores.sqlite import people, service, snapshots, vectors
+from ricordo.stores.protocols import Store
+from ricordo.stores.sqlite import backup, people, service, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.connections import Connections, OnDemandTables
 from ricordo.stores.sqlite.database import SCRUB_DUE, has_tables
@@ -25,8 +28,10 @@ from ricordo.stores.sqlite.sessions import SqliteSessions, SqliteTurns
 from ricordo.stores.sqlite.topics import SqliteTopics
 from ricordo.stores.sqlite.vectors import SqliteVectors
 from ricordo.stores.topic_rules import unpacked
+from ricordo.stores.turn_rows import ENDLESS
 
 OWNERS_AT_ONCE = 500
+PAGE = 500  # rows read at once from a store that is copied
 ERASED = (
     "sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags",
     "documents", "jobs", "keys", "items",
@@ -98,15 +103,15 @@ class SqliteStore:
 
     def integrity(self) -> Sequence[Damage]:
         with self._connections.reading():  # refuses if the store is closed
-            return snapshots.integrity(self._path, self._wait)
+            return backup.integrity(self._path, self._wait)
 
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
         with self._connections.reading() as reader:
-            snapshots.backup(reader, path, progress)
+            backup.backup(reader, path, progress)
 
-    def restore(self, copy: snapshots.SessionCopy) -> None:
+    def restore(self, copy: backup.SessionCopy) -> None:
         """Write a session that is not here yet exactly as it was elsewhere: for a backup."""
-        self._connections.write(lambda writer: snapshots.restore(writer, copy))
+        self._connections.write(lambda writer: backup.restore(writer, copy))
 
     def without_waiting(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -159,3 +164,83 @@ def empty_log(writer: sqlite3.Connection) -> bool:
         return True
     finally:
         writer.execute(f"PRAGMA busy_timeout = {waited}").fetchall()
+
+
+def copy_to_sqlite(
+    source: Store,
+    owners: Iterable[Owner],
+    path: Path,
+    progress: Callable[[int, int], None] | None = None,
+    keys: Iterable[ApiKey] = (),
+) -> None:
+    """A backup of any store: all of the owners, and API keys, in a new file; `progress(done, total)` counts owners.
+
+    Vectors are copied for the embedders that topics name; others are computed again when they are needed.
+    """
+    if path.exists():
+        raise ConflictError(f"{path} exists already; name a new file for the backup")
+    everyone = list(owners)
+    partial = path.with_name(f"{path.name}.partial")
+    target = SqliteStore(partial)
+    try:
+        for done, owner in enumerate(everyone, start=1):
+            for session in _sessions(source, owner):
+                shelf = source.topics.load(owner, session.id)
+                copy = backup.SessionCopy(
+                    session,
+                    turns=_turns(source, session),
+                    receipts=source.turns.receipts(owner, session.id, limit=session.last_turn),
+                    shelf=shelf,
+                    blocks=source.topics.blocks(owner, session.id),
+                    vectors=_vectors(source, session, shelf),
+                    summaries=source.people.summaries(owner, session_id=session.id, limit=ENDLESS),
+                    learned_through=source.people.learned_through(owner, session.id),
+                )
+                target.restore(copy)
+            known = [(agent_id, source.people.facts(owner, agent_id)) for agent_id in source.people.agents(owner)]
+            target.people.restore(people.PersonCopy(owner, known, source.people.flags(owner, limit=ENDLESS)))
+            for document in source.documents.page(owner, limit=ENDLESS):
+                target.documents.put(owner, document, source.documents.chunks(owner, [document.id]))
+            target.jobs.restore(source.jobs.page(owner))
+            for items in _items(source, owner):
+                target.items.restore(owner, items)
+            if progress:
+                progress(done, len(everyone))
+        for key in keys:
+            target.keys.put(key)
+        target.close()
+        partial.rename(path)
+    finally:
+        target.close()
+        for leftover in (partial, Path(f"{partial}-lock")):
+            leftover.unlink(missing_ok=True)
+
+
+def _sessions(source: Store, owner: Owner) -> Iterator[SessionInfo]:
+    page = source.sessions.page(owner, limit=PAGE)
+    while page:
+        yield from page
+        page = source.sessions.page(owner, limit=PAGE, before=page[-1])
+
+
+def _turns(source: Store, session: SessionInfo) -> Iterator[Turn]:
+    """From the newest back, a page at a time: a session may be longer than memory."""
+    page = source.turns.page(session.owner, session.id, last=PAGE)
+    while page:
+        yield from page
+        page = source.turns.page(session.owner, session.id, last=PAGE, before=page[0].turn_number)
+
+
+def _vectors(source: Store, session: SessionInfo, shelf: TopicShelf) -> Iterator[TurnVectors]:
+    for embedder in sorted({topic.embedder for topic in shelf.topics}):
+        yield from source.vectors.read(session.owner, embedder, session.id)
+
+
+def _items(source: Store, owner: Owner) -> Iterator[list[tuple[str, StoredItem]]]:
+    """All items, a page at a time, expired ones included: at the beginning of time none had expired."""
+    now = datetime.min.replace(tzinfo=UTC)
+    page = source.items.page(owner, now, limit=PAGE)
+    while page:
+        yield page
+        collection, last = page[-1]
+        page = source.items.page(owner, now, after=(collection, last.place, last.key), limit=PAGE)
