@@ -225,7 +225,7 @@ class Memory:
 
     def forget_fact(self, fact_id: str, *, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         """Forget one fact: no word of it stays and it is not learned again. NotFoundError if there is none."""
-        from ricordo.people.facts.forget import forget_fact
+        from ricordo.people.facts.learn import forget_fact
 
         agent, fact = check_id("agent_id", agent_id), check_id("fact_id", fact_id)
         forget_fact(self._engine, self._owner(user_id), agent, fact)

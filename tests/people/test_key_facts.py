@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ricordo.errors import NotFoundError
 from ricordo.people.facts.claims import UserMessage
-from ricordo.people.facts.forget import forget_change
+from ricordo.people.facts.learn import forget_change
 from ricordo.people.profile import facts_at, key_facts
 from ricordo.records.people import KnownFacts, Source
 

@@ -4,19 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ricordo.engine.core import Engine, Scope, new_id
+from ricordo.engine.core import Engine, Scope
 from ricordo.engine.protocols import LLM
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.people.facts.learn import learn_facts
-from ricordo.people.summaries.condense import store_summary
-from ricordo.people.summaries.summarise import SummaryWriter, summarise_session, writer_of
+from ricordo.people.summaries.condense import write_session_summary
+from ricordo.people.summaries.summarise import SummaryWriter, writer_of
 from ricordo.records.people import Fact, Summary
-from ricordo.records.turns import Owner, SessionChanges, SessionInfo, Turn
-from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of
+from ricordo.records.turns import Owner, SessionChanges, SessionInfo
 from ricordo.worker.queue import END
 
 PAGE = 200
-MAX_TURNS = 400  # newest turns read for the summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,59 +92,6 @@ def is_idle(engine: Engine, session: SessionInfo) -> bool:
     """Whether an open session has had no turn for the configured time."""
     before = engine.clock.now() - engine.settings.profile.session_end_idle
     return session.ended_at is None and session.turn_count > 0 and session.last_active_at <= before
-
-
-def write_session_summary(
-    engine: Engine, owner: Owner, session: SessionInfo, writer: SummaryWriter | None = None
-) -> Summary | None:
-    """The session's summary, written again if the session has new turns."""
-    known = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
-    if known and known[0].last_turn >= session.last_turn:
-        return known[0]
-    turns = _without_open_turn(engine.store.turns.page(owner, session.id, last=MAX_TURNS))
-    if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
-        return known[0] if known else None
-    unfit = screen_of(engine).turns(engine, owner, turns)
-    limit = engine.settings.profile.profile_summary_tokens
-    redacted = [redact_turn(turn, engine.settings.safety) for turn in turns]
-    made = summarise_session(redacted, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
-    if made is None:
-        return known[0] if known else None
-    now = engine.clock.now()
-    summary = Summary(
-        id=new_id(now),
-        session_id=session.id,
-        agent_id=session.agent_id,
-        kind="session",
-        text=made.text,
-        first_turn=made.covers.first_turn,
-        last_turn=made.covers.last_turn,
-        topics=made.topics,
-        created_at=_last_turn_time(turns, session),
-        tokens=made.tokens,
-        counter=engine.counter.name,
-        made_by=made.made_by,
-        origin=least_trusted(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
-    )
-    if not store_summary(engine, owner, summary, turns, unfit):
-        again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
-        return again[0] if again else None
-    screen_of(engine).summary(engine, owner, summary)
-    return summary
-
-
-def _without_open_turn(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """The turns without a last one that still waits for its answer.
-
-    If the turn before it has no answer either, or there is only one turn, all are kept.
-    """
-    answers = len(turns) > 1 and not turns[-2].is_open
-    return turns[:-1] if answers and turns[-1].is_open else turns
-
-
-def _last_turn_time(turns: Sequence[Turn], session: SessionInfo) -> datetime:
-    """The date of the last turn: a summary is dated by the conversation, not by when it was written."""
-    return max((turn.created_at for turn in turns), default=session.last_active_at)
 
 
 def _from_session(fact: Fact, session_id: str) -> bool:

@@ -1,7 +1,11 @@
-"""Learn facts from the turns of a session, a few turns per pass, in the background.
+"""Learn facts from the turns of a session, a few turns per pass, in the background; forget one fact.
 
-Reads the turns that have not been read yet, skips what must not be learned (crises, quarantined messages, text composed
-from memory), extracts claims and merges them into the stored facts with an optimistic write.
+Learning reads the turns that have not been read yet, skips what must not be learned (crises, quarantined messages, text
+composed from memory), extracts claims and merges them into the stored facts with an optimistic write.
+
+Forgetting erases the words of a fact and every summary that may contain it. Its source messages stay in the history but
+are quarantined, so that nothing derived later quotes them. Summaries that cover them are dropped and rebuilt without a
+model, because a model's paraphrase cannot be searched.
 """
 
 import logging
@@ -10,13 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from zoneinfo import ZoneInfo
 
-from ricordo.engine.core import Engine
+from ricordo.engine.core import EVERY, Engine
 from ricordo.engine.protocols import LLM
-from ricordo.errors import StoreUnavailable
+from ricordo.errors import NotFoundError, StoreUnavailable
 from ricordo.people.facts.claims import JUDGE, Claim, MessageTime, UserMessage
 from ricordo.people.facts.extraction import extract_facts
 from ricordo.people.facts.merge import LearningContext, merge_claims
-from ricordo.records.people import Fact
+from ricordo.people.summaries.condense import condense_now, write_session_summary
+from ricordo.records.people import Fact, FactChange, KnownFacts, Source, Summary
 from ricordo.records.turns import Owner, SessionInfo, Turn, turn_id_of
 from ricordo.safety.pii import PII_KINDS, redact
 from ricordo.safety.screen import origin_of, screen_of
@@ -109,3 +114,63 @@ def _redact_claim(claim: Claim, settings: SafetySettings) -> Claim | None:
         return None  # without its data the clause says nothing
     # Round brackets: claims with square ones are refused as markup.
     return replace(claim, text=_MASK.sub(r"(\1)", kept.text)) if kept.text != claim.text else claim
+
+
+def forget_fact(engine: Engine, owner: Owner, agent_id: str, fact_id: str) -> None:
+    """Forget one fact: erase it, drop the summaries that may contain it, and never learn it again."""
+    dropped: list[Summary] = []
+    written = False
+    for _ in range(MAX_ATTEMPTS):
+        people = engine.store.people.facts(owner, agent_id)
+        change = forget_change(people, fact_id)
+        gone = {fact.id for fact in change.put}
+        # Summaries go first: after a crash in between, the fact still names its sources.
+        sources = {source for fact in people.facts if fact.id in gone for source in fact.sources}
+        dropped += _quarantine_sources(engine, owner, sources)
+        if written := engine.store.people.put_facts(owner, agent_id, change):
+            break
+    _rebuild_summaries(engine, owner, dropped)
+    if not written:
+        raise StoreUnavailable(f"fact {fact_id!r} could not be forgotten because of concurrent writes; try again")
+
+
+def _quarantine_sources(engine: Engine, owner: Owner, sources: set[Source]) -> list[Summary]:
+    """Quarantine the source messages and drop the summaries that cover them; the dropped summaries."""
+    gone: dict[str, Summary] = {}
+    for source in sources:
+        screen_of(engine).quarantine_source(engine, owner, source.message_id, source.session_id)
+        turn = engine.store.turns.get(owner, turn_id_of(source.message_id))
+        for summary in engine.store.people.summaries(owner, session_id=source.session_id, limit=EVERY):
+            # If the turn has expired, any summary of the session may cover it.
+            if turn is None or summary.first_turn <= turn.turn_number <= summary.last_turn:
+                gone[summary.id] = summary
+    if gone:
+        engine.store.people.drop_summaries(owner, list(gone))
+    return list(gone.values())
+
+
+def _rebuild_summaries(engine: Engine, owner: Owner, dropped: list[Summary]) -> None:
+    for session_id, kind in sorted({(each.session_id, each.kind) for each in dropped}):
+        session = engine.store.sessions.get(owner, session_id)
+        if session and kind == "session":
+            write_session_summary(engine, owner, session)
+        elif session:
+            condense_now(engine, owner, session_id, None, force=True)
+
+
+def forget_change(people: KnownFacts, fact_id: str) -> FactChange:
+    """The change that erases a fact and keeps only its digest, so that it is not learned again.
+
+    Facts with the same digest are erased too. A fact that it had superseded does not become current again.
+    """
+    chosen = next((fact for fact in people.facts if fact.id == fact_id), None)
+    if chosen is None:
+        raise NotFoundError(
+            f"there is no fact {fact_id!r} of this user for this agent; list the facts to see their ids"
+        )
+    gone = (fact for fact in people.facts if fact.digest == chosen.digest and not fact.forgotten)
+    return FactChange(people.revision, tuple(map(_tombstone, gone)))
+
+
+def _tombstone(fact: Fact) -> Fact:
+    return replace(fact, text="", about="", sources=(), forgotten=True)

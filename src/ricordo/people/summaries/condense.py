@@ -1,4 +1,4 @@
-"""Condense a session: summarise its older turns. The turns themselves stay.
+"""Write the stored summaries of a session: of its older turns (condensation), and of all when it ends. Turns stay.
 
 In the background the tokens of a session are counted incrementally, so that a long session is not read again with every
 turn. Its turns are read only when condensation is due.
@@ -7,21 +7,29 @@ turn. Its turns are read only when condensation is due.
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ricordo.engine.core import EVERY, Engine, new_id, quarantined
 from ricordo.people.summaries.layout import TurnRange
-from ricordo.people.summaries.summarise import SummaryWriter, conversation_language, summarise, writer_of
+from ricordo.people.summaries.summarise import (
+    SummaryWriter,
+    conversation_language,
+    summarise,
+    summarise_session,
+    writer_of,
+)
 from ricordo.records.lru import LRU
 from ricordo.records.people import Summary, Trust
-from ricordo.safety.screen import least_trusted, origin_of, screen_of
+from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of
 
 if TYPE_CHECKING:
-    from ricordo.records.turns import Owner, Turn
+    from ricordo.records.turns import Owner, SessionInfo, Turn
     from ricordo.settings import CondensationSettings
 
 PAGE = 256
 MAX_SESSIONS = 1_024  # sessions whose size is cached
+MAX_TURNS = 400  # newest turns read for the summary
 MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS = 200, 4_000
 
 
@@ -195,3 +203,56 @@ def _older_turns(turns: Sequence["Turn"], keep: int) -> Sequence["Turn"]:
             return turns[: position + 1]
         kept += len(turns[position].messages)
     return ()
+
+
+def write_session_summary(
+    engine: Engine, owner: "Owner", session: "SessionInfo", writer: SummaryWriter | None = None
+) -> Summary | None:
+    """The session's summary, written again if the session has new turns."""
+    known = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
+    if known and known[0].last_turn >= session.last_turn:
+        return known[0]
+    turns = _without_open_turn(engine.store.turns.page(owner, session.id, last=MAX_TURNS))
+    if not turns or (known and known[0].last_turn >= turns[-1].turn_number):
+        return known[0] if known else None
+    unfit = screen_of(engine).turns(engine, owner, turns)
+    limit = engine.settings.profile.profile_summary_tokens
+    redacted = [redact_turn(turn, engine.settings.safety) for turn in turns]
+    made = summarise_session(redacted, engine.counter, limit_tokens=limit, writer=writer, leave_out=unfit)
+    if made is None:
+        return known[0] if known else None
+    now = engine.clock.now()
+    summary = Summary(
+        id=new_id(now),
+        session_id=session.id,
+        agent_id=session.agent_id,
+        kind="session",
+        text=made.text,
+        first_turn=made.covers.first_turn,
+        last_turn=made.covers.last_turn,
+        topics=made.topics,
+        created_at=_last_turn_time(turns, session),
+        tokens=made.tokens,
+        counter=engine.counter.name,
+        made_by=made.made_by,
+        origin=least_trusted(origin_of(message.role, turn.origin) for turn in turns for message in turn.messages),
+    )
+    if not store_summary(engine, owner, summary, turns, unfit):
+        again = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
+        return again[0] if again else None
+    screen_of(engine).summary(engine, owner, summary)
+    return summary
+
+
+def _without_open_turn(turns: Sequence["Turn"]) -> Sequence["Turn"]:
+    """The turns without a last one that still waits for its answer.
+
+    If the turn before it has no answer either, or there is only one turn, all are kept.
+    """
+    answers = len(turns) > 1 and not turns[-2].is_open
+    return turns[:-1] if answers and turns[-1].is_open else turns
+
+
+def _last_turn_time(turns: Sequence["Turn"], session: "SessionInfo") -> datetime:
+    """The date of the last turn: a summary is dated by the conversation, not by when it was written."""
+    return max((turn.created_at for turn in turns), default=session.last_active_at)
