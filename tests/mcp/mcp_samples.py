@@ -19,10 +19,9 @@ from ricordo.mcp.stdio import server_for
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey
-from ricordo.server.app import create_app
+from ricordo.server.app import Server, create_app
 from ricordo.server.credentials import generate_key
 from ricordo.server.options import ServerOptions
-from ricordo.server.run import Server
 from ricordo.server.service import Service
 from ricordo.settings import Settings
 from ricordo.stores.memory import MemoryStore

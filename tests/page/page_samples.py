@@ -15,8 +15,8 @@ from ricordo.chat.answerers import Answered, Reader, Task
 from ricordo.errors import StoreUnavailable
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
+from ricordo.server.app import Server, uvicorn_config
 from ricordo.server.options import ServerOptions
-from ricordo.server.run import Server, uvicorn_config
 from ricordo.server.service import Service
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import StoreProxy

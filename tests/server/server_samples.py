@@ -12,10 +12,9 @@ from starlette.testclient import TestClient
 from ricordo.engine.protocols import LLM
 from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey
-from ricordo.server.app import create_app
+from ricordo.server.app import Server, create_app, uvicorn_config
 from ricordo.server.credentials import generate_key
 from ricordo.server.options import ServerOptions
-from ricordo.server.run import Server, uvicorn_config
 from ricordo.server.service import Service
 from ricordo.settings import Settings
 from ricordo.stores.memory import MemoryStore

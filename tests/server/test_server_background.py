@@ -14,9 +14,8 @@ from server_samples import SPOKEN, a_key, a_problem, ask, bearer, service, servi
 from ricordo.errors import LLMError, SettingsError, StoreUnavailable
 from ricordo.records.turns import Owner
 from ricordo.server import logging as lines
+from ricordo.server.app import Scheduler, open_store
 from ricordo.server.options import ServerOptions
-from ricordo.server.run import open_store
-from ricordo.server.scheduler import Scheduler
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.stores.sqlite import SqliteStore

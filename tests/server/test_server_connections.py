@@ -91,7 +91,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (250, 250))
 from ricordo.presets import settings_from
 from ricordo.server.options import ServerOptions
-from ricordo.server.run import run
+from ricordo.server.app import run
 run(sys.argv[1], settings_from({"embedder": "light"}, {}), ServerOptions(auth=False, port=0),
     started=lambda port: print(port, flush=True))
 """

@@ -16,11 +16,11 @@ from ricordo.chat.events import ChatResponse, Delta, Done, Event
 from ricordo.engine.core import Scope
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
-from ricordo.server import rate_limit, run, streams
+from ricordo.server import app, rate_limit, streams
 from ricordo.server import service as serving
+from ricordo.server.app import Scheduler
 from ricordo.server.problems import error_body
 from ricordo.server.rate_limit import WINDOW_SECONDS, RateLimiter
-from ricordo.server.scheduler import Scheduler
 from ricordo.server.streams import AnswerRegistry
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import ScriptedLLM
@@ -188,7 +188,7 @@ def test_threads_share_their_heaps() -> None:
     """Many threads that allocate at once have no more heaps between them than the server allows."""
     program = """
 import ctypes, threading
-from ricordo.server.run import limit_malloc_arenas
+from ricordo.server.app import limit_malloc_arenas
 limit_malloc_arenas()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
@@ -209,4 +209,4 @@ libc.fclose(file)
 print(text.value.decode().count("<heap nr="))
 """
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert int(told.stdout) <= run.MALLOC_ARENAS
+    assert int(told.stdout) <= app.MALLOC_ARENAS

@@ -148,7 +148,7 @@ def stop_on_signal() -> Iterator[None]:
 
 def _runner() -> Callable[..., Any]:
     try:
-        from ricordo.server.run import run
+        from ricordo.server.app import run
     except ImportError as error:
         if (error.name or "").startswith("ricordo"):
             raise

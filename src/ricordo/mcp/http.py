@@ -26,9 +26,8 @@ from ricordo.limits import check_id
 from ricordo.mcp.memories import McpUser
 from ricordo.records.turns import DEFAULT_AGENT
 from ricordo.server.credentials import AuthError, Caller, bearer_token
-from ricordo.server.dependencies import utf8_header
 from ricordo.server.problems import error_response, problem_response
-from ricordo.server.service import Service
+from ricordo.server.service import Service, utf8_header
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context

@@ -1,10 +1,23 @@
-"""The FastAPI application around one `Service`: routes, middleware, the MCP endpoint and the web page."""
+"""The server: the FastAPI application around one `Service`, its scheduler, and `run`, which serves it with uvicorn.
 
-from collections.abc import AsyncIterator
+In: the location of the data, the settings, the options. `run` returns when the process was told to stop and the running
+answers are finished. With a spool directory PostgreSQL may be unavailable, even at the start.
+"""
+
+import asyncio
+import ctypes
+import gc
+import logging
+import os
+import platform
+import threading
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import uvicorn
 from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, Response
@@ -13,17 +26,37 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import ricordo
+from ricordo.engine.protocols import LLM
+from ricordo.errors import RicordoError, SettingsError
 from ricordo.mcp.http import mount_mcp, sdk_installed
+from ricordo.server.connections import ConnectionLimits, handle_accept_failures, limited_protocol
 from ricordo.server.idempotency import IdempotencyMiddleware
+from ricordo.server.key_cache import KeyCache
+from ricordo.server.logging import configure_logging, remove_handler
 from ricordo.server.middleware import ETagMiddleware, GuardMiddleware, HeadMiddleware
+from ricordo.server.options import ServerOptions
 from ricordo.server.problems import MEDIA_TYPE, add_exception_handlers
 from ricordo.server.routes import chat, documents, openai, people, service, sessions, vercel
-from ricordo.server.scheduler import Scheduler
 from ricordo.server.schemas.service import OpenAIError, Problem
 from ricordo.server.service import Service
+from ricordo.settings import Settings
+from ricordo.stores.open import store_for
+from ricordo.stores.protocols import Store
+from ricordo.worker.jobs import now
+
+log = logging.getLogger("ricordo.server")
 
 DESCRIPTION = "Conversational memory: keeps every turn, understands follow-ups, knows a person, explains every prompt."
 PAGE_FOLDER = Path(__file__).parent.parent / "web"
+TICK = 2.0  # seconds between two rounds
+AT_ONCE = 8  # jobs in one round
+# Collect garbage less often than by default: under load each collection stops all threads. A larger threshold would
+# cost memory, because one object in a cycle can hold all passages of a prompt.
+GC_THRESHOLDS = (10_000, 20, 100)
+MALLOC_ARENAS = 2  # shared by all threads
+_M_ARENA_MAX = -8  # parameter of glibc's mallopt
+BACKLOG = 256  # connections that wait to be accepted
+SHUTDOWN_SECONDS = 25  # that running requests may take after the signal to stop
 _ERRORS = {
     400: "The request cannot be read",
     401: "There is no valid credential",
@@ -156,3 +189,166 @@ def _mount_page(app: FastAPI) -> None:
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
 
     app.mount("/assets", ImmutableFiles(directory=PAGE_FOLDER / "assets"), name="assets")
+
+
+class Scheduler:
+    """Runs due jobs, ends idle sessions and cleans up expired data, on one thread of each process, until it is closed.
+
+    Work that must run once per cluster is guarded by a lease. The job queue is in the database, so that another process
+    finishes the jobs of one that died.
+    """
+
+    def __init__(self, service: Service, tick: float = TICK) -> None:
+        self._service = service
+        self._tick = tick
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ricordo-scheduler", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Finish the current job and start no other."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join(30)
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._tick):
+            for operation, step in (
+                ("wishes", self._service.jobs.flush),
+                ("cleanup", self.cleanup),
+                ("jobs", self.take_up),
+                ("keys", self._service.note_keys),
+            ):
+                if self._closing.is_set():
+                    return
+                try:
+                    step()
+                except RicordoError as error:  # logged, and retried with the next tick
+                    self._service.metrics.failures.labels(operation).inc()
+                    log.warning("scheduled work failed: %s", error, extra={"operation": operation})
+                except Exception as error:
+                    self._service.metrics.failures.labels(operation).inc()
+                    log.error("scheduled work failed: %s", type(error).__name__, extra={"operation": operation})
+
+    def cleanup(self) -> None:
+        """Remove expired data, once per cleanup interval and cluster."""
+        service = self._service
+        retention = service.settings.retention
+        if retention.turn_ttl is None and retention.session_idle is None:
+            return
+        for tenant in service.tenants():
+            moment = now()
+            # The lease is not released: the next cleanup is due when it expires. Each run uses a new holder name,
+            # because the holder of a lease may renew it at any time.
+            name, holder = f"cleanup:{tenant}", f"{service.name}:{uuid4().hex}"
+            if service.store.jobs.lease(name, holder, moment, moment + retention.cleanup_interval):
+                result = service.memory(tenant).cleanup()
+                service.metrics.cleanups.inc()
+                service.metrics.cleaned_turns.inc(result.turns_deleted)
+                if result.errors:
+                    service.store.jobs.end_lease(name, holder)
+
+    def take_up(self) -> None:
+        """Run due jobs one at a time: a lease that waits behind another job could expire."""
+        for _ in range(AT_ONCE):
+            job = self._service.jobs.take()
+            if job is None:
+                return
+            if self._closing.is_set():
+                self._service.jobs.hand_back(job)
+                return
+            self._service.run_job(job)
+
+
+def run(
+    url: str,
+    settings: Settings,
+    options: ServerOptions,
+    *,
+    llm: LLM | None = None,
+    started: Callable[[int], None] | None = None,
+) -> None:
+    """Serve until the process is told to stop; `started` is called with the port once it is listening."""
+    handler = configure_logging(options.log_level)
+    try:
+        keys = KeyCache(options.spool, url) if options.spool and options.key_cache else None
+        service = Service(open_store(url, options), settings, options, llm=llm, key_cache=keys)
+        server = Server(uvicorn_config(service), started)
+        _tune_gc()
+        limit_malloc_arenas()
+        server.run()
+    finally:
+        remove_handler(handler)
+
+
+def _tune_gc() -> None:
+    """Collect garbage seldom, and exclude the objects that live as long as the server."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
+
+
+def limit_malloc_arenas() -> None:
+    """Limit the malloc arenas of glibc: with one for each thread, freed memory is seldom reused.
+
+    Does nothing with another C library, or if MALLOC_ARENA_MAX is set.
+    """
+    if "MALLOC_ARENA_MAX" not in os.environ and platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MALLOC_ARENAS)
+
+
+def open_store(url: str, options: ServerOptions) -> Store:
+    """The store of a path or URL; with a spool directory, one that keeps working during an outage of PostgreSQL."""
+    if not options.spool:
+        return store_for(url)  # every store of Ricordo implements it
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise SettingsError("spool", "a spool needs a PostgreSQL store; leave it out for a file")
+    from ricordo.stores.memory import MemoryStore
+    from ricordo.stores.postgres import PostgresStore
+    from ricordo.stores.spool import SpooledStore
+
+    return SpooledStore(
+        lambda: PostgresStore(url),
+        options.spool,
+        scratch=MemoryStore(),
+        open_probe=lambda: PostgresStore(url, pool_size=1, timeout=1.0),
+    )
+
+
+def uvicorn_config(service: Service) -> uvicorn.Config:
+    """The configuration of uvicorn: our log instead of its own, and time for running requests."""
+    options = service.options
+    return uvicorn.Config(
+        create_app(service),
+        host=options.host,
+        port=options.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        limit_concurrency=None,
+        http=limited_protocol(ConnectionLimits(options)),
+        ws="none",
+        backlog=BACKLOG,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+
+
+class Server(uvicorn.Server):
+    """A uvicorn server that reports its port once it is listening."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[int], None] | None = None) -> None:
+        super().__init__(config)
+        self._on_started = started
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Start to listen."""
+        handle_accept_failures(asyncio.get_running_loop())
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self._on_started and self.servers:
+            self._on_started(self.servers[0].sockets[0].getsockname()[1])

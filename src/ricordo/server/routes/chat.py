@@ -14,10 +14,10 @@ from ricordo.engine.core import new_id
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import check_id, check_text
 from ricordo.prompt.compose import as_chunks
-from ricordo.server.dependencies import RequestUser, UserDep, begin, path_id
 from ricordo.server.idempotency import turn_id_for
 from ricordo.server.problems import body_response, problem_response
 from ricordo.server.schemas.chat import ChatIn, ChatOut, Stopped
+from ricordo.server.service import RequestUser, UserDep, begin, path_id
 from ricordo.server.streams import (
     SSE_HEADERS,
     SSE_MEDIA_TYPE,

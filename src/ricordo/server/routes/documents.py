@@ -20,10 +20,10 @@ from ricordo.errors import NotFoundError, ValidationError
 from ricordo.recall.evidence import stems
 from ricordo.records.service import Document
 from ricordo.records.turns import Owner, library_of
-from ricordo.server.dependencies import Limit, RequestUser, UserDep, path_id
 from ricordo.server.presenters import chunk_out, decode_cursor, document_out, encode_cursor, hit_out
 from ricordo.server.problems import error_body
 from ricordo.server.schemas import people
+from ricordo.server.service import Limit, RequestUser, UserDep, path_id
 from ricordo.server.streams import SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream, sse_response
 from ricordo.server.uploads import FileImport, uploaded_file
 

@@ -11,9 +11,9 @@ from fastapi.responses import StreamingResponse
 
 from ricordo.people.profile import profile_json
 from ricordo.server.credentials import check_user_id
-from ricordo.server.dependencies import Limit, UserDep, path_id
 from ricordo.server.presenters import fact_out, flag_out, turn_numbers
 from ricordo.server.schemas import people
+from ricordo.server.service import Limit, UserDep, path_id
 
 router = APIRouter(tags=["person"])
 

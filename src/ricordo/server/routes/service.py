@@ -13,9 +13,8 @@ from ricordo.limits import Limits, check_text
 from ricordo.records.service import ApiKey, as_json
 from ricordo.records.turns import Owner
 from ricordo.server.credentials import check_user_id, generate_key
-from ricordo.server.dependencies import CallerDep, ServiceDep, UserDep, path_id
 from ricordo.server.schemas.service import HealthOut, KeyIn, KeysOut, MeOut, NewKeyOut, SeriesOut, StatsOut
-from ricordo.server.service import Service
+from ricordo.server.service import CallerDep, Service, ServiceDep, UserDep, path_id
 
 router = APIRouter()
 

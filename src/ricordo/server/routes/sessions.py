@@ -10,7 +10,6 @@ from ricordo.errors import ValidationError
 from ricordo.limits import LARGEST
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo
-from ricordo.server.dependencies import Limit, RequestUser, UserDep, path_id
 from ricordo.server.idempotency import id_for
 from ricordo.server.presenters import (
     ARCHIVED,
@@ -27,6 +26,7 @@ from ricordo.server.presenters import (
     turn_out,
 )
 from ricordo.server.schemas import chat, people
+from ricordo.server.service import Limit, RequestUser, UserDep, path_id
 from ricordo.topics.decay import fading_of
 
 router = APIRouter(prefix="/sessions")

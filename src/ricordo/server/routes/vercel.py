@@ -17,8 +17,8 @@ from starlette.concurrency import run_in_threadpool
 from ricordo.chat.events import ChatRequest
 from ricordo.errors import ValidationError
 from ricordo.limits import check_id, check_text
-from ricordo.server.dependencies import RequestUser, UserDep, begin, path_id
 from ricordo.server.schemas import Id
+from ricordo.server.service import RequestUser, UserDep, begin, path_id
 from ricordo.server.streams import (
     KEEPALIVE_SECONDS,
     SSE_HEADERS,
