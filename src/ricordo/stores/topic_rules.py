@@ -13,7 +13,7 @@ from ricordo.errors import ValidationError
 from ricordo.records.people import Fact, FactChange
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Message, Turn, checksum, message_id, turn_id_of
-from ricordo.stores.archive.block import DamagedBlock, pack, unpack
+from ricordo.stores.archive import DamagedBlock, pack, unpack
 
 
 def shelf_after(shelf: TopicShelf, change: TopicChange) -> TopicShelf:

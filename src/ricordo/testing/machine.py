@@ -25,7 +25,7 @@ from ricordo.records.turns import (
     TurnVectors,
     canonical,
 )
-from ricordo.stores.archive.block import unpack
+from ricordo.stores.archive import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing.fakes import START, a_block, a_message, a_topic, a_turn, an_answer
 from ricordo.testing.machine_base import PeopleRules, known, moments, people, sessions, some, words

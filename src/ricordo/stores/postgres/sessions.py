@@ -12,7 +12,7 @@ from ricordo.records.service import Expired
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo, SessionMark
 from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import rows_to_marks
-from ricordo.stores.postgres import archive, derived_statements, people
+from ricordo.stores.postgres import derived_statements, people, topics
 from ricordo.stores.postgres import turn_statements as sql
 from ricordo.stores.postgres.transaction import Cursor, OwnerTransactions, Transaction, as_bigint
 from ricordo.stores.postgres.turns import lock_session, session_row
@@ -151,8 +151,8 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
     touched = {"owner": owner.key, "session_ids": sorted(locked)}
     places = {"session_ids": [session_id for session_id, _ in expired], "numbers": [number for _, number in expired]}
     deleted = transaction.send(sql.DELETE_EXPIRED_TURNS, {**past, **places})
-    lost: dict[str, list[archive.DeletedTurn]] = {}
-    for turn in (archive.DeletedTurn(*row) for row in deleted):
+    lost: dict[str, list[topics.DeletedTurn]] = {}
+    for turn in (topics.DeletedTurn(*row) for row in deleted):
         lost.setdefault(turn.session_id, []).append(turn)
     transaction.send_many(
         sql.SHRINK_SESSION,
@@ -164,7 +164,7 @@ def _expire_aged(transaction: Transaction, owner: Owner, turns_before: int, room
     transaction.send(derived_statements.DELETE_FLAGS, {"owner": owner.key, "session_ids": sorted(emptied)})
     for session_id, turns in lost.items():
         if session_id not in emptied:
-            archive.after_deletion(transaction, owner, session_id, turns)
+            topics.after_deletion(transaction, owner, session_id, turns)
     return len(emptied), sum(map(len, lost.values()))
 
 

@@ -1,18 +1,48 @@
 """Topics with their archive, and the vectors of turns: each method is one read or one script.
 
-Vectors are read a page at a time, because an owner may have more than fit in memory.
+What becomes of a topic or a block that loses turns is decided in `ricordo.stores.topic_rules`; here are only the rows.
+Every script locks the session's row first. Vectors are read a page at a time, because an owner may have more than fit
+in memory.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
-from ricordo.records.topics import TopicChange, TopicShelf
-from ricordo.records.turns import Block, Owner, TurnVectors
-from ricordo.stores.derived_rows import row_to_block, row_to_trace
-from ricordo.stores.postgres import archive
+from ricordo.records.topics import Topic, TopicChange, TopicShelf
+from ricordo.records.turns import Block, Message, Owner, Turn, TurnVectors, message_id
+from ricordo.stores.archive import DamagedBlock
+from ricordo.stores.derived_rows import (
+    BLOCK_COLUMNS,
+    TOPIC_COLUMNS,
+    block_to_row,
+    row_to_block,
+    row_to_topic,
+    row_to_trace,
+    topic_to_row,
+)
 from ricordo.stores.postgres import derived_statements as sql
-from ricordo.stores.postgres.transaction import OwnerTransactions, Transaction
+from ricordo.stores.postgres import turn_statements
+from ricordo.stores.postgres.transaction import OwnerTransactions, Row, Transaction, named
+from ricordo.stores.topic_rules import (
+    holds,
+    lessened,
+    messages_counted,
+    recounted,
+    replaces,
+    returned,
+    rewritten,
+    unpacked,
+)
+from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
 
 VECTORS_PER_PAGE = 1000
+
+Key = dict[str, Any]
+Messages = Mapping[str, Mapping[str, Sequence[Message]]]  # block id, turn id -> messages
+
+_TURN_NAMES = TURN_COLUMNS.split(", ")
+_SESSION_ID, _BLOCK_ID = _TURN_NAMES.index("session_id"), _TURN_NAMES.index("block_id")
 
 
 class PostgresTopics:
@@ -22,30 +52,30 @@ class PostgresTopics:
         self._transactions = transactions
 
     def load(self, owner: Owner, session_id: str) -> TopicShelf:
-        return archive.to_shelf(self._transactions.read(owner, sql.TOPICS, session_id=session_id))
+        return to_shelf(self._transactions.read(owner, sql.TOPICS, session_id=session_id))
 
     def put(self, owner: Owner, session_id: str, change: TopicChange) -> bool:
-        return self._transactions.run(owner, lambda tx: _apply(tx, archive.key_of(owner, session_id), change))
+        return self._transactions.run(owner, lambda tx: _apply(tx, key_of(owner, session_id), change))
 
     def turns_of(self, owner: Owner, session_id: str, topic_id: str) -> Sequence[int]:
         rows = self._transactions.read(owner, sql.TURNS_OF_TOPIC, session_id=session_id, topic_id=topic_id)
         return [number for (number,) in rows]
 
     def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
-        return self._transactions.run(owner, lambda tx: archive.archive(tx, owner, session_id, block))
+        return self._transactions.run(owner, lambda tx: archive(tx, owner, session_id, block))
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
         rows = self._transactions.read(owner, sql.BLOCKS, session_id=session_id, topic_id=topic_id)
         return [row_to_block(row) for row in rows]
 
     def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._transactions.run_long(owner, lambda tx: archive.rehydrate(tx, owner, session_id, turn_numbers))
+        return self._transactions.run_long(owner, lambda tx: rehydrate(tx, owner, session_id, turn_numbers))
 
     def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        return self._transactions.run_long(owner, lambda tx: archive.release(tx, owner, session_id, turn_numbers))
+        return self._transactions.run_long(owner, lambda tx: release(tx, owner, session_id, turn_numbers))
 
 
-def _apply(transaction: Transaction, key: archive.Key, change: TopicChange) -> bool:
+def _apply(transaction: Transaction, key: Key, change: TopicChange) -> bool:
     """Apply a change, unless the topics were written since they were read."""
     moved = {**key, "through": change.through, "revision": change.revision}
     if transaction.send(sql.MOVE_TOPICS, moved).fetchone() is None:
@@ -55,7 +85,7 @@ def _apply(transaction: Transaction, key: archive.Key, change: TopicChange) -> b
         removed = {**key, "topic_ids": list(change.removed)}
         transaction.send(sql.DELETE_TOPICS_BY_ID, removed)
         transaction.send(sql.UNASSIGN_TURNS, removed)
-    archive.put_topics(transaction, key, change.put)
+    put_topics(transaction, key, change.put)
     if change.assigned:
         numbers, topic_ids = list(change.assigned), list(change.assigned.values())
         transaction.send(sql.ASSIGN_TURNS, {**key, "numbers": numbers, "topic_ids": topic_ids})
@@ -105,3 +135,198 @@ def _write_vectors(transaction: Transaction, owner: Owner, vectors: Sequence[Tur
             for each in sorted(vectors, key=lambda each: (each.session_id, each.turn_number, each.embedder))
         ],
     )
+
+
+class DeletedTurn(NamedTuple):
+    """A deleted turn, from its row; `asked` is a guess for an archived turn, until its block is read."""
+
+    session_id: str
+    turn_number: int
+    turn_id: str
+    topic_id: str | None
+    block_id: str | None
+    archived: bool
+    asked: bool
+    answered: bool
+
+    def messages(self, archived: Messages) -> int:
+        """How many messages its topic counted."""
+        asked = self.asked
+        if self.archived and self.block_id and self.block_id in archived:
+            messages = archived[self.block_id].get(self.turn_id, ())
+            asked = any(message.id == message_id(self.turn_id, "query") for message in messages)
+        return asked + self.answered
+
+
+def key_of(owner: Owner, session_id: str) -> Key:
+    """The parameters of every statement about a session."""
+    return {"owner": owner.key, "session_id": session_id}
+
+
+def to_turns(owner: Owner, rows: Iterable[Row]) -> list[Turn]:
+    """Turns from rows that end with the bytes of the block, where only the block has the text."""
+    found = list(rows)
+    bodies: dict[str, dict[str, bytes]] = {}
+    for row in found:
+        if row[-1] is not None:
+            bodies.setdefault(row[_SESSION_ID], {})[row[_BLOCK_ID]] = row[-1]
+    return rows_to_turns(owner, [row[:-1] for row in found], lambda session_id, _: bodies.get(session_id, {}))
+
+
+def to_shelf(rows: Sequence[Row]) -> TopicShelf:
+    """The topics of a session from rows of its two counters and a topic."""
+    if not rows:
+        return TopicShelf()
+    through, revision, *_ = rows[0]
+    return TopicShelf(tuple(row_to_topic(row[2:]) for row in rows if row[2] is not None), through, revision)
+
+
+def archive(transaction: Transaction, owner: Owner, session_id: str, block: Block) -> bool:
+    """Replace the text of turns by a block that holds it: for all of its turns, or for none."""
+    key, numbers = key_of(owner, session_id), list(block.turn_numbers)
+    locked = transaction.send(turn_statements.LOCK_SESSION, key)
+    rows = transaction.send(turn_statements.TURNS_BY_NUMBER, {**key, "numbers": numbers})
+    taken = transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": [block.id]})
+    found = {turn.turn_number: turn for turn in to_turns(owner, rows)}
+    free = locked.fetchone() is not None and taken.fetchone() is None
+    if not free or not replaces(block, [found.get(number) for number in numbers]):
+        transaction.rollback()
+        return False
+    transaction.send(sql.ADD_BLOCK, {**key, **named(BLOCK_COLUMNS, block_to_row(block))})
+    transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": numbers})
+    return True
+
+
+def rehydrate(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
+    """Write the text of archived turns back into their rows; returns how many."""
+    key = key_of(owner, session_id)
+    found = _locked_turns(transaction, owner, session_id, numbers)
+    back = [turn for turn in found if turn.archived and not turn.damage]
+    transaction.send_many(sql.REHYDRATE_TURN, [{**named(TURN_COLUMNS, turn_to_row(turn)), **key} for turn in back])
+    return len(back)
+
+
+def release(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> int:
+    """Drop text that a block also holds; never the only copy, should the block be damaged."""
+    key = key_of(owner, session_id)
+    found = _locked_turns(transaction, owner, session_id, numbers)
+    plain = [turn for turn in found if turn.block_id and not turn.archived]
+    if not plain:
+        return 0
+    went = 0
+    for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
+        held = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
+        transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": held})
+        went += len(held)
+    return went
+
+
+def leave_block(transaction: Transaction, before: Turn) -> None:
+    """Take a turn that was added to out of its block, and update its block and its topic."""
+    if before.block_id is None:
+        return
+    key = key_of(before.owner, before.session_id)
+    here = {**named(TURN_COLUMNS, turn_to_row(before)), **key}
+    transaction.send(sql.LEAVE_BLOCK, here)
+    _rewrite_blocks(transaction, key, _blocks(transaction, key, {before.block_id}))
+    if before.archived:
+        shelf = to_shelf(transaction.send(sql.TOPICS, key).fetchall())
+        topic = shelf.topic(before.topic_id or "")
+        if topic:
+            put_topics(transaction, key, [returned(topic, before)])
+            transaction.send(sql.TOUCH_TOPICS, key)
+
+
+def after_deletion(transaction: Transaction, owner: Owner, session_id: str, deleted: Sequence[DeletedTurn]) -> None:
+    """Count topics and pack blocks again without the deleted turns; those without turns left are deleted.
+
+    The session is locked already.
+    """
+    if not any(turn.topic_id or turn.block_id for turn in deleted):
+        return
+    key = key_of(owner, session_id)
+    blocks = _blocks(transaction, key, {turn.block_id for turn in deleted})
+    _shrink_topics(transaction, owner, key, deleted, _messages(blocks))
+    _rewrite_blocks(transaction, key, blocks)
+
+
+def _locked_turns(transaction: Transaction, owner: Owner, session_id: str, numbers: Sequence[int]) -> list[Turn]:
+    """Turns of a session that is locked from now on; none if it does not exist."""
+    key = key_of(owner, session_id)
+    locked = transaction.send(turn_statements.LOCK_SESSION, key)
+    rows = transaction.send(turn_statements.TURNS_BY_NUMBER, {**key, "numbers": list(numbers)}, binary=True)
+    return to_turns(owner, rows) if locked.fetchone() else []
+
+
+def _shrink_topics(
+    transaction: Transaction, owner: Owner, key: Key, deleted: Sequence[DeletedTurn], archived: Messages
+) -> None:
+    lost: dict[str, list[DeletedTurn]] = {}
+    for turn in deleted:
+        if turn.topic_id:
+            lost.setdefault(turn.topic_id, []).append(turn)
+    if not lost:
+        return
+    shelf = transaction.send(sql.TOPICS, key)
+    alive = {topic_id for (topic_id,) in transaction.send(sql.TOPICS_WITH_TURNS, {**key, "topic_ids": list(lost)})}
+    shrunk = [topic for topic in to_shelf(shelf.fetchall()).topics if topic.id in lost]
+    if not shrunk:
+        return
+    empty = [topic.id for topic in shrunk if topic.id not in alive]
+    transaction.send(sql.DELETE_TOPICS_BY_ID, {**key, "topic_ids": empty})
+    numbers = {turn.turn_number for turn in deleted}
+    for topic in shrunk:
+        if topic.id in alive:
+            counts = _counts([(turn.archived, turn.messages(archived)) for turn in lost[topic.id]])
+            left = lessened(topic, numbers, *counts)
+            put_topics(transaction, key, [left or _recounted(transaction, owner, key, topic, numbers)])
+    transaction.send(sql.TOUCH_TOPICS, key)
+
+
+def _recounted(transaction: Transaction, owner: Owner, key: Key, topic: Topic, gone: Collection[int]) -> Topic:
+    turns = to_turns(owner, transaction.send(turn_statements.TURNS_BY_TOPIC, {**key, "topic_id": topic.id}))
+    return recounted(topic, gone, *_counts([(turn.archived, messages_counted(turn)) for turn in turns]))
+
+
+def _counts(counted: Sequence[tuple[bool, int]]) -> tuple[int, int]:
+    """All messages, and the archived ones."""
+    return sum(n for _, n in counted), sum(n for archived, n in counted if archived)
+
+
+def _blocks(transaction: Transaction, key: Key, block_ids: Iterable[str | None]) -> list[Block]:
+    wanted = sorted(block_id for block_id in block_ids if block_id)
+    if not wanted:
+        return []
+    return [row_to_block(row) for row in transaction.send(sql.BLOCKS_BY_ID, {**key, "block_ids": wanted})]
+
+
+def _rewrite_blocks(transaction: Transaction, key: Key, blocks: Sequence[Block]) -> None:
+    """Pack blocks again with the turns that are left in them."""
+    if not blocks:
+        return
+    numbers = [number for block in blocks for number in block.turn_numbers]
+    staying: dict[str, dict[str, int]] = {block.id: {} for block in blocks}
+    for block_id, turn_id, number in transaction.send(sql.TURNS_IN_BLOCKS, {**key, "numbers": numbers}):
+        if block_id in staying:
+            staying[block_id][turn_id] = number
+    for block in blocks:
+        left = rewritten(block, staying[block.id])
+        if left is not None:
+            transaction.send(sql.REWRITE_BLOCK, {**key, **named(BLOCK_COLUMNS, block_to_row(left))})
+        else:
+            gone = {**key, "block_id": block.id, "numbers": list(staying[block.id].values())}
+            transaction.send(sql.DETACH_FROM_BLOCK, gone)
+            transaction.send(sql.DELETE_BLOCK, gone)
+
+
+def _messages(blocks: Sequence[Block]) -> Messages:
+    archived = {}
+    for block in blocks:
+        with suppress(DamagedBlock):
+            archived[block.id] = unpacked(block.id, block.body)
+    return archived
+
+
+def put_topics(transaction: Transaction, key: Key, topics: Sequence[Topic]) -> None:
+    """Write topics by id."""
+    transaction.send_many(sql.PUT_TOPIC, [{**key, **named(TOPIC_COLUMNS, topic_to_row(topic))} for topic in topics])

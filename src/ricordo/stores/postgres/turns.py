@@ -25,9 +25,9 @@ from ricordo.records.turns import (
     the_message,
 )
 from ricordo.stores import write_rules
-from ricordo.stores.postgres import archive
+from ricordo.stores.postgres import topics
 from ricordo.stores.postgres import turn_statements as sql
-from ricordo.stores.postgres.archive import to_turns
+from ricordo.stores.postgres.topics import to_turns
 from ricordo.stores.postgres.transaction import (
     LONG_TIMEOUT,
     Cursor,
@@ -270,11 +270,11 @@ def _delete(transaction: Transaction, owner: Owner, session_id: str, numbers: Se
     if not lock_session(transaction, owner, session_id):
         return 0
     rows = transaction.send(sql.DELETE_NUMBERED_TURNS, {**here, "numbers": list(numbers)})
-    deleted = [archive.DeletedTurn(*row) for row in rows]
+    deleted = [topics.DeletedTurn(*row) for row in rows]
     if deleted:
         transaction.send(sql.SHRINK_SESSION, {**here, "gone": len(deleted)})
         transaction.send(sql.DELETE_UNUSED_PASSAGES, {"owner": owner.key, "session_ids": [session_id]})
-        archive.after_deletion(transaction, owner, session_id, deleted)
+        topics.after_deletion(transaction, owner, session_id, deleted)
     return len(deleted)
 
 
@@ -297,7 +297,7 @@ def _replace(transaction: Transaction, before: Turn, turn: Turn, receipt: Stored
     _put_receipt(transaction, turn, receipt)
     if before.block_id is None:
         return turn
-    archive.leave_block(transaction, before)
+    topics.leave_block(transaction, before)
     return replace(turn, block_id=None, archived=False)
 
 

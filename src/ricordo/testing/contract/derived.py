@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ricordo.prompt.receipt import Receipt, to_stored
 from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import Owner, StoredReceipt, Turn, canonical
-from ricordo.stores.archive.block import unpack
+from ricordo.stores.archive import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing.contract.archive import plain
 from ricordo.testing.contract.base import Contract, assert_sound, law
