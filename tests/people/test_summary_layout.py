@@ -15,7 +15,7 @@ from ricordo.people.summaries.evidence import key_topics
 from ricordo.people.summaries.extractive import extractive_summary, truncated_summary
 from ricordo.people.summaries.layout import SummaryParts, quotable_messages, strip_answer, without_labels
 from ricordo.people.summaries.layout import parse_summary as read_back
-from ricordo.people.summaries.titles import make_title
+from ricordo.people.summaries.summarise import make_title
 from ricordo.records.turns import Chunk, Message
 from ricordo.safety.signals import signals
 

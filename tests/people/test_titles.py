@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import LLMError
-from ricordo.people.summaries.summarise import SummaryWriter
-from ricordo.people.summaries.titles import MAX_TITLE, Title, clean_title, make_title
+from ricordo.people.summaries.summarise import MAX_TITLE, SummaryWriter, Title, clean_title, make_title
 from ricordo.testing.fakes import ScriptedLLM
 from ricordo.testing.strategies import texts as any_texts
 

@@ -43,8 +43,7 @@ def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details
     """A little of what is due for a session: title, facts, condensation, and its end where `details` say so."""
     from ricordo.people.facts.learn import learn_facts
     from ricordo.people.session_end import end_if_idle
-    from ricordo.people.summaries.condense import condense_if_due
-    from ricordo.people.summaries.titles import name_session
+    from ricordo.people.summaries.condense import condense_if_due, name_session
 
     try:
         name_session(engine, owner, session_id)

@@ -1,10 +1,11 @@
-"""Write the stored summaries of a session: of its older turns (condensation), and of all when it ends. Turns stay.
+"""Write the stored summaries of a session: of its older turns (condensation), of all when it ends; and its title.
 
-In the background the tokens of a session are counted incrementally, so that a long session is not read again with every
-turn. Its turns are read only when condensation is due.
+The turns themselves stay. In the background the tokens of a session are counted incrementally, so that a long session
+is not read again with every turn. Its turns are read only when condensation is due.
 """
 
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -15,21 +16,26 @@ from ricordo.people.summaries.layout import TurnRange
 from ricordo.people.summaries.summarise import (
     SummaryWriter,
     conversation_language,
+    make_title,
     summarise,
     summarise_session,
     writer_of,
 )
 from ricordo.records.lru import LRU
 from ricordo.records.people import Summary, Trust
+from ricordo.records.turns import Owner, SessionChanges
 from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of
+from ricordo.safety.signals import signals
 
 if TYPE_CHECKING:
-    from ricordo.records.turns import Owner, SessionInfo, Turn
+    from ricordo.records.turns import SessionInfo, Turn
     from ricordo.settings import CondensationSettings
 
 PAGE = 256
 MAX_SESSIONS = 1_024  # sessions whose size is cached
 MAX_TURNS = 400  # newest turns read for the summary
+TITLE_TURNS = 6  # turns read for a title
+MAX_UNTITLED = 1_024  # sessions cached as untitled
 MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS = 200, 4_000
 
 
@@ -40,7 +46,7 @@ class SessionSizes:
         self._known: LRU[tuple[Owner, str], tuple[int, int, int]] = LRU(MAX_SESSIONS)
         self._lock = threading.Lock()
 
-    def after(self, engine: Engine, owner: "Owner", session_id: str, covered: int) -> int:
+    def after(self, engine: Engine, owner: Owner, session_id: str, covered: int) -> int:
         """The tokens of the turns after `covered`."""
         key = (owner, session_id)
         with self._lock:
@@ -58,19 +64,19 @@ class SessionSizes:
             self._known.put(key, (covered, last, tokens))
         return tokens
 
-    def forget(self, owner: "Owner") -> None:
+    def forget(self, owner: Owner) -> None:
         """Drop the cached sizes of an owner."""
         with self._lock:
             self._known.remove_where(lambda key: key[0] == owner)
 
 
-def newest_summary(engine: Engine, owner: "Owner", session_id: str) -> Summary | None:
+def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
     """The latest condensation of a session."""
     found = engine.store.people.summaries(owner, session_id=session_id, kind="condensation", limit=1)
     return found[0] if found else None
 
 
-def condense_if_due(engine: Engine, owner: "Owner", session_id: str) -> Summary | None:
+def condense_if_due(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
     """Extend a session's summary if it is near its token limit; the new summary, or None."""
     settings = engine.settings.condensation
     already = newest_summary(engine, owner, session_id)
@@ -83,7 +89,7 @@ def condense_if_due(engine: Engine, owner: "Owner", session_id: str) -> Summary 
 
 def condense_now(
     engine: Engine,
-    owner: "Owner",
+    owner: Owner,
     session_id: str,
     writer: SummaryWriter | None,
     *,
@@ -131,7 +137,7 @@ def condense_now(
 
 def store_summary(
     engine: Engine,
-    owner: "Owner",
+    owner: Owner,
     summary: Summary,
     turns: Sequence["Turn"],
     unfit: frozenset[str],
@@ -153,7 +159,7 @@ def store_summary(
     return sound
 
 
-def turn_exists(engine: Engine, owner: "Owner", turn: "Turn") -> bool:
+def turn_exists(engine: Engine, owner: Owner, turn: "Turn") -> bool:
     """Whether a turn is still stored under its number; its session may have been cleared meanwhile."""
     number = turn.turn_number
     found = engine.store.turns.page(owner, turn.session_id, after=number - 1, before=number + 1)
@@ -206,7 +212,7 @@ def _older_turns(turns: Sequence["Turn"], keep: int) -> Sequence["Turn"]:
 
 
 def write_session_summary(
-    engine: Engine, owner: "Owner", session: "SessionInfo", writer: SummaryWriter | None = None
+    engine: Engine, owner: Owner, session: "SessionInfo", writer: SummaryWriter | None = None
 ) -> Summary | None:
     """The session's summary, written again if the session has new turns."""
     known = engine.store.people.summaries(owner, session_id=session.id, kind="session", limit=1)
@@ -256,3 +262,45 @@ def _without_open_turn(turns: Sequence["Turn"]) -> Sequence["Turn"]:
 def _last_turn_time(turns: Sequence["Turn"], session: "SessionInfo") -> datetime:
     """The date of the last turn: a summary is dated by the conversation, not by when it was written."""
     return max((turn.created_at for turn in turns), default=session.last_active_at)
+
+
+class Untitled:
+    """Sessions without a possible title and their number of turns, so that a model is not asked again."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._looked_at: OrderedDict[tuple[Owner, str], int] = OrderedDict()
+
+    def has(self, owner: Owner, session_id: str, turns: int) -> bool:
+        """Whether this number of turns gave no title."""
+        return self._looked_at.get((owner, session_id)) == turns
+
+    def add(self, owner: Owner, session_id: str, turns: int) -> None:
+        """Record that this number of turns gave no title."""
+        self._looked_at[owner, session_id] = turns
+        while len(self._looked_at) > MAX_UNTITLED:
+            self._looked_at.popitem(last=False)
+
+    def forget(self, owner: Owner) -> None:
+        """Drop the entries of an owner."""
+        for key in [key for key in self._looked_at if key[0] == owner]:
+            self._looked_at.pop(key, None)
+
+
+def name_session(engine: Engine, owner: Owner, session_id: str) -> None:
+    """Title a session once it has an answer; a title set by a user stays."""
+    if engine.settings.condensation.titles == "off":
+        return
+    session = engine.store.sessions.get(owner, session_id)
+    if session is None or session.title is not None or not session.turn_count:
+        return
+    turns = [turn for turn in engine.store.turns.page(owner, session_id, before=TITLE_TURNS + 1) if not turn.is_open]
+    untitled = engine.part(Untitled)
+    if not turns or untitled.has(owner, session_id, len(turns)):
+        return
+    unfit = screen_of(engine).turns(engine, owner, turns)
+    turns = [redact_turn(turn, engine.settings.safety) for turn in turns]
+    named = make_title(turns, writer=writer_of(engine), leave_out=unfit, suspicious=lambda text: bool(signals(text)))
+    if named:
+        engine.store.sessions.update(owner, session_id, SessionChanges(title=named.text))
+    else:
+        untitled.add(owner, session_id, len(turns))

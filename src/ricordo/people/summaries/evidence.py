@@ -2,7 +2,7 @@
 
 A text goes in, the evidence in it comes out, verbatim and in order. Each text is read alone, so the evidence of two
 conversations is that of each. Recall is preferred to precision: doubtful finds (a capital at the start of a sentence, a
-single digit) are marked weak and dropped first.
+single digit) are marked weak and dropped first. A model's sentence is grounded if its evidence was said.
 """
 
 import math
@@ -24,6 +24,13 @@ _ID = re.compile(r"(?=\S*\d)[\w.:/@+~%-]*#[\w.:/-]+")  # a chunk id, for example
 _VOWELS = "aeiouàèéìòù"
 _LONGEST_PHRASE = 3
 _BEGINNING = 600  # characters read of each text
+# Orders to a model, chat template tokens, and a role at the start of a line.
+ORDER = AnyLanguage(
+    r"\b(?:<titles.orders>)\b|<\|\w+\|>|</?(?:s|sys|system|user|assistant|instructions?)>|\[/?inst\]"
+    r"|^\s*(?:<titles.roles>)\s*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ABOUT = 0.25  # least share of a summary's keywords that were said
 
 
 @lru_cache(maxsize=20_000)
@@ -330,3 +337,36 @@ def contains_verbatim(words: str, text: str) -> bool:
 
 def _joined(left: str, right: str) -> bool:
     return bool(left and right) and (left.isalnum() or left == "_") and (right.isalnum() or right == "_")
+
+
+def is_about(text: str, said: Iterable[str]) -> bool:
+    """Whether enough keywords of a text were said; a refusal or an answer to an injected order is not."""
+    words = set(keywords(text))
+    known = {term for each in said for term in keywords(each)}
+    return bool(words) and len(words & known) >= _ABOUT * len(words)
+
+
+@cache
+def _reporting(known: tuple["Language", ...]) -> frozenset[str]:
+    """Reporting words of a summary, which need not have been said."""
+    return frozenset(word for each in known for word in keywords(each.summaries.reporting))
+
+
+def grounded_sentences(own: Sequence[str], said: Sequence[str]) -> list[str]:
+    """The model's sentences whose names, numbers and dates were all said, with few words of its own.
+
+    Sentences that give orders are dropped too.
+    """
+    whole = "\n".join(said).casefold()
+    known = {term for each in said for term in keywords(each)} | _reporting(languages())
+
+    def holds(sentence: str) -> bool:
+        words = keywords(sentence)
+        named = (found.text for found in find_evidence(sentence) if not found.weak)
+        return (
+            2 * sum(word in known for word in words) >= len(words)
+            and all(contains_verbatim(text.casefold(), whole) for text in named)
+            and not ORDER.search(sentence)
+        )
+
+    return [sentence for sentence in own if holds(sentence)]

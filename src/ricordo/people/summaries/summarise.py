@@ -1,22 +1,32 @@
-"""Write a summary with a language model, else by extraction, else by truncation.
+"""Write a summary or a title: with a language model, else by extraction; a summary at last by truncation.
 
 The model gets the conversation as fenced data. Its summary must be non-empty, about the conversation and grounded in
 it; missing evidence is appended. If a step fails, the next one is tried and the result says which was used. If all fail
 the result is None and nothing is stored.
+
+A title is the first question with content, without greeting and request. Messages that give orders to a model are
+skipped, so that a user cannot dictate a title. A model's title is checked the same way. None if there is no title.
 """
 
 import logging
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 from typing import TYPE_CHECKING
 
 from ricordo.languages.detect import detect_language
-from ricordo.languages.registry import AnyLanguage, languages
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
-from ricordo.people.summaries.evidence import contains_verbatim, find_evidence, key_topics, keywords
+from ricordo.people.summaries.evidence import (
+    ORDER,
+    grounded_sentences,
+    is_about,
+    is_stop_word,
+    key_topics,
+    keywords,
+)
 from ricordo.people.summaries.extractive import (
     extractive_summary,
     quotable_sentences,
@@ -25,6 +35,7 @@ from ricordo.people.summaries.extractive import (
     unchanged_summary,
 )
 from ricordo.people.summaries.layout import (
+    EXTRACTIVE,
     SummaryDraft,
     SummaryFitter,
     SummaryParts,
@@ -40,7 +51,7 @@ from ricordo.safety.fence import fenced
 if TYPE_CHECKING:
     from ricordo.engine.core import Engine
     from ricordo.engine.protocols import LLM, TokenCounter
-    from ricordo.languages.base import Language, SummaryWording
+    from ricordo.languages.base import SummaryWording
     from ricordo.records.turns import Message, Turn
 
 log = logging.getLogger("ricordo")
@@ -48,15 +59,24 @@ log = logging.getLogger("ricordo")
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _WRAPPED = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
-# Orders to a model, chat template tokens, and a role at the start of a line.
-ORDER = AnyLanguage(
-    r"\b(?:<titles.orders>)\b|<\|\w+\|>|</?(?:s|sys|system|user|assistant|instructions?)>|\[/?inst\]"
-    r"|^\s*(?:<titles.roles>)\s*:",
-    re.IGNORECASE | re.MULTILINE,
-)
-_ABOUT = 0.25  # least share of a summary's keywords that were said
 _CHARACTERS_PER_TOKEN = 16
 _EPOCH = datetime.fromtimestamp(0, UTC)
+SESSION_TOKENS = 200
+MAX_TITLE = 60
+_MESSAGES = 6  # messages read for a title
+_CHARACTERS = 2_000
+_SHOULD_END = 15  # least length when a title is cut at a clause
+_GREETING = AnyLanguage(r"(?:<titles.greetings>)\b[\s,!.;:–-]*")
+_REQUEST = AnyLanguage(
+    r"(?:(?:<titles.polite>)\s(?:<titles.asked>)|<titles.requests>)(?=[\s,:]|$)[\s,:]*"
+    r"(?:(?:<titles.links>)\s+|(?:<titles.elided_links>)['’])?"
+)
+_ARTICLE = AnyLanguage(r"(?:(?:<vocabulary.articles>)\s+|(?:<vocabulary.elided_articles>)['’])")
+_LABEL = AnyLanguage(r"\A(?:<titles.labels>)\s*[:\-–]\s*")
+_LINK = re.compile(r"\b(?:https?|ftp)://\S*|\bwww\.\S*", re.IGNORECASE)
+_TAG = re.compile(r"</?\w+(?: [^<>]{0,80})?/?>")
+_MARKUP = re.compile(r"[\"«»“”„‟‘‛`´<>#*_|{}\[\]\\~^=]+")
+_EDGES = " \t.,;:!?…-–—'’/()+&"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,39 +208,6 @@ def clean_completion(text: str) -> str:
     return (wrapped[1] if wrapped else plain).strip()
 
 
-def is_about(text: str, said: Iterable[str]) -> bool:
-    """Whether enough keywords of a text were said; a refusal or an answer to an injected order is not."""
-    words = set(keywords(text))
-    known = {term for each in said for term in keywords(each)}
-    return bool(words) and len(words & known) >= _ABOUT * len(words)
-
-
-@cache
-def _reporting(known: tuple["Language", ...]) -> frozenset[str]:
-    """Reporting words of a summary, which need not have been said."""
-    return frozenset(word for each in known for word in keywords(each.summaries.reporting))
-
-
-def grounded_sentences(own: Sequence[str], said: Sequence[str]) -> list[str]:
-    """The model's sentences whose names, numbers and dates were all said, with few words of its own.
-
-    Sentences that give orders are dropped too.
-    """
-    whole = "\n".join(said).casefold()
-    known = {term for each in said for term in keywords(each)} | _reporting(languages())
-
-    def holds(sentence: str) -> bool:
-        words = keywords(sentence)
-        named = (found.text for found in find_evidence(sentence) if not found.weak)
-        return (
-            2 * sum(word in known for word in words) >= len(words)
-            and all(contains_verbatim(text.casefold(), whole) for text in named)
-            and not ORDER.search(sentence)
-        )
-
-    return [sentence for sentence in own if holds(sentence)]
-
-
 def as_summary(made: SummaryDraft, turn: "Turn") -> Summary:
     """A draft as the earlier summary of the next batch; it is not stored."""
     covers = made.covers
@@ -255,9 +242,6 @@ def _batches(turns: Sequence["Turn"], most: int, counter: "TokenCounter") -> Ite
         yield piece
 
 
-SESSION_TOKENS = 200
-
-
 def summarise_session(
     turns: Sequence["Turn"],
     counter: "TokenCounter",
@@ -282,3 +266,95 @@ def writer_of(engine: "Engine") -> SummaryWriter | None:
     """The engine's model as a summary writer; None without a model."""
     code = engine.settings.locale.code
     return SummaryWriter(engine.llm, lambda text: fenced(text, code)) if engine.llm else None
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A title and its author: a model's name, or `extractive`."""
+
+    text: str
+    made_by: str
+
+
+def make_title(
+    turns: Sequence["Turn"],
+    *,
+    language: str | None = None,
+    writer: SummaryWriter | None = None,
+    leave_out: frozenset[str] = frozenset(),
+    suspicious: Callable[[str], bool] | None = None,
+) -> Title | None:
+    """A title of at most 60 characters in the language of the conversation; None if there is none.
+
+    `suspicious` may refuse further texts besides orders to a model.
+    """
+
+    def refused(text: str) -> bool:
+        return bool(ORDER.search(text)) or (suspicious is not None and suspicious(text))
+
+    said = quotable_messages(turns, leave_out)[: 2 * _MESSAGES]
+    calm = [message for message in said if not refused(message.content[:_CHARACTERS])]
+    spoken = language or detect_language(message.content for message in calm if message.role == "user")
+    if writer is not None and calm:
+        if (made := _by_model(calm, spoken, writer)) and not refused(made):
+            return Title(made, writer.llm.name)
+        log.info("no title by %s: extracted from the conversation", writer.llm.name)
+    for candidate in _from_talk(calm):
+        if candidate and not refused(candidate):
+            return Title(candidate, EXTRACTIVE)
+    return None
+
+
+def _by_model(said: Sequence["Message"], language: str, writer: SummaryWriter) -> str:
+    """The model's title if it is grounded and in the right language; else empty."""
+    wording = language_by_code(language).summaries
+    talk = "\n".join(f"{wording.speaker(each.role)}: {each.content[:_CHARACTERS]}" for each in said[:_MESSAGES])
+    request = [
+        {"role": "system", "content": wording.title},
+        {"role": "user", "content": f"{wording.talk}\n{writer.fence(talk)}"},
+    ]
+    try:
+        answer = clean_completion(writer.llm.complete(request, max_tokens=40).text)
+    except Exception as failure:
+        log.warning("no title by %s: %s", writer.llm.name, type(failure).__name__)
+        return ""
+    made = clean_title(_LABEL.sub("", answer.partition("\n")[0].strip(" \"'«»“”")))
+    told = [message.content for message in said]
+    grounded = is_about(made, told) and grounded_sentences([made], told)
+    return made if grounded and detect_language([made], language) == language else ""
+
+
+def _from_talk(said: Sequence["Message"]) -> Iterable[str]:
+    """Title candidates: the first questions, then the key topics."""
+    for message in said[:_MESSAGES]:
+        if message.role == "user":
+            for sentence in quotable_sentences(message.content[:_CHARACTERS])[:4]:
+                asked = clean_title(_asked(sentence))
+                if keywords(asked):
+                    yield asked
+    yield clean_title(", ".join(key_topics([message.content[:_CHARACTERS] for message in said], most=3)))
+
+
+def _asked(sentence: str) -> str:
+    """A sentence without greeting, request and article; unchanged if nothing else is left."""
+    rest = sentence
+    for pattern in (_GREETING, _GREETING, _GREETING, _REQUEST, _ARTICLE):
+        if found := pattern.match(rest):
+            rest = rest[found.end() :].lstrip()
+    return rest if keywords(rest) else sentence
+
+
+def clean_title(text: str) -> str:
+    """One line without quotes, links, markup and invisible characters, cut at a word to 60 characters."""
+    visible = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in text)
+    words = " ".join(_MARKUP.sub(" ", _LINK.sub(" ", _TAG.sub(" ", visible))).split()).strip(_EDGES)
+    if len(words) > MAX_TITLE:
+        head = words[: MAX_TITLE + 1]
+        ends = [head.rfind(mark) for mark in (", ", "; ", ". ", "? ", "! ", " - ", " ")]
+        clause = max(ends[:-1])
+        at = clause if clause >= _SHOULD_END else ends[-1] if ends[-1] > 0 else MAX_TITLE
+        words = head[:at].rstrip(_EDGES)
+        while " " in words and is_stop_word(words.rpartition(" ")[2].lower()):
+            words = words.rpartition(" ")[0].rstrip(_EDGES)
+    capital = words[:1].upper()
+    return (capital if len(capital) == 1 else words[:1]) + words[1:]
