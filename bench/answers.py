@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from rich.console import Console
 from rich.table import Table
 
-from ricordo.chat.reader.reader import Answer, read
+from ricordo.chat.material_reader import Answer, read
 from ricordo.cli.story import SampleQuestion, lessons, questions
 from ricordo.documents import Piece, PieceIndex, RetrievedPiece, as_chunk, chunk
 from ricordo.recall.embedders import Embedder

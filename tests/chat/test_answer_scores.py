@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.chat.answerers import instructions
-from ricordo.chat.reader.scores import AnswerSupport, confidence, coverage, margin
+from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
 from ricordo.chat.response import INTENTS, intent
 
 shares = st.floats(0, 1)

@@ -8,7 +8,7 @@ from chat_samples import Echo, Talk, settings
 
 from ricordo.chat import Answered, Chat, ChatRequest, Task
 from ricordo.chat.answerers import Reader
-from ricordo.chat.events import Delta, Done, Started
+from ricordo.chat.response import Delta, Done, Started
 from ricordo.documents.chunks import Piece
 from ricordo.documents.library import INDEXES, Library, Passage, PieceIndex
 from ricordo.errors import ConflictError, NotFoundError, ValidationError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ricordo.chat.reader.acts import asks_for_answers, dialogue_act
+from ricordo.chat.question import asks_for_answers, dialogue_act
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from chat_samples import settings
 
 from ricordo.chat import Chat, ChatRequest
-from ricordo.chat.events import Delta, Done, Event
+from ricordo.chat.response import Delta, Done, Event
 from ricordo.engine.protocols import Completion
 from ricordo.errors import LLMError
 from ricordo.memory import Memory

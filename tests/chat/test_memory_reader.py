@@ -7,8 +7,8 @@ import pytest
 
 import ricordo
 from ricordo import Memory
-from ricordo.chat.events import ChatRequest, ChatResponse
 from ricordo.chat.pipeline import Chat
+from ricordo.chat.response import ChatRequest, ChatResponse
 from ricordo.errors import StoreUnavailable
 
 

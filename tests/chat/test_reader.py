@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.chat.citations import check, without_citations
-from ricordo.chat.reader.reader import Answer, read, stream
+from ricordo.chat.material_reader import Answer, read, stream
 from ricordo.cli.story import lessons
 from ricordo.documents import PieceIndex, as_chunk, chunk
 from ricordo.followups.items import derive_items

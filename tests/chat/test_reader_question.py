@@ -8,9 +8,9 @@ from bench.answers import CHUNKS, course, judge
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.chat.reader.question import kind_of_question, split_question, subject_words
-from ricordo.chat.reader.reader import read
-from ricordo.chat.reader.scores import coverage
+from ricordo.chat.material_reader import read
+from ricordo.chat.passages import coverage
+from ricordo.chat.question import kind_of_question, split_question, subject_words
 from ricordo.cli.story import questions
 from ricordo.documents import PieceIndex, as_chunk
 

@@ -9,7 +9,7 @@ import pytest
 
 from ricordo import Message, Settings, SettingsError
 from ricordo.chat.answerers import instructions
-from ricordo.chat.reader.question import kind_of_question
+from ricordo.chat.question import kind_of_question
 from ricordo.followups.parse import parse
 from ricordo.languages.base import FactPattern, Language
 from ricordo.languages.dates import format_day, resolve_day

@@ -5,7 +5,7 @@ from condensation_samples import COUNTER, NOW, ids, summary, talk, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.chat.reader.reader import read
+from ricordo.chat.material_reader import read
 from ricordo.languages.base import ReaderPhrases
 from ricordo.languages.english import READER as ENGLISH_PHRASES
 from ricordo.languages.italian import READER as ITALIAN_PHRASES

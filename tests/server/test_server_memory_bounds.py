@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from server_samples import ask, for_chat_alone, service, settings
 from server_samples import serving as serving_to
 
-from ricordo.chat.events import ChatResponse, Delta, Done, Event
+from ricordo.chat.response import ChatResponse, Delta, Done, Event
 from ricordo.engine.core import Scope
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.chat.events import ChatResponse, Delta, Done
+from ricordo.chat.response import ChatResponse, Delta, Done
 from ricordo.errors import ConflictError
 from ricordo.records.turns import Owner
 from ricordo.server import streams

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from spool_samples import HASTY, Switched, spooled
 
-from ricordo.chat.events import ChatRequest
 from ricordo.chat.pipeline import Chat
+from ricordo.chat.response import ChatRequest
 from ricordo.documents.library import Library, library_of
 from ricordo.errors import StoreUnavailable
 from ricordo.memory import Memory

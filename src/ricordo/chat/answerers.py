@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ricordo.chat.citations import CitationCheck
-from ricordo.chat.reader.acts import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act
-from ricordo.chat.reader.memory_reader import MemoryAnswer, MemoryReader
-from ricordo.chat.reader.past import READER, MemoryPassage, Past
-from ricordo.chat.reader.reader import read, words_of
-from ricordo.chat.reader.scores import AnswerSupport, confidence, coverage, margin
+from ricordo.chat.material_reader import read, words_of
+from ricordo.chat.memory_reader import MemoryAnswer, MemoryReader
+from ricordo.chat.passages import AnswerSupport, confidence, coverage, margin
+from ricordo.chat.past import READER, MemoryPassage, Past
+from ricordo.chat.question import COMMANDS, SMALL_TALK, DialogueAct, dialogue_act
 from ricordo.errors import LLMError, RicordoError
 from ricordo.languages.registry import language as language_by_code
 

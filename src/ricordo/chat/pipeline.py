@@ -12,7 +12,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ricordo.chat.answerers import Answered, Answerer, Model, Reader, Task, instructions
-from ricordo.chat.events import (
+from ricordo.chat.past import Past
+from ricordo.chat.response import (
+    STOPPED,
     ChatRequest,
     ChatResponse,
     Clarify,
@@ -25,10 +27,6 @@ from ricordo.chat.events import (
     Sources,
     Started,
     Understood,
-)
-from ricordo.chat.reader.past import Past
-from ricordo.chat.response import (
-    STOPPED,
     helplines,
     intent,
     memory_sources,

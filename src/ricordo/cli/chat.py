@@ -35,7 +35,7 @@ from ricordo.records.turns import Owner
 
 if TYPE_CHECKING:
     from ricordo.chat import Chat, ChatResponse
-    from ricordo.chat.events import Event
+    from ricordo.chat.response import Event
 
 PROMPT = "you › "
 SETTLE_SECONDS = 20.0  # at the end, for the background work
@@ -84,7 +84,7 @@ class TerminalChat:
     def ask(self, question: str) -> None:
         """Ask a question and print the answer as it is streamed."""
         from ricordo.chat import ChatRequest
-        from ricordo.chat.events import Delta, Done, Started
+        from ricordo.chat.response import Delta, Done, Started
 
         request = ChatRequest(
             question,
@@ -129,7 +129,7 @@ class TerminalChat:
             signal.signal(signal.SIGINT, before)
 
     def _show(self, event: "Event") -> None:
-        from ricordo.chat.events import Clarify, CrisisNotice, Delta, Understood
+        from ricordo.chat.response import Clarify, CrisisNotice, Delta, Understood
 
         if isinstance(event, Understood) and event.standalone:
             self.output.note(Text(f"understood as: {printable(event.standalone)}", "green"))

@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from ricordo.chat.answerers import Answered, Model, Reader, Task
-from ricordo.chat.events import ChatRequest, ChatResponse, Delta, Done, Event
 from ricordo.chat.pipeline import Chat
+from ricordo.chat.response import ChatRequest, ChatResponse, Delta, Done, Event
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory

@@ -18,8 +18,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, HTTPException, Query, Request
 
 from ricordo.chat.answerers import MODEL_FAILED
-from ricordo.chat.events import ChatRequest, Done, Event
 from ricordo.chat.pipeline import Chat
+from ricordo.chat.response import ChatRequest, Done, Event
 from ricordo.documents.library import Library
 from ricordo.engine.protocols import LLM
 from ricordo.errors import NotFoundError, StoreError, ValidationError

@@ -19,7 +19,7 @@ from typing import Any
 
 from fastapi.responses import StreamingResponse
 
-from ricordo.chat.events import NAMES, Delta, Done, Event, as_json
+from ricordo.chat.response import NAMES, Delta, Done, Event, as_json
 from ricordo.errors import ConflictError, RicordoError
 from ricordo.records.turns import Owner
 from ricordo.server.logging import failure_fields

@@ -8,8 +8,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from ricordo.chat.events import ChatRequest
-from ricordo.chat.response import stored_response
+from ricordo.chat.response import ChatRequest, stored_response
 from ricordo.engine.core import new_id
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.limits import check_id, check_text

@@ -14,7 +14,7 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from ricordo.chat.events import ChatRequest
+from ricordo.chat.response import ChatRequest
 from ricordo.errors import ValidationError
 from ricordo.limits import check_id, check_text
 from ricordo.server.schemas import Id

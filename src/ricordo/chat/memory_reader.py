@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ricordo.chat.reader.acts import DialogueAct, asks_for_answers, folded
-from ricordo.chat.reader.memory_scores import MemoryQuestion, ScoredMemory, memory_question, score_memory
+from ricordo.chat.past import MemoryQuestion, ScoredMemory, memory_question, score_memory
+from ricordo.chat.question import DialogueAct, asks_for_answers, folded
 from ricordo.languages.dates import format_day
 from ricordo.languages.detect import guess_language
 from ricordo.languages.periods import Period, periods
@@ -21,7 +21,7 @@ from ricordo.languages.sentences import sentences
 from ricordo.recall.evidence import stems
 
 if TYPE_CHECKING:
-    from ricordo.chat.reader.past import MemoryPassage, Past
+    from ricordo.chat.past import MemoryPassage, Past
     from ricordo.languages.base import ReaderPhrases
 
 ANSWERED_FROM = 0.2  # least probability of the best passage (measured: docs/answering.md)

@@ -1,23 +1,141 @@
-"""Score passages of memory for a question: which of them holds the answer, and whether any does.
+"""What is held for one user, as the reader needs it: passages of past turns with their scores, sessions, facts.
 
-Pure. Recall's own score says what a message is about; here its words, the type of answer that is wanted, its speaker
-and its date are weighed with it. The weights were fitted on labelled talk (docs/answering.md).
+Every read goes through the index or by id; nothing scans all turns. Answers that the reader quoted from memory are no
+source of their own, and neither are questions that it answered. Scores are pure: recall says what a message is about;
+here its words, the type of answer that is wanted, its speaker and its date are weighed with it (docs/answering.md).
 """
 
 import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from datetime import datetime
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
-from ricordo.chat.reader.acts import asks_for_answers, folded
+from ricordo.chat.question import STATED, asks_for_answers, folded
 from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
 from ricordo.recall.evidence import stem, stems, tokens
+from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 
 if TYPE_CHECKING:
-    from ricordo.chat.reader.past import MemoryPassage
+    from ricordo.memory import Memory
+    from ricordo.records.people import Fact
+
+READER = "reader"
+_NOT_TALK = (READER, "clarification", "safety")  # answerers whose answers are no source
+_SEARCHED = 24
+_SESSIONS = 40  # sessions looked at for the talk of a day
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPassage:
+    """One message of the past: who said it, when, how well recall finds it, and the other messages around it."""
+
+    message_id: str
+    session_id: str
+    turn_number: int
+    role: str
+    text: str
+    said_at: datetime
+    score: float = 0.0
+    around: str = ""
+
+
+class Past:
+    """The past of a user as it was before the turn that is being answered."""
+
+    def __init__(self, memory: "Memory", user_id: str, agent_id: str, turn_id: str) -> None:
+        self._memory = memory
+        self._user, self._agent = user_id, agent_id
+        self._owner = Owner(memory.settings.tenant_id, user_id)
+        self._turn_id = turn_id
+
+    @property
+    def now(self) -> datetime:
+        """The present moment in the user's time zone."""
+        return self.local(self._memory.clock.now())
+
+    def local(self, moment: datetime) -> datetime:
+        """A moment in the user's time zone."""
+        return moment.astimezone(ZoneInfo(self._memory.settings.profile.time_zone))
+
+    @cached_property
+    def facts(self) -> Sequence["Fact"]:
+        """What is known of the user now."""
+        return self._memory.facts(self._user, self._agent)
+
+    @cached_property
+    def _away(self) -> frozenset[str]:
+        return frozenset(flag.subject_id for flag in self._memory.flags(self._user, state="quarantined", limit=100_000))
+
+    def passages(self, question: str) -> tuple[MemoryPassage, ...]:
+        """The messages that recall finds for a question, with the answers and questions that belong to them."""
+        hits = self._memory.search(question, user_id=self._user, agent_id=self._agent, limit=_SEARCHED, patience=5.0)
+        scores = {hit.message_id: hit.score for hit in hits}
+        ids = list(dict.fromkeys(turn_id_of(hit.message_id) for hit in hits))
+        turns = {turn.id: turn for turn in self._memory.store.turns.by_ids(self._owner, ids)}
+        return tuple(passage for turn_id in ids if turn_id in turns for passage in self._read(turns[turn_id], scores))
+
+    def _read(self, turn: Turn, scores: dict[str, float]) -> list[MemoryPassage]:
+        if not self.is_talk(turn):
+            return []
+        own = self._sources(turn)
+        found = []
+        for message in own:
+            around = " ".join(other.content for other in own if other is not message)
+            score = scores.get(message.id, 0.0)
+            found.append(
+                MemoryPassage(
+                    message.id, turn.session_id, turn.turn_number, message.role, message.content,
+                    message.created_at, score, around,
+                )
+            )  # fmt: skip
+        return found
+
+    def _sources(self, turn: Turn) -> list[Message]:
+        quoted = turn.metadata.get("answerer") in _NOT_TALK
+        messages = [turn.question] if turn.question else []
+        if turn.answer and not quoted:
+            messages.append(turn.answer)
+        return [message for message in messages if message.id not in self._away]
+
+    def is_talk(self, turn: Turn) -> bool:
+        """Whether a turn is part of the talk, and not a question that the reader answered."""
+        if turn.id == self._turn_id or turn.damage:
+            return False
+        return turn.metadata.get("answerer") not in _NOT_TALK or turn.metadata.get("act") in STATED
+
+    def sessions(self, start: datetime | None = None, end: datetime | None = None) -> list[SessionInfo]:
+        """The user's sessions with this agent that were active in a period, newest first."""
+        every = self._memory.sessions(user_id=self._user, limit=_SESSIONS)
+        return [
+            each
+            for each in every
+            if each.agent_id == self._agent
+            and (start is None or each.last_active_at >= start)
+            and (end is None or each.created_at < end)
+        ]
+
+    def talk(self, session: SessionInfo, most: int = 12) -> list[MemoryPassage]:
+        """The messages of a session, in order."""
+        turns = self._memory.store.turns.page(self._owner, session.id, last=most)
+        return [passage for turn in turns for passage in self._read(turn, {})]
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether nothing was said before."""
+        return not any(self.talk(session, 3) for session in self.sessions()[:3])
+
+    def forget(self, passages: Sequence[MemoryPassage], facts: Sequence["Fact"]) -> None:
+        """Forget facts, and keep messages out of answers and prompts."""
+        for fact in facts:
+            self._memory.forget_fact(fact.id, user_id=self._user, agent_id=self._agent)
+        for passage in passages:
+            self._memory.forget_message(passage.message_id, user_id=self._user)
+
 
 _WANTED = {
     kind: AnyLanguage(rf"\b(?:<dialogue.wanted:{kind}>)\b", flags=0)

@@ -1,4 +1,4 @@
-"""The reader: answers with sentences of the offered chunks, each cited. It needs no model.
+"""The reader of the material: answers with sentences of the offered chunks, each cited. It needs no model.
 
 A question and chunks go in; numbered points come out, best first, or the sentence that the material has no answer.
 Points are quoted from the material, and the same input gives the same answer.
@@ -9,16 +9,18 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ricordo.chat.reader.passages import ReaderPassage, one_line, passages
-from ricordo.chat.reader.question import QuestionKind, SubjectWord, kind_of_question, subject_words
-from ricordo.chat.reader.scores import (
+from ricordo.chat.passages import (
     AnswerSupport,
+    ReaderPassage,
     ScoredPassage,
     confidence,
     margin,
+    one_line,
+    passages,
     score_passages,
     weigh_question,
 )
+from ricordo.chat.question import QuestionKind, SubjectWord, kind_of_question, subject_words
 from ricordo.languages.registry import language as language_by_code
 
 if TYPE_CHECKING:

@@ -1,0 +1,231 @@
+"""What a message does and asks: its dialogue act, the kind of its question, and its subject words.
+
+Pure. The act (small talk, a command, a statement, a claim, a question) and the kind (definition, list, reason…) follow
+from the phrasing, by rules of all languages on the folded message. Words that only phrase the question ("spiegami",
+"what is the difference") are separated from subject words, because answers repeat only the latter.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ricordo.languages.detect import guess_language
+from ricordo.languages.registry import AnyLanguage, all_words, codes, language
+from ricordo.languages.sentences import sentences
+from ricordo.languages.word_spans import fold
+from ricordo.recall.evidence import stem, tokens
+
+# An introduction before a comma: "hello, I am Anna, what is…".
+_INTRODUCTION = AnyLanguage(r"\W*(?:<questions.introductions>)\b", flags=0)
+_COMMA = re.compile(r"\s*[,;:–—]\s+")
+# Questions that only ask for confirmation or help.
+_TAG = AnyLanguage(r"\W*(?:<questions.tags>)\W*", flags=0)
+_MOST_CHARACTERS = 8_000  # read at each end of a message
+# A request without a question mark.
+_REQUEST = AnyLanguage(r"\W*(?:(?:<questions.politeness>),? )?(?:<questions.requests>)\b", flags=0)
+
+
+def folded(text: str) -> str:
+    """A text as the rules read it."""
+    return fold(text.replace("’", "'")).strip()
+
+
+def split_question(message: str) -> tuple[str, str]:
+    """The question in a message and the rest; the whole message if it has no separate rest.
+
+    Of a long message the beginning and the end are read, where questions stand.
+    """
+    if len(message) > 2 * _MOST_CHARACTERS:
+        message = f"{message[:_MOST_CHARACTERS]}\n{message[-_MOST_CHARACTERS:]}"
+    lines = ((line, span) for line in message.splitlines() for span in sentences(line, chat=True))
+    said = [part for line, (start, end) in lines for part in _clauses(line[start:end])]
+    asking = [part for part in said if _asks(part)]
+    if not asking or len(asking) == len(said):
+        return message, ""
+    return " ".join(asking), " ".join(part for part in said if part not in asking)
+
+
+def _asks(part: str) -> bool:
+    plain = folded(part)
+    if part.rstrip("\"»”') ").endswith("?"):
+        return not _TAG.fullmatch(plain)
+    return _REQUEST.match(plain) is not None
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The clauses of a sentence that starts with an introduction ("hello, I am Anna, what is…"); else one."""
+    rest, before = sentence, []
+    while _INTRODUCTION.match(folded(rest)) and (comma := _COMMA.search(rest)) and rest[comma.end() :]:
+        before.append(rest[: comma.start()])
+        rest = rest[comma.end() :]
+    return [*before, rest]
+
+
+QuestionKind = Literal[
+    "comparison", "list", "reason", "quantity", "place", "person",
+    "time", "definition", "procedure", "explanation", "open",
+]  # fmt: skip
+
+# Tried in this order on the folded question; the first match decides.
+_KINDS: tuple[tuple[QuestionKind, AnyLanguage], ...] = (
+    ("comparison", AnyLanguage(r"\b(?:<questions.kinds:comparison>)\b", flags=0)),
+    ("quantity", AnyLanguage(r"\b(?:<questions.kinds:quantity>)\b", flags=0)),
+    ("list", AnyLanguage(r"\b(?:<questions.kinds:list>)\b", flags=0)),
+    ("reason", AnyLanguage(r"\b(?:<questions.kinds:reason>)\b", flags=0)),
+    ("person", AnyLanguage(r"^\W*(?:<questions.kinds:person>)\b", flags=0)),
+    ("place", AnyLanguage(r"\b(?:<questions.kinds:place>)\b", flags=0)),
+    ("time", AnyLanguage(r"\b(?:<questions.kinds:time>)\b", flags=0)),
+    ("procedure", AnyLanguage(r"\b(?:<questions.kinds:procedure>)\b", flags=0)),
+    ("definition", AnyLanguage(r"\b(?:<questions.kinds:definition>)\b", flags=0)),
+    ("explanation", AnyLanguage(r"\b(?:<questions.kinds:explanation>)\b", flags=0)),
+)
+_PLURAL_DEFINITION = AnyLanguage(r"^\W*(?:<questions.plural_definitions>)\W*$", flags=0)
+_DEGREE = AnyLanguage(r"(?:<questions.degrees>)\b")
+_LIGHT_WORTH = 0.25
+_BESIDE = 0.1  # weight of a word outside the question
+_MOST_WORDS = 64  # words read of a question
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectWord:
+    """A subject word with its possible stems; `worth` is its weight, lower for common verbs.
+
+    A word `beside` the question counts if the material has it, and is ignored if not.
+    """
+
+    word: str
+    stems: frozenset[str]
+    worth: float = 1.0
+    beside: bool = False
+
+
+def kind_of_question(question: str) -> QuestionKind:
+    """The kind of a question; "open" if no rule matches."""
+    plain = folded(split_question(question)[0])
+    if _PLURAL_DEFINITION.match(plain):
+        return "definition"
+    return next((kind for kind, pattern in _KINDS if pattern.search(plain)), "open")
+
+
+def subject_words(question: str) -> tuple[SubjectWord, ...]:
+    """The distinct subject words of a question, in order; empty for "spiegami" or "perché?".
+
+    Words outside the question follow with a lower weight, unless the question has no subject of its own.
+    """
+    asked, beside = split_question(question)
+    found = _subject(asked)
+    share = _BESIDE if any(word.worth == 1.0 for word in found.values()) else 1.0
+    for variants, word in _subject(beside).items():
+        found.setdefault(variants, replace(word, worth=share * word.worth, beside=True))
+    return tuple(found.values())[:_MOST_WORDS]
+
+
+def _subject(text: str) -> dict[frozenset[str], SubjectWord]:
+    small = language(guess_language(text)).vocabulary.stop_words
+    asking, light = all_words("questions.asking_words"), all_words("questions.light_verbs")
+    found: dict[frozenset[str], SubjectWord] = {}
+    for word in tokens(_DEGREE.sub("", text)):
+        if word in small or word in asking:
+            continue
+        variants = frozenset(stem(word, code) for code in codes())
+        found.setdefault(variants, SubjectWord(word, variants, _LIGHT_WORTH if word in light else 1.0))
+    return found
+
+
+Act = Literal[
+    "greeting", "thanks", "okay", "farewell", "remember", "forget", "standing",
+    "claim", "own_claim", "talk", "about_me", "question", "statement",
+]  # fmt: skip
+SMALL_TALK: frozenset[Act] = frozenset(("greeting", "thanks", "okay", "farewell"))
+COMMANDS: frozenset[Act] = frozenset(("remember", "forget", "standing"))
+STATED: frozenset[Act] = COMMANDS | {"statement"}  # what the user said in such a turn is a source of answers
+
+_LONGEST_SMALL_TALK = 9  # words
+_CLAUSE = re.compile(r"[,.!?;:()…\-]+(?:\s+|$)|\s*\n\s*|\s+(?:and|e)\s+")
+_TAIL = r"(?:\s+[^\W\d]+){0,2}"
+_GREETING = AnyLanguage(rf"(?:<dialogue.greetings>){_TAIL}", flags=0)
+_THANKS = AnyLanguage(rf"(?:<dialogue.thanks>){_TAIL}", flags=0)
+_FAREWELL = AnyLanguage(rf"(?:<dialogue.farewells>){_TAIL}", flags=0)
+_OKAY = AnyLanguage(r"(?:<dialogue.okays>)(?:\s+(?:<dialogue.okays>))*", flags=0)
+_ASKING = AnyLanguage(r"\W*(?:<dialogue.question_openings>)", flags=0)
+_WH = AnyLanguage(r"\b(?:<dialogue.wh_words>)\b", flags=0)
+_TELL = AnyLanguage(r"\W*(?:<dialogue.tell_me>)\b", flags=0)
+_REMEMBER = AnyLanguage(r"\W*(?:<dialogue.remember>)", flags=0)
+_FORGET = AnyLanguage(r"\W*(?:<dialogue.forget>)", flags=0)
+_STANDING = AnyLanguage(r"\W*(?:<dialogue.standing>)[:,]?\s*", flags=0)
+_YOU_SAID = AnyLanguage(r"\b(?:<dialogue.assistant_said>)\b", flags=0)
+_I_SAID = AnyLanguage(r"\b(?:<dialogue.user_said>)\b", flags=0)
+_TALK = AnyLanguage(r"\b(?:<dialogue.talk>)\b", flags=0)
+_ABOUT_ME = AnyLanguage(r"\b(?:<dialogue.about_me>)", flags=0)
+_FIRST_PERSON = AnyLanguage(r"\b(?:<dialogue.first_person>)\b", flags=0)
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueAct:
+    """What a message does. `content` is what a command wants kept or forgotten, or the message itself."""
+
+    act: Act
+    content: str
+    about_oneself: bool = False
+
+
+def dialogue_act(message: str) -> DialogueAct:
+    """The act of a message."""
+    plain = folded(message)
+    small = _small_talk(plain)
+    if small is not None:
+        return DialogueAct(small, message)
+    if _ABOUT_ME.search(plain):
+        return DialogueAct("about_me", message)
+    asks = _ASKING.match(plain) is not None and not plain.endswith("!")
+    if _TALK.search(plain) and (asks or _TELL.match(plain) or "?" in plain or len(plain.split()) <= 12):
+        return DialogueAct("talk", message)
+    wh = asks and _opens_with_wh(plain)
+    if not wh and (said := _YOU_SAID.search(plain)) and said.start() <= 40:
+        return DialogueAct("claim", message)
+    if not wh and "?" in plain and _I_SAID.search(plain):
+        return DialogueAct("own_claim", message)
+    if not plain.endswith("?"):
+        for act, pattern in (("remember", _REMEMBER), ("forget", _FORGET), ("standing", _STANDING)):
+            if (order := pattern.match(plain)) and not (act == "remember" and _opens_with_wh(plain[order.end() :])):
+                rest = _rest(message, plain, order.end()) if act != "standing" or order.end() < len(plain) else message
+                return DialogueAct(act, rest)  # type: ignore[arg-type]
+    if asks or "?" in plain or _TELL.match(plain):
+        return DialogueAct("question", message)
+    return DialogueAct("statement", message, _FIRST_PERSON.search(plain) is not None)
+
+
+def asks_for_answers(message: str) -> bool:
+    """Whether a question wants to know what the assistant said."""
+    return _YOU_SAID.search(folded(message)) is not None
+
+
+def _opens_with_wh(plain: str) -> bool:
+    first = _WH.search(plain)
+    return first is not None and first.start() <= 12
+
+
+def _small_talk(plain: str) -> Act | None:
+    clauses = [part.strip(" '\"") for part in _CLAUSE.split(plain) if part and part.strip(" '\"")]
+    if not clauses or len(plain.split()) > _LONGEST_SMALL_TALK:
+        return None
+    acts: list[Act] = []
+    for clause in clauses:
+        act = _clause_act(clause)
+        if act is None:
+            return None
+        acts.append(act)
+    ranked: tuple[Act, ...] = ("farewell", "thanks", "greeting", "okay")
+    return next(act for act in ranked if act in acts)
+
+
+def _clause_act(clause: str) -> Act | None:
+    for act, pattern in (("greeting", _GREETING), ("thanks", _THANKS), ("farewell", _FAREWELL), ("okay", _OKAY)):
+        if pattern.fullmatch(clause):
+            return act  # type: ignore[return-value]
+    return None
+
+
+def _rest(message: str, plain: str, start: int) -> str:
+    """The end of the message that corresponds to the end of its folded form."""
+    return message.strip()[-(len(plain) - start) :].strip(" .") if start < len(plain) else message
