@@ -26,8 +26,7 @@ from ricordo.languages.registry import languages
 from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
 from ricordo.records.people import Profile
-from ricordo.records.prompt import Remembered
-from ricordo.records.turns import Chunk, Message, Owner, Turn
+from ricordo.records.turns import Chunk, Message, Owner, Remembered, Turn
 from ricordo.safety.crisis import detect_crisis
 from ricordo.safety.screen import default_rules
 from ricordo.safety.signals import is_strong, signals

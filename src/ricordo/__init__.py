@@ -32,9 +32,8 @@ from ricordo.memory import Memory, open
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.prompt.window import Window
-from ricordo.records.prompt import Asked, Remembered
 from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
-from ricordo.records.turns import Chunk, Message, SessionInfo, Turn
+from ricordo.records.turns import Asked, Chunk, Message, Remembered, SessionInfo, Turn
 from ricordo.session import OpenTurn, Session
 from ricordo.settings import (
     BudgetSettings,

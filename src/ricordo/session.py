@@ -16,8 +16,7 @@ from ricordo.prompt import compose
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt
 from ricordo.prompt.window import Window
-from ricordo.records.prompt import Asked, Remembered
-from ricordo.records.turns import Chunk, Message, SessionChanges, SessionInfo, Turn
+from ricordo.records.turns import Asked, Chunk, Message, Remembered, SessionChanges, SessionInfo, Turn
 from ricordo.settings import BudgetSettings
 from ricordo.turns import export, forget, write
 from ricordo.turns.write import Said

@@ -13,8 +13,7 @@ from ricordo.documents.chunks import Piece
 from ricordo.documents.library import INDEXES, Library, Passage, PieceIndex
 from ricordo.errors import ConflictError, NotFoundError, ValidationError
 from ricordo.memory import Memory
-from ricordo.records.prompt import Asked
-from ricordo.records.turns import Chunk, Owner, library_of
+from ricordo.records.turns import Asked, Chunk, Owner, library_of
 from ricordo.stores.memory import MemoryStore
 
 ANNA, BRUNO = Owner("default", "anna"), Owner("default", "bruno")

@@ -17,8 +17,7 @@ from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.receipt import digest, from_stored, rebuild, to_stored
-from ricordo.records.prompt import Remembered
-from ricordo.records.turns import Chunk, Message, Owner, Turn, canonical, message_id
+from ricordo.records.turns import Chunk, Message, Owner, Remembered, Turn, canonical, message_id
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings
 from ricordo.testing.strategies import ids, texts

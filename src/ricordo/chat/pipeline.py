@@ -48,7 +48,7 @@ from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
 if TYPE_CHECKING:
     from ricordo.memory import Memory
     from ricordo.prompt.context import Context
-    from ricordo.records.prompt import Asked
+    from ricordo.records.turns import Asked
     from ricordo.session import OpenTurn, Session
 
 log = logging.getLogger("ricordo")

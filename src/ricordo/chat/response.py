@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from ricordo.chat.answerers import Answered
     from ricordo.documents.library import Passage
     from ricordo.prompt.context import Context
-    from ricordo.records.prompt import Asked
-    from ricordo.records.turns import Json, Turn
+    from ricordo.records.turns import Asked, Json, Turn
     from ricordo.safety.crisis import Crisis
     from ricordo.session import AnyChunk
 

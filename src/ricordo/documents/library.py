@@ -22,9 +22,8 @@ from ricordo.recall.embedders import Embedder
 from ricordo.recall.evidence import hashed, question_words, stems
 from ricordo.recall.quantization import Vectors
 from ricordo.records.lru import LRU
-from ricordo.records.prompt import Asked
 from ricordo.records.service import Document, StoredChunk
-from ricordo.records.turns import Chunk, Owner, library_of
+from ricordo.records.turns import Asked, Chunk, Owner, library_of
 from ricordo.settings import Settings
 from ricordo.stores.service_protocols import DocumentStore
 

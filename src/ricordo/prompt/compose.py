@@ -16,8 +16,7 @@ from ricordo.limits import Limits, check_id, check_list, check_text
 from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
 from ricordo.prompt.window import Window, fit_window
-from ricordo.records.prompt import Asked, Excerpt, KnownContext, Remembered
-from ricordo.records.turns import Chunk, Message, Turn, turn_id_of
+from ricordo.records.turns import Asked, Chunk, Excerpt, KnownContext, Message, Remembered, Turn, turn_id_of
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings
 

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from ricordo.engine.protocols import TokenCounter
     from ricordo.followups.reference import Pending, Resolved
     from ricordo.languages.locales import Locale
-    from ricordo.records.prompt import Reason, Remembered
-    from ricordo.records.turns import Chunk, Turn
+    from ricordo.records.turns import Chunk, Reason, Remembered, Turn
     from ricordo.safety.crisis import Crisis
     from ricordo.settings import BudgetSettings
 

@@ -17,7 +17,7 @@ from ricordo.languages.registry import languages
 from ricordo.people.profile import profile_of, relative_day
 from ricordo.people.summaries.condense import newest_summary
 from ricordo.records.people import Profile
-from ricordo.records.prompt import KnownContext
+from ricordo.records.turns import KnownContext
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
 Count = Callable[[str], int]

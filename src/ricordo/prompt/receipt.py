@@ -17,7 +17,7 @@ from ricordo.prompt.window import compact_text, said
 from ricordo.records.turns import Message, StoredReceipt, canonical
 
 if TYPE_CHECKING:
-    from ricordo.records.prompt import Excerpt
+    from ricordo.records.turns import Excerpt
 
 INLINE_CHARACTERS = 120
 

@@ -13,7 +13,7 @@ from ricordo.languages.locales import Locale, memory_words
 from ricordo.prompt.receipt import ChatMessage, chat_message, text_recipe
 from ricordo.prompt.sections import SEPARATOR, Candidates, Part, Segment, piece_text
 from ricordo.prompt.window import Section
-from ricordo.records.prompt import Excerpt
+from ricordo.records.turns import Excerpt
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.engine.tokens import content_tokens, cut, turn_cost
 from ricordo.prompt.window import Section, cited, compact_text, label, said, shorten_turn
-from ricordo.records.prompt import Excerpt, Reason
+from ricordo.records.turns import Excerpt, Reason
 from ricordo.safety.fence import defuse
 
 if TYPE_CHECKING:

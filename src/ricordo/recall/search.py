@@ -18,8 +18,7 @@ from ricordo.recall.embedders import TimedEmbedder
 from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
 from ricordo.recall.ranking import RankedMessage as Ranked
-from ricordo.records.prompt import Excerpt, Remembered
-from ricordo.records.turns import Message, Owner, SessionMark, Turn, turn_id_of
+from ricordo.records.turns import Excerpt, Message, Owner, Remembered, SessionMark, Turn, turn_id_of
 
 if TYPE_CHECKING:
     from ricordo.recall.index_state import Progress

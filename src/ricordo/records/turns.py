@@ -1,4 +1,4 @@
-"""What is kept, as frozen records: owner, message, turn, session.
+"""What is kept, as frozen records: owner, message, turn, session; and what rooms bring to a prompt from it.
 
 A record is a value: it is compared by content, changed by copy and never knows a database. Times are
 timezone-aware and in UTC. A message is addressed through its turn (`<turn id>:query`, `:response`, `:1`…),
@@ -11,8 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID, uuid5
+
+if TYPE_CHECKING:
+    from ricordo.followups.reference import Resolved
 
 Role = Literal["user", "assistant", "system", "tool"]
 Origin = Literal["chat", "import"]
@@ -327,3 +330,49 @@ def the_message(turn: Turn) -> Message:
     """The one message of a turn that was made to carry a single message."""
     (message,) = turn.messages
     return message
+
+
+Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary", "cited", "asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A passage of a stored message behind a label, kept by address like a line; without an `end`, to the end."""
+
+    message: Message
+    label: str = ""
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The passage as it stands in the prompt."""
+        return self.label + self.message.content[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A past message or fact brought back for this question; `excerpt` tells where its text is stored, if it is."""
+
+    id: str
+    text: str
+    reason: Reason = "recalled"
+    excerpt: Excerpt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to find chunks for: the question as it reads without the talk, and what it points at."""
+
+    question: str
+    references: "tuple[Resolved, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownContext:
+    """The profile of the person, and the summary that covers the session's turns up to `covered`."""
+
+    profile: str = ""
+    summary: str = ""
+    covered: int = 0
+    degraded: tuple[str, ...] = ()

@@ -18,8 +18,7 @@ from ricordo.errors import NotFoundError, ValidationError
 from ricordo.languages.detect import language_of
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
-from ricordo.records.prompt import Asked
-from ricordo.records.turns import Chunk, Turn
+from ricordo.records.turns import Asked, Chunk, Turn
 from ricordo.session import Session
 
 EMPTY_RESULT = "(nothing)"  # stored for an empty tool result, because a message needs text
