@@ -15,7 +15,7 @@ from ricordo.errors import StoreError
 from ricordo.records.service import StoredItem
 from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn, TurnVectors, message_id
-from ricordo.stores.postgres import PostgresStore, service_statements
+from ricordo.stores.postgres import PostgresStore, documents_keys_jobs
 from ricordo.stores.postgres.schema import TABLES
 from ricordo.stores.postgres.transaction import ConnectedRole, RowSecurity, quoted, row_security_for
 from ricordo.testing import strategies
@@ -56,7 +56,7 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
         assert postgres_store.documents.put(owner, a_document(chunk_count=1), some_chunks(count=1))
         postgres_store.keys.put(a_key("acme", owner.user_id, user_id=owner.user_id))
         assert postgres_store.jobs.enqueue(owner, "facts", "chat", NOW)
-        postgres_store._transactions.read(owner, service_statements.LEASE, name="x", holder="y", now=0, until=0)
+        postgres_store._transactions.read(owner, documents_keys_jobs.LEASE, name="x", holder="y", now=0, until=0)
         postgres_store.items.write(owner, "notes", NOW, lambda items: items.put(StoredItem("", "k", b"secret")))
     return postgres_store
 

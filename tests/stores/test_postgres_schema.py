@@ -16,9 +16,9 @@ from ricordo.stores.open import migrations_for
 from ricordo.stores.postgres import (
     PostgresStore,
     derived_statements,
+    documents_keys_jobs,
     schema,
     schema_sql,
-    service_statements,
     turn_statements,
 )
 from ricordo.stores.postgres.schema import TABLES
@@ -29,7 +29,7 @@ pytest_plugins = ["ricordo.testing.postgres"]
 
 OWNER = Owner("acme", "anna").key
 LISTINGS = {"OWNERS_OF_TENANT", "ALL_OWNERS"}  # of owners: there is none to name
-WITHOUT_OWNER = LISTINGS | set(service_statements.WITHOUT_OWNER)
+WITHOUT_OWNER = LISTINGS | set(documents_keys_jobs.WITHOUT_OWNER)
 
 CATALOGUE = """
     SELECT 'column', table_name || '.' || column_name,
@@ -114,7 +114,7 @@ def test_the_application_role_has_no_power_of_its_own(postgres_url: str) -> None
 
 STATEMENTS = {
     name: text
-    for module in (turn_statements, derived_statements, service_statements)
+    for module in (turn_statements, derived_statements, documents_keys_jobs)
     for name, text in vars(module).items()
     if name.isupper() and not name.startswith("_") and "ricordo." in str(text)
 }
@@ -136,7 +136,7 @@ def test_the_statements_without_an_owner_read_names_alone() -> None:
     """What names no owner touches owners' names, keys without their secrets, or jobs; and changes jobs alone."""
     for name in LISTINGS:
         assert re.findall(r"ricordo\.\w+", STATEMENTS[name]) == ["ricordo.owners"]
-    for name in service_statements.WITHOUT_OWNER:
+    for name in documents_keys_jobs.WITHOUT_OWNER:
         assert set(re.findall(r"ricordo\.\w+", STATEMENTS[name])) <= {"ricordo.api_keys", "ricordo.jobs"}
     for name in WITHOUT_OWNER - {"TAKE_JOBS"}:
         assert STATEMENTS[name].strip().startswith("SELECT")

@@ -12,7 +12,7 @@ from ricordo.records.service import StoredItem
 from ricordo.records.topics import TopicChange
 from ricordo.stores import items
 from ricordo.stores.open import Migration, migrations_for
-from ricordo.stores.sqlite import SqliteStore, people, service, topics, turn_statements
+from ricordo.stores.sqlite import SqliteStore, documents_keys_jobs, people, topics, turn_statements
 from ricordo.stores.sqlite.database import migrate
 from ricordo.stores.sqlite.items import _spelled
 from ricordo.testing.contract.people import learn
@@ -147,7 +147,7 @@ LOOKS_AT_ALL_OWNERS = {"STATS", "WRONGLY_IN_ORDER"}  # the last is a look at the
 WITHOUT_OWNER = {"KEY_BY_DIGEST", "KEYS_OF_TENANT", "JOBS_OF_TENANT", "ANYTHING_DUE", "TAKE_JOBS"}
 NAMED = {
     name: text
-    for module in (turn_statements, topics, people, service)
+    for module in (turn_statements, topics, people, documents_keys_jobs)
     for name, text in vars(module).items()
     if name.isupper() and isinstance(text, str) and "WHERE" in text and name not in LOOKS_AT_ALL_OWNERS
 } | {

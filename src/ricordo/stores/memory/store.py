@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ricordo.records.service import Damage, StoreHealth, StoreStats
 from ricordo.records.turns import Owner
+from ricordo.stores.memory.documents_keys_jobs import MemoryDocuments, MemoryItems, MemoryJobs, MemoryKeys
 from ricordo.stores.memory.home import Home, Homes
 from ricordo.stores.memory.people import MemoryPeople, MemoryTopics, MemoryVectors
-from ricordo.stores.memory.service import MemoryDocuments, MemoryItems, MemoryJobs, MemoryKeys
 from ricordo.stores.memory.turns import MemorySessions, MemoryTurns
 
 

@@ -14,11 +14,11 @@ from uuid import UUID
 from ricordo.records.service import Damage, StoreHealth, StoreStats
 from ricordo.records.turns import Owner
 from ricordo.stores.derived_rows import row_to_fact
-from ricordo.stores.postgres import derived_statements, schema, service_statements, turn_statements
+from ricordo.stores.postgres import derived_statements, documents_keys_jobs, schema, turn_statements
+from ricordo.stores.postgres.documents_keys_jobs import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.items import PostgresItems
 from ricordo.stores.postgres.people import PostgresPeople
 from ricordo.stores.postgres.pool import Pool, snapshot
-from ricordo.stores.postgres.service import PostgresDocuments, PostgresJobs, PostgresKeys
 from ricordo.stores.postgres.sessions import PostgresSessions
 from ricordo.stores.postgres.topics import PostgresTopics, PostgresVectors
 from ricordo.stores.postgres.transaction import (
@@ -36,11 +36,11 @@ OWNERS_PER_PAGE = 500
 _BEFORE_ALL = UUID(int=0)
 
 _ERASE = {
-    "items": service_statements.ERASE_ITEMS,
-    "chunks": service_statements.ERASE_CHUNKS,
-    "documents": service_statements.ERASE_DOCUMENTS,
-    "jobs": service_statements.ERASE_JOBS,
-    "keys": service_statements.ERASE_KEYS,
+    "items": documents_keys_jobs.ERASE_ITEMS,
+    "chunks": documents_keys_jobs.ERASE_CHUNKS,
+    "documents": documents_keys_jobs.ERASE_DOCUMENTS,
+    "jobs": documents_keys_jobs.ERASE_JOBS,
+    "keys": documents_keys_jobs.ERASE_KEYS,
     "facts": derived_statements.ERASE_FACTS,
     "people": derived_statements.ERASE_FACT_REVISIONS,
     "summaries": derived_statements.ERASE_SUMMARIES,

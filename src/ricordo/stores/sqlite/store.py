@@ -17,13 +17,13 @@ from ricordo.records.topics import TopicShelf
 from ricordo.records.turns import Owner, SessionInfo, Turn, TurnVectors
 from ricordo.stores.derived_rows import row_to_fact
 from ricordo.stores.protocols import Store
-from ricordo.stores.sqlite import backup, people, service, vectors
+from ricordo.stores.sqlite import backup, documents_keys_jobs, people, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.connections import Connections, OnDemandTables
 from ricordo.stores.sqlite.database import SCRUB_DUE, has_tables
+from ricordo.stores.sqlite.documents_keys_jobs import SqliteDocuments, SqliteJobs, SqliteKeys
 from ricordo.stores.sqlite.items import ERASE_ITEMS, SqliteItems
 from ricordo.stores.sqlite.people import SqlitePeople
-from ricordo.stores.sqlite.service import SqliteDocuments, SqliteJobs, SqliteKeys
 from ricordo.stores.sqlite.sessions import SqliteSessions, SqliteTurns
 from ricordo.stores.sqlite.topics import SqliteTopics
 from ricordo.stores.sqlite.vectors import SqliteVectors
@@ -95,7 +95,7 @@ class SqliteStore:
         with self._connections.reading() as reader:
             users, sessions, turns, open_turns, receipts = reader.execute(sql.STATS, values).fetchone()
             known = reader.execute(people.STATS, values).fetchone()
-        for row in self._service.rows(service.STATS, values):
+        for row in self._service.rows(documents_keys_jobs.STATS, values):
             known += row
         files = (Path(f"{self._path}{suffix}") for suffix in ("", "-wal"))
         size = sum(file.stat().st_size for file in files if file.exists())
@@ -139,7 +139,7 @@ def erase_rows(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
     """Delete an owner and note in the same commit that the file must be scrubbed."""
     every = {**people.ERASE, **sql.ERASE}
     if has_tables(writer, "service"):
-        every = {**service.ERASE, **every}
+        every = {**documents_keys_jobs.ERASE, **every}
     if has_tables(writer, "items"):
         every = {"items": ERASE_ITEMS, **every}
     gone = dict.fromkeys(ERASED, 0) | {"traces": vectors.drop(writer, owner, keep=None)}

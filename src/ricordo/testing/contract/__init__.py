@@ -19,9 +19,9 @@ from ricordo.testing.contract.derived import DeletedTurnContract
 from ricordo.testing.contract.documents import DocumentContract
 from ricordo.testing.contract.forget import ForgetContract, UnlearnContract
 from ricordo.testing.contract.items import AttachedItemContract, ItemContract
+from ricordo.testing.contract.keys_jobs import JobContract, KeyContract
 from ricordo.testing.contract.people import PeopleContract
 from ricordo.testing.contract.reads import ConstraintContract, ReadContract, ReceiptContract
-from ricordo.testing.contract.service import JobContract, KeyContract
 from ricordo.testing.contract.topics import TopicContract, VectorContract
 from ricordo.testing.contract.turns import ImportContract, TurnContract
 

@@ -1,7 +1,8 @@
-"""Documents, API keys, jobs and leases: each method is one read or one script of one transaction.
+"""Documents, API keys, jobs and leases: their statements by name; each method is one read or one script.
 
 What may be stored and what becomes of a job is decided in `ricordo.stores.write_rules`. A key looked up by its digest,
-and jobs leased by workers, have row-level security settings of their own; everything else names an owner.
+and jobs leased by workers, have row-level security settings of their own; everything else names an owner. The
+statements of items are in `ricordo.stores.items`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +26,147 @@ from ricordo.stores.derived_rows import (
     row_to_job,
     row_to_key,
 )
-from ricordo.stores.postgres import service_statements as sql
 from ricordo.stores.postgres import turn_statements
 from ricordo.stores.postgres.people import delete_idle_owner
 from ricordo.stores.postgres.transaction import LONG_TIMEOUT, OwnerTransactions, Row, Transaction, as_bigint, named
+from ricordo.stores.postgres.turn_statements import placeholders
 from ricordo.stores.turn_rows import ENDLESS, micros
 
 Values = dict[str, Any]
+
+_SET_JOB = ", ".join(f"{name} = excluded.{name}" for name in JOB_COLUMNS.split(", ")[2:])
+
+# -- documents ---------------------------------------------------------------------------------------------------
+
+DOCUMENT = f"""
+    SELECT {DOCUMENT_COLUMNS} FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s
+"""
+
+DOCUMENTS = f"""
+    SELECT {DOCUMENT_COLUMNS} FROM ricordo.documents
+    WHERE owner = %(owner)s AND (created_at, document_id) < (%(created_at)s, %(document_id)s::text)
+    ORDER BY created_at DESC, document_id DESC LIMIT %(limit)s
+"""
+
+ADD_DOCUMENT = f"""
+    INSERT INTO ricordo.documents (owner, {DOCUMENT_COLUMNS}) VALUES (%(owner)s, {placeholders(DOCUMENT_COLUMNS)})
+"""
+
+DELETE_DOCUMENT = "DELETE FROM ricordo.documents WHERE owner = %(owner)s AND document_id = %(document_id)s"
+
+ADD_CHUNK = f"""
+    INSERT INTO ricordo.chunks (owner, {CHUNK_COLUMNS}) VALUES (%(owner)s, {placeholders(CHUNK_COLUMNS)})
+"""
+
+CHUNKS = f"""
+    SELECT {CHUNK_COLUMNS} FROM ricordo.chunks
+    WHERE owner = %(owner)s AND (%(document_ids)s::text[] IS NULL OR document_id = ANY(%(document_ids)s::text[]))
+    ORDER BY document_id, position
+"""
+
+CHUNK = f"SELECT {CHUNK_COLUMNS} FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = %(chunk_id)s"
+
+EXISTING_CHUNKS = """
+    SELECT chunk_id FROM ricordo.chunks WHERE owner = %(owner)s AND chunk_id = ANY(%(chunk_ids)s::text[])
+"""
+
+DELETE_CHUNKS = "DELETE FROM ricordo.chunks WHERE owner = %(owner)s AND document_id = %(document_id)s"
+
+SET_VECTORS = """
+    UPDATE ricordo.chunks AS c SET vector = made.vector, embedder = %(embedder)s
+    FROM unnest(%(chunk_ids)s::text[], %(vectors)s::bytea[]) AS made (chunk_id, vector)
+    WHERE c.owner = %(owner)s AND c.chunk_id = made.chunk_id
+"""
+
+# -- keys --------------------------------------------------------------------------------------------------------
+
+ADD_KEY = f"""
+    INSERT INTO ricordo.api_keys (owner, {KEY_COLUMNS}) VALUES (%(owner)s, {placeholders(KEY_COLUMNS)})
+"""
+
+REVOKE_KEY = """
+    UPDATE ricordo.api_keys SET revoked_at = %(now)s
+    WHERE owner = %(owner)s AND key_id = %(key_id)s AND revoked_at IS NULL
+"""
+
+KEY_USED = """
+    UPDATE ricordo.api_keys SET last_used_at = greatest(last_used_at, %(now)s)
+    WHERE owner = %(owner)s AND key_id = %(key_id)s AND digest = %(digest)s
+"""
+
+# -- jobs and leases ---------------------------------------------------------------------------------------------
+
+# An erasure of the owner waits until the job is committed, and deletes it; writers of the session do not wait.
+SHARE_SESSION = """
+    SELECT session_id FROM ricordo.sessions
+    WHERE owner = %(owner)s AND session_id = %(session_id)s FOR KEY SHARE
+"""
+
+LOCK_JOB = f"""
+    SELECT {JOB_COLUMNS} FROM ricordo.jobs
+    WHERE owner = %(owner)s AND kind = %(kind)s AND session_id = %(session_id)s FOR UPDATE
+"""
+
+JOBS = f"SELECT {JOB_COLUMNS} FROM ricordo.jobs WHERE owner = %(owner)s ORDER BY kind, session_id"
+
+ADD_JOB = f"INSERT INTO ricordo.jobs (owner, {JOB_COLUMNS}) VALUES (%(owner)s, {placeholders(JOB_COLUMNS)})"
+
+SET_JOB = f"""
+    {ADD_JOB}
+    ON CONFLICT (owner, kind, session_id) DO UPDATE SET {_SET_JOB}
+"""
+
+DELETE_JOB = """
+    DELETE FROM ricordo.jobs WHERE owner = %(owner)s AND kind = %(kind)s AND session_id = %(session_id)s
+"""
+
+LEASE = """
+    INSERT INTO ricordo.leases AS l (owner, name, holder, until)
+    VALUES (%(owner)s, %(name)s, %(holder)s, %(until)s)
+    ON CONFLICT (owner, name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    WHERE l.owner = %(owner)s AND (l.until <= %(now)s OR l.holder = %(holder)s)
+    RETURNING holder
+"""
+
+END_LEASE = """
+    DELETE FROM ricordo.leases WHERE owner = %(owner)s AND name = %(name)s AND holder = %(holder)s RETURNING holder
+"""
+
+ERASE_CHUNKS = "DELETE FROM ricordo.chunks WHERE owner = %(owner)s"
+ERASE_DOCUMENTS = "DELETE FROM ricordo.documents WHERE owner = %(owner)s"
+ERASE_JOBS = "DELETE FROM ricordo.jobs WHERE owner = %(owner)s"
+ERASE_KEYS = "DELETE FROM ricordo.api_keys WHERE owner = %(owner)s"
+ERASE_ITEMS = "DELETE FROM ricordo.items WHERE owner = %(owner)s"
+
+# -- without an owner --------------------------------------------------------------------------------------------
+
+KEY_BY_DIGEST = f"SELECT {KEY_COLUMNS} FROM ricordo.api_keys WHERE digest = %(digest)s"
+
+KEYS_OF_TENANT = f"""
+    SELECT {KEY_COLUMNS} FROM ricordo.api_keys WHERE tenant_id = %(tenant_id)s ORDER BY created_at, key_id
+"""
+
+ALL_KEYS = f"SELECT {KEY_COLUMNS} FROM ricordo.api_keys ORDER BY tenant_id, key_id"
+
+JOBS_OF_TENANT = f"SELECT {JOB_COLUMNS} FROM ricordo.jobs WHERE tenant_id = %(tenant_id)s"
+
+# Skips rows that another worker is taking at this moment.
+TAKE_JOBS = f"""
+    UPDATE ricordo.jobs AS j SET
+        attempts = j.attempts + 1,
+        leased_by = %(worker)s,
+        leased_until = %(until)s
+    FROM (
+        SELECT owner AS due_owner, kind AS due_kind, session_id AS due_session FROM ricordo.jobs
+        WHERE due_at <= %(now)s AND (leased_until IS NULL OR leased_until <= %(now)s)
+          AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
+        ORDER BY due_at, owner, kind, session_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    ) AS due
+    WHERE j.owner = due_owner AND j.kind = due_kind AND j.session_id = due_session
+    RETURNING {JOB_COLUMNS}
+"""
+
+WITHOUT_OWNER = ("KEY_BY_DIGEST", "KEYS_OF_TENANT", "ALL_KEYS", "JOBS_OF_TENANT", "TAKE_JOBS")
 
 
 class PostgresDocuments:
@@ -50,27 +185,27 @@ class PostgresDocuments:
         place: Values = {"created_at": ENDLESS, "document_id": ""}
         if before is not None:
             place = {"created_at": micros(before.created_at), "document_id": before.id}
-        rows = self._transactions.read(owner, sql.DOCUMENTS, **place, limit=as_bigint(limit))
+        rows = self._transactions.read(owner, DOCUMENTS, **place, limit=as_bigint(limit))
         return [row_to_document(row) for row in rows]
 
     def get(self, owner: Owner, document_id: str) -> Document | None:
-        rows = self._transactions.read(owner, sql.DOCUMENT, document_id=document_id)
+        rows = self._transactions.read(owner, DOCUMENT, document_id=document_id)
         return row_to_document(rows[0]) if rows else None
 
     def chunks(self, owner: Owner, document_ids: Sequence[str] | None = None) -> Sequence[StoredChunk]:
         wanted = None if document_ids is None else list(document_ids)
-        return [row_to_chunk(row) for row in self._transactions.read(owner, sql.CHUNKS, document_ids=wanted)]
+        return [row_to_chunk(row) for row in self._transactions.read(owner, CHUNKS, document_ids=wanted)]
 
     def chunk(self, owner: Owner, chunk_id: str) -> StoredChunk | None:
-        rows = self._transactions.read(owner, sql.CHUNK, chunk_id=chunk_id)
+        rows = self._transactions.read(owner, CHUNK, chunk_id=chunk_id)
         return row_to_chunk(rows[0]) if rows else None
 
     def delete(self, owner: Owner, document_id: str) -> bool:
         place = {"owner": owner.key, "document_id": document_id}
 
         def delete(transaction: Transaction) -> bool:
-            transaction.send(sql.DELETE_CHUNKS, place)
-            gone = transaction.send(sql.DELETE_DOCUMENT, place)
+            transaction.send(DELETE_CHUNKS, place)
+            gone = transaction.send(DELETE_DOCUMENT, place)
             delete_idle_owner(transaction, owner)
             return transaction.count(gone) == 1
 
@@ -83,9 +218,7 @@ class PostgresDocuments:
             "chunk_ids": list(vectors),
             "vectors": list(vectors.values()),
         }
-        return (
-            self._transactions.run_long(owner, lambda tx: tx.send(sql.SET_VECTORS, values)).rowcount if vectors else 0
-        )
+        return self._transactions.run_long(owner, lambda tx: tx.send(SET_VECTORS, values)).rowcount if vectors else 0
 
 
 class PostgresKeys:
@@ -100,23 +233,23 @@ class PostgresKeys:
         security = self._transactions.security
 
         def put(transaction: Transaction) -> None:
-            mine = transaction.send(sql.KEYS_OF_TENANT, row)
+            mine = transaction.send(KEYS_OF_TENANT, row)
             transaction.configure(security.for_digest(key.digest))
-            same = transaction.send(sql.KEY_BY_DIGEST, row)
+            same = transaction.send(KEY_BY_DIGEST, row)
             write_rules.check_key(key, map(row_to_key, [*mine, *same]))
             transaction.configure(security.for_owner(owner.key))
-            transaction.send(sql.ADD_KEY, row)
+            transaction.send(ADD_KEY, row)
 
         self._transactions.runner.run(security.for_tenant(key.tenant_id), put)
 
     def by_digest(self, digest: str) -> ApiKey | None:
         settings = self._transactions.security.for_digest(digest)
-        rows = self._transactions.read_with(settings, sql.KEY_BY_DIGEST, digest=digest)
+        rows = self._transactions.read_with(settings, KEY_BY_DIGEST, digest=digest)
         return row_to_key(rows[0]) if rows else None
 
     def page(self, tenant_id: str) -> Sequence[ApiKey]:
         settings = self._transactions.security.for_tenant(tenant_id)
-        rows = self._transactions.read_with(settings, sql.KEYS_OF_TENANT, tenant_id=tenant_id)
+        rows = self._transactions.read_with(settings, KEYS_OF_TENANT, tenant_id=tenant_id)
         return [row_to_key(row) for row in rows]
 
     def revoke(self, tenant_id: str, key_id: str, now: datetime) -> ApiKey | None:
@@ -125,18 +258,18 @@ class PostgresKeys:
             return found
         owner = write_rules.key_owner(found)
         values = {"owner": owner.key, "key_id": key_id, "now": micros(now)}
-        self._transactions.run(owner, lambda tx: tx.send(sql.REVOKE_KEY, values), repeatable=True)
+        self._transactions.run(owner, lambda tx: tx.send(REVOKE_KEY, values), repeatable=True)
         return self.by_digest(found.digest)
 
     def used(self, key: ApiKey, now: datetime) -> None:
         owner = write_rules.key_owner(key)
         values = {"owner": owner.key, "key_id": key.id, "digest": key.digest, "now": micros(now)}
-        self._transactions.run(owner, lambda tx: tx.send(sql.KEY_USED, values), repeatable=True)
+        self._transactions.run(owner, lambda tx: tx.send(KEY_USED, values), repeatable=True)
 
     def every(self) -> list[ApiKey]:
         """The keys of all tenants, for a backup."""
         settings = self._transactions.security.for_backup()
-        return [row_to_key(row) for row in self._transactions.read_with(settings, sql.ALL_KEYS)]
+        return [row_to_key(row) for row in self._transactions.read_with(settings, ALL_KEYS)]
 
 
 class PostgresJobs:
@@ -160,7 +293,7 @@ class PostgresJobs:
             "kinds": None if kinds is None else list(kinds),
         }
         settings = self._transactions.security.for_workers()
-        rows = self._transactions.runner.run(settings, lambda tx: tx.send(sql.TAKE_JOBS, values)).fetchall()
+        rows = self._transactions.runner.run(settings, lambda tx: tx.send(TAKE_JOBS, values)).fetchall()
         return write_rules.in_order([row_to_job(row) for row in rows])
 
     def finish(self, job: Job) -> bool:
@@ -181,27 +314,27 @@ class PostgresJobs:
         return write_rules.extended(job, until) if held else None
 
     def page(self, owner: Owner) -> Sequence[Job]:
-        return [row_to_job(row) for row in self._transactions.read(owner, sql.JOBS)]
+        return [row_to_job(row) for row in self._transactions.read(owner, JOBS)]
 
     def stats(self, tenant_id: str, now: datetime) -> JobStats:
         settings = self._transactions.security.for_tenant(tenant_id)
-        rows = self._transactions.read_with(settings, sql.JOBS_OF_TENANT, tenant_id=tenant_id)
+        rows = self._transactions.read_with(settings, JOBS_OF_TENANT, tenant_id=tenant_id)
         return write_rules.counted(map(row_to_job, rows), now)
 
     def lease(self, name: str, holder: str, now: datetime, until: datetime) -> bool:
         values = {"name": name, "holder": holder, "now": micros(now), "until": micros(until)}
-        return bool(self._transactions.read(write_rules.CLUSTER, sql.LEASE, **values))
+        return bool(self._transactions.read(write_rules.CLUSTER, LEASE, **values))
 
     def end_lease(self, name: str, holder: str) -> bool:
-        return bool(self._transactions.read(write_rules.CLUSTER, sql.END_LEASE, name=name, holder=holder))
+        return bool(self._transactions.read(write_rules.CLUSTER, END_LEASE, name=name, holder=holder))
 
 
 def _put_document(transaction: Transaction, owner: Owner, document: Document, chunks: Sequence[StoredChunk]) -> bool:
     row = {"owner": owner.key, **named(DOCUMENT_COLUMNS, document_to_row(document))}
     ids = {"owner": owner.key, "chunk_ids": [chunk.id for chunk in chunks]}
-    taken = transaction.send(sql.EXISTING_CHUNKS, ids)
+    taken = transaction.send(EXISTING_CHUNKS, ids)
     # After the chunks: a chunk that is committed in between is seen with its document, never without.
-    stored = transaction.send(sql.DOCUMENT, row)
+    stored = transaction.send(DOCUMENT, row)
     found = stored.fetchone()
     if write_rules.is_known(row_to_document(found) if found else None, document):
         transaction.rollback()
@@ -210,27 +343,25 @@ def _put_document(transaction: Transaction, owner: Owner, document: Document, ch
     transaction.send(
         turn_statements.ADD_OWNER, {"owner": owner.key, "tenant_id": owner.tenant_id, "user_id": owner.user_id}
     )
-    transaction.send(sql.ADD_DOCUMENT, row)  # fails if another writer was faster; then the script runs again
+    transaction.send(ADD_DOCUMENT, row)  # fails if another writer was faster; then the script runs again
     transaction.send_many(
-        sql.ADD_CHUNK, [{"owner": owner.key, **named(CHUNK_COLUMNS, chunk_to_row(chunk))} for chunk in chunks]
+        ADD_CHUNK, [{"owner": owner.key, **named(CHUNK_COLUMNS, chunk_to_row(chunk))} for chunk in chunks]
     )
     return True
 
 
 def _enqueue(transaction: Transaction, wish: Job, *, postpone: bool) -> bool:
     place = _place(wish)
-    session = transaction.send(sql.SHARE_SESSION, place) if wish.session_id else None
+    session = transaction.send(SHARE_SESSION, place) if wish.session_id else None
     stored = _locked(transaction, wish)
     if session is not None and session.fetchone() is None:
         transaction.rollback()
         return False
     wished = write_rules.enqueued(stored, wish, postpone=postpone)
     if stored is None:
-        transaction.send(
-            sql.ADD_JOB, _job_row(wished)
-        )  # fails if another writer was faster; then the script runs again
+        transaction.send(ADD_JOB, _job_row(wished))  # fails if another writer was faster; then the script runs again
     elif wished != stored:
-        transaction.send(sql.SET_JOB, _job_row(wished))
+        transaction.send(SET_JOB, _job_row(wished))
     return True
 
 
@@ -242,14 +373,14 @@ def _change_job(transaction: Transaction, job: Job, change: Callable[[Job], Job 
         return False
     after = change(stored)
     if after is None:
-        transaction.send(sql.DELETE_JOB, _place(job))
+        transaction.send(DELETE_JOB, _place(job))
     else:
-        transaction.send(sql.SET_JOB, _job_row(after))
+        transaction.send(SET_JOB, _job_row(after))
     return True
 
 
 def _locked(transaction: Transaction, job: Job) -> Job | None:
-    row: Row | None = transaction.send(sql.LOCK_JOB, _place(job)).fetchone()
+    row: Row | None = transaction.send(LOCK_JOB, _place(job)).fetchone()
     return row_to_job(row) if row else None
 
 

@@ -25,7 +25,7 @@ from ricordo.stores.derived_rows import (
     row_to_job,
     row_to_key,
 )
-from ricordo.stores.sqlite import service as sql
+from ricordo.stores.sqlite import documents_keys_jobs as sql
 from ricordo.stores.sqlite import turn_statements
 from ricordo.stores.sqlite.connections import OnDemandTables
 from ricordo.stores.turn_rows import ENDLESS, micros
