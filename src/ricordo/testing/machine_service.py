@@ -14,7 +14,7 @@ from ricordo.stores.items import PART_END
 from ricordo.stores.protocols import Store
 from ricordo.stores.service_protocols import ItemTransaction
 from ricordo.testing.fakes import START, a_document, a_key, a_turn, some_chunks
-from ricordo.testing.machine_base import Agreement, moments, people, sessions
+from ricordo.testing.machine import Agreement, moments, people, sessions
 
 names = st.sampled_from(["d1", "d2", "d3"])
 job_kinds = st.sampled_from(["facts", "topics"])
