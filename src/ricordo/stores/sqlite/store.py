@@ -19,6 +19,7 @@ from ricordo.stores.derived_rows import row_to_fact
 from ricordo.stores.protocols import Store
 from ricordo.stores.sqlite import backup, documents_keys_jobs, people, vectors
 from ricordo.stores.sqlite import turn_statements as sql
+from ricordo.stores.sqlite.backup import SessionCopy
 from ricordo.stores.sqlite.connections import Connections, OnDemandTables
 from ricordo.stores.sqlite.database import SCRUB_DUE, has_tables
 from ricordo.stores.sqlite.documents_keys_jobs import SqliteDocuments, SqliteJobs, SqliteKeys
@@ -109,7 +110,7 @@ class SqliteStore:
         with self._connections.reading() as reader:
             backup.backup(reader, path, progress)
 
-    def restore(self, copy: backup.SessionCopy) -> None:
+    def restore(self, copy: SessionCopy) -> None:
         """Write a session that is not here yet exactly as it was elsewhere: for a backup."""
         self._connections.write(lambda writer: backup.restore(writer, copy))
 
@@ -186,7 +187,7 @@ def copy_to_sqlite(
         for done, owner in enumerate(everyone, start=1):
             for session in _sessions(source, owner):
                 shelf = source.topics.load(owner, session.id)
-                copy = backup.SessionCopy(
+                copy = SessionCopy(
                     session,
                     turns=_turns(source, session),
                     receipts=source.turns.receipts(owner, session.id, limit=session.last_turn),
