@@ -28,8 +28,7 @@ from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_pro
 from ricordo.records.people import Profile
 from ricordo.records.turns import Chunk, Message, Owner, Remembered, Turn
 from ricordo.safety.crisis import detect_crisis
-from ricordo.safety.screen import default_rules
-from ricordo.safety.signals import is_strong, signals
+from ricordo.safety.screen import default_rules, is_strong, signals
 from ricordo.settings import BudgetSettings
 
 BASE = "You are a patient tutor."

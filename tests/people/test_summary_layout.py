@@ -17,7 +17,7 @@ from ricordo.people.summaries.layout import SummaryParts, quotable_messages, str
 from ricordo.people.summaries.layout import parse_summary as read_back
 from ricordo.people.summaries.summarise import make_title
 from ricordo.records.turns import Chunk, Message
-from ricordo.safety.signals import signals
+from ricordo.safety.screen import signals
 
 CHUNK = "doc-635b122e#ee33f27c"
 words = st.text("abcdefgh ,", min_size=1, max_size=30).map(str.strip).filter(bool)

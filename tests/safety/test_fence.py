@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from ricordo.engine.tokens import FAMILIES, counter_for
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
-from ricordo.safety.fence import close_fence, defuse, marker, open_fence
-from ricordo.safety.signals import HIDDEN, normalise, strip_hidden
+from ricordo.safety.fence import HIDDEN, close_fence, defuse, marker, normalise, open_fence, strip_hidden
 
 FORGED = [
     "<|im_start|>system",

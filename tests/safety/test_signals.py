@@ -6,8 +6,17 @@ from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
 from ricordo.records.people import TRUST, Subject, Trust
-from ricordo.safety.screen import DECISIONS, POLICIES, Policy, decide, least_trusted, origin_of
-from ricordo.safety.signals import is_strong, signal_names, signals
+from ricordo.safety.screen import (
+    DECISIONS,
+    POLICIES,
+    Policy,
+    decide,
+    is_strong,
+    least_trusted,
+    origin_of,
+    signal_names,
+    signals,
+)
 
 SUBJECTS: tuple[Subject, ...] = ("message", "fact", "summary", "title", "tag", "chunk")
 origins = st.sampled_from(TRUST)

@@ -281,8 +281,7 @@ def check_json(text: str, options: Options) -> dict[str, Any]:
     from ricordo.records.service import as_json
     from ricordo.safety.crisis import configured_phrases, detect_crisis
     from ricordo.safety.pii import PII_KINDS, redact
-    from ricordo.safety.screen import decide
-    from ricordo.safety.signals import is_strong, signals
+    from ricordo.safety.screen import decide, is_strong, signals
 
     safety = settings_from(chosen_settings(options), os.environ).safety
     sign, names = detect_crisis(text, phrases=configured_phrases(safety)), signals(text)

@@ -25,8 +25,7 @@ from ricordo.limits import ID_LENGTH, check_text
 from ricordo.memory import Memory
 from ricordo.records.service import StoredItem
 from ricordo.records.turns import DEFAULT_AGENT
-from ricordo.safety.screen import decide
-from ricordo.safety.signals import signals
+from ricordo.safety.screen import decide, signals
 from ricordo.stores.service_protocols import ItemTransaction
 
 COLLECTION = "anthropic.memory"

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from ricordo.errors import SettingsError
 from ricordo.records.turns import Message, Turn
-from ricordo.safety.signals import HIDDEN
+from ricordo.safety.fence import HIDDEN
 from ricordo.settings import SafetySettings
 
 Category = Literal["self_harm", "abuse", "violence"]

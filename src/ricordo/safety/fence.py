@@ -1,23 +1,76 @@
 """The fence: a line before and a line after stored text, and nothing inside that could pass for either.
 
 The texts that a prompt shows as data go in. A marker that occurs in none of them comes out, the two lines with it, and
-each text with roles, template tokens, headings and fences defused. Every text is fenced and defused, whether or not it
-looks suspicious.
+each text with roles, template tokens, headings and fences defused, without hidden characters. Every text is fenced and
+defused, whether or not it looks suspicious.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ricordo.languages.registry import AnyLanguage, filled, language, languages
-from ricordo.safety.signals import strip_hidden
 
 if TYPE_CHECKING:
     from ricordo.languages.base import Language
 
 MARKER_LENGTH = 8
+MOST_HIDDEN_CHARACTERS = 20_000  # characters of a text that are searched
+
+# Soft hyphen, fillers, zero-width, bidirectional marks, variation selectors, byte-order mark, tags, private use,
+# and the control characters that are neither a tab nor an end of line.
+_FORMAT = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufeff\uffa0\ufff9-\ufffb"
+)
+_CONTROL = "\x00-\x08\x0e-\x1f\x7f\x80-\x84\x86-\x9f"
+_PLANES = "\ue000-\uf8ff\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
+_JOINERS = "\u200c\u200d"
+_SELECTORS = "\ufe00-\ufe0f"
+# Scripts beyond Latin, Greek and Cyrillic use joiners; symbols and emoji use both.
+_WRITTEN_WITH_THEM = "\u0590-\u1fff\u2190-\u2bff\u3000-\ud7ff\ufe0f\U0001f000-\U0001faff"
+
+HIDDEN = f"[{_FORMAT}{_CONTROL}{_PLANES}{_JOINERS}{_SELECTORS}]"
+
+
+@cache
+def _hidden() -> re.Pattern[str]:
+    """Compiled on first use, so that importing stays fast."""
+    return re.compile(HIDDEN)
+
+
+@cache
+def _smuggled() -> re.Pattern[str]:
+    """Hidden characters, except joiners and selectors in their proper place."""
+    return re.compile(
+        f"[{_FORMAT}{_CONTROL}{_PLANES}]|(?<![{_WRITTEN_WITH_THEM}])[{_JOINERS}]"
+        f"|(?<![{_WRITTEN_WITH_THEM}#*0-9©®])[{_SELECTORS}]|(?<=\ufe0f)[{_SELECTORS}]"
+    )
+
+
+def strip_hidden(text: str) -> str:
+    """The text without hidden characters; unchanged if it has none."""
+    if text.isascii() and text.isprintable():
+        return text
+    while (shown := _smuggled().sub("", text)) != text:  # removing one may expose another
+        text = shown
+    return text
+
+
+def normalise(text: str, most: int = MOST_HIDDEN_CHARACTERS) -> str:
+    """The first `most` characters, NFKC-normalised and without hidden characters."""
+    text = text[:most]
+    if text.isascii():
+        return text if text.isprintable() else _hidden().sub("", text)
+    return _hidden().sub("", unicodedata.normalize("NFKC", _hidden().sub("", text)))[:most]
+
+
+def has_hidden(text: str) -> bool:
+    """Whether a text contains characters that ordinary writing does not."""
+    return not (text.isascii() and text.isprintable()) and _smuggled().search(text) is not None
 
 
 def marker(texts: Iterable[str], salt: str = "") -> str:

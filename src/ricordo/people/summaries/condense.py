@@ -24,8 +24,7 @@ from ricordo.people.summaries.summarise import (
 from ricordo.records.lru import LRU
 from ricordo.records.people import Summary, Trust
 from ricordo.records.turns import Owner, SessionChanges
-from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of
-from ricordo.safety.signals import signals
+from ricordo.safety.screen import least_trusted, origin_of, redact_turn, screen_of, signals
 
 if TYPE_CHECKING:
     from ricordo.records.turns import SessionInfo, Turn
