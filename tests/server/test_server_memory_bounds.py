@@ -16,11 +16,11 @@ from ricordo.chat.response import ChatResponse, Delta, Done, Event
 from ricordo.engine.core import Scope
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
-from ricordo.server import app, rate_limit, streams
+from ricordo.server import app, middleware, streams
 from ricordo.server import service as serving
 from ricordo.server.app import Scheduler
+from ricordo.server.middleware import WINDOW_SECONDS, RateLimiter
 from ricordo.server.problems import error_body
-from ricordo.server.rate_limit import WINDOW_SECONDS, RateLimiter
 from ricordo.server.streams import AnswerRegistry
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import ScriptedLLM
@@ -104,7 +104,7 @@ def test_names_are_forgotten(visits: list[tuple[int, float]]) -> None:
     """Only so many names are kept in mind, and none that did not come within the minute."""
     moment = 0.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rate_limit, "MAX_KEYS", 7)
+        patch.setattr(middleware, "MAX_KEYS", 7)
         counted = RateLimiter(5, lambda: moment)
         latest: dict[int, float] = {}
         for name, pause in visits:

@@ -36,9 +36,9 @@ from ricordo.server.logging import configure_logging, remove_handler
 from ricordo.server.middleware import ETagMiddleware, GuardMiddleware, HeadMiddleware
 from ricordo.server.options import ServerOptions
 from ricordo.server.problems import MEDIA_TYPE, add_exception_handlers
-from ricordo.server.routes import chat, documents, openai, people, service, sessions, vercel
-from ricordo.server.schemas.service import OpenAIError, Problem
+from ricordo.server.routes import chat, documents, openai, sessions, tenant
 from ricordo.server.service import Service
+from ricordo.server.tenant_schemas import OpenAIError, Problem
 from ricordo.settings import Settings
 from ricordo.stores.open import store_for
 from ricordo.stores.protocols import Store
@@ -115,8 +115,8 @@ def create_app(service: Service) -> FastAPI:
 
 
 def _add_routes(app: FastAPI) -> None:
-    for module in (chat, sessions, people, documents, service, vercel):
-        app.include_router(module.router, responses=_PROBLEMS)
+    for router in (chat.router, sessions.router, tenant.router, documents.router, chat.ui_router):
+        app.include_router(router, responses=_PROBLEMS)
     app.include_router(openai.router, responses=_OPENAI_ERRORS)
 
 
@@ -239,13 +239,13 @@ class Scheduler:
         retention = service.settings.retention
         if retention.turn_ttl is None and retention.session_idle is None:
             return
-        for tenant in service.tenants():
+        for tenant_id in service.tenants():
             moment = now()
             # The lease is not released: the next cleanup is due when it expires. Each run uses a new holder name,
             # because the holder of a lease may renew it at any time.
-            name, holder = f"cleanup:{tenant}", f"{service.name}:{uuid4().hex}"
+            name, holder = f"cleanup:{tenant_id}", f"{service.name}:{uuid4().hex}"
             if service.store.jobs.lease(name, holder, moment, moment + retention.cleanup_interval):
-                result = service.memory(tenant).cleanup()
+                result = service.memory(tenant_id).cleanup()
                 service.metrics.cleanups.inc()
                 service.metrics.cleaned_turns.inc(result.turns_deleted)
                 if result.errors:

@@ -1,9 +1,13 @@
-"""Routes of documents and their passages, search over past messages, and imports of conversations."""
+"""Routes of documents and their passages, and imports of conversations from an uploaded file.
+
+Ricordo's own export is read here, session by session; `ricordo.imports.run` reads the formats of other programs.
+"""
 
 import json
 import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -13,31 +17,37 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import ValidationError as ShapeError
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
 
 from ricordo.documents.chunks import Kind, kind_of
 from ricordo.engine.core import new_id
-from ricordo.errors import NotFoundError, ValidationError
-from ricordo.recall.evidence import stems
-from ricordo.records.service import Document
-from ricordo.records.turns import Owner, library_of
-from ricordo.server.presenters import chunk_out, decode_cursor, document_out, encode_cursor, hit_out
+from ricordo.errors import NotFoundError, RicordoError, ValidationError
+from ricordo.imports.run import as_import, bring_in
+from ricordo.imports.sources import ITEM_FORMAT
+from ricordo.memory import Memory
+from ricordo.records.service import Document, ImportResult
+from ricordo.records.turns import Owner, Turn, library_of
+from ricordo.server import tenant_schemas as schemas
+from ricordo.server.presenters import chunk_out, decode_cursor, document_out, encode_cursor
 from ricordo.server.problems import error_body
-from ricordo.server.schemas import people
 from ricordo.server.service import Limit, RequestUser, UserDep, path_id
 from ricordo.server.streams import SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream, sse_response
-from ricordo.server.uploads import FileImport, uploaded_file
+from ricordo.stores.memory import MemoryStore
 
 router = APIRouter()
 
+OWN_FORMAT = "ricordo"
+MAX_FORM_FIELDS = 8
+Documents = Iterable[Mapping[str, Any] | Exception]
+Progress = Callable[[Mapping[str, int]], None]
 DOCUMENTS: list[str | Enum] = ["documents"]
-INDEX_WAIT_SECONDS = 5.0  # for an index that is behind
-Filter = Annotated[str | None, Query(min_length=1, max_length=255)]
 Shared = Annotated[bool, Query(description="Add it to the library that all users of the tenant read")]
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
-            "application/json": {"schema": people.DocumentIn.model_json_schema()},
+            "application/json": {"schema": schemas.DocumentIn.model_json_schema()},
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
@@ -78,8 +88,8 @@ class SentDocument:
     "/documents",
     tags=DOCUMENTS,
     status_code=201,
-    response_model=people.DocumentOut,
-    responses={200: {"model": people.DocumentOut, "description": "It exists already"}},
+    response_model=schemas.DocumentOut,
+    responses={200: {"model": schemas.DocumentOut, "description": "It exists already"}},
     openapi_extra=_BODY,
 )
 async def add(request: Request, response: Response, user: UserDep, shared: Shared = False) -> dict[str, Any]:
@@ -103,7 +113,7 @@ async def _sent_document(request: Request) -> SentDocument:
             name, title = file.filename or "document.txt", form.get("title")
             return SentDocument(title if isinstance(title, str) and title else name, await file.read(), kind_of(name))
     try:
-        body = people.DocumentIn.model_validate(json.loads(await request.body()))
+        body = schemas.DocumentIn.model_validate(json.loads(await request.body()))
     except ShapeError as error:
         errors = [{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False)]
         raise RequestValidationError(errors) from error
@@ -112,7 +122,7 @@ async def _sent_document(request: Request) -> SentDocument:
     return SentDocument(body.title, body.text, body.kind, body.id)
 
 
-@router.get("/documents", response_model=people.DocumentsOut, tags=DOCUMENTS)
+@router.get("/documents", response_model=schemas.DocumentsOut, tags=DOCUMENTS)
 def listing(
     user: UserDep,
     limit: Limit = 50,
@@ -129,13 +139,13 @@ def listing(
     }
 
 
-@router.get("/documents/{document_id}", response_model=people.DocumentOut, tags=DOCUMENTS)
+@router.get("/documents/{document_id}", response_model=schemas.DocumentOut, tags=DOCUMENTS)
 def read(document_id: str, user: UserDep) -> dict[str, Any]:
     """One document."""
     return document_out(*_document(user, document_id))
 
 
-@router.get("/documents/{document_id}/chunks", response_model=people.ChunksOut, tags=DOCUMENTS)
+@router.get("/documents/{document_id}/chunks", response_model=schemas.ChunksOut, tags=DOCUMENTS)
 def chunks(document_id: str, user: UserDep) -> dict[str, Any]:
     """The passages of a document in order."""
     document, owner = _document(user, document_id)
@@ -153,7 +163,7 @@ def delete(document_id: str, user: UserDep) -> None:
         raise NotFoundError("there is no such document for this user")
 
 
-@router.get("/chunks/{chunk_id:path}", response_model=people.PassageOut, tags=DOCUMENTS)
+@router.get("/chunks/{chunk_id:path}", response_model=schemas.PassageOut, tags=DOCUMENTS)
 def chunk(chunk_id: str, user: UserDep) -> dict[str, Any]:
     """One passage, with the text before and after it."""
     library = user.service.library(user.caller.tenant_id)
@@ -177,40 +187,12 @@ def _cursor_document(cursor: str) -> Document:
     return Document(document_id, "", "text", "", created_at, 0, 0)
 
 
-@router.get("/search", response_model=people.HitsOut, tags=["search"])
-def search(
-    user: UserDep,
-    q: Annotated[str, Query(min_length=1, max_length=2_000, examples=["ustione di secondo grado"])],
-    limit: Limit = 20,
-    session_id: Filter = None,
-    agent_id: Filter = None,
-    topic_id: Filter = None,
-    role: Filter = None,
-    after: datetime | None = None,
-    before: datetime | None = None,
-    tags: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
-) -> dict[str, Any]:
-    """Past messages that match the query, best first, each with the reasons for its rank."""
-    hits = user.memory.search(
-        q,
-        user_id=user.id,
-        limit=limit,
-        session_id=session_id,
-        agent_id=agent_id,
-        topic_id=topic_id,
-        role=role,
-        after=after,
-        before=before,
-        tags=tags,
-        patience=INDEX_WAIT_SECONDS,
-    )
-    query_stems = set(stems(q))
-    items = [hit_out(user.memory.store, user.owner, hit, query_stems) for hit in hits]
-    return {"items": items, "degraded": list(hits.degraded)}
-
-
 @router.post(
-    "/import", response_model=people.ImportOut, responses=SSE_RESPONSES, openapi_extra=_IMPORT_BODY, tags=["import"]
+    "/import",
+    response_model=schemas.ImportOut,
+    responses=SSE_RESPONSES,
+    openapi_extra=_IMPORT_BODY,
+    tags=["import"],
 )
 async def bring(
     request: Request,
@@ -270,3 +252,137 @@ async def _copy_form(request: Request, target: IO[bytes]) -> str:
         while part := await file.read(1024 * 1024):
             target.write(part)
         return file.filename or ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileImport:
+    """A file to import: for one user, or for the users that it names. `name` is the original file name."""
+
+    path: Path
+    name: str = ""
+    format: str = "auto"
+    user_id: str | None = None
+    dry_run: bool = False
+
+    def run(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        """Import every session; one that cannot be imported is reported in `errors`."""
+        if self.format == OWN_FORMAT or (self.format == "auto" and _is_own_export(self.path)):
+            return self._run_own(memory, progress)
+        return self._run_other(memory, progress)
+
+    def _run_own(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        documents: Documents = read_export(self.path)
+        if self.user_id is not None:  # the claims of a file that a user sends are not trusted
+            documents = (each if isinstance(each, Exception) else as_import(each) for each in documents)
+
+        def step(done: int) -> None:
+            progress({"documents": done})
+
+        if self.dry_run:
+            result = _dry_run(memory, documents, self.user_id, step)
+        else:
+            result = memory.import_documents(documents, user_id=self.user_id, progress=step)
+        return self._report(OWN_FORMAT, result)
+
+    def _run_other(self, memory: Memory, progress: Progress) -> dict[str, Any]:
+        result = bring_in(
+            memory,
+            self.path,
+            user_id=self.user_id,
+            format=self.format,
+            dry_run=self.dry_run,
+            name=self.name or "the file",
+            progress=lambda done, total: progress({"documents": 0, "bytes": done, "total_bytes": total}),
+        )
+        if result.format == "unknown":
+            raise ValidationError("format", result.errors[0] if result.errors else "the file holds no conversations")
+        return self._report(result.format, result)
+
+    def _report(self, format: str, result: Any) -> dict[str, Any]:  # noqa: A002 - the public name
+        return {
+            "format": format,
+            "sessions_added": result.sessions_added,
+            "turns_added": result.turns_added,
+            "turns_known": result.turns_known,
+            "errors": list(result.errors),
+            "dry_run": self.dry_run,
+        }
+
+
+def read_export(path: Path) -> Iterator[Mapping[str, Any] | Exception]:
+    """The sessions of Ricordo's own export: JSON lines, or one JSON text."""
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            value = _parse_json(line)
+            if isinstance(value, ValueError) and number == 1:
+                yield from _sessions_in(_parse_json(line + lines.read()), "file")
+                return
+            yield from _sessions_in(value, f"line {number}")
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return ValueError(f"is not JSON ({type(error).__name__})")
+
+
+def _sessions_in(value: Any, where: str) -> Iterator[Mapping[str, Any] | Exception]:
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, ValueError):
+            yield ValidationError(where, str(each))
+        else:
+            # Items are for the operator to import: an adapter may unpickle what it finds there.
+            is_session = isinstance(each, dict) and each.get("format") != ITEM_FORMAT
+            yield each if is_session else ValidationError(where, "expected a session as a JSON object")
+
+
+def _is_own_export(path: Path) -> bool:
+    """Whether the first document has a session and turns."""
+    first = next(iter(read_export(path)), None)
+    return isinstance(first, Mapping) and isinstance(first.get("session"), Mapping) and "turns" in first
+
+
+def _dry_run(
+    memory: Memory, documents: Documents, user_id: str | None, progress: Callable[[int], None]
+) -> ImportResult:
+    """The result of an import, done in a temporary store and compared with the real one."""
+    with Memory(MemoryStore(), memory.settings, clock=memory.clock, counter=memory.counter, llm=memory.llm) as scratch:
+        result = scratch.import_documents(documents, user_id=user_id, progress=progress)
+        sessions = known = 0
+        errors = list(result.errors)
+        for owner in list(scratch.store.owners(memory.settings.tenant_id)):
+            for document in scratch.store.sessions.page(owner, limit=10**9):
+                sessions += memory.store.sessions.get(owner, document.id) is None
+                for turn in scratch.store.turns.page(owner, document.id):
+                    try:
+                        known += _is_known(turn, memory.store.turns.get(owner, turn.id))
+                    except RicordoError as error:
+                        errors.append(f"session {document.id!r}: {error}")
+    return ImportResult(sessions, result.turns_added - known, known, tuple(errors))
+
+
+def _is_known(turn: Turn, stored: Turn | None) -> bool:
+    if stored is not None and not turn.repeats(stored):
+        raise ValidationError("turn", f"{turn.id!r} is stored with other content")
+    return stored is not None
+
+
+@asynccontextmanager
+async def uploaded_file(request: Request) -> AsyncIterator[tuple[UploadFile, FormData]]:
+    """The file in the form field `file`, and the form."""
+    try:
+        form = await request.form(max_files=1, max_fields=MAX_FORM_FIELDS)
+    except HTTPException as error:
+        if error.status_code != 400:
+            raise
+        raise ValidationError("file", f"the form cannot be read: {error.detail}") from error
+    try:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise ValidationError("file", "send the file in a form field named 'file'")
+        yield file, form
+    finally:
+        await form.close()

@@ -18,9 +18,9 @@ from starlette.concurrency import run_in_threadpool
 
 from ricordo.server.completions import CompletionRequest, Completions, PreparedCompletion
 from ricordo.server.problems import body_response, openai_error
-from ricordo.server.schemas.service import CompletionOut, ModelsOut
 from ricordo.server.service import RequestUser, UserDep, utf8_header
 from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream
+from ricordo.server.tenant_schemas import CompletionOut, ModelsOut
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 

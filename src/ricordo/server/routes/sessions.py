@@ -10,6 +10,8 @@ from ricordo.errors import ValidationError
 from ricordo.limits import LARGEST
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo
+from ricordo.server import chat_schemas as chat
+from ricordo.server import tenant_schemas as tenant
 from ricordo.server.idempotency import id_for
 from ricordo.server.presenters import (
     ARCHIVED,
@@ -25,7 +27,6 @@ from ricordo.server.presenters import (
     turn_numbers,
     turn_out,
 )
-from ricordo.server.schemas import chat, people
 from ricordo.server.service import Limit, RequestUser, UserDep, path_id
 from ricordo.topics.decay import fading_of
 
@@ -128,7 +129,12 @@ def clear(session_id: str, user: UserDep) -> dict[str, int]:
     return {"deleted_turns": session.clear()}
 
 
-@router.post("/{session_id}/messages", status_code=201, response_model=chat.MessageOut | chat.TurnOut, tags=SESSIONS)
+@router.post(
+    "/{session_id}/messages",
+    status_code=201,
+    response_model=chat.MessageOut | chat.TurnOut,
+    tags=SESSIONS,
+)
 def add(session_id: str, body: chat.MessageIn, user: UserDep, idempotency_key: Key = "") -> dict[str, Any]:
     """Store a message (`role`, `content`), or a question with its answer (`query`, `response`)."""
     session = user.override(body.user_id).session(session_id)
@@ -227,13 +233,13 @@ def receipt(session_id: str, turn_number: Annotated[int, Path(ge=1, le=LARGEST)]
     return {"receipt": rebuilt.receipt.as_json(), "messages": list(rebuilt.messages), "prompt": rebuilt.prompt}
 
 
-@router.get("/{session_id}/summaries", response_model=people.SummariesOut, tags=SESSIONS)
+@router.get("/{session_id}/summaries", response_model=tenant.SummariesOut, tags=SESSIONS)
 def summaries(session_id: str, user: UserDep, limit: Limit = 50) -> dict[str, Any]:
     """The summaries of a session with the turns that they cover, newest first."""
     return {"items": [summary_out(each) for each in user.session(session_id).summaries(limit=limit)]}
 
 
-@router.post("/{session_id}/forget-derived", response_model=people.Removed, tags=SESSIONS)
+@router.post("/{session_id}/forget-derived", response_model=tenant.Removed, tags=SESSIONS)
 def forget_derived(session_id: str, user: UserDep) -> dict[str, int]:
     """Delete what was derived from a session: its summaries, and facts with no other source."""
     return {"removed": user.session(session_id).forget_derived()}

@@ -1,12 +1,11 @@
-"""Schemas of chats, sessions, turns, contexts and topics."""
+"""Schemas of the OpenAPI document: chats, sessions, turns, contexts and topics."""
 
 from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from ricordo.server.schemas import Id
-from ricordo.server.schemas.people import FactOut, SummaryOut
+from ricordo.server.tenant_schemas import FactOut, Id, SummaryOut
 
 Title = Annotated[str, Field(min_length=1)]
 AnySession = Annotated[
