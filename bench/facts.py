@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold
 from ricordo.people.facts.claims import Claim, UserMessage, is_negative
 from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.facts.merge import LearningContext, merge_claims

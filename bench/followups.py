@@ -23,7 +23,7 @@ from ricordo.followups.parse import parse
 from ricordo.followups.reference import KINDS, PastTurn, Resolution
 from ricordo.followups.resolve import resolve
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
-from ricordo.languages.word_spans import split_words
+from ricordo.languages.text import split_words
 
 NONE = "none"
 # Verbs that only ask ("tell me about") count as grammar here; every other word a person added must be recovered.

@@ -21,8 +21,7 @@ from rich.table import Table
 
 from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokens import counter_for
-from ricordo.languages.locales import Locale, memory_words
-from ricordo.languages.registry import languages
+from ricordo.languages.registry import Locale, languages, memory_words
 from ricordo.prompt.context import Context, Material, assemble
 from ricordo.prompt.memory_block import MemoryShares, content_lines, enhance_prompt
 from ricordo.records.people import Profile

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ricordo.errors import SettingsError
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
-from ricordo.languages.locales import Locale
+from ricordo.languages.registry import Locale
 from ricordo.limits import Limits
 from ricordo.presets import INHERITED_VARIABLES, PRESETS, settings_from
 from ricordo.settings import (

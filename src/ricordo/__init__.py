@@ -27,7 +27,7 @@ from ricordo.errors import (
     StoreUnavailable,
     ValidationError,
 )
-from ricordo.languages.locales import Locale
+from ricordo.languages.registry import Locale
 from ricordo.memory import Memory, open
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt, ReceiptItem

@@ -15,7 +15,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from ricordo.errors import SettingsError
-from ricordo.languages.locales import Locale, locale_for
+from ricordo.languages.registry import Locale, locale_for
 from ricordo.limits import LARGEST, MOST_METADATA_BYTES, MOST_TEXT_BYTES, Limits
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from ricordo.followups.corrections import correction
 from ricordo.followups.enumerations import enumeration
 from ricordo.followups.frame import frame_words, with_part
 from ricordo.followups.resolve import resolve
-from ricordo.languages.detect import followup_languages
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.italian import FOLLOWUPS as ITALIAN
-from ricordo.languages.word_spans import split_words
+from ricordo.languages.text import followup_languages, split_words
 
 
 @pytest.mark.parametrize(

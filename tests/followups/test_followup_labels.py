@@ -11,7 +11,7 @@ from ricordo.followups.parse import parse
 from ricordo.followups.reference import ClarificationOption, PastTurn, Pending
 from ricordo.followups.resolve import resolve
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
-from ricordo.languages.word_spans import split_words
+from ricordo.languages.text import split_words
 
 TOOLS = ("saw", "drill", "hammer", "chisel", "plane", "vice", "clamp", "file", "rasp")
 GARDEN = talk(

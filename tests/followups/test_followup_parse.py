@@ -6,8 +6,7 @@ from hypothesis import given
 
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import Pick, main_kind
-from ricordo.languages.detect import followup_languages, language_of
-from ricordo.languages.word_spans import stems
+from ricordo.languages.text import followup_languages, language_of, stems
 
 
 @given(any_text)

@@ -13,13 +13,11 @@ from ricordo.chat.question import kind_of_question
 from ricordo.followups.parse import parse
 from ricordo.languages.base import FactPattern, Language
 from ricordo.languages.dates import format_day, resolve_day
-from ricordo.languages.detect import guess_language, language_of
 from ricordo.languages.english import LANGUAGE as ENGLISH
 from ricordo.languages.italian import LANGUAGE as ITALIAN
-from ricordo.languages.patterns import LazyPattern, words
 from ricordo.languages.periods import RULES, periods
-from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages, register
-from ricordo.languages.sentences import sentences
+from ricordo.languages.registry import AnyLanguage, LazyPattern, all_words, codes, language, languages, register, words
+from ricordo.languages.text import guess_language, language_of, sentences
 from ricordo.people.facts.claims import UserMessage
 from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.profile import relative_day

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.languages.sentences import sentences
+from ricordo.languages.text import sentences
 
 anything = st.text(
     alphabet=st.one_of(st.sampled_from("ab .!?\n\r\t#-*|`=>1)\f\u2028 "), st.characters(codec="utf-8")), max_size=600

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ricordo.errors import SettingsError
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
-from ricordo.languages.locales import Locale, locale_for
+from ricordo.languages.registry import Locale, locale_for
 from ricordo.prompt.window import compact_line, compact_text, history_text, said
 from ricordo.records.turns import Message, Owner, Turn
 from ricordo.testing.strategies import ids, texts

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.languages.detect import guess_language
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold, guess_language
 from ricordo.recall.evidence import question_words, stems, terms, terms_from_blob, terms_to_blob, tokens
 
 anything = st.text(st.characters(codec=None), max_size=200)

@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING
 from ricordo.chat.citations import without_citations
 from ricordo.chat.question import QuestionKind, SubjectWord, subject_words
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
-from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage
-from ricordo.languages.sentences import sentences
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold, guess_language, sentences
 from ricordo.recall.evidence import stems
 
 if TYPE_CHECKING:

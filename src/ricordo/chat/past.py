@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from ricordo.chat.question import STATED, asks_for_answers, folded
-from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language, languages
+from ricordo.languages.text import guess_language
 from ricordo.recall.evidence import stem, stems, tokens
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, turn_id_of
 

@@ -40,7 +40,7 @@ from ricordo.chat.response import (
 from ricordo.documents.library import Passage
 from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreError
-from ricordo.languages.detect import language_of
+from ricordo.languages.text import language_of
 from ricordo.prompt.compose import as_chunks
 from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply

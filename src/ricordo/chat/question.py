@@ -9,10 +9,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage, all_words, codes, language
-from ricordo.languages.sentences import sentences
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold, guess_language, sentences
 from ricordo.recall.evidence import stem, tokens
 
 # An introduction before a comma: "hello, I am Anna, what is…".

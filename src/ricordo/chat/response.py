@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from ricordo.chat.question import QuestionKind, kind_of_question
 from ricordo.languages.registry import AnyLanguage
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold
 from ricordo.records.turns import DEFAULT_AGENT
 
 if TYPE_CHECKING:

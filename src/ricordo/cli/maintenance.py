@@ -19,7 +19,7 @@ import ricordo
 from ricordo.cli.arguments import FAILED, OK, Command, Options, chosen_settings, cli_defaults, open_memory
 from ricordo.cli.output import Output, one_line, printable, table
 from ricordo.errors import NotFoundError, SettingsError
-from ricordo.languages.locales import Locale
+from ricordo.languages.registry import Locale
 from ricordo.memory import Memory
 from ricordo.presets import INHERITED_VARIABLES, PRESETS, settings_from
 from ricordo.records.service import as_json

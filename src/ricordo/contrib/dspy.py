@@ -11,7 +11,7 @@ import dspy
 
 from ricordo.contrib.dspy_condenser import DspyModel, condenser
 from ricordo.followups.rewrite import trusted_rewrite
-from ricordo.languages.detect import language_of
+from ricordo.languages.text import language_of
 from ricordo.records.turns import Turn
 from ricordo.session import Session
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ricordo.languages.sentences import trimmed
+from ricordo.languages.text import trimmed
 
 BlockKind = Literal["heading", "paragraph", "list", "table", "code"]
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
 from ricordo.errors import SettingsError, ValidationError
-from ricordo.languages.sentences import Span, sentences, trimmed
+from ricordo.languages.text import Span, sentences, trimmed
 from ricordo.records.turns import Chunk
 
 Kind = Literal["text", "markdown", "pdf"]

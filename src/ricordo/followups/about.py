@@ -7,8 +7,8 @@ little else: a question with a subject of its own is complete.
 from ricordo.followups.discourse import root
 from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.patterns import Words
-from ricordo.languages.word_spans import WordSpans
+from ricordo.languages.registry import Words
+from ricordo.languages.text import WordSpans
 
 _LONGEST = 14  # words
 _BRIEF = 7

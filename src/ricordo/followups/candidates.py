@@ -16,8 +16,8 @@ from ricordo.followups.phrases import content_words
 from ricordo.followups.reference import Item, PastTurn, Pick, ReferenceCue
 from ricordo.followups.rewrite import headline
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.patterns import Words
-from ricordo.languages.word_spans import split_words, stem, stems
+from ricordo.languages.registry import Words
+from ricordo.languages.text import split_words, stem, stems
 
 if TYPE_CHECKING:
     from ricordo.followups.focus import Focus, Mention

@@ -22,10 +22,9 @@ from ricordo.followups.reference import (
     Pick,
     followup_words,
 )
-from ricordo.languages.detect import followup_languages, language_of
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.patterns import Words
-from ricordo.languages.word_spans import WordSpans, split_words, stem
+from ricordo.languages.registry import Words
+from ricordo.languages.text import WordSpans, followup_languages, language_of, split_words, stem
 
 _NEAR = 0.8
 _SHORTEST_NEAR = 4

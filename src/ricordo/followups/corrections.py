@@ -8,7 +8,7 @@ import re
 from ricordo.followups.ordinals import places
 from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import WordSpans, split_words
+from ricordo.languages.text import WordSpans, split_words
 
 _LONGEST = 18
 _LONGEST_BARE = 7

@@ -8,8 +8,8 @@ import re
 
 from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.patterns import Words
-from ricordo.languages.word_spans import WordSpans, stem
+from ricordo.languages.registry import Words
+from ricordo.languages.text import WordSpans, stem
 
 _MARKS = frozenset(",.;:!?…")
 _LONGEST_REQUEST = 12

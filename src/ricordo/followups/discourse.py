@@ -13,7 +13,7 @@ from functools import lru_cache
 from ricordo.followups.phrases import Phrase, phrases
 from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import WordSpans, split_words, stem
+from ricordo.languages.text import WordSpans, split_words, stem
 
 _SENTENCE = re.compile(r"(?<=[.!?;…])\s+|\n+")
 _READ = 1_500  # characters of an answer

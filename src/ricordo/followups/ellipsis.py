@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import WordSpans
+from ricordo.languages.text import WordSpans
 
 _FRAGMENT_WORDS = 6
 _CONDITION_WORDS = 9

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ricordo.followups.reference import Item
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import WordSpans, split_words
+from ricordo.languages.text import WordSpans, split_words
 
 _STOPS = frozenset(".!?;:…()\n")
 _LONGEST_MEMBER = 9

@@ -11,7 +11,7 @@ from functools import lru_cache
 from ricordo.followups.phrases import Phrase, phrases
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Origin, PastTurn
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import WordSpans, split_words
+from ricordo.languages.text import WordSpans, split_words
 
 Refers = Callable[[WordSpans, FollowUpWords], bool]
 _RECENT = 12

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ricordo.followups.phrases import runs
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import WordSpans, split_words, stem
+from ricordo.languages.text import WordSpans, split_words, stem
 
 PartKind = Literal["name", "time", "noun", "unknown"]
 LONGEST_FRAME = 20  # words

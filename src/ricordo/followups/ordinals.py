@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from ricordo.followups.reference import Pick, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.patterns import Words
-from ricordo.languages.word_spans import Token, WordSpans, stem
+from ricordo.languages.registry import Words
+from ricordo.languages.text import Token, WordSpans, stem
 
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
 _LETTERS = "abcdefgh"

@@ -14,10 +14,9 @@ from ricordo.followups.ellipsis import ellipsis
 from ricordo.followups.ordinals import label_number, places, whole_message
 from ricordo.followups.pronouns import general_nouns, pronouns
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
-from ricordo.languages.detect import language_of
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.patterns import Words
-from ricordo.languages.word_spans import WordSpans, respelled, split_words
+from ricordo.languages.registry import Words
+from ricordo.languages.text import WordSpans, language_of, respelled, split_words
 
 _JOINERS = frozenset(",&+")
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")

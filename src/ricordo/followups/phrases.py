@@ -7,7 +7,7 @@ sense of something ("types of sharks") gives way to that something. Good enough 
 from dataclasses import dataclass
 
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import WordSpans, stem
+from ricordo.languages.text import WordSpans, stem
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ricordo.followups.reference import ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import WordSpans
+from ricordo.languages.text import WordSpans
 
 _MARKS = frozenset(",;:.!?")
 

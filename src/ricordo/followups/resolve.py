@@ -48,9 +48,8 @@ from ricordo.followups.rewrite import (
     trusted_rewrite,
     write_standalone,
 )
-from ricordo.languages.detect import language_of
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import split_words, stem
+from ricordo.languages.text import language_of, split_words, stem
 
 FindAnswer = Callable[[str], Sequence[PastTurn]]
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.

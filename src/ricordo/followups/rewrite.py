@@ -12,9 +12,8 @@ from typing import Protocol
 
 from ricordo.engine.protocols import LLM
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
-from ricordo.languages.detect import language_of
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.word_spans import split_words
+from ricordo.languages.text import language_of, split_words
 from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
 MOST_ADDED_WORDS = 20

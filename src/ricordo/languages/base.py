@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.locales import Locale
-from ricordo.languages.patterns import LazyPattern, Words
-from ricordo.languages.word_spans import fold
+from ricordo.languages.registry import LazyPattern, Locale, Words
+from ricordo.languages.text import fold
 from ricordo.records.people import FactKind
 
 

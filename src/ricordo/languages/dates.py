@@ -11,7 +11,7 @@ from datetime import date, timedelta
 
 from ricordo.languages.registry import AnyLanguage, all_values
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold
 
 DAY = timedelta(days=1)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
-from ricordo.languages.patterns import Words
+from ricordo.languages.registry import Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)

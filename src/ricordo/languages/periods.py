@@ -12,10 +12,9 @@ from functools import cache
 
 from ricordo.languages.base import Calendar, Language
 from ricordo.languages.dates import DAY, MONTH, NUMBER, YEAR, count_of, month_number, number_in, unit_of, weekday_number
-from ricordo.languages.detect import guess_language
 from ricordo.languages.registry import AnyLanguage, all_values, escaped, filled, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold, guess_language
 
 Days = tuple[date, date]  # from the first day, up to and without the second
 Reading = Callable[[re.Match[str], date, bool], Days]  # match, today, whether 5/8 is the 8th of May

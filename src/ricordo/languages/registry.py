@@ -1,20 +1,86 @@
 """The languages that are known: by code, all of them, and patterns joined from the words of all.
 
 English and Italian are loaded when they are first needed, so that importing Ricordo stays light. `register` adds a
-language of your own; what was joined before is then joined again.
+language of your own; what was joined before is then joined again. The tables of a language are readable lines of
+words and phrases, and regular expressions that are compiled at first use.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from ricordo.languages.patterns import NOTHING, LazyPattern
+from ricordo.errors import SettingsError
 
 if TYPE_CHECKING:
-    from ricordo.languages.base import Language
+    from ricordo.languages.base import Language, MemoryWords
+
+Words = frozenset[str]
+
+DAY = "%DAY%"  # stands for "any phrase that names a day" in the patterns of facts
+NOTHING = r"(?!)"  # alternatives of a language that has none
+
+
+def words(*tables: str) -> Words:
+    """A set of words written as readable lines."""
+    return frozenset(word for table in tables for word in table.split())
+
+
+def phrases(*tables: str) -> tuple[str, ...]:
+    """Phrases divided by commas, over as many lines as they need."""
+    return tuple(" ".join(phrase.split()) for table in tables for phrase in table.split(",") if phrase.strip())
+
+
+def numbered(table: str, first: int = 1) -> dict[str, int]:
+    """Groups of words that stand for 1, 2, 3…: groups are divided by commas, forms by spaces."""
+    return {word: number for number, group in enumerate(table.split(","), start=first) for word in group.split()}
+
+
+def forms(table: str) -> dict[str, str]:
+    """Irregular forms to their base: groups are divided by commas, the base comes first."""
+    groups = (group.split() for group in table.split(","))
+    return {form: base for base, *others in groups for form in others}
+
+
+class LazyPattern:
+    """A regular expression that is compiled when it is first used, so that loading a table stays cheap."""
+
+    def __init__(self, pattern: str, flags: int = re.IGNORECASE) -> None:
+        self._pattern = pattern
+        self._flags = flags
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern, compiled."""
+        return self._compiled
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, self._flags)
+
+    def search(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
+        """As `re.Pattern.search`."""
+        return self.compiled.search(text, start, len(text) if end is None else end)
+
+    def match(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
+        """As `re.Pattern.match`."""
+        return self.compiled.match(text, start, len(text) if end is None else end)
+
+    def fullmatch(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
+        """As `re.Pattern.fullmatch`."""
+        return self.compiled.fullmatch(text, start, len(text) if end is None else end)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """As `re.Pattern.finditer`."""
+        return self.compiled.finditer(text)
+
+    def sub(self, instead: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
+        """As `re.Pattern.sub`."""
+        return self.compiled.sub(instead, text, count)
+
 
 # In the order in which they are tried; the first one is used where a text or a code names none.
 _SHIPPED = {"en": "ricordo.languages.english", "it": "ricordo.languages.italian"}
@@ -128,3 +194,60 @@ def all_values(name: str) -> dict[str, Any]:
 @cache
 def _all_values(name: str, known: "tuple[Language, ...]") -> dict[str, Any]:
     return {key: value for each in known for key, value in attrgetter(name)(each).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Locale:
+    """Labels and headings of prompts in one language; pass your own to write them in another.
+
+    `{n}` in the history's header and `{ids}` in the sources are filled in.
+    """
+
+    code: str
+    user_label: str
+    assistant_label: str
+    system_label: str
+    tool_label: str
+    history_header: str
+    history_footer: str
+    sources: str
+    no_history: str
+    summary_header: str
+    recalled_header: str
+    chunks_header: str
+    question_header: str
+    complete_question: str
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if not isinstance(getattr(self, each.name), str):
+                raise SettingsError(f"locale.{each.name}", "expected text")
+        for name, filled in (("history_header", {"n": 1}), ("sources", {"ids": ""})):
+            try:
+                getattr(self, name).format(**filled)
+            except (LookupError, ValueError, AttributeError) as error:
+                known = ", ".join(f"{{{key}}}" for key in filled)
+                raise SettingsError(f"locale.{name}", f"only {known} is filled in; double any other brace") from error
+
+    def header(self, turns: int) -> str:
+        """The line above the history."""
+        return self.history_header.format(n=turns)
+
+    def label(self, role: str) -> str:
+        """The label of a role, as a line begins."""
+        labels = {"user": self.user_label, "assistant": self.assistant_label, "system": self.system_label}
+        return labels.get(role, self.tool_label)
+
+
+def locale_for(choice: "Locale | str") -> Locale:
+    """A built-in table by code, or the caller's own."""
+    if isinstance(choice, Locale):
+        return choice
+    if not isinstance(choice, str) or choice not in codes():
+        raise SettingsError("locale", f"{choice!r} is unknown; use one of {sorted(codes())} or pass a Locale")
+    return language(choice).labels
+
+
+def memory_words(locale: Locale | str) -> "MemoryWords":
+    """The headings of the memory block in the language of a locale; English where there are none."""
+    return language(locale.code if isinstance(locale, Locale) else locale).memory

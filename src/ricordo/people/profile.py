@@ -16,8 +16,7 @@ from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.dates import last_day_in
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.registry import languages
-from ricordo.languages.sentences import sentences
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold, sentences
 from ricordo.people.facts.claims import is_negative
 from ricordo.people.summaries.layout import parse_summary, split_speaker, wording_of
 from ricordo.records.people import Fact, FactKind, Profile, Summary

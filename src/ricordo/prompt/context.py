@@ -33,7 +33,7 @@ from ricordo.safety.fence import defuse
 if TYPE_CHECKING:
     from ricordo.engine.protocols import TokenCounter
     from ricordo.followups.reference import Pending, Resolved
-    from ricordo.languages.locales import Locale
+    from ricordo.languages.registry import Locale
     from ricordo.records.turns import Chunk, Reason, Remembered, Turn
     from ricordo.safety.crisis import Crisis
     from ricordo.settings import BudgetSettings

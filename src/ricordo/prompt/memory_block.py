@@ -12,8 +12,7 @@ from zoneinfo import ZoneInfo
 from ricordo.engine.core import Engine, Scope, local_time, quarantined
 from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.base import MemoryWords
-from ricordo.languages.locales import Locale, memory_words
-from ricordo.languages.registry import languages
+from ricordo.languages.registry import Locale, languages, memory_words
 from ricordo.people.profile import profile_of, relative_day
 from ricordo.people.summaries.condense import newest_summary
 from ricordo.records.people import Profile

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ricordo.languages.locales import Locale, memory_words
+from ricordo.languages.registry import Locale, memory_words
 from ricordo.prompt.receipt import ChatMessage, chat_message, text_recipe
 from ricordo.prompt.sections import SEPARATOR, Candidates, Part, Segment, piece_text
 from ricordo.prompt.window import Section

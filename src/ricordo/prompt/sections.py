@@ -16,7 +16,7 @@ from ricordo.safety.fence import defuse
 
 if TYPE_CHECKING:
     from ricordo.engine.protocols import TokenCounter
-    from ricordo.languages.locales import Locale
+    from ricordo.languages.registry import Locale
     from ricordo.records.turns import Message, Turn
 
 SEPARATOR = "\n"

@@ -14,7 +14,7 @@ from ricordo.errors import BudgetError
 
 if TYPE_CHECKING:
     from ricordo.engine.protocols import TokenCounter
-    from ricordo.languages.locales import Locale
+    from ricordo.languages.registry import Locale
     from ricordo.records.turns import Json, Message, Turn
     from ricordo.settings import BudgetSettings, WindowSettings
 

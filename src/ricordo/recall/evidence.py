@@ -20,10 +20,9 @@ import numpy as np
 import snowballstemmer
 from numpy.typing import NDArray
 
-from ricordo.languages.detect import guess_language_of
 from ricordo.languages.registry import codes
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold, guess_language_of
 from ricordo.recall.index import Matches, OwnerIndex, Rows
 from ricordo.recall.quantization import Vectors, similarities
 

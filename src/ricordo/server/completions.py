@@ -15,7 +15,7 @@ from ricordo.chat.answerers import Answered, Model, Reader, Task
 from ricordo.chat.pipeline import Chat
 from ricordo.chat.response import ChatRequest, ChatResponse, Delta, Done, Event
 from ricordo.errors import NotFoundError, ValidationError
-from ricordo.languages.detect import language_of
+from ricordo.languages.text import language_of
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
 from ricordo.records.turns import Asked, Chunk, Turn

@@ -13,7 +13,7 @@ from ricordo.engine.core import Engine, Scope
 from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokens import recounted
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
-from ricordo.languages.locales import Locale
+from ricordo.languages.registry import Locale
 from ricordo.limits import (
     Limits,
     check_id,

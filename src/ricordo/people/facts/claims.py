@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ricordo.languages.dates import PHRASE, last_day_in, resolve_day
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold
 from ricordo.people.facts.clauses import clauses, own_text, stated_text
 from ricordo.recall.evidence import stem, stems, tokens
 from ricordo.records.people import FACT_KINDS, FactKind, Source, Trust

@@ -16,10 +16,9 @@ from ricordo.engine.protocols import LLM
 from ricordo.errors import LLMError
 from ricordo.languages.base import FactPattern, FactWords, Language
 from ricordo.languages.dates import PHRASE
-from ricordo.languages.detect import guess_language
-from ricordo.languages.patterns import DAY
-from ricordo.languages.registry import AnyLanguage, filled, languages
+from ricordo.languages.registry import DAY, AnyLanguage, filled, languages
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.text import guess_language
 from ricordo.people.facts.claims import (
     JUDGE,
     MAX_CLAIM_LENGTH,

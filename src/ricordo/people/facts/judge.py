@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.languages.registry import AnyLanguage
-from ricordo.languages.word_spans import fold
+from ricordo.languages.text import fold
 
 Weights = NDArray[np.float32]
 log = logging.getLogger("ricordo")

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.sentences import sentences
+from ricordo.languages.text import sentences
 from ricordo.people.summaries.evidence import (
     Evidence,
     common_words,

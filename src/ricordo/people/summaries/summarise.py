@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ricordo.languages.detect import detect_language
 from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.text import detect_language
 from ricordo.people.summaries.evidence import (
     ORDER,
     grounded_sentences,

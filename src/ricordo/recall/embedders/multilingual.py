@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ricordo.languages.detect import guess_language
+from ricordo.languages.text import guess_language
 from ricordo.recall.embedders import Embedder, EmbedderUnavailable
 from ricordo.recall.embedders.weights import ARCTIC, MULTILINGUAL, verified
 from ricordo.recall.quantization import Vectors, unit_rows
