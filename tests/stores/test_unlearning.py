@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.records.people import Fact, FactChange, Source
-from ricordo.stores.topic_rules import Unlearned, with_live_sources, without_session
+from ricordo.stores.write_rules import Unlearned, with_live_sources, without_session
 from ricordo.testing.fakes import START, a_fact
 
 hour = timedelta(hours=1)

@@ -1,4 +1,8 @@
-"""Topics, blocks and traces as database rows and back: what both SQL stores share."""
+"""What is derived from turns, and what a server keeps, as database rows and back: what both SQL stores share.
+
+In: a record. Out: the values of its columns, and the record again. Topics, blocks and vectors; facts, summaries and
+flags; documents, API keys and jobs. Turns and sessions are in `turn_rows`.
+"""
 
 import json
 from functools import lru_cache
@@ -78,8 +82,6 @@ def rows_to_marks(rows: Any) -> dict[str, SessionMark]:
     """Marks by session from rows of session, revision, newest number and count."""
     return {session_id: SessionMark(*numbers) for session_id, *numbers in rows}
 
-
-# Facts, summaries and flags as database rows and back: what both SQL stores share.
 
 FACT_COLUMNS = (
     "agent_id, fact_id, kind, text, about, digest, language, sources, recorded_at, valid_from, valid_to, "
@@ -189,8 +191,6 @@ def row_to_flag(row: Any) -> Flag:
     except (ValueError, TypeError, OverflowError) as error:
         raise DamageError(f"flag {flag_id!r} cannot be read back ({error}); run verify") from error
 
-
-# Documents, chunks, API keys and jobs as database rows and back: what both SQL stores share.
 
 DOCUMENT_COLUMNS = "document_id, title, kind, digest, created_at, chunk_count, bytes, metadata"
 CHUNK_COLUMNS = "document_id, position, chunk_id, text, heading, start_at, end_at, page, vector, embedder"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.topics import TopicChange, TopicShelf
 from ricordo.records.turns import Block, Owner, TurnVectors
-from ricordo.stores import topic_rules
+from ricordo.stores import topic_rules, write_rules
 from ricordo.stores.memory.home import Home, Homes, MemorySession
 
 
@@ -26,15 +26,15 @@ class MemoryPeople:
             return self._homes.of(owner).facts.get(agent_id, KnownFacts())
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
-        topic_rules.checked(agent_id, change)
+        write_rules.checked(agent_id, change)
         with self._lock:
             home = self._homes.of(owner)
             known = home.facts.get(agent_id, KnownFacts())
             if known.revision != change.revision:
                 return False
             stored = {fact.id: fact for fact in known.facts}
-            there = {turn_id for turn_id in topic_rules.turns_named(change) if home.find(turn_id)}
-            put = topic_rules.with_live_sources(change, known.facts, there)
+            there = {turn_id for turn_id in write_rules.turns_named(change) if home.find(turn_id)}
+            put = write_rules.with_live_sources(change, known.facts, there)
             moved = [(session, number) for name, number in change.learned if (session := home.sessions.get(name))]
             if put or moved:
                 home.facts[agent_id] = _known({**stored, **{fact.id: fact for fact in put}}, known.revision + 1)
@@ -140,7 +140,7 @@ def _drop_summaries(home: Home, session: MemorySession, doomed: set[str] | None 
 def unlearn(home: Home, session_id: str) -> int:
     """Remove a session from the sources of facts; how many facts were deleted."""
     facts = [fact for known in home.facts.values() for fact in known.facts]
-    unlearned = topic_rules.without_session(facts, session_id)
+    unlearned = write_rules.without_session(facts, session_id)
     for agent_id in unlearned.agents:
         known = home.facts[agent_id]
         left = {fact.id: fact for fact in known.facts}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
-from ricordo.stores import topic_rules
+from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import (
     FACT_COLUMNS,
     FLAG_COLUMNS,
@@ -40,7 +40,7 @@ class PostgresPeople:
         return _known_facts(self._transactions.read(owner, sql.FACTS, agent_id=agent_id))
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
-        topic_rules.checked(agent_id, change)
+        write_rules.checked(agent_id, change)
         return self._transactions.run(owner, lambda tx: _put_facts(tx, owner, agent_id, change))
 
     def learned_through(self, owner: Owner, session_id: str) -> int:
@@ -99,13 +99,13 @@ def _put_facts(transaction: Transaction, owner: Owner, agent_id: str, change: Fa
     )
     transaction.send(sql.LOCK_FACTS, mine)
     stored = transaction.send(sql.FACTS, mine)
-    turns = {"owner": owner.key, "turn_ids": sorted(topic_rules.turns_named(change))}
+    turns = {"owner": owner.key, "turn_ids": sorted(write_rules.turns_named(change))}
     existing = _ids(transaction.send(sql.EXISTING_TURNS, turns))
     known = _known_facts(stored.fetchall())
     if known.revision != change.revision:
         transaction.rollback()
         return False
-    put = topic_rules.with_live_sources(change, known.facts, existing)
+    put = write_rules.with_live_sources(change, known.facts, existing)
     if not put and not learned & _ids(locked):
         transaction.rollback()
         return True
@@ -164,7 +164,7 @@ def unlearn(transaction: Transaction, owner: Owner, session_id: str) -> int:
     mine = {"owner": owner.key}
     transaction.send(sql.LOCK_ALL_FACTS, mine)
     facts = [row_to_fact(row) for row in transaction.send(sql.ALL_FACTS, mine)]
-    unlearned = topic_rules.without_session(facts, session_id)
+    unlearned = write_rules.without_session(facts, session_id)
     if unlearned.gone:
         fact_ids, agent_ids = [fact.id for fact in unlearned.gone], [fact.agent_id for fact in unlearned.gone]
         transaction.send(sql.DELETE_FACTS, {**mine, "agent_ids": agent_ids, "fact_ids": fact_ids})

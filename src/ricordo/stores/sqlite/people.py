@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ricordo.records.people import Fact, FactChange, Flag, FlagState, KnownFacts, Summary, SummaryKind
 from ricordo.records.turns import Owner
-from ricordo.stores import topic_rules
+from ricordo.stores import write_rules
 from ricordo.stores.derived_rows import (
     FACT_COLUMNS,
     FLAG_COLUMNS,
@@ -150,7 +150,7 @@ class SqlitePeople:
             return facts(reader, owner, agent_id)
 
     def put_facts(self, owner: Owner, agent_id: str, change: FactChange) -> bool:
-        topic_rules.checked(agent_id, change)
+        write_rules.checked(agent_id, change)
         return self._connections.write(lambda writer: put_facts(writer, owner, agent_id, change))
 
     def learned_through(self, owner: Owner, session_id: str) -> int:
@@ -218,8 +218,8 @@ def put_facts(writer: sqlite3.Connection, owner: Owner, agent_id: str, change: F
     known = facts(writer, owner, agent_id)
     if known.revision != change.revision:
         return False
-    there = _ids(writer, sql.TURNS_THERE, key[:1], topic_rules.turns_named(change))
-    put = topic_rules.with_live_sources(change, known.facts, there)
+    there = _ids(writer, sql.TURNS_THERE, key[:1], write_rules.turns_named(change))
+    put = write_rules.with_live_sources(change, known.facts, there)
     sessions = _ids(writer, sql.SESSIONS_THERE, key[:1], [session_id for session_id, _ in change.learned])
     if put or sessions:
         writer.execute(turn_statements.ADD_OWNER, (owner.key.bytes, owner.tenant_id, owner.user_id))
@@ -268,7 +268,7 @@ def unlearn(writer: sqlite3.Connection, owner: Owner, session_id: str) -> int:
     """Remove a session from the sources of facts; how many facts were deleted."""
     key = owner.key.bytes
     facts = [row_to_fact(row) for row in writer.execute(sql.ALL_FACTS, (key,))]
-    unlearned = topic_rules.without_session(facts, session_id)
+    unlearned = write_rules.without_session(facts, session_id)
     writer.executemany(sql.DROP_FACT, [(key, fact.agent_id, fact.id) for fact in unlearned.gone])
     writer.executemany(sql.DROP_FLAG, [(key, "fact", fact.id) for fact in unlearned.gone])
     _put(writer, owner, unlearned.changed)
