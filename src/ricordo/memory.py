@@ -21,7 +21,7 @@ from ricordo.settings import Retention, Settings, check_embedder
 from ricordo.stores.open import DEFAULT_PATH, store_for
 from ricordo.stores.protocols import Store
 from ricordo.turns import export, forget
-from ricordo.turns.after import catch_up, start_queue
+from ricordo.turns.write import catch_up, start_queue
 
 log = logging.getLogger("ricordo")
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ricordo.recall.embedders import Embedder
     from ricordo.recall.search import Hits
     from ricordo.records.people import Fact, Flag, FlagState, Profile
-    from ricordo.worker.queue import WorkQueue
+    from ricordo.worker import WorkQueue
 
 
 class Memory:

@@ -20,7 +20,7 @@ from ricordo.stores.memory import MemoryStore
 from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import ScriptedLLM, StoreProxy, a_turn
-from ricordo.worker.jobs import ATTEMPTS, RenewedLease, now
+from ricordo.worker import ATTEMPTS, RenewedLease, now
 
 ANNA = Owner("default", "anna")
 QUICK = SpoolTimeouts(

@@ -25,8 +25,7 @@ from ricordo.server.streams import AnswerRegistry
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import ScriptedLLM
 from ricordo.turns.write import after_turn
-from ricordo.worker import jobs
-from ricordo.worker.queue import WorkQueue
+from ricordo.worker import WorkQueue, queue
 
 ANNA = Owner("acme", "anna")
 
@@ -146,7 +145,7 @@ def test_names_of_tenants_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wishes_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """While nothing can be written into the queue, only the latest sessions are kept for it."""
-    monkeypatch.setattr(jobs, "MOST_NOTED", 4)
+    monkeypatch.setattr(queue, "MOST_NOTED", 4)
     served = service()
     for number in range(20):
         served.jobs.note(ANNA, f"s{number}")

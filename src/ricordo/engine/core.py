@@ -18,7 +18,7 @@ from ricordo.errors import RicordoError
 from ricordo.records.turns import Owner
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
-from ricordo.worker.queue import WorkQueue
+from ricordo.worker import WorkQueue
 
 if TYPE_CHECKING:
     from ricordo.followups.reference import ClarificationStates

@@ -12,7 +12,7 @@ from ricordo.people.summaries.condense import write_session_summary
 from ricordo.people.summaries.summarise import SummaryWriter, writer_of
 from ricordo.records.people import Fact, Summary
 from ricordo.records.turns import Owner, SessionChanges, SessionInfo
-from ricordo.worker.queue import END
+from ricordo.worker import END
 
 PAGE = 200
 

@@ -42,7 +42,7 @@ from ricordo.server.tenant_schemas import OpenAIError, Problem
 from ricordo.settings import Settings
 from ricordo.stores.open import store_for
 from ricordo.stores.protocols import Store
-from ricordo.worker.jobs import now
+from ricordo.worker import now
 
 log = logging.getLogger("ricordo.server")
 

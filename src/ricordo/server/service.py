@@ -36,7 +36,7 @@ from ricordo.server.streams import AnswerRegistry, AnswerStream
 from ricordo.session import Session
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
-from ricordo.worker.jobs import END, JobQueue, now
+from ricordo.worker import END, JobQueue, now
 
 MOST_TENANTS = 256  # memories in this process; the least recently used one is evicted
 MOST_SERVED = 50_000  # tenants that are cleaned up; the least recently used one is evicted

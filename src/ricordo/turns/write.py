@@ -1,11 +1,14 @@
-"""Keeping what is said: check the input, count its tokens, hand a whole turn to the store.
+"""Keeping what is said: check the input, count its tokens, hand a whole turn to the store; then the work after it.
 
-Nothing reaches the store unchecked, and nothing is acknowledged before the store has it on disk.
+Nothing reaches the store unchecked, and nothing is acknowledged before the store has it on disk. The queue does the
+work that follows a turn in slices: vectors and topics, facts, titles, summaries, the end of a session. What is heavy
+is imported when a slice needs it.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from ricordo.engine.core import Engine, Scope, log_failure, new_id
@@ -21,63 +24,8 @@ from ricordo.limits import (
     check_tool_calls,
 )
 from ricordo.prompt.receipt import Receipt, to_stored
-from ricordo.records.turns import ROLES, Json, Message, Role, StoredReceipt, Turn, message_id, open_turn
-from ricordo.worker.queue import NO_DETAILS
-
-
-def after_turn(engine: Engine, scope: Scope, turn: Turn | None = None) -> None:
-    """Queue the work that a written turn asks for; without a turn, several were imported.
-
-    An answered turn settles a pending clarification. A turn that was answered after it had found its topic changes
-    the topic's counts.
-    """
-    if engine.queue is None:
-        return
-    if turn and not turn.is_open and engine.may_have_clarification:
-        _settle_clarification(engine, scope, turn.query)
-    late = NO_DETAILS
-    if turn and turn.topic_id and not _recounted(engine, scope, turn.topic_id):
-        late = frozenset((turn.topic_id,))
-    if wants_people(engine):
-        engine.queue.people.add(scope.owner, scope.session_id)
-    if wants_index(engine) or late:
-        engine.queue.index.add(scope.owner, scope.session_id, late)
-
-
-def wants_index(engine: Engine) -> bool:
-    """Whether turns are embedded or grouped into topics."""
-    recall = engine.settings.recall
-    return recall.recall_messages > 0 or recall.organise == "on"
-
-
-def wants_people(engine: Engine) -> bool:
-    """Whether facts, titles or summaries are made of turns."""
-    settings = engine.settings
-    condenses = settings.condensation.condense == "on" or settings.condensation.titles == "on"
-    return condenses or settings.profile.remember_person == "on"
-
-
-def _settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
-    from ricordo.followups.clarification_store import settle_clarification
-
-    try:
-        settle_clarification(engine, scope, query)
-    except Exception as error:  # the turn is on disk, whatever happens to the short-lived state
-        log_failure("clarification", "a clarification cannot be settled", scope.owner, scope.session_id, error)
-
-
-def _recounted(engine: Engine, scope: Scope, topic_id: str) -> bool:
-    from ricordo.topics.archive import recount
-
-    try:
-        recount(engine, scope.owner, scope.session_id, topic_id)
-    except Exception as error:
-        log_failure("topics", "a topic cannot be counted again", scope.owner, scope.session_id, error)
-        return False
-    return True
-
-
-_NONE: tuple[()] = ()
+from ricordo.records.turns import ROLES, Json, Message, Owner, Role, StoredReceipt, Turn, message_id, open_turn
+from ricordo.worker import END, NO_DETAILS, Details, WorkQueue
 
 
 class Said(NamedTuple):
@@ -231,3 +179,106 @@ def _stored(receipt: Receipt | None, scope: Scope) -> StoredReceipt | None:
 def checked_metadata(engine: Engine, value: Mapping[str, Any] | None) -> Json | None:
     """Metadata for a session; None means leave alone."""
     return None if value is None else check_metadata("metadata", value, engine.settings.limits)
+
+
+def after_turn(engine: Engine, scope: Scope, turn: Turn | None = None) -> None:
+    """Queue the work that a written turn asks for; without a turn, several were imported.
+
+    An answered turn settles a pending clarification. A turn that was answered after it had found its topic changes
+    the topic's counts.
+    """
+    if engine.queue is None:
+        return
+    if turn and not turn.is_open and engine.may_have_clarification:
+        _settle_clarification(engine, scope, turn.query)
+    late = NO_DETAILS
+    if turn and turn.topic_id and not _recounted(engine, scope, turn.topic_id):
+        late = frozenset((turn.topic_id,))
+    if wants_people(engine):
+        engine.queue.people.add(scope.owner, scope.session_id)
+    if wants_index(engine) or late:
+        engine.queue.index.add(scope.owner, scope.session_id, late)
+
+
+def wants_index(engine: Engine) -> bool:
+    """Whether turns are embedded or grouped into topics."""
+    recall = engine.settings.recall
+    return recall.recall_messages > 0 or recall.organise == "on"
+
+
+def wants_people(engine: Engine) -> bool:
+    """Whether facts, titles or summaries are made of turns."""
+    settings = engine.settings
+    condenses = settings.condensation.condense == "on" or settings.condensation.titles == "on"
+    return condenses or settings.profile.remember_person == "on"
+
+
+def _settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
+    from ricordo.followups.clarification_store import settle_clarification
+
+    try:
+        settle_clarification(engine, scope, query)
+    except Exception as error:  # the turn is on disk, whatever happens to the short-lived state
+        log_failure("clarification", "a clarification cannot be settled", scope.owner, scope.session_id, error)
+
+
+def _recounted(engine: Engine, scope: Scope, topic_id: str) -> bool:
+    from ricordo.topics.archive import recount
+
+    try:
+        recount(engine, scope.owner, scope.session_id, topic_id)
+    except Exception as error:
+        log_failure("topics", "a topic cannot be counted again", scope.owner, scope.session_id, error)
+        return False
+    return True
+
+
+_NONE: tuple[()] = ()
+
+
+def start_queue(engine: Engine) -> None:
+    """Give an engine its queue of work after a turn."""
+    engine.queue = WorkQueue(index=partial(index_slice, engine), people=partial(people_slice, engine))
+
+
+def catch_up(engine: Engine, owner: Owner, session_id: str) -> None:
+    """Do now all that is left to do for a session."""
+    details: Details | None = NO_DETAILS
+    while wants_index(engine) and details is not None:
+        details = index_slice(engine, owner, session_id, details)
+    details = NO_DETAILS
+    while wants_people(engine) and details is not None:
+        details = people_slice(engine, owner, session_id, details)
+
+
+def index_slice(engine: Engine, owner: Owner, session_id: str, late: Details) -> Details | None:
+    """A little of what topics and vectors are due for a session; `late` are topics whose counts have changed."""
+    from ricordo.recall.indexes import index_some
+    from ricordo.topics.organise import organise_some
+
+    try:
+        more = organise_some(engine, owner, session_id, late) or index_some(engine, owner)
+    except Exception as error:
+        log_failure("background", "work after a turn failed", owner, session_id, error)
+        raise
+    return NO_DETAILS if more else None
+
+
+def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details) -> Details | None:
+    """A little of what is due for a session: title, facts, condensation, and its end where `details` say so."""
+    from ricordo.people.facts.learn import learn_facts
+    from ricordo.people.session_end import end_if_idle
+    from ricordo.people.summaries.condense import condense_if_due, name_session
+
+    try:
+        name_session(engine, owner, session_id)
+        if engine.settings.profile.remember_person == "on" and learn_facts(engine, owner, session_id, engine.llm).more:
+            return details
+        if condense_if_due(engine, owner, session_id) is not None:
+            return details
+        if END in details:
+            end_if_idle(engine, owner, session_id)
+    except Exception as error:
+        log_failure("knowing", "work after a turn failed", owner, session_id, error)
+        raise
+    return None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.worker.queue import Lane, WorkerPace, WorkerThread
+from ricordo.worker import Lane, WorkerPace, WorkerThread
 
 EAGER = WorkerPace(quiet=0.0, starved=0.0, pause=0.0, longest_pause=0.0, patience=10.0)
 PATIENT = WorkerPace(quiet=60.0, starved=60.0, pause=60.0, longest_pause=60.0, patience=10.0)
