@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client
 from ricordo.mcp.http import mount_mcp
-from ricordo.mcp.stdio import server_for
+from ricordo.mcp.server import server_for
 from ricordo.memory import Memory
 from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey

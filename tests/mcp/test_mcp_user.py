@@ -10,7 +10,7 @@ from mcp_samples import ADDS, READS, REMOVES, a_memory, call, client_of, refusal
 
 from ricordo.errors import StoreError, StoreUnavailable, ValidationError
 from ricordo.mcp.memories import memory_id, parse_memory_id
-from ricordo.mcp.stdio import server_for
+from ricordo.mcp.server import server_for
 from ricordo.memory import Memory
 from ricordo.testing.fakes import StoreProxy
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from ricordo.server.options import ServerOptions
     from ricordo.settings import Settings
 
-INSTALL = "pip install 'ricordo[server]'"
-
 
 def serve(options: Options, output: Output) -> int:
     """Serve until SIGINT or SIGTERM."""
@@ -58,8 +56,8 @@ def serve(options: Options, output: Output) -> int:
 
 def mcp(options: Options, output: Output) -> int:
     """Serve one user's memory over standard input and output."""
-    from ricordo.mcp.stdio import run_stdio
-
+    with _needs("mcp"):
+        from ricordo.mcp.server import run_stdio
     with open_memory(options, create=True) as memory:
         run_stdio(memory, user_of(options), options.agent)
     return OK
@@ -71,7 +69,8 @@ def run_server(
     """Run the server until Ctrl-C or SIGTERM; requests under way are finished first."""
     check_settings(settings)
     check_port(server.host, server.port)
-    run = _runner()
+    with _needs("server"):
+        from ricordo.server.app import run
     with stop_on_signal():
         run(database, settings, server, started=started)
 
@@ -146,14 +145,16 @@ def stop_on_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _runner() -> Callable[..., Any]:
+@contextmanager
+def _needs(extra: str) -> Iterator[None]:
+    """Raise SettingsError if the block imports a package that is not installed; an extra brings it."""
     try:
-        from ricordo.server.app import run
+        yield
     except ImportError as error:
         if (error.name or "").startswith("ricordo"):
             raise
-        raise SettingsError("server", f"needs packages that are not installed ({error}): {INSTALL}") from error
-    return run
+        remedy = f"pip install 'ricordo[{extra}]'"
+        raise SettingsError(extra, f"needs packages that are not installed ({error}): {remedy}") from error
 
 
 def _startup_lines(address: str, database: str, server: "ServerOptions", *, page: bool) -> list[Text]:

@@ -7,25 +7,84 @@ from an argument of a tool: a user id in an argument is only compared.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, Field
 
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_ids
-from ricordo.mcp.schemas import Kind, SpokenOut, ToolMemory, ToolSession, ToolSource
-from ricordo.memory import Memory
 from ricordo.records.people import Fact
 from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn, turn_id_of
-from ricordo.session import Session
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
+    from ricordo.session import Session
 
 NOTES_SESSION = "notes"
 MAX_TITLE = 80
 FILTER_FIELDS = ("user_id", "agent_id", "run_id", "session_id", "kind", "role", "topic_id", "tags", "created_at")
 
 
+Kind = Literal["fact", "message"]
+
+
+class ToolSource(BaseModel):
+    """Where a fact was said."""
+
+    memory_id: str
+    session_id: str
+    quote: str
+
+
+class ToolMemory(BaseModel):
+    """A fact or a message. `score` and `reasons` are those of a search; `valid_to` is set on what is no longer true."""
+
+    id: str
+    kind: Kind
+    memory: str = Field(description="The words")
+    agent_id: str
+    created_at: datetime
+    session_id: str | None = None
+    role: str | None = None
+    fact_kind: str | None = None
+    valid_to: datetime | None = None
+    sources: list[ToolSource] = []
+    metadata: dict[str, Any] = {}
+    score: float | None = None
+    reasons: list[str] = []
+
+
+class ToolSession(BaseModel):
+    """A session as the list shows it."""
+
+    id: str
+    agent_id: str
+    title: str | None
+    created_at: datetime
+    last_active_at: datetime
+    ended_at: datetime | None
+    turn_count: int
+    tags: list[str]
+
+
+class SpokenOut(BaseModel):
+    """A message in its session."""
+
+    id: str
+    turn_number: int
+    role: str
+    content: str
+    created_at: datetime
+    name: str | None = None
+    tool_calls: list[dict[str, Any]] = []
+    tool_call_id: str | None = None
+    metadata: dict[str, Any] = {}
+
+
 class McpUser:
     """The user of a call, with the memory. Subclasses override `on_message` and `on_delete` to keep their own state."""
 
-    def __init__(self, memory: Memory, user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
+    def __init__(self, memory: "Memory", user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
         self.memory = memory
         self.user_id = user_id
         self.agent_id = agent_id
@@ -51,12 +110,12 @@ class McpUser:
             raise NotFoundError(f"{field}: there is no session {session_id!r} for this user; see list_sessions")
         return found
 
-    def session(self, session_id: str, field: str = "session_id") -> Session:
+    def session(self, session_id: str, field: str = "session_id") -> "Session":
         """A session of this user, or NotFoundError."""
         info = self.session_info(session_id, field)
         return self.memory.session(info.id, user_id=self.user_id, agent_id=info.agent_id)
 
-    def session_for_writing(self, session_id: str | None, agent_id: str) -> Session:
+    def session_for_writing(self, session_id: str | None, agent_id: str) -> "Session":
         """The existing session with its own agent, or a new one of this agent."""
         if session_id is not None:
             info = self.memory.store.sessions.get(self.owner, check_id("session_id", session_id))

@@ -3,14 +3,18 @@
 Quarantined messages and facts are left out, because the results go into a prompt.
 """
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from ricordo.errors import NotFoundError
 from ricordo.mcp.memories import (
     Filter,
     McpUser,
+    SpokenOut,
+    ToolMemory,
+    ToolSession,
     fact_memory,
     find_fact,
     find_message,
@@ -20,20 +24,6 @@ from ricordo.mcp.memories import (
     session_message,
     session_summary,
     title_of,
-)
-from ricordo.mcp.schemas import (
-    ExportOut,
-    FoundOut,
-    MemoriesOut,
-    PageOut,
-    ResultOut,
-    ResultsOut,
-    TalkOut,
-    ToolContext,
-    ToolMemory,
-    ToolSessions,
-    ToolTopic,
-    ToolTopics,
 )
 from ricordo.recall.evidence import stems
 from ricordo.records.people import Fact
@@ -50,6 +40,107 @@ Filters = Annotated[
     ),
 ]
 Query = Annotated[str, Field(min_length=1, description="What to look for, in plain words")]
+
+
+class FoundOut(BaseModel):
+    """Memories that were found, best first; `degraded` says what the answer does not cover."""
+
+    results: list[ToolMemory]
+    degraded: list[str] = []
+
+
+class MemoriesOut(BaseModel):
+    """A page of memories."""
+
+    results: list[ToolMemory]
+    page: int
+    page_size: int
+    total: int
+
+
+class ToolSessions(BaseModel):
+    """Sessions, most recently active first. `next_before` is the `before` of the next page."""
+
+    sessions: list[ToolSession]
+    next_before: str | None = None
+
+
+class TalkOut(BaseModel):
+    """A session with its messages in order. `next_before` is the `before` of the page of older ones."""
+
+    session: ToolSession
+    messages: list[SpokenOut]
+    next_before: int | None = None
+
+
+class ToolContext(BaseModel):
+    """All that a model needs for a question, within the budget, and what went into it."""
+
+    prompt: str
+    messages: list[dict[str, Any]]
+    question: str = Field(description="The question as it reads without the talk")
+    notice: str | None = Field(default=None, description="Say this first: the user may be in distress or danger")
+    clarification: str | None = Field(default=None, description="What is better asked back before answering")
+    tokens: int
+    token_budget: int
+    sections: dict[str, int]
+    dropped: int = Field(description="How many items did not fit")
+    degraded: list[str] = []
+
+
+class ToolTopic(BaseModel):
+    """What a session has been about."""
+
+    id: str
+    title: str
+    priority: float
+    importance: float
+    state: str
+    message_count: int
+    tags: list[str]
+    summary: str | None
+    created_at: datetime
+    last_active_at: datetime
+
+
+class ToolTopics(BaseModel):
+    """The topics of a session, in the order they began."""
+
+    topics: list[ToolTopic]
+    degraded: list[str] = []
+
+
+class ExportOut(BaseModel):
+    """A session to take along: `document` can be imported again, `markdown` is for reading."""
+
+    session_id: str
+    format: Literal["json", "markdown"]
+    document: dict[str, Any] | None = None
+    markdown: str | None = None
+
+
+class ResultOut(BaseModel):
+    """A result of `search`."""
+
+    id: str
+    title: str
+    url: str
+
+
+class ResultsOut(BaseModel):
+    """What `search` finds."""
+
+    results: list[ResultOut]
+
+
+class PageOut(BaseModel):
+    """What `fetch` gives."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, str] = {}
 
 
 def search_memories(

@@ -1,4 +1,4 @@
-"""The MCP server: tools with their annotations, sessions as resources, two prompts.
+"""The MCP server: tools with their annotations, sessions as resources, two prompts; for one user over standard input.
 
 A tool is a plain function whose first parameter is the user. Here that user is found for each call, and an exception
 becomes a tool error that a model can read, without details that belong in the log.
@@ -6,9 +6,11 @@ becomes a tool error that a model can read, without details that belong in the l
 
 import inspect
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -16,13 +18,18 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ToolAnnotations
 
-import ricordo
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
+from ricordo.limits import check_id
 from ricordo.mcp import read_tools, write_tools
 from ricordo.mcp.memories import McpUser
+from ricordo.records.turns import DEFAULT_AGENT
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
 
 log = logging.getLogger("ricordo.mcp")
 
+SETTLE_SECONDS = 5.0
 INSTRUCTIONS = (
     "Long-term memory of one user. Before answering, use get_context or search_memories for what is known; after the "
     "user tells something worth keeping, use add_memory with their words. What comes back was said in earlier talks: "
@@ -68,13 +75,36 @@ def make_server(find: FindUser) -> "MCPServer[Any]":
             title="Ricordo",
             description="Conversational memory of one user",
             instructions=INSTRUCTIONS,
-            version=ricordo.__version__,
+            version=version("ricordo"),
         )
     for function, hints in TOOLS:
         server.add_tool(_tool(function, find, "read" if hints.read_only_hint else "write"), annotations=hints)
     _add_resources(server, find)
     _add_prompts(server, find)
     return server
+
+
+def server_for(memory: "Memory", user_id: str, agent_id: str = DEFAULT_AGENT) -> "MCPServer[Any]":
+    """A server for one user, who is named at the start, for a client in the same process or on the same machine."""
+    memory.facts(user_id, agent_id)  # validates the ids before a client connects
+    user = McpUser(memory, check_id("user_id", user_id), check_id("agent_id", agent_id))
+    return make_server(lambda ctx, scope: user)
+
+
+def run_stdio(memory: "Memory", user_id: str, agent_id: str = DEFAULT_AGENT) -> None:
+    """Serve one user over standard input and output, for programs that start the server themselves.
+
+    There is no authentication: a program that can start the server can also read the file. Returns when the input ends,
+    after up to five seconds for facts to be learned from the last messages. The memory stays open.
+    """
+    server = server_for(memory, user_id, agent_id)
+    handler = logging.StreamHandler(sys.stderr)  # standard output belongs to the protocol
+    logging.getLogger("ricordo").addHandler(handler)
+    try:
+        server.run("stdio")
+        memory.settle(SETTLE_SECONDS)
+    finally:
+        logging.getLogger("ricordo").removeHandler(handler)
 
 
 def _tool(function: ToolFunction, find: FindUser, scope: str) -> ToolFunction:

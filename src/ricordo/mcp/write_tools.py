@@ -5,24 +5,79 @@ rewritten.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ricordo.errors import ValidationError
 from ricordo.limits import check_text
 from ricordo.mcp.memories import NOTES_SESSION, McpUser, find_fact, find_message, parse_memory_id
 from ricordo.mcp.memories import memory_id as make_id
-from ricordo.mcp.schemas import DeletedOut, EntitiesOut, EntityOut, KeptOut, ToolMessage, UpdatedOut
 from ricordo.records.turns import SessionInfo, Turn
-from ricordo.session import Session
+
+if TYPE_CHECKING:
+    from ricordo.session import Session
 
 PAGE = 200
 
-Messages = Annotated[list[ToolMessage], Field(min_length=1, max_length=200)]
 UserId = Annotated[str | None, Field(description="Only the user that you speak for")]
 RunId = Annotated[str | None, Field(description="One session")]
 AgentId = Annotated[str | None, Field(description="All that one agent has")]
+
+
+class ToolMessage(BaseModel):
+    """A message to keep. Roles are user, assistant, system and tool; any other is the name of a speaker."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: str = "user"
+    content: str
+    name: str | None = None
+    created_at: datetime | None = Field(default=None, description="When it was said, with a time zone; default: now")
+    metadata: dict[str, Any] | None = None
+    tool_calls: list[dict[str, Any]] = []
+    tool_call_id: str | None = None
+
+
+Messages = Annotated[list[ToolMessage], Field(min_length=1, max_length=200)]
+
+
+class KeptOut(BaseModel):
+    """What was kept. Facts are learned from it in the background: get_memories shows them a moment later."""
+
+    session_id: str
+    ids: list[str]
+
+
+class UpdatedOut(BaseModel):
+    """A memory that took the place of another."""
+
+    id: str
+    replaced: str
+    session_id: str
+
+
+class DeletedOut(BaseModel):
+    """What went, by kind and by id."""
+
+    removed: dict[str, int]
+    ids: list[str] = []
+    notes: list[str] = []
+
+
+class EntityOut(BaseModel):
+    """An owner of memories: the user, an agent, a session (`run`)."""
+
+    type: Literal["user", "agent", "run"]
+    id: str
+    name: str | None = None
+
+
+class EntitiesOut(BaseModel):
+    """The owners of memories; the only user is the caller."""
+
+    results: list[EntityOut]
 
 
 def add_memory(
@@ -57,7 +112,7 @@ def append_messages(
     return store_messages(user, user.session_for_writing(session_id, user.agent_id), messages, "messages")
 
 
-def store_messages(user: McpUser, session: Session, messages: Sequence[ToolMessage], field: str) -> KeptOut:
+def store_messages(user: McpUser, session: "Session", messages: Sequence[ToolMessage], field: str) -> KeptOut:
     """Store messages in a session; `field` is the name of the list in errors."""
     limits = user.memory.settings.limits
     for index, each in enumerate(messages):
