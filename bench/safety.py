@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from ricordo.engine.protocols import TokenCounter
+from ricordo.engine import TokenCounter
 from ricordo.engine.tokens import counter_for
 from ricordo.languages.registry import Locale, languages, memory_words
 from ricordo.prompt.context import Context, Material, assemble

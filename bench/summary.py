@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ricordo.engine.protocols import TokenCounter
+from ricordo.engine import TokenCounter
 from ricordo.engine.tokens import counter_for
 from ricordo.people.summaries.evidence import contains_verbatim
 from ricordo.people.summaries.extractive import extractive_summary, rank_evidence, truncated_summary

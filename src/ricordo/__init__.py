@@ -48,7 +48,7 @@ from ricordo.settings import (
 )
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import LLM, Completion
+    from ricordo.engine import LLM, Completion
     from ricordo.followups.reference import Pending, Resolved
     from ricordo.people.session_end import SessionEnd
     from ricordo.prompt.memory_block import enhance_prompt, extract_base_prompt, has_memory_context
@@ -125,13 +125,13 @@ __all__ = [
 ]
 
 _LATER = {
-    "Completion": "ricordo.engine.protocols",
+    "Completion": "ricordo.engine",
     "Crisis": "ricordo.safety.crisis",
     "Fact": "ricordo.records.people",
     "Flag": "ricordo.records.people",
     "Hit": "ricordo.recall.search",
     "Hits": "ricordo.recall.search",
-    "LLM": "ricordo.engine.protocols",
+    "LLM": "ricordo.engine",
     "Pending": "ricordo.followups.reference",
     "Profile": "ricordo.records.people",
     "Resolved": "ricordo.followups.reference",

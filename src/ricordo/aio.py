@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
 
 import ricordo.memory
-from ricordo.engine.protocols import Clock, TokenCounter
+from ricordo.engine import Clock, TokenCounter
 from ricordo.memory import Memory
 from ricordo.prompt.receipt import Receipt
 from ricordo.records.turns import DEFAULT_AGENT, Turn
@@ -26,7 +26,7 @@ from ricordo.stores.protocols import Store
 from ricordo.topics.session_topic import SessionTopic
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import LLM
+    from ricordo.engine import LLM
     from ricordo.recall.embedders import Embedder
 
 __all__ = ["AsyncMemory", "AsyncOpenTurn", "AsyncSession", "AsyncSessionTopic", "open"]

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ricordo.engine.core import Engine, Scope, SystemClock, new_id
-from ricordo.engine.protocols import Clock, TokenCounter
+from ricordo.engine import Clock, TokenCounter
+from ricordo.engine.core import Engine, Scope, SystemClock, choose_llm, new_id
 from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
@@ -26,7 +26,7 @@ from ricordo.turns.write import catch_up, start_queue
 log = logging.getLogger("ricordo")
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import LLM
+    from ricordo.engine import LLM
     from ricordo.recall.embedders import Embedder
     from ricordo.recall.search import Hits
     from ricordo.records.people import Fact, Flag, FlagState, Profile
@@ -54,7 +54,7 @@ class Memory:
             clock or SystemClock(),
             chosen,
             embedder=embedder,
-            llm=llm or _llm_of(chosen),
+            llm=llm or choose_llm(chosen.llm, counting=lambda model: counter_for(model, chosen.locale.code)),
         )
         start_queue(self._engine)
 
@@ -395,15 +395,6 @@ def check_parts(settings: Settings) -> None:
         from ricordo.safety.crisis import load_phrases
 
         load_phrases(settings.safety.crisis_file)
-
-
-def _llm_of(settings: Settings) -> "LLM | None":
-    """The language model that the settings name; nothing is loaded for none."""
-    if settings.llm.strip() in ("", "none"):
-        return None
-    from ricordo.engine.llm import choose_llm
-
-    return choose_llm(settings.llm, counting=lambda model: counter_for(model, settings.locale.code))
 
 
 def _readable(session_id: str) -> bool:

@@ -8,7 +8,7 @@ from chat_samples import settings
 
 from ricordo.chat import Chat, ChatRequest
 from ricordo.chat.response import Delta, Done, Event
-from ricordo.engine.protocols import Completion
+from ricordo.engine import Completion
 from ricordo.errors import LLMError
 from ricordo.memory import Memory
 from ricordo.stores.memory import MemoryStore

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.engine.llm.chat_protocol import Dialect
+from ricordo.engine.chat_protocol import Dialect
 
 
 @given(st.integers(400, 599), st.text(), st.booleans(), st.booleans(), st.booleans())

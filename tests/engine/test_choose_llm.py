@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.engine.llm import RemoteLLM, choose_llm
-from ricordo.engine.protocols import LLM, Completion
+from ricordo.engine import LLM, Completion
+from ricordo.engine.core import choose_llm
+from ricordo.engine.remote_llm import RemoteLLM
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import LLMError, SettingsError
 from ricordo.testing.fakes import ScriptedLLM

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.engine.llm.local import Defuser, LocalLLM, Running, control_tokens
-from ricordo.engine.llm.remote import Endpoint, RemoteLLM
-from ricordo.engine.protocols import LLM
+from ricordo.engine import LLM
+from ricordo.engine.local_llm import Defuser, LocalLLM, Running, control_tokens
+from ricordo.engine.remote_llm import Endpoint, RemoteLLM
 from ricordo.errors import LLMError
 
 CHATML = ("<|im_start|>", "<|im_end|>", "<|endoftext|>", "<s>", "[INST]", "<|", "|>")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from chat_server import USAGE, ChatServer, Handler, answers, delta, fails, playing, says, streams
 
+from ricordo.engine import LLM, Completion
 from ricordo.engine.http import RequestPolicy
-from ricordo.engine.llm.remote import Endpoint, RemoteLLM
-from ricordo.engine.protocols import LLM, Completion
+from ricordo.engine.remote_llm import Endpoint, RemoteLLM
 from ricordo.errors import LLMError
 
 ASK = [{"role": "user", "content": "Ciao"}]

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from splintr import Tokenizer
 
-from ricordo.engine.protocols import TokenCounter
+from ricordo.engine import TokenCounter
 from ricordo.engine.tokens import (
     CUT_MARK,
     FAMILIES,

@@ -10,7 +10,7 @@ from fact_samples import HEARING, NOW, SENTENCES, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.engine.protocols import LLM, Completion
+from ricordo.engine import LLM, Completion
 from ricordo.errors import LLMError
 from ricordo.people.facts.claims import UserMessage, is_order, refusal_reason
 from ricordo.people.facts.extraction import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from ricordo.engine.protocols import TokenCounter
+from ricordo.engine import TokenCounter
 from ricordo.engine.tokens import ApproximateCounter, counter_for, recounted
 from ricordo.errors import BudgetError, ReceiptError
 from ricordo.languages.english import LABELS as ENGLISH

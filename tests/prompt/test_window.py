@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.engine.protocols import TokenCounter
+from ricordo.engine import TokenCounter
 from ricordo.engine.tokens import CUT_MARK, ApproximateCounter, counter_for, recounted
 from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.prompt.window import Window, fit_window

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from ricordo.engine.protocols import LLM
+from ricordo.engine import LLM
 from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey
 from ricordo.server.app import Server, create_app, uvicorn_config

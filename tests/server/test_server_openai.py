@@ -11,8 +11,8 @@ import openai
 import pytest
 from server_samples import SPOKEN, a_key, for_chat_alone, live, service
 
-from ricordo.engine.llm import choose_llm
-from ricordo.engine.protocols import Completion
+from ricordo.engine import Completion
+from ricordo.engine.core import choose_llm
 from ricordo.errors import LLMError
 from ricordo.records.turns import Owner
 from ricordo.stores.memory import MemoryStore

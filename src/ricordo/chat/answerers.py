@@ -19,7 +19,7 @@ from ricordo.errors import LLMError, RicordoError
 from ricordo.languages.registry import language as language_by_code
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import LLM, Completion
+    from ricordo.engine import LLM, Completion
     from ricordo.prompt.context import Context
     from ricordo.records.turns import Chunk
 

@@ -96,7 +96,7 @@ def server_options(options: Options) -> "ServerOptions":
 
 def check_settings(settings: "Settings") -> None:
     """Raise at the start the errors that the first request would meet."""
-    from ricordo.engine.llm import choose_llm
+    from ricordo.engine.core import choose_llm
     from ricordo.memory import check_parts
 
     check_id("tenant_id", settings.tenant_id)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ricordo.documents.chunks import Kind, Piece, as_chunk, chunk, read_pdf
-from ricordo.engine.protocols import Clock
+from ricordo.engine import Clock
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import Limits, check_id, check_text
 from ricordo.recall.embedders import Embedder

@@ -8,13 +8,13 @@ windows never loads numpy, an embedder or the rules of two languages.
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from ricordo.engine.protocols import LLM, Clock, TokenCounter
-from ricordo.errors import RicordoError
+from ricordo.engine import LLM, Clock, TokenCounter
+from ricordo.errors import LLMError, RicordoError, SettingsError
 from ricordo.records.turns import Owner
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ricordo")
 
+LLM_SETTING = "llm"
+LLM_KEY = "RICORDO_LLM_KEY"
 EVERY = 1_000_000_000  # no limit for anything that one owner has
 
 
@@ -158,3 +160,34 @@ def new_id(now: datetime) -> str:
     random = os.urandom(10).hex()
     variant = "89ab"[int(random[3], 16) & 3]
     return f"{moment[:8]}-{moment[8:]}-7{random[:3]}-{variant}{random[4:7]}-{random[7:19]}"
+
+
+def choose_llm(
+    setting: str,
+    *,
+    environ: Mapping[str, str] | None = None,
+    counting: Callable[[str], TokenCounter] | None = None,
+) -> LLM | None:
+    """The model that a setting names: `none`, `URL#MODEL` or `gguf:PATH`; SettingsError when it cannot work.
+
+    The key of an endpoint comes from RICORDO_LLM_KEY. `counting` returns the counter for a model name; it is used when
+    an endpoint does not report the cost of an answer. It connects to nothing and loads nothing, so opening a memory
+    never waits for a model; everything works without one.
+    """
+    chosen = setting.strip()
+    if chosen in ("", "none"):
+        return None
+    try:
+        if chosen.startswith("gguf:"):
+            from ricordo.engine.local_llm import LocalLLM  # loaded when it is named
+
+            return LocalLLM(chosen.removeprefix("gguf:"))
+        if chosen.startswith(("http://", "https://")):
+            from ricordo.engine.remote_llm import Endpoint, RemoteLLM
+
+            url, _, model = chosen.partition("#")
+            key = (os.environ if environ is None else environ).get(LLM_KEY, "").strip() or None
+            return RemoteLLM(Endpoint(url, model, key), counter=counting(model) if counting and model else None)
+    except LLMError as cause:
+        raise SettingsError(LLM_SETTING, str(cause)) from cause
+    raise SettingsError(LLM_SETTING, "expected none, URL#MODEL (an OpenAI-compatible address) or gguf:PATH")

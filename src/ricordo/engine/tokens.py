@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-from ricordo.engine.protocols import TokenCounter
+from ricordo.engine import TokenCounter
 from ricordo.records.turns import Message, Turn, canonical
 
 CUT_MARK = "..."

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from ricordo.engine.protocols import LLM
+from ricordo.engine import LLM
 from ricordo.followups.reference import Addition, PastTurn, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.text import language_of, split_words

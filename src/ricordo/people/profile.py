@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
 
+from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, local_time, quarantined
-from ricordo.engine.protocols import TokenCounter
 from ricordo.languages.dates import last_day_in
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.registry import languages

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
-from ricordo.engine.protocols import LLM
 from ricordo.errors import NotFoundError, StoreError
 from ricordo.people.facts.learn import learn_facts
 from ricordo.people.summaries.condense import write_session_summary

@@ -31,7 +31,7 @@ from ricordo.prompt.window import Section, allot, check_safety
 from ricordo.safety.fence import defuse
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import TokenCounter
+    from ricordo.engine import TokenCounter
     from ricordo.followups.reference import Pending, Resolved
     from ricordo.languages.registry import Locale
     from ricordo.records.turns import Chunk, Reason, Remembered, Turn

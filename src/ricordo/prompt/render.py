@@ -17,7 +17,7 @@ from ricordo.records.turns import Excerpt
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import TokenCounter
+    from ricordo.engine import TokenCounter
     from ricordo.languages.base import MemoryWords
     from ricordo.records.turns import Message
 

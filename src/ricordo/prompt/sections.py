@@ -15,7 +15,7 @@ from ricordo.records.turns import Excerpt, Reason
 from ricordo.safety.fence import defuse
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import TokenCounter
+    from ricordo.engine import TokenCounter
     from ricordo.languages.registry import Locale
     from ricordo.records.turns import Message, Turn
 

@@ -13,7 +13,7 @@ from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, message_cost, r
 from ricordo.errors import BudgetError
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import TokenCounter
+    from ricordo.engine import TokenCounter
     from ricordo.languages.registry import Locale
     from ricordo.records.turns import Json, Message, Turn
     from ricordo.settings import BudgetSettings, WindowSettings

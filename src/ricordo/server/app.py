@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import ricordo
-from ricordo.engine.protocols import LLM
+from ricordo.engine import LLM
 from ricordo.errors import RicordoError, SettingsError
 from ricordo.mcp.http import mount_mcp, sdk_installed
 from ricordo.server.connections import ConnectionLimits, handle_accept_failures, limited_protocol

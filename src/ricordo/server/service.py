@@ -21,7 +21,7 @@ from ricordo.chat.answerers import MODEL_FAILED
 from ricordo.chat.pipeline import Chat
 from ricordo.chat.response import ChatRequest, Done, Event
 from ricordo.documents.library import Library
-from ricordo.engine.protocols import LLM
+from ricordo.engine import LLM
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id
 from ricordo.memory import Memory

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
-from ricordo.engine.protocols import Completion
+from ricordo.engine import Completion
 from ricordo.errors import LLMError
 from ricordo.records.people import Fact, Flag, Source, Summary
 from ricordo.records.service import ApiKey, Document, StoredChunk

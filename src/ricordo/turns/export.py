@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, Scope
-from ricordo.engine.protocols import TokenCounter
 from ricordo.engine.tokens import recounted
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.languages.registry import Locale

@@ -12,7 +12,7 @@ from datetime import UTC, date, tzinfo
 from functools import cache
 from typing import Any
 
-from ricordo.engine.protocols import LLM
+from ricordo.engine import LLM
 from ricordo.errors import LLMError
 from ricordo.languages.base import FactPattern, FactWords, Language
 from ricordo.languages.dates import PHRASE

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from zoneinfo import ZoneInfo
 
+from ricordo.engine import LLM
 from ricordo.engine.core import EVERY, Engine
-from ricordo.engine.protocols import LLM
 from ricordo.errors import NotFoundError, StoreUnavailable
 from ricordo.people.facts.claims import JUDGE, Claim, MessageTime, UserMessage
 from ricordo.people.facts.extraction import extract_facts

@@ -39,7 +39,7 @@ from ricordo.people.summaries.layout import (
 )
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import TokenCounter
+    from ricordo.engine import TokenCounter
     from ricordo.languages.base import SummaryWording
     from ricordo.records.people import Summary
     from ricordo.records.turns import Message, Turn

@@ -17,7 +17,7 @@ from ricordo.languages.registry import AnyLanguage, languages
 from ricordo.people.summaries.evidence import Evidence, contains_verbatim
 
 if TYPE_CHECKING:
-    from ricordo.engine.protocols import TokenCounter
+    from ricordo.engine import TokenCounter
     from ricordo.languages.base import SummaryWording
     from ricordo.records.people import Summary
     from ricordo.records.turns import Message, Turn

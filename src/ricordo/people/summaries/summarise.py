@@ -49,8 +49,8 @@ from ricordo.records.people import Summary
 from ricordo.safety.fence import fenced
 
 if TYPE_CHECKING:
+    from ricordo.engine import LLM, TokenCounter
     from ricordo.engine.core import Engine
-    from ricordo.engine.protocols import LLM, TokenCounter
     from ricordo.languages.base import SummaryWording
     from ricordo.records.turns import Message, Turn
 

@@ -16,9 +16,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ricordo.engine import Completion
 from ricordo.engine.http import RequestPolicy
-from ricordo.engine.llm.remote import Endpoint, RemoteLLM
-from ricordo.engine.protocols import Completion
+from ricordo.engine.remote_llm import Endpoint, RemoteLLM
 from ricordo.errors import LLMError
 
 # The GGUF header.

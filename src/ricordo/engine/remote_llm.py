@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ricordo.engine import Completion, TokenCounter
+from ricordo.engine.chat_protocol import BadEvent, Body, Dialect, StreamedAnswer, events
 from ricordo.engine.http import (
     DEFAULT_POLICY,
     Address,
@@ -25,8 +27,6 @@ from ricordo.engine.http import (
     StatusError,
     read_body,
 )
-from ricordo.engine.llm.chat_protocol import BadEvent, Body, Dialect, StreamedAnswer, events
-from ricordo.engine.protocols import Completion, TokenCounter
 from ricordo.engine.tokens import ApproximateCounter, content_tokens
 from ricordo.errors import LLMError
 
