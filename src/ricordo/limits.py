@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from ricordo.errors import ValidationError
 from ricordo.records.turns import Json
@@ -42,6 +42,15 @@ def check_id(field: str, value: object) -> str:
         raise ValidationError(field, "is blank; give at least one visible character")
     _check_characters(field, value)
     return _plain(value)
+
+
+def is_id(value: object) -> TypeGuard[str]:
+    """Whether a value could be an id."""
+    try:
+        check_id("id", value)
+    except ValidationError:
+        return False
+    return True
 
 
 def check_ids(field: str, values: Iterable[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from ricordo.engine import Clock, TokenCounter
 from ricordo.engine.core import Engine, Scope, SystemClock, choose_llm, new_id
 from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
-from ricordo.limits import check_id, check_ids, check_number, check_text, check_time
+from ricordo.limits import check_id, check_ids, check_number, check_text, check_time, is_id
 from ricordo.presets import settings_from
 from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
 from ricordo.records.turns import DEFAULT_AGENT, Owner, SessionInfo, turn_id_of
@@ -110,7 +110,7 @@ class Memory:
         Whether it is new is told by comparing ids: `session.id != session_id`. While the store is away
         that cannot be told, and the id is taken as it is, so that a talk is not split in two.
         """
-        name = session_id if isinstance(session_id, str) and _readable(session_id) else None
+        name = session_id if is_id(session_id) else None
         known = name is not None and self._has(self._owner(user_id), name)
         return self.session(name if known else None, user_id=user_id, agent_id=agent_id)
 
@@ -132,7 +132,7 @@ class Memory:
     def delete_session(self, session_id: str, *, user_id: str) -> int:
         """Remove a session with everything in it; how many turns went."""
         owner = self._owner(user_id)
-        gone = self.store.sessions.delete(owner, session_id) if _readable(session_id) else None
+        gone = self.store.sessions.delete(owner, session_id) if is_id(session_id) else None
         if gone is None:
             raise NotFoundError(f"session {session_id!r} does not exist for user {user_id!r}; list the sessions")
         forget.drop_session(self._engine, owner, session_id)
@@ -395,11 +395,3 @@ def check_parts(settings: Settings) -> None:
         from ricordo.safety.crisis import load_phrases
 
         load_phrases(settings.safety.crisis_file)
-
-
-def _readable(session_id: str) -> bool:
-    try:
-        check_id("session_id", session_id)
-    except ValidationError:
-        return False
-    return True
