@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import BudgetError
-from ricordo.prompt.window import FIRST, REST, Section, allot, share_out
+from ricordo.prompt.context import FIRST, REST, allot
+from ricordo.prompt.window import Section, share_out
 from ricordo.settings import BudgetSettings
 
 AMOUNTS = st.integers(0, 5000) | st.integers(0, 12)

@@ -2,7 +2,7 @@
 
 In: the material of every section, settings and a counter. Out: a `Context` with its receipt. Pure: the same
 inputs give the same bytes. Both forms are filled by the same rules, each within the limit by its own count; how they
-are written is `rendering`.
+are written is `render`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from ricordo.errors import BudgetError
 from ricordo.prompt.receipt import ChatMessage, Receipt, ReceiptItem, digest, text_recipe
 from ricordo.prompt.render import (
     NO_HISTORY,
@@ -26,8 +27,18 @@ from ricordo.prompt.render import (
     look_for,
     one_text,
 )
-from ricordo.prompt.sections import SEPARATOR, Candidates, Part, compact_part, excerpt_part, fill, text_part, turn_part
-from ricordo.prompt.window import Section, allot, check_safety
+from ricordo.prompt.window import (
+    SEPARATOR,
+    Candidates,
+    Part,
+    Section,
+    compact_part,
+    excerpt_part,
+    fill,
+    share_out,
+    text_part,
+    turn_part,
+)
 from ricordo.safety.fence import defuse
 
 if TYPE_CHECKING:
@@ -39,6 +50,9 @@ if TYPE_CHECKING:
     from ricordo.settings import BudgetSettings
 
 PRIMING = 3  # what a chat API adds before the reply
+FIRST = (Section.SYSTEM, Section.QUESTION, Section.FORMAT)
+REST = (Section.PROFILE, Section.SUMMARY, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
+KEPT_FOR_REST = 4  # a quarter
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +187,30 @@ def _fit(
         if tokens <= limit:
             return _Form(kept, shares, tokens, texts)
         room -= 1
+
+
+def allot(room: int, demands: Mapping[Section, int], settings: "BudgetSettings") -> dict[Section, int]:
+    """Tokens per section; their sum is at most `room`. BudgetError if safety alone is larger."""
+    safety = demands.get(Section.SAFETY, 0)
+    check_safety(safety, max(room, 0))
+    room = max(room, 0) - safety
+    wanted_first, wanted_rest = ({section: demands.get(section, 0) for section in each} for each in (FIRST, REST))
+    first = min(sum(wanted_first.values()), room - min(sum(wanted_rest.values()), room // KEPT_FOR_REST))
+    weights = {section: getattr(settings, f"{section}_share") for section in (*FIRST, *REST) if demands.get(section)}
+    return {
+        Section.SAFETY: safety,
+        **share_out(first, wanted_first, weights),
+        **share_out(room - first, wanted_rest, weights),
+    }
+
+
+def check_safety(tokens: int, room: int) -> None:
+    """Refuse a budget that would have to cut the safety rules."""
+    if tokens > room:
+        raise BudgetError(
+            f"the safety rules take {tokens} tokens and are never cut, but the limit leaves {room}; "
+            "raise model_limit, lower answer_reserve or shorten safety_rules"
+        )
 
 
 def _plain_candidates(material: Material, locale: "Locale", counter: "TokenCounter") -> dict[Section, Candidates]:

@@ -12,8 +12,7 @@ from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ricordo.errors import ReceiptError
-from ricordo.prompt.sections import CompactLine, Segment
-from ricordo.prompt.window import compact_text, said
+from ricordo.prompt.window import CompactLine, Segment, compact_text, said
 from ricordo.records.turns import Message, StoredReceipt, canonical
 
 if TYPE_CHECKING:

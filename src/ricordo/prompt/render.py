@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ricordo.languages.registry import Locale, memory_words
 from ricordo.prompt.receipt import ChatMessage, chat_message, text_recipe
-from ricordo.prompt.sections import SEPARATOR, Candidates, Part, Segment, piece_text
-from ricordo.prompt.window import Section
+from ricordo.prompt.window import SEPARATOR, Candidates, Part, Section, Segment, piece_text
 from ricordo.records.turns import Excerpt
 from ricordo.safety.fence import close_fence, marker, open_fence
 

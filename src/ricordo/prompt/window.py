@@ -1,22 +1,25 @@
-"""The recent turns that fit: the last few whole turns within a number of tokens.
+"""What fits a number of tokens: the recent turns of a window, and the parts of a section.
 
-In: turns newest first, bounds, a counter. Out: a `Window`, oldest first. Oldest whole turns are dropped first,
-never half a turn; if the newest turn alone is too large it is shortened and marked, not dropped.
+In: turns newest first, or parts in order of rank; and a number of tokens. Out: a `Window`, oldest first, or the parts
+kept, as pieces ready to be rendered. Oldest whole turns are dropped first, never half a turn, and nothing of lower rank
+survives something of higher rank that was dropped. Where not even the first turn or part fits, it is shortened and
+marked, not dropped.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, message_cost, recounted, turn_cost
-from ricordo.errors import BudgetError
+from ricordo.records.turns import Excerpt, Reason
+from ricordo.safety.fence import defuse
 
 if TYPE_CHECKING:
     from ricordo.engine import TokenCounter
     from ricordo.languages.registry import Locale
     from ricordo.records.turns import Json, Message, Turn
-    from ricordo.settings import BudgetSettings, WindowSettings
+    from ricordo.settings import WindowSettings
 
 
 class Section(StrEnum):
@@ -33,35 +36,9 @@ class Section(StrEnum):
     FORMAT = "format"
 
 
-FIRST = (Section.SYSTEM, Section.QUESTION, Section.FORMAT)
-REST = (Section.PROFILE, Section.SUMMARY, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
-KEPT_FOR_REST = 4  # a quarter
-
 Key = TypeVar("Key")
-
-
-def allot(room: int, demands: Mapping[Section, int], settings: "BudgetSettings") -> dict[Section, int]:
-    """Tokens per section; their sum is at most `room`. BudgetError if safety alone is larger."""
-    safety = demands.get(Section.SAFETY, 0)
-    check_safety(safety, max(room, 0))
-    room = max(room, 0) - safety
-    wanted_first, wanted_rest = ({section: demands.get(section, 0) for section in each} for each in (FIRST, REST))
-    first = min(sum(wanted_first.values()), room - min(sum(wanted_rest.values()), room // KEPT_FOR_REST))
-    weights = {section: getattr(settings, f"{section}_share") for section in (*FIRST, *REST) if demands.get(section)}
-    return {
-        Section.SAFETY: safety,
-        **share_out(first, wanted_first, weights),
-        **share_out(room - first, wanted_rest, weights),
-    }
-
-
-def check_safety(tokens: int, room: int) -> None:
-    """Refuse a budget that would have to cut the safety rules."""
-    if tokens > room:
-        raise BudgetError(
-            f"the safety rules take {tokens} tokens and are never cut, but the limit leaves {room}; "
-            "raise model_limit, lower answer_reserve or shorten safety_rules"
-        )
+MOST_SOURCES = 3
+SEPARATOR = "\n"
 
 
 def share_out(total: int, demands: Mapping[Key, int], weights: Mapping[Key, int]) -> dict[Key, int]:
@@ -81,11 +58,6 @@ def share_out(total: int, demands: Mapping[Key, int], weights: Mapping[Key, int]
             left -= demands[key]
             open_keys.remove(key)
     return shares
-
-
-# The history as a few lines of text: one line a message, shortened, labelled, between a header and a footer.
-
-MOST_SOURCES = 3
 
 
 def compact_text(text: str, characters: int) -> str:
@@ -116,6 +88,30 @@ def cited(message: "Message", locale: "Locale", *, sources: bool) -> str:
     if not sources or not message.chunk_ids:
         return ""
     return locale.sources.format(ids=", ".join(_one_line(each) for each in message.chunk_ids[:MOST_SOURCES]))
+
+
+@dataclass(frozen=True, slots=True)
+class CompactLine:
+    """A compact line of a stored message, kept as the message's address so that a receipt need not copy it.
+
+    `text` is the line as it stands in the prompt. `safe` is the same with what was said in it defused, and a speaker's
+    name too; other labels are ours.
+    """
+
+    message: "Message"
+    label: str
+    characters: int
+    suffix: str
+    text: str
+    safe: str
+
+
+def compact_line_of(message: "Message", locale: "Locale", characters: int) -> CompactLine:
+    """The line of a message, with its sources."""
+    who, suffix = label(message, locale), cited(message, locale, sources=True)
+    words = compact_text(said(message), characters)
+    safe = (defuse(who) if message.name else who) + defuse(words) + defuse(suffix)
+    return CompactLine(message, who, characters, suffix, who + words + suffix, safe)
 
 
 def history_text(turns: Sequence["Turn"], locale: "Locale", characters: int, *, sources: bool = False) -> str:
@@ -217,3 +213,166 @@ def _shorten(message: "Message", limit: int, counter: "TokenCounter") -> "Messag
     named = content_tokens("", (), counter, message.name)
     text = cut(message.content, limit - named, counter)
     return replace(message, content=text, tokens=counter.count(text) + named) if text else None
+
+
+Segment = str | CompactLine | Excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class SectionPiece:
+    """What a part contributes: literal text, an excerpt, compact lines, or whole messages."""
+
+    text: str = ""
+    lines: tuple[CompactLine, ...] = ()
+    messages: tuple["Message", ...] = ()
+    excerpt: Excerpt | None = None
+
+    @property
+    def segment(self) -> Segment:
+        """A piece of one text, by address where it is stored."""
+        return self.excerpt or self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One candidate of a section. `tokens` is what keeping it costs, its separator included."""
+
+    section: Section
+    id: str
+    reason: Reason
+    piece: SectionPiece
+    tokens: int
+    turn: "Turn | None" = None
+    shortened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """All parts of one section, best first, and what its heading costs once anything is kept."""
+
+    section: Section
+    parts: tuple[Part, ...]
+    frame: int = 0
+
+    @property
+    def demand(self) -> int:
+        """What the section would take if everything fitted."""
+        return self.frame + sum(part.tokens for part in self.parts) if self.parts else 0
+
+
+def fill(candidates: Candidates, share: int, counter: "TokenCounter") -> tuple[Part, ...]:
+    """The parts kept within `share` tokens, best first."""
+    kept: list[Part] = []
+    room = share - candidates.frame
+    for part in candidates.parts:
+        if part.tokens > room:
+            if not kept and (short := shorten(part, room, counter)):
+                kept.append(short)
+            break
+        kept.append(part)
+        room -= part.tokens
+    return tuple(kept)
+
+
+def shorten(part: Part, room: int, counter: "TokenCounter") -> Part | None:
+    """The part cut to `room` tokens, or None where nothing sensible is left."""
+    if part.piece.messages and part.turn:
+        short = shorten_turn(safe_turn(part.turn, counter), room, counter)
+        short = short and safe_turn(short, counter)  # a cut may bare what stood whole
+        if short is None or turn_cost(short, counter) > room:
+            return None
+        piece = SectionPiece(messages=short.messages)
+        return replace(part, piece=piece, tokens=turn_cost(short, counter), shortened=True)
+    text = cut(piece_text(part.piece), room, counter, after=SEPARATOR)
+    if not text:
+        return None
+    return replace(part, piece=SectionPiece(text=text), tokens=_tokens(text, counter), shortened=True)
+
+
+def piece_text(piece: SectionPiece) -> str:
+    """A piece as text."""
+    if piece.excerpt:
+        return piece.excerpt.text
+    return piece.text or "\n".join(line.text for line in piece.lines)
+
+
+def text_part(section: Section, part_id: str, reason: Reason, text: str, counter: "TokenCounter") -> Part:
+    """A part that is plain text, counted with what separates it from its neighbour."""
+    return Part(section, part_id, reason, SectionPiece(text=text), _tokens(text, counter))
+
+
+def excerpt_part(section: Section, part_id: str, reason: Reason, excerpt: Excerpt, counter: "TokenCounter") -> Part:
+    """A part that stands in a stored message; as plain text where that had to be defused."""
+    if (safe := defuse(excerpt.text)) != excerpt.text:
+        return text_part(section, part_id, reason, safe, counter)
+    return Part(section, part_id, reason, SectionPiece(excerpt=excerpt), _tokens(excerpt.text, counter))
+
+
+def turn_part(turn: "Turn", reason: Reason, counter: "TokenCounter", *, shortened: bool = False) -> Part:
+    """A turn of the history as whole chat messages, defused; `shortened` if the window had to cut it."""
+    safe = safe_turn(turn, counter)
+    piece = SectionPiece(messages=safe.messages)
+    return Part(Section.HISTORY, turn.id, reason, piece, turn_cost(safe, counter), turn, shortened)
+
+
+def safe_turn(turn: "Turn", counter: "TokenCounter") -> "Turn":
+    """The turn as chat messages may show it: defused, and without stored messages of the system.
+
+    Those would be taken for the program's rules, or for the words of a user; the compact lines tell them as data.
+    """
+
+    def safe(message: "Message | None") -> "Message | None":
+        if message is None or message.role == "system":
+            return None
+        name = message.name and defuse(message.name)
+        calls = tuple(_defused_json(call) for call in message.tool_calls)
+        shown = replace(
+            message,
+            content=defuse(message.content),
+            name=name,
+            tool_calls=calls,
+            tool_call_id=message.tool_call_id and defuse(message.tool_call_id),
+        )
+        if shown == message:
+            return message
+        return replace(shown, tokens=content_tokens(shown.content, calls, counter, name))
+
+    steps = tuple(step for each in turn.steps if (step := safe(each)))
+    return replace(turn, question=safe(turn.question), answer=safe(turn.answer), steps=steps)
+
+
+def _defused_json(value: Any) -> Any:
+    """A JSON value with every text in it defused."""
+    if isinstance(value, str):
+        return defuse(value)
+    if isinstance(value, Mapping):
+        return {defuse(name): _defused_json(inner) for name, inner in value.items()}
+    return [_defused_json(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def compact_part(
+    turn: "Turn", reason: Reason, locale: "Locale", characters: int, counter: "TokenCounter", *, shortened: bool = False
+) -> Part:
+    """A turn of the history as compact lines; as plain text where its messages are not as they are stored.
+
+    That is where the window had to cut them, or where they hold what could be taken for a role or a fence.
+    """
+    lines = tuple(compact_line_of(message, locale, characters) for message in turn.messages)
+    safe = "\n".join(line.safe for line in lines)
+    piece = SectionPiece(lines=lines)
+    text = piece_text(piece)
+    if shortened or safe != text:
+        piece, text = SectionPiece(text=safe), safe
+    return Part(
+        Section.HISTORY,
+        turn.id,
+        reason,
+        piece,
+        _tokens(text, counter),
+        turn,
+        shortened,
+    )
+
+
+def _tokens(text: str, counter: "TokenCounter") -> int:
+    return counter.count(text + SEPARATOR)
