@@ -18,8 +18,8 @@ from ricordo.followups.parse import parse
 from ricordo.followups.reference import Kind, main_kind
 from ricordo.languages.base import Language
 from ricordo.languages.registry import AnyLanguage, all_words, languages
-from ricordo.languages.text import fold, guess_language_of, stem
-from ricordo.recall.evidence import tokens
+from ricordo.languages.text import fold, guess_language_of
+from ricordo.recall.evidence import stem, tokens
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, Reason, TopicMessage, follow_up_kind
 from ricordo.topics.subject_weights import SubjectScale
