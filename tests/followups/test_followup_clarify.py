@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import SettingsError
-from ricordo.followups.clarification_store import ProcessClarifications, SharedClarifications, default_directory
-from ricordo.followups.clarify import answer, ask, handle
+from ricordo.followups.clarify import (
+    ProcessClarifications,
+    SharedClarifications,
+    answer,
+    ask,
+    default_directory,
+    handle,
+)
 from ricordo.followups.reference import PATIENCE, ClarificationKey, ClarificationOption, ClarificationStates, Pending
 from ricordo.followups.resolve import resolve
 

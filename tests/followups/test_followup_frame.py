@@ -4,10 +4,10 @@ import pytest
 from followup_samples import any_text, talk
 from hypothesis import given
 
-from ricordo.followups.corrections import correction
-from ricordo.followups.enumerations import enumeration
-from ricordo.followups.frame import frame_words, with_part
+from ricordo.followups.items import enumeration
+from ricordo.followups.parse import correction
 from ricordo.followups.resolve import resolve
+from ricordo.followups.rewrite import frame_words, with_part
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.italian import FOLLOWUPS as ITALIAN

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.followups.clarify import answer
-from ricordo.followups.focus import alternatives
 from ricordo.followups.parse import parse
 from ricordo.followups.reference import ClarificationOption, PastTurn, Pending
 from ricordo.followups.resolve import resolve
+from ricordo.followups.rewrite import alternatives
 from ricordo.languages.english import FOLLOWUPS as ENGLISH
 from ricordo.languages.text import split_words
 

@@ -6,9 +6,10 @@ import pytest
 from followup_samples import any_text, talk, talks
 from hypothesis import given
 
+from ricordo.followups.items import headline
 from ricordo.followups.reference import Addition, PastTurn
 from ricordo.followups.resolve import resolve
-from ricordo.followups.rewrite import MOST_ADDED_WORDS, fit_additions, headline
+from ricordo.followups.rewrite import MOST_ADDED_WORDS, fit_additions
 
 SPONDYLO = {
     "it": talk(("Cos'è la spondilolistesi?", "È lo scivolamento di una vertebra. Quattro concetti chiave.", ("c-1",))),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.followups.clarification_store import clarifications_of
+from ricordo.followups.clarify import clarifications_of
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, ClarificationKey
 from ricordo.followups.understand import LOOKBACK
 from ricordo.records.turns import Owner, Turn

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
-from ricordo.followups.clarification_store import clarifications_of
+from ricordo.followups.clarify import clarifications_of
 from ricordo.recall.embedders.light import LightEmbedder
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore

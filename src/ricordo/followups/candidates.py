@@ -1,26 +1,33 @@
 """Candidates for a reference: items of lists, past answers, and phrases of the conversation.
 
 For a position, lists of past answers are tried from the newest backwards; the first turn with a list that is long
-enough decides, and a noun ("the second exercise") prefers lists about it. Several lists that fit equally well are an
-ambiguity.
+enough decides, and a noun ("the second exercise") prefers lists about it. For pronouns and ellipsis the focus of the
+conversation is a fold over the past turns: each question opens a topic or continues the one before, answers name
+people that were asked for. Candidates that fit equally well are an ambiguity.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from ricordo.followups.enumerations import enumeration
-from ricordo.followups.items import derive_items, lists_of
-from ricordo.followups.phrases import content_words
-from ricordo.followups.reference import Item, PastTurn, Pick, ReferenceCue
-from ricordo.followups.rewrite import headline
+from ricordo.followups.items import derive_items, enumeration, headline, lists_of
+from ricordo.followups.phrases import Phrase, content_words, names_in, phrases
+from ricordo.followups.reference import (
+    LONGEST_FOLLOW_UP,
+    MOST_CANDIDATES,
+    Candidate,
+    Item,
+    Origin,
+    PastTurn,
+    Pick,
+    ReferenceCue,
+    Talk,
+)
+from ricordo.followups.rewrite import alternatives, asked_sentence
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import Words
-from ricordo.languages.text import split_words, stem, stems
-
-if TYPE_CHECKING:
-    from ricordo.followups.focus import Focus, Mention
+from ricordo.languages.text import WordSpans, split_words, stem, stems
 
 _HEAD_CHARACTERS = 60
 _OPENING_CHARACTERS = 300
@@ -197,7 +204,119 @@ def _newest_list(history: Sequence[PastTurn]) -> PastTurn | None:
     return next((turn for turn in reversed(history[-RECENT_TURNS:]) if items_of(turn)), None)
 
 
-def antecedents(references: Sequence[ReferenceCue], focus: "Focus", language: FollowUpWords) -> "list[Mention]":
+Refers = Callable[[WordSpans, FollowUpWords], bool]
+_RECENT = 12
+_CACHED = 2_048  # messages
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A phrase and where it occurs."""
+
+    phrase: Phrase
+    turn_number: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """The topic (`centre` first), what was asked of it last, the person in question, and every phrase so far."""
+
+    centre: tuple[Mention, ...] = ()
+    asked: tuple[Mention, ...] = ()
+    person: Mention | None = None
+    opening: Mention | None = None
+    seen: tuple[Mention, ...] = ()
+    turn_number: int = 0
+
+    @property
+    def lasting(self) -> Mention | None:
+        """What the talk opened with, unless it was a nameless topic that the very next question replaced."""
+        if self.opening is None or not self.centre:
+            return self.opening
+        passing = self.centre[0].turn_number - self.opening.turn_number == 1
+        return None if passing and not self.opening.phrase.proper else self.opening
+
+
+def follow(history: Sequence[PastTurn], language: FollowUpWords, refers: Refers) -> Focus:
+    """The focus after the last of the past turns; `refers` tells whether a question refers back."""
+    focus = Focus()
+    for turn in history[-_RECENT:]:
+        focus = _after_question(focus, turn, language, refers)
+        focus = _after_answer(focus, turn, language, refers)
+    return focus
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one question says by itself: topics (names first), what it asks, whether it refers back, who it asks for."""
+
+    topical: tuple[Phrase, ...]
+    asked: tuple[Phrase, ...]
+    refers: bool
+    introduces: bool
+    asks_who: bool
+
+
+# Cached, because the same turns are read for every question of a conversation.
+@lru_cache(maxsize=_CACHED)
+def _asked(query: str, language: FollowUpWords, refers: Refers) -> _Asked:
+    line = split_words(query)
+    # What introduces a topic ("let's talk about") is no part of it.
+    introduction = language.patterns["introduction"].match(line.text)
+    begins = line.match_span(introduction)[1] if introduction is not None else 0
+    found = [phrase for phrase in phrases(line, language) if phrase.end > begins]
+    topical = sorted((phrase for phrase in found if phrase.topical), key=lambda phrase: not phrase.proper)
+    asked = tuple(phrase for phrase in found if not phrase.topical)
+    asks_who = not language.person_words.isdisjoint(line.words)
+    return _Asked(
+        tuple(topical), asked, bool(line.words) and refers(line, language), introduction is not None, asks_who
+    )
+
+
+@lru_cache(maxsize=_CACHED)
+def _names(response: str, language: FollowUpWords) -> tuple[Phrase, ...]:
+    return tuple(phrase for phrase in phrases(split_words(response), language) if phrase.proper)
+
+
+def _after_question(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
+    said = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers)
+    topical = [Mention(phrase, turn.turn_number, "question") for phrase in said.topical]
+    if not topical:
+        centre = focus.centre
+    elif not focus.centre or (not said.refers and _opens_topic(topical, said.introduces)):
+        centre = tuple(topical)
+    else:
+        centre = (*focus.centre[:1], *topical)
+    person = next((m for m in topical if m.phrase.proper), focus.person) if not said.refers else focus.person
+    return Focus(
+        centre=centre,
+        asked=tuple(Mention(phrase, turn.turn_number, "question") for phrase in said.asked),
+        person=person,
+        opening=focus.opening or (topical[0] if topical else None),
+        seen=(*focus.seen, *topical),
+        turn_number=turn.turn_number,
+    )
+
+
+def _opens_topic(topical: Sequence[Mention], introduced: bool) -> bool:
+    """Whether a question brings its own topic: it introduces one, or names it other than by "the …"."""
+    return introduced or any(mention.phrase.proper or not mention.phrase.definite for mention in topical)
+
+
+def _after_answer(focus: Focus, turn: PastTurn, language: FollowUpWords, refers: Refers) -> Focus:
+    """A question that asks who makes the name in its answer the person in question."""
+    found = _names(turn.response[:LONGEST_FOLLOW_UP], language)
+    if not found:
+        return focus
+    known = {word for mention in focus.seen for word in mention.phrase.words}
+    new = [Mention(phrase, turn.turn_number, "answer") for phrase in found if known.isdisjoint(phrase.words)]
+    asks_who = _asked(turn.query[:LONGEST_FOLLOW_UP], language, refers).asks_who
+    person = new[0] if asks_who and new and len(new[0].phrase.words) > 1 else focus.person
+    return replace(focus, person=person, seen=(*focus.seen, *new[:5]))
+
+
+def antecedents(references: Sequence[ReferenceCue], focus: Focus, language: FollowUpWords) -> list[Mention]:
     """The phrases that pronouns and ellipses stand for, the most likely first."""
     found: list[Mention] = []
     for reference in references:
@@ -215,7 +334,7 @@ def antecedents(references: Sequence[ReferenceCue], focus: "Focus", language: Fo
     return list(dict.fromkeys(found))
 
 
-def _agreeing(reference: ReferenceCue, focus: "Focus", language: FollowUpWords) -> "list[Mention]":
+def _agreeing(reference: ReferenceCue, focus: Focus, language: FollowUpWords) -> list[Mention]:
     """ "Perché l'ha inventata?": what the last question named with an article of that gender, if the topic has none."""
     determiners = {"f": language.feminine, "m": language.masculine}.get(reference.gender, frozenset())
     central = focus.centre[0].phrase.determiner if focus.centre else ""
@@ -223,3 +342,63 @@ def _agreeing(reference: ReferenceCue, focus: "Focus", language: FollowUpWords) 
         return []
     last = [m for m in focus.seen if m.turn_number == focus.turn_number and m.origin == "question"]
     return [mention for mention in reversed(last) if mention.phrase.determiner in determiners][:1]
+
+
+_LONGEST_NAME = 4  # words
+
+
+def competing(reference: ReferenceCue, talk: Talk) -> tuple[Candidate, ...]:
+    """Two things named side by side that a singular reference may mean."""
+    waits = reference.kind == "ellipsis" and reference.zero
+    if (reference.kind != "pronoun" and not waits and not reference.about) or reference.plural or not talk.history:
+        return ()
+    last = talk.history[-1]
+    if reference.noun:
+        return _competing_items(reference.noun, last, talk) or _competing_names(reference.noun, last, talk)
+    sides = alternatives(split_words(last.query), talk.language) if not reference.person else ()
+    if sides and reference.gender and len(_of_gender(sides, reference.gender, last.query, talk)) == 1:
+        return ()
+    paired = [item.text for item in enumeration(asked_sentence(last.query), talk.language)]
+    if not sides and not paired and reference.person:
+        paired = [item.text for item in enumeration(last.response, talk.language)]
+    named = sides or (paired if len(paired) == 2 and all(_is_thing(each, talk) for each in paired) else ())
+    return tuple(Candidate(side, last.turn_number) for side in named)
+
+
+def _of_gender(sides: Sequence[str], gender: str, query: str, talk: Talk) -> list[str]:
+    """The sides of a choice that stand with an article of that gender, or with none that tells."""
+    line = split_words(query)
+    befores = [line.word(line.token_at_offset(max(0, query.find(side))) - 1) for side in sides]
+    known = [talk.language.article_forms.get(before, ("", ""))[0] for before in befores]
+    return [side for side, told in zip(sides, known, strict=True) if told in ("", gender)]
+
+
+def _is_thing(text: str, talk: Talk) -> bool:
+    """Whether a member of a series is a name or a noun with an article, and not part of a longer phrase."""
+    line = split_words(text)
+    first = line.word(0)
+    introduced = first in talk.language.articles | talk.language.indefinite | talk.language.owners
+    return bool(line.tokens) and len(line.words) <= _LONGEST_NAME and (line.tokens[0].capital or introduced)
+
+
+def _competing_names(noun: str, last: PastTurn, talk: Talk) -> tuple[Candidate, ...]:
+    """ "The museum" after a question for museums that was answered with several names."""
+    asked = split_words(last.query).words
+    if not any(stem(word) == stem(noun) and word != noun for word in asked):
+        return ()
+    names = names_in(last.response, frozenset(), talk.language)
+    return tuple(Candidate(name, last.turn_number) for name in names) if 2 <= len(names) <= MOST_CANDIDATES else ()
+
+
+def _competing_items(noun: str, last: PastTurn, talk: Talk) -> tuple[Candidate, ...]:
+    """ "That exercise" after a list of exercises: one of them, but which?"""
+    if stem(noun) not in list_nouns((last,), talk.language):
+        return ()
+    top = [item for item in items_of(last) if item.level == 0]
+    if not 2 <= len(top) <= MOST_CANDIDATES or stem(noun) not in {stem(w) for w in split_words(last.query).words}:
+        return ()
+    return tuple(candidate_of(last, item) for item in top)
+
+
+def candidate_of(turn: PastTurn, item: Item) -> Candidate:
+    return Candidate(headline(item.text), turn.turn_number, item)

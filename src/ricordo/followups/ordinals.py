@@ -1,8 +1,8 @@
-"""Positions in a list: "il punto 2", "the first two", "l'ultimo", "entrambi", "none of them", "2".
+"""Positions in a list: "il punto 2", "the first two", "l'ultimo", "entrambi", "none of them", "2", "1 e 3".
 
 A position counts only when no noun of its own follows: "the second" and "the second point" refer to a list,
 "the second law of thermodynamics" does not. Nouns of recent lists ("il secondo esercizio" after a list
-of exercises) are passed in as stems.
+of exercises) are passed in as stems; so are the labels that a message may name on their own.
 """
 
 from collections.abc import Iterator
@@ -328,3 +328,92 @@ def _digits(word: str) -> int | None:
 def _specific(noun: str, language: FollowUpWords) -> str:
     """The noun when it says which list is meant ("exercise"), not when any list would do ("one")."""
     return "" if noun in language.ones else noun
+
+
+_JOINERS = frozenset(",&+")
+_ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyz")
+
+
+def label_sequence(line: WordSpans, language: FollowUpWords, labels: Words) -> ReferenceCue | None:
+    """Labels that a message names on their own ("1 e 3", "more on 2", "la a e la d"), if they mean items of a list."""
+    if not labels:
+        return None
+    for index in range(len(line.tokens)):
+        found = _sequence(line, language, labels, index)
+        if found is None:
+            continue
+        ends, named, introduced = found
+        believed = introduced if _stands_free(line, language, ends) else False
+        if not believed and not _only_requested(line, language, index, ends, len(named)):
+            return None
+        start, end = line.span(index, ends)
+        positions = tuple(dict.fromkeys(label_number(label) or 0 for label in named))
+        pick = Pick(positions=positions, label=named[0] if len(named) == 1 else "")
+        return ReferenceCue(
+            "ordinal", 0.85 if len(named) > 1 else 0.75, start, end, line.original[start:end], pick=pick
+        )
+    return None
+
+
+def _sequence(
+    line: WordSpans, language: FollowUpWords, labels: Words, index: int
+) -> tuple[int, list[str], bool] | None:
+    """From `index`: article? label (joiner article? label)*; its end, the labels, and whether it may be believed."""
+    named: list[str] = []
+    ends, at, introduced = index, index, False
+    while True:
+        article = line.word(at) in language.label_articles
+        at += article
+        word = line.word(at)
+        if word not in labels or label_number(word) is None:
+            break
+        follows = at + 1 < len(line.tokens) and line.is_word(at + 1)
+        if word in language.function_words and not article and follows and not _joined(line, language, labels, at):
+            break
+        if not named:
+            lone_letter = word in _ALPHABET and word not in language.function_words
+            introduced = article or (
+                lone_letter and not language.label_article_needed and not _part_of_name(line, language, at)
+            )
+        named.append(word)
+        ends = at
+        at += 1
+        while line.word(at) in _JOINERS or line.word(at) in language.coordinators:
+            at += 1
+        if at == ends + 1:
+            break
+    return (ends, named, introduced) if named else None
+
+
+def _part_of_name(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    """ "vitamin c", "plan b": the word before a letter makes it part of a name."""
+    before = line.word(at - 1)
+    return line.is_word(at - 1) and (language.is_content(before) or before not in language.function_words)
+
+
+def _joined(line: WordSpans, language: FollowUpWords, labels: Words, at: int) -> bool:
+    """Whether another label is joined to this one, so that "a" and "i" are labels and not words."""
+    if line.word(at + 1) not in language.coordinators and line.word(at + 1) not in _JOINERS:
+        return False
+    after = at + 2 + (line.word(at + 2) in language.label_articles)
+    return line.word(after) in labels
+
+
+def _stands_free(line: WordSpans, language: FollowUpWords, ends: int) -> bool:
+    """Neither "il 4 luglio" nor "la d eufonica": no noun or adjective belongs to the label."""
+    following = line.word(ends + 1)
+    if not line.is_word(ends + 1):
+        return following not in {"-", "/", "%", "°", "€", "$"} and not (following in ".,:" and line.is_word(ends + 2))
+    if following in language.prepositions:
+        # "la b in inglese" is a letter of its own, "il 4 a cosa serve?" asks about an item.
+        return line.word(ends + 2) in language.sorting_words or line.word(ends + 2) in language.person_words
+    return not language.is_content(following)
+
+
+def _only_requested(line: WordSpans, language: FollowUpWords, first: int, last: int, count: int) -> bool:
+    """Whether all other words only ask for them; an unknown first word is taken for the verb before two labels."""
+    others = [at for at, token in enumerate(line.tokens) if token.is_word and not first <= at <= last]
+    unknown = [
+        at for at in others if line.word(at) not in language.requests and line.word(at) not in language.polite_endings
+    ]
+    return not unknown or (count > 1 and unknown == [0] and first == 1 and language.is_content(line.word(0)))

@@ -1,114 +1,30 @@
 """Parsing a question for cues that it refers to the conversation: text in, cues out.
 
-Strong cues (a quoted statement, a position in a list, a return, "go on") are tried first; pronouns and ellipsis count
-only without them. A complete question gives the empty tuple: a false cue costs more than a missed one, because it
-brings an old topic into a new question.
+Strong cues (a correction, a quoted statement, a position in a list, a return, "go on") are tried first; pronouns,
+ellipsis and words of the last answer count only without them. A complete question gives the empty tuple: a false cue
+costs more than a missed one, because it brings an old topic into a new question.
 """
 
 import re
 
-from ricordo.followups import cues
-from ricordo.followups.about import about_answer
-from ricordo.followups.corrections import correction
-from ricordo.followups.ellipsis import ellipsis
-from ricordo.followups.ordinals import label_number, places, whole_message
-from ricordo.followups.pronouns import general_nouns, pronouns
+from ricordo.followups.anaphora import ellipsis, general_nouns, pronouns
+from ricordo.followups.ordinals import label_sequence, places, whole_message
+from ricordo.followups.phrases import root
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import Words
-from ricordo.languages.text import WordSpans, language_of, respelled, split_words
+from ricordo.languages.text import WordSpans, language_of, respelled, split_words, stem
 
-_JOINERS = frozenset(",&+")
+_MARKS = frozenset(",.;:!?…")
+_LONGEST_REQUEST = 12
+_EXCLAMATION = 4
+_SENTENCE_END = re.compile(r"[.!?;:…]")
+_LONGEST_CORRECTION = 18
+_LONGEST_BARE = 7
+_FINAL_MARKS = " ?!.…,;"
+_LONGEST_ABOUT = 14  # words
+_BRIEF = 7
 _QUOTED = re.compile(r"(?<!\w)['\"“«‘][^'\"”»’\n]{3,200}['\"”»’](?!\w)")
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
-
-
-def label_sequence(line: WordSpans, language: FollowUpWords, labels: Words) -> ReferenceCue | None:
-    """Labels that a message names on their own ("1 e 3", "more on 2", "la a e la d"), if they mean items of a list."""
-    if not labels:
-        return None
-    for index in range(len(line.tokens)):
-        found = _sequence(line, language, labels, index)
-        if found is None:
-            continue
-        ends, named, introduced = found
-        believed = introduced if _stands_free(line, language, ends) else False
-        if not believed and not _only_requested(line, language, index, ends, len(named)):
-            return None
-        start, end = line.span(index, ends)
-        positions = tuple(dict.fromkeys(label_number(label) or 0 for label in named))
-        pick = Pick(positions=positions, label=named[0] if len(named) == 1 else "")
-        return ReferenceCue(
-            "ordinal", 0.85 if len(named) > 1 else 0.75, start, end, line.original[start:end], pick=pick
-        )
-    return None
-
-
-def _sequence(
-    line: WordSpans, language: FollowUpWords, labels: Words, index: int
-) -> tuple[int, list[str], bool] | None:
-    """From `index`: article? label (joiner article? label)*; its end, the labels, and whether it may be believed."""
-    named: list[str] = []
-    ends, at, introduced = index, index, False
-    while True:
-        article = line.word(at) in language.label_articles
-        at += article
-        word = line.word(at)
-        if word not in labels or label_number(word) is None:
-            break
-        follows = at + 1 < len(line.tokens) and line.is_word(at + 1)
-        if word in language.function_words and not article and follows and not _joined(line, language, labels, at):
-            break
-        if not named:
-            lone_letter = word in _LETTERS and word not in language.function_words
-            introduced = article or (
-                lone_letter and not language.label_article_needed and not _part_of_name(line, language, at)
-            )
-        named.append(word)
-        ends = at
-        at += 1
-        while line.word(at) in _JOINERS or line.word(at) in language.coordinators:
-            at += 1
-        if at == ends + 1:
-            break
-    return (ends, named, introduced) if named else None
-
-
-def _part_of_name(line: WordSpans, language: FollowUpWords, at: int) -> bool:
-    """ "vitamin c", "plan b": the word before a letter makes it part of a name."""
-    before = line.word(at - 1)
-    return line.is_word(at - 1) and (language.is_content(before) or before not in language.function_words)
-
-
-def _joined(line: WordSpans, language: FollowUpWords, labels: Words, at: int) -> bool:
-    """Whether another label is joined to this one, so that "a" and "i" are labels and not words."""
-    if line.word(at + 1) not in language.coordinators and line.word(at + 1) not in _JOINERS:
-        return False
-    after = at + 2 + (line.word(at + 2) in language.label_articles)
-    return line.word(after) in labels
-
-
-def _stands_free(line: WordSpans, language: FollowUpWords, ends: int) -> bool:
-    """Neither "il 4 luglio" nor "la d eufonica": no noun or adjective belongs to the label."""
-    following = line.word(ends + 1)
-    if not line.is_word(ends + 1):
-        return following not in {"-", "/", "%", "°", "€", "$"} and not (following in ".,:" and line.is_word(ends + 2))
-    if following in language.prepositions:
-        # "la b in inglese" is a letter of its own, "il 4 a cosa serve?" asks about an item.
-        return line.word(ends + 2) in language.sorting_words or line.word(ends + 2) in language.person_words
-    return not language.is_content(following)
-
-
-def _only_requested(line: WordSpans, language: FollowUpWords, first: int, last: int, count: int) -> bool:
-    """Whether all other words only ask for them; an unknown first word is taken for the verb before two labels."""
-    others = [at for at, token in enumerate(line.tokens) if token.is_word and not first <= at <= last]
-    unknown = [
-        at for at in others if line.word(at) not in language.requests and line.word(at) not in language.polite_endings
-    ]
-    return not unknown or (count > 1 and unknown == [0] and first == 1 and language.is_content(line.word(0)))
-
-
-# A follow-up is short; a longer text carries its own context (a pasted document, an exercise, a log).
 
 
 def parse(
@@ -162,24 +78,24 @@ def traces(
     corrected = correction(line, language)
     if corrected is not None:
         return (corrected,)
-    stated = cues.statement(line, language)
+    stated = statement(line, language)
     if stated is not None:
         return (stated,)
-    going_on = cues.continuation(line, language)
+    going_on = continuation(line, language)
     if going_on is not None:
         return (going_on,)
     found = tuple(places(line, language, nouns))
     if named is not None and not found:
         found = (named,)
-    compared = cues.comparison(line, language, found)
+    compared = comparison(line, language, found)
     if compared is not None:
         return (compared,)
     if found:
         return found
-    described = cues.described(line, language, nouns)
-    if described is not None:
-        return (described,)
-    returned = cues.back(line, language)
+    one_described = described(line, language, nouns)
+    if one_described is not None:
+        return (one_described,)
+    returned = back(line, language)
     if returned is not None:
         return (returned,)
     standing_for = tuple(pronouns(line, language)) or tuple(general_nouns(line, language))
@@ -201,3 +117,223 @@ def closes(line: WordSpans, language: FollowUpWords) -> bool:
 def refers_back(line: WordSpans, language: FollowUpWords) -> bool:
     """Whether a question refers to the conversation."""
     return bool(traces(line, language))
+
+
+def continuation(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
+    """A message that only asks to go on ("continua", "Interesting, tell me more please")."""
+    clauses = _clauses(line)
+    while len(clauses) > 1 and all(line.word(at) in language.polite_endings for at in clauses[-1]):
+        clauses.pop()
+    for clause in (clauses[-1:] + clauses[:1])[: len(clauses)]:
+        # What stands beside the request is at most a short exclamation ("Interesting, …", "…, this is useful").
+        if any(len(other) > _EXCLAMATION for other in clauses if other is not clause):
+            continue
+        request = _request(line, language, clause)
+        if request:
+            start, end = line.span(request[0], request[-1])
+            return ReferenceCue("continuation", 0.9, start, end, line.original[start:end])
+    return None
+
+
+def _request(line: WordSpans, language: FollowUpWords, clause: list[int]) -> list[int]:
+    """The words that ask to go on, after peeling politeness one word at a time from both ends; empty if they do not."""
+    while len(clause) <= _LONGEST_REQUEST:
+        if language.patterns["continuation"].fullmatch(" ".join(line.word(at) for at in clause)):
+            return clause
+        if len(clause) > 1 and line.word(clause[-1]) in language.polite_endings:
+            clause = clause[:-1]
+        elif len(clause) > 1 and line.word(clause[0]) in language.fillers:
+            clause = clause[1:]
+        else:
+            break
+    return []
+
+
+def _clauses(line: WordSpans) -> list[list[int]]:
+    """The indexes of the words, clause by clause."""
+    clauses: list[list[int]] = [[]]
+    for at, token in enumerate(line.tokens):
+        if token.is_word:
+            clauses[-1].append(at)
+        elif token.word in _MARKS:
+            clauses.append([])
+    return [clause for clause in clauses if clause]
+
+
+def statement(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
+    """Something attributed to an earlier answer ("hai detto che…", "you said that…")."""
+    match = language.patterns["statement"].search(line.text)
+    if match is None:
+        return None
+    content = _sentence_after(line, match.end())
+    if not content:
+        return None
+    start, end = line.match_span(match)
+    return ReferenceCue("statement", 0.9, start, end, line.original[start:end], content=content, must_match=True)
+
+
+def back(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
+    """A return to something said before, with the words that tell what."""
+    previous = language.patterns["last_answer"].search(line.text)
+    match = language.patterns["back"].search(line.text) or previous
+    recalled = language.patterns["recalled"].search(line.text) if match is None else None
+    match = match or recalled
+    if match is None:
+        return None
+    start, end = line.match_span(match)
+    rest = line.text[: match.start()] + " " + line.text[match.end() :]
+    content = "" if previous is not None else " ".join(re.findall(r"\w+", rest))
+    must_match = recalled is not None
+    return ReferenceCue("back", 0.85, start, end, line.original[start:end], content=content, must_match=must_match)
+
+
+def described(line: WordSpans, language: FollowUpWords, nouns: Words) -> ReferenceCue | None:
+    """ "The one about windows", "quella manuale": an item called by words that a list of the talk is made of."""
+    for match in language.patterns["the_one"].finditer(line.text) if nouns else ():
+        said = next(filter(None, match.groups()), "").split()
+        content = _description(said, language)
+        if content and all(stem(word) in nouns for word in content):
+            start, end = line.match_span(match)
+            text = line.original[start:end]
+            return ReferenceCue("back", 0.8, start, end, text, content=" ".join(content), must_match=True, one=True)
+    return None
+
+
+def _description(said: list[str], language: FollowUpWords) -> list[str]:
+    """The words that describe, up to the verb or pronoun with which the rest of the question begins."""
+    content: list[str] = []
+    for word in said:
+        if language.is_content(word):
+            content.append(word)
+        elif content and word not in language.articles and word not in language.prepositions:
+            break
+    return content
+
+
+def comparison(line: WordSpans, language: FollowUpWords, places: tuple[ReferenceCue, ...]) -> ReferenceCue | None:
+    """A comparison whose terms are in the talk: with a place ("than the first") or with all of them ("which one…")."""
+    bare = language.patterns["bare_comparison"].search(_clause(line))
+    if bare is not None:
+        start, end = line.match_span(bare)
+        if any(token.capital and token.start == end + 1 for token in line.tokens):
+            return None  # "Which of the two World Wars…": they have a name of their own.
+        count = max((p.pick.count for p in places if p.pick is not None), default=0)
+        return ReferenceCue("comparison", 0.8, start, end, line.original[start:end], pick=Pick(every=True, count=count))
+    picks = [place.pick for place in places if place.pick is not None]
+    cue = language.patterns["comparison"].search(line.text) if picks else None
+    if cue is None:
+        return None
+    start, end = line.match_span(cue)
+    everything = next((pick for pick in picks if pick.every), None)
+    pick = everything or Pick(positions=tuple(dict.fromkeys(p for pick in picks for p in pick.positions)))
+    noun = next((place.noun for place in places if place.noun), "")
+    return ReferenceCue("comparison", 0.85, start, end, line.original[start:end], pick=pick, noun=noun)
+
+
+def _clause(line: WordSpans) -> str:
+    """The line without its final marks, so that a pattern may end with the sentence."""
+    return line.text.rstrip(" ?!.…")
+
+
+def _sentence_after(line: WordSpans, position: int) -> str:
+    rest = line.text[position:]
+    return _SENTENCE_END.split(rest, maxsplit=1)[0].strip() or rest.strip()
+
+
+def correction(line: WordSpans, language: FollowUpWords) -> ReferenceCue | None:
+    """The cue of a message that corrects the last question, if it does."""
+    if not line.words or len(line.words) > _LONGEST_CORRECTION:
+        return None
+    clause = line.text.rstrip(_FINAL_MARKS)
+    for pattern in language.correction_patterns:
+        if line.text.endswith("?") and "[?" not in pattern.pattern:
+            continue
+        match = pattern.fullmatch(clause)
+        found = _correction_cue(line, language, match) if match is not None else None
+        if found is not None:
+            return found
+    return None
+
+
+def _correction_cue(line: WordSpans, language: FollowUpWords, match: re.Match[str]) -> ReferenceCue | None:
+    groups = match.groupdict()
+    if groups.get("bare") is not None:
+        words = match.group("bare").split()
+        acts = any(
+            word in language.verbs or word in language.auxiliaries or word in language.requests for word in words
+        )
+        if acts or len(words) > _LONGEST_BARE or line.text.endswith("?"):
+            return None
+    name = next(each for each in ("new", "add", "bare") if groups.get(each) is not None)
+    start, end = _group_span(line, match, name)
+    if next(places(split_words(line.original[start:end]), language), None) is not None:
+        return None  # "Not the first, the other three": items of a list.
+    new = _bare_part(line, language, start, end)
+    if not new or not any(language.is_content(word) or language.is_number(word) for word in match.group(name).split()):
+        return None
+    old = line.original[slice(*_group_span(line, match, "old"))] if groups.get("old") else ""
+    return ReferenceCue(
+        "ellipsis",
+        0.8,
+        start,
+        end,
+        line.original[start:end],
+        part=new,
+        instead_of=old,
+        corrects=True,
+        whole=name == "add",
+    )
+
+
+def _bare_part(line: WordSpans, language: FollowUpWords, start: int, end: int) -> str:
+    """The new part without "the one" and "quella", which stand for the part that is already there."""
+    first, last = line.token_at_offset(start), line.token_at_offset(end - 1)
+    stands = line.word(first) in language.demonstrative and not language.is_content(line.word(first + 1))
+    one = line.word(first) in language.articles and line.word(first + 1) in language.ones
+    if (stands or one) and first + 1 + one <= last:
+        start = line.tokens[first + 1 + one].start
+    return line.original[start:end].strip()
+
+
+def _group_span(line: WordSpans, match: re.Match[str], name: str) -> tuple[int, int]:
+    begin, end = match.span(name)
+    return line.span(line.token_at(begin), line.token_at(max(begin, end - 1)))
+
+
+def about_answer(line: WordSpans, language: FollowUpWords, said: Words) -> ReferenceCue | None:
+    """The cue of a question made of words of the last answer, if it is one."""
+    if not said or len(line.words) > _LONGEST_ABOUT:
+        return None
+    topical = [at for at, token in enumerate(line.tokens) if token.is_word and language.is_topical(token.word)]
+    shared = [at for at in topical if root(line.word(at)) in said and len(line.word(at)) > 2]
+    if not shared:
+        return None
+    others = [at for at in topical if at not in shared]
+    if any(at > 0 and _is_name(line, language, at) for at in topical):
+        return None
+    if any(line.word(at - 1) in language.articles or line.word(at - 1) in language.indefinite for at in others):
+        return None  # It names a subject of its own.
+    # The subject comes first: a topical word before it would be what the question is about.
+    definite = [at for at in topical[:1] if at in shared and _definite(line, language, at)]
+    if not definite and (others or not _asks_briefly(line, language)):
+        return None
+    noun = line.word(definite[0] if definite else shared[-1])
+    start, end = line.span(shared[0], shared[-1])
+    return ReferenceCue("ellipsis", 0.55, start, end, line.original[start:end], noun=noun, about=True)
+
+
+def _is_name(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    return line.tokens[at].capital and line.word(at) not in language.time_names
+
+
+def _asks_briefly(line: WordSpans, language: FollowUpWords) -> bool:
+    return len(line.words) <= _BRIEF and not any(word in language.indefinite for word in line.words[:-1])
+
+
+def _definite(line: WordSpans, language: FollowUpWords, at: int) -> bool:
+    """ "the therapy", "la cascata": known from the talk, unless what follows tells which."""
+    following = line.word(at + 1)
+    told = following in language.prepositions or following in language.relatives or following in language.comparatives
+    # "What is the boiling point?" asks for a definition and is complete.
+    defined = line.word(at - 2) in language.copulas and line.word(at - 3) in language.question_words
+    return line.word(at - 1) in language.articles and not told and not defined

@@ -1,13 +1,17 @@
 """The records of follow-ups: items of an answer, cues in a question, what they resolve to, and clarifications."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import language as language_by_code
 
+if TYPE_CHECKING:
+    from ricordo.languages.followup_words import FollowUpWords
+
 LONGEST_FOLLOW_UP = 400
+MOST_CANDIDATES = 6
 ItemKind = Literal["number", "letter", "roman", "bullet", "heading", "row", "inline", "prose"]
 
 
@@ -38,6 +42,22 @@ class PastTurn:
     response: str = ""
     chunk_ids: tuple[str, ...] = ()
     items: tuple[Item, ...] | None = None
+
+
+FindAnswer = Callable[[str], Sequence[PastTurn]]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """The conversation, passed to every rule."""
+
+    history: Sequence[PastTurn]
+    language: "FollowUpWords"
+    find_answer: FindAnswer | None = None
+    question: str = ""
+
+    def until(self, turn_number: int) -> "Talk":
+        return Talk([t for t in self.history if t.turn_number <= turn_number], self.language)
 
 
 Kind = Literal["comparison", "ordinal", "statement", "back", "continuation", "pronoun", "ellipsis"]
@@ -243,5 +263,6 @@ class ClarificationStates(Protocol):
         ...
 
 
-def followup_words(code: str) -> FollowUpWords:
+def followup_words(code: str) -> "FollowUpWords":
+    """The follow-up table of a language by its code."""
     return language_by_code(code).followups

@@ -4,17 +4,21 @@ Pure: the turns come in as records, a search over all answers as a function, a m
 give the same resolution; no text raises an error.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ricordo.followups.candidates import (
     RECENT_TURNS,
     ListChoice,
+    Mention,
     antecedents,
     best_item,
+    candidate_of,
     choices,
+    competing,
     described_items,
     find_in,
+    follow,
     items_of,
     list_labels,
     list_nouns,
@@ -22,40 +26,47 @@ from ricordo.followups.candidates import (
     next_choice,
     with_items,
 )
-from ricordo.followups.discourse import best_phrase, described, meant_by, name_of, names_in, root, spoken_of
-from ricordo.followups.enumerations import enumeration
-from ricordo.followups.focus import Mention, alternatives, follow
-from ricordo.followups.frame import FITS, FITS_SENSE, LONGEST_FRAME, asked_sentence, frame_words, with_part
+from ricordo.followups.items import headline
 from ricordo.followups.parse import parse, refers_back
-from ricordo.followups.phrases import content_words
+from ricordo.followups.phrases import (
+    best_phrase,
+    content_words,
+    in_answer,
+    root,
+)
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
+    MOST_CANDIDATES,
     Addition,
     Candidate,
-    Item,
+    FindAnswer,
     PastTurn,
     Pick,
     ReferenceCue,
     Resolution,
     Resolved,
+    Talk,
 )
 from ricordo.followups.rewrite import (
+    FITS,
+    FITS_SENSE,
+    LONGEST_FRAME,
     Rewriter,
+    alternatives,
+    asked_sentence,
     bracketed,
     fit_additions,
-    headline,
+    frame_words,
     traced,
     trusted_rewrite,
+    with_part,
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import language_of, split_words, stem
+from ricordo.languages.text import language_of, split_words
 
-FindAnswer = Callable[[str], Sequence[PastTurn]]
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
-_MOST_CANDIDATES = 6
 _MOST_ITEMS = 9
-_LONGEST_NAME = 4  # words
 _READ = 1_500  # characters of the last answer
 _FRAMES = 3  # questions back whose frame may be taken over
 
@@ -66,19 +77,6 @@ class _Bound:
     candidates: tuple[Candidate, ...] = ()
     offered: tuple[Addition, ...] = ()
     standalone: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Talk:
-    """The conversation, passed to every rule."""
-
-    history: Sequence[PastTurn]
-    language: FollowUpWords
-    find_answer: FindAnswer | None = None
-    question: str = ""
-
-    def until(self, turn_number: int) -> "_Talk":
-        return _Talk([t for t in self.history if t.turn_number <= turn_number], self.language)
 
 
 def resolve(
@@ -92,7 +90,7 @@ def resolve(
     history = (*history[:-RECENT_TURNS], *map(with_items, history[-RECENT_TURNS:]))
     last_query = history[-1].query if history else ""
     language = language_of(question, default=language_of(last_query) if last_query else None)
-    talk = _Talk(history, language, find_answer, question)
+    talk = Talk(history, language, find_answer, question)
     references = (
         parse(
             question,
@@ -124,7 +122,7 @@ def resolve(
     )
 
 
-def _ask(rewriter: Rewriter, question: str, talk: _Talk) -> str | None:
+def _ask(rewriter: Rewriter, question: str, talk: Talk) -> str | None:
     try:
         rewritten = rewriter.rewrite(question, talk.history)
     except Exception:
@@ -132,7 +130,7 @@ def _ask(rewriter: Rewriter, question: str, talk: _Talk) -> str | None:
     return trusted_rewrite(question, rewritten, talk.language)
 
 
-def _bind(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
+def _bind(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     if not references:
         return _Bound()
     first = references[0]
@@ -144,14 +142,14 @@ def _bind(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
         return _bind_said(first, talk)
     if first.kind == "continuation":
         return _bind_last_answer(first, talk)
-    if first.zero and _competing(first, talk):
+    if first.zero and competing(first, talk):
         return _bind_topic(references, talk)
     if first.part or first.whole:
         return _bind_frame(first, talk) or _bind_topic(references, talk)
     return _bind_topic(references, talk)
 
 
-def _bind_frame(reference: ReferenceCue, talk: _Talk) -> _Bound | None:
+def _bind_frame(reference: ReferenceCue, talk: Talk) -> _Bound | None:
     """The last question with a part of it replaced, with something added, or as it was."""
     for back in range(min(len(talk.history), _FRAMES)):
         turn = talk.history[-1 - back]
@@ -178,18 +176,18 @@ def _bind_frame(reference: ReferenceCue, talk: _Talk) -> _Bound | None:
     return None
 
 
-def _edited(asked: str, reference: ReferenceCue, talk: _Talk, least: float = FITS) -> str:
+def _edited(asked: str, reference: ReferenceCue, talk: Talk, least: float = FITS) -> str:
     opens = talk.question.lstrip().startswith(reference.part)
     return with_part(asked, reference.part, talk.language, reference.instead_of, least, opens=opens)
 
 
-def _elsewhere(reference: ReferenceCue, talk: _Talk) -> bool:
+def _elsewhere(reference: ReferenceCue, talk: Talk) -> bool:
     """Whether the new part fits into an older question, so that the last one is not the one it means."""
     older = (asked_sentence(turn.query) for turn in talk.history[-_FRAMES:-1])
     return any(_edited(asked, reference, talk) for asked in older)
 
 
-def _complete(talk: _Talk, back: int) -> str:
+def _complete(talk: Talk, back: int) -> str:
     """A past question as it was understood, so that a follow-up to a follow-up still has a frame."""
     turn = talk.history[-1 - back]
     before = talk.history[: len(talk.history) - 1 - back]
@@ -202,7 +200,7 @@ def _complete(talk: _Talk, back: int) -> str:
     return resolve(turn.query, before[-_FRAMES:]).standalone
 
 
-def _bind_places(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
+def _bind_places(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     resolved: list[Resolved] = []
     offered: list[Addition] = []
     if references[0].text.split()[-1].lower() in talk.language.of_two:
@@ -217,8 +215,8 @@ def _bind_places(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
         pick = reference.pick or Pick(every=True)
         found = _choices(pick, reference.noun, talk)
         if len(found) > 1:
-            names = [_candidate(choice.turn, item) for choice in found for item in choice.items]
-            return _Bound(candidates=tuple(names[:_MOST_CANDIDATES]))
+            names = [candidate_of(choice.turn, item) for choice in found for item in choice.items]
+            return _Bound(candidates=tuple(names[:MOST_CANDIDATES]))
         if not found:
             continue
         resolved.extend(_resolved_choice(reference, pick, found[0], talk))
@@ -235,7 +233,7 @@ def _bind_places(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
     return _bind_sides(references[0], talk)
 
 
-def _choices(pick: Pick, noun: str, talk: _Talk) -> tuple[ListChoice, ...]:
+def _choices(pick: Pick, noun: str, talk: Talk) -> tuple[ListChoice, ...]:
     if not pick.step and (pick.positions or not pick.rest):
         return choices(pick, noun, talk.history, talk.language)
     last = _last_choice(talk)
@@ -247,7 +245,7 @@ def _choices(pick: Pick, noun: str, talk: _Talk) -> tuple[ListChoice, ...]:
     return (following,) if following is not None else ()
 
 
-def _last_choice(talk: _Talk) -> ListChoice | None:
+def _last_choice(talk: Talk) -> ListChoice | None:
     """The item that the latest question pointed at, following "the next one" back to where it started."""
     steps = 0
     for at in range(len(talk.history) - 1, max(0, len(talk.history) - RECENT_TURNS), -1):
@@ -269,7 +267,7 @@ def _last_choice(talk: _Talk) -> ListChoice | None:
     return None
 
 
-def _resolved_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: _Talk) -> list[Resolved]:
+def _resolved_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: Talk) -> list[Resolved]:
     turn = choice.turn
     distance = sum(other.turn_number > turn.turn_number for other in talk.history)
     confidence = round(reference.confidence * _DISTANT**distance, 3)
@@ -281,7 +279,7 @@ def _resolved_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, ta
     ]
 
 
-def _bind_sides(reference: ReferenceCue, talk: _Talk) -> _Bound:
+def _bind_sides(reference: ReferenceCue, talk: Talk) -> _Bound:
     """ "The two" without a list: the two sides of the last choice that was asked about."""
     if reference.pick is not None and not reference.pick.every and reference.kind != "comparison":
         return _Bound()
@@ -295,7 +293,7 @@ def _bind_sides(reference: ReferenceCue, talk: _Talk) -> _Bound:
     return _bind_topic((reference,), talk) if reference.kind == "comparison" else _Bound()
 
 
-def _one_side(reference: ReferenceCue, talk: _Talk) -> _Bound | None:
+def _one_side(reference: ReferenceCue, talk: Talk) -> _Bound | None:
     """ "The latter" after a question that put two things side by side."""
     last = talk.history[-1]
     sides = alternatives(split_words(last.query), talk.language)
@@ -307,7 +305,7 @@ def _one_side(reference: ReferenceCue, talk: _Talk) -> _Bound | None:
     return _Bound((whole,), (), (Addition(name, last.turn_number, "question"),))
 
 
-def _bind_said(reference: ReferenceCue, talk: _Talk) -> _Bound:
+def _bind_said(reference: ReferenceCue, talk: Talk) -> _Bound:
     """The answer that said it: the caller's search over all answers first, then the recent turns."""
     found: Sequence[PastTurn] = ()
     if reference.content:
@@ -330,17 +328,17 @@ def _bind_said(reference: ReferenceCue, talk: _Talk) -> _Bound:
     return _Bound((resolved,), (), (*offered, *_topic_of(turn, talk)))
 
 
-def _bind_described(reference: ReferenceCue, talk: _Talk) -> _Bound:
+def _bind_described(reference: ReferenceCue, talk: Talk) -> _Bound:
     """ "The one about windows": the item that says so, or the choice between those that do."""
     choice = described_items(reference.content, talk.history, talk.language)
     if choice is None:
         return _Bound()
     if len(choice.items) > 1:
-        return _Bound(candidates=tuple(_candidate(choice.turn, item) for item in choice.items[:_MOST_CANDIDATES]))
+        return _Bound(candidates=tuple(candidate_of(choice.turn, item) for item in choice.items[:MOST_CANDIDATES]))
     return _bind_choice(reference, Pick(), choice, talk)
 
 
-def _bind_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: _Talk) -> _Bound:
+def _bind_choice(reference: ReferenceCue, pick: Pick, choice: ListChoice, talk: Talk) -> _Bound:
     named = [Addition(headline(item.text), choice.turn.turn_number, "item") for item in choice.items[:4]]
     resolved = _resolved_choice(reference, pick, choice, talk)
     return _Bound(tuple(resolved), (), (*named, *_topic_of(choice.turn, talk)))
@@ -357,43 +355,8 @@ def _knows_person(reference: ReferenceCue, mentions: Sequence[Mention]) -> bool:
     return reference.person and bool(mentions) and mentions[0].phrase.proper
 
 
-def _in_answer(reference: ReferenceCue, talk: _Talk) -> tuple[Addition, ...]:
-    """What the last answer named and the reference stands for; several where a description fits them alike."""
-    last = talk.history[-1]
-    if not last.response or reference.kind not in ("pronoun", "ellipsis"):
-        return ()
-    if reference.noun:
-        named = [name_of(entity, reference.noun) for entity in described(reference.noun, last.response, talk.language)]
-        names = [name for name in named if name]
-        if len(names) > 1 and (reference.plural or reference.about or len(names) > _MOST_CANDIDATES):
-            names = names[:1]
-        if not named and not reference.about:
-            names = _described_anew(reference, talk)
-        return tuple(Addition(name, last.turn_number, "answer") for name in dict.fromkeys(names))
-    tells = reference.person or reference.gender or reference.text.lower() in talk.language.demonstrative
-    if reference.kind != "pronoun" or not tells:
-        return ()  # "It" is what the questions are about.
-    entity = spoken_of(reference, split_words(talk.question), last.response, talk.language)
-    return (Addition(entity.phrase.text, last.turn_number, "answer"),) if entity is not None else ()
-
-
-def _described_anew(reference: ReferenceCue, talk: _Talk) -> list[str]:
-    """What a description means whose head the last answer does not hold; several names where the question asked so."""
-    last, language = talk.history[-1], talk.language
-    asked = split_words(last.query)
-    known = frozenset(stem(word) for word in asked.words)
-    several = [word for word in asked.words if stem(word) == stem(reference.noun) and word != reference.noun]
-    names = names_in(last.response, known, language)
-    if several and not reference.plural and 1 < len(names) <= _MOST_CANDIDATES:
-        return list(names)
-    if stem(reference.noun) in known:
-        return []
-    entity = meant_by(reference.noun, split_words(talk.question), last.response, known, language)
-    return [entity.phrase.text] if entity is not None else []
-
-
 def _bind_last_answer(
-    reference: ReferenceCue, talk: _Talk, certainty: float = 1.0, offered: tuple[Addition, ...] = ()
+    reference: ReferenceCue, talk: Talk, certainty: float = 1.0, offered: tuple[Addition, ...] = ()
 ) -> _Bound:
     turn = next((t for t in reversed(talk.history) if t.response), talk.history[-1])
     confidence = round(reference.confidence * certainty, 3)
@@ -401,7 +364,7 @@ def _bind_last_answer(
     return _Bound((whole,), (), offered or _asked_of(turn, talk))
 
 
-def _asked_of(turn: PastTurn, talk: _Talk) -> tuple[Addition, ...]:
+def _asked_of(turn: PastTurn, talk: Talk) -> tuple[Addition, ...]:
     """What the question of a turn asked, and what it was about where it did not say."""
     topic = _topic_of(turn, talk, asked=True)
     words = frame_words(turn.query, talk.language) if len(turn.query) <= LONGEST_FOLLOW_UP else ""
@@ -410,12 +373,12 @@ def _asked_of(turn: PastTurn, talk: _Talk) -> tuple[Addition, ...]:
     return (Addition(words, turn.turn_number, "question"),)
 
 
-def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
+def _bind_topic(references: Sequence[ReferenceCue], talk: Talk) -> _Bound:
     """Pronouns and what was left out: the topic of the talk, unless two topics or several items compete."""
     reference = references[0]
-    competing = _competing(reference, talk)
-    if competing:
-        return _Bound(candidates=competing)
+    rivals = competing(reference, talk)
+    if rivals:
+        return _Bound(candidates=rivals)
     beside = alternatives(split_words(talk.history[-1].query), talk.language)
     if reference.kind == "pronoun" and reference.plural and not reference.noun and not beside:
         listed = choices(Pick(every=True), "", talk.history[-1:], talk.language, prose=False)
@@ -425,10 +388,10 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
     mentions = antecedents(references, focus, talk.language)
     if reference.about:
         mentions = list(focus.centre[:2])
-    answered = () if _knows_person(reference, mentions) else _in_answer(reference, talk)
+    answered = () if _knows_person(reference, mentions) else in_answer(reference, talk)
     if len(answered) > 1:
         last = talk.history[-1].turn_number
-        return _Bound(candidates=tuple(Candidate(each.text, last) for each in answered[:_MOST_CANDIDATES]))
+        return _Bound(candidates=tuple(Candidate(each.text, last) for each in answered[:MOST_CANDIDATES]))
     if not mentions and not answered:
         return _Bound()
     offered = (*answered, *(_addition(mention) for mention in mentions))
@@ -441,64 +404,7 @@ def _bind_topic(references: Sequence[ReferenceCue], talk: _Talk) -> _Bound:
     return _Bound((whole,), (), offered)
 
 
-def _competing(reference: ReferenceCue, talk: _Talk) -> tuple[Candidate, ...]:
-    """Two things named side by side that a singular reference may mean."""
-    waits = reference.kind == "ellipsis" and reference.zero
-    if (reference.kind != "pronoun" and not waits and not reference.about) or reference.plural or not talk.history:
-        return ()
-    last = talk.history[-1]
-    if reference.noun:
-        return _competing_items(reference.noun, last, talk) or _competing_names(reference.noun, last, talk)
-    sides = alternatives(split_words(last.query), talk.language) if not reference.person else ()
-    if sides and reference.gender and len(_of_gender(sides, reference.gender, last.query, talk)) == 1:
-        return ()
-    paired = [item.text for item in enumeration(asked_sentence(last.query), talk.language)]
-    if not sides and not paired and reference.person:
-        paired = [item.text for item in enumeration(last.response, talk.language)]
-    named = sides or (paired if len(paired) == 2 and all(_is_thing(each, talk) for each in paired) else ())
-    return tuple(Candidate(side, last.turn_number) for side in named)
-
-
-def _of_gender(sides: Sequence[str], gender: str, query: str, talk: _Talk) -> list[str]:
-    """The sides of a choice that stand with an article of that gender, or with none that tells."""
-    line = split_words(query)
-    befores = [line.word(line.token_at_offset(max(0, query.find(side))) - 1) for side in sides]
-    known = [talk.language.article_forms.get(before, ("", ""))[0] for before in befores]
-    return [side for side, told in zip(sides, known, strict=True) if told in ("", gender)]
-
-
-def _is_thing(text: str, talk: _Talk) -> bool:
-    """Whether a member of a series is a name or a noun with an article, and not part of a longer phrase."""
-    line = split_words(text)
-    first = line.word(0)
-    introduced = first in talk.language.articles | talk.language.indefinite | talk.language.owners
-    return bool(line.tokens) and len(line.words) <= _LONGEST_NAME and (line.tokens[0].capital or introduced)
-
-
-def _competing_names(noun: str, last: PastTurn, talk: _Talk) -> tuple[Candidate, ...]:
-    """ "The museum" after a question for museums that was answered with several names."""
-    asked = split_words(last.query).words
-    if not any(stem(word) == stem(noun) and word != noun for word in asked):
-        return ()
-    names = names_in(last.response, frozenset(), talk.language)
-    return tuple(Candidate(name, last.turn_number) for name in names) if 2 <= len(names) <= _MOST_CANDIDATES else ()
-
-
-def _competing_items(noun: str, last: PastTurn, talk: _Talk) -> tuple[Candidate, ...]:
-    """ "That exercise" after a list of exercises: one of them, but which?"""
-    if stem(noun) not in list_nouns((last,), talk.language):
-        return ()
-    top = [item for item in items_of(last) if item.level == 0]
-    if not 2 <= len(top) <= _MOST_CANDIDATES or stem(noun) not in {stem(w) for w in split_words(last.query).words}:
-        return ()
-    return tuple(_candidate(last, item) for item in top)
-
-
-def _candidate(turn: PastTurn, item: Item) -> Candidate:
-    return Candidate(headline(item.text), turn.turn_number, item)
-
-
-def _topic_of(turn: PastTurn, talk: _Talk, asked: bool = False) -> tuple[Addition, ...]:
+def _topic_of(turn: PastTurn, talk: Talk, asked: bool = False) -> tuple[Addition, ...]:
     """What a turn was about, carried from the turns before it when its own question did not say."""
     focus = follow(talk.until(turn.turn_number).history or (turn,), talk.language, refers_back)
     mentions = [*(focus.asked[:1] if asked else ()), *focus.centre[:1]]

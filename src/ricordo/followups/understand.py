@@ -8,9 +8,9 @@ context twice gives the same context.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ricordo.engine import LLM
 from ricordo.engine.core import Engine, Scope
-from ricordo.followups.clarification_store import clarifications_of, key_of
-from ricordo.followups.clarify import answer, ask
+from ricordo.followups.clarify import answer, ask, clarifications_of, key_of
 from ricordo.followups.items import derive_items
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
@@ -20,10 +20,15 @@ from ricordo.followups.reference import (
     Resolved,
 )
 from ricordo.followups.resolve import resolve
-from ricordo.followups.rewrite import ModelRewriter, Rewriter
+from ricordo.followups.rewrite import Rewriter
+from ricordo.languages.text import language_of
 from ricordo.records.turns import Turn
+from ricordo.safety.fence import close_fence, defuse, marker, open_fence
 
 LOOKBACK = 12  # turns that a reference can be resolved in without a search
+_READ_TURNS = 6  # that a model reads
+_READ_CHARACTERS = 1_200  # of each message
+_MOST_TOKENS = 120
 RULES_WROTE = "the model could not make the question stand alone: the rules did"
 
 FindTurns = Callable[[str], Sequence[Turn]]
@@ -107,3 +112,24 @@ def past_turn(turn: Turn) -> PastTurn:
 
 def _chosen(option: ClarificationOption) -> Resolved:
     return Resolved("ordinal", option.turn_number, None, option.text or option.name, option.chunk_ids, 1.0)
+
+
+class ModelRewriter:
+    """Rewrites with a language model. Thread-safe if the model is."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def rewrite(self, question: str, history: Sequence[PastTurn]) -> str:
+        """The question with everything it needs from the talk."""
+        language = language_of(question)
+        talk = "\n".join(
+            f"- {defuse(said[:_READ_CHARACTERS])}"
+            for turn in history[-_READ_TURNS:]
+            for said in (turn.query, turn.response)
+            if said
+        )
+        word = marker((talk, question))
+        asked = f"{open_fence(word, language.code)}\n{talk}\n{close_fence(word, language.code)}\n\n{question}"
+        messages = [{"role": "system", "content": language.rewrite_instructions}, {"role": "user", "content": asked}]
+        return self._llm.complete(messages, max_tokens=_MOST_TOKENS).text

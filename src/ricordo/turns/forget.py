@@ -93,7 +93,7 @@ def drop_owner(engine: Engine, owner: Owner) -> None:
         engine.queue.drop(owner)
     engine.forget(owner)
     if engine.may_have_clarification:
-        from ricordo.followups.clarification_store import clarifications_of
+        from ricordo.followups.clarify import clarifications_of
 
         clarifications_of(engine).forget(owner.tenant_id, owner.user_id)
 
@@ -107,7 +107,7 @@ def drop_session(engine: Engine, owner: Owner, session_id: str) -> None:
 def drop_questions(engine: Engine, owner: Owner, session_id: str) -> None:
     """Drop the pending clarification of a session whose words were removed."""
     if engine.may_have_clarification:
-        from ricordo.followups.clarification_store import drop_clarification
+        from ricordo.followups.clarify import drop_clarification
 
         drop_clarification(engine, owner, session_id)
 

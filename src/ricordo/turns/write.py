@@ -214,7 +214,7 @@ def wants_people(engine: Engine) -> bool:
 
 
 def _settle_clarification(engine: Engine, scope: Scope, query: str) -> None:
-    from ricordo.followups.clarification_store import settle_clarification
+    from ricordo.followups.clarify import settle_clarification
 
     try:
         settle_clarification(engine, scope, query)
