@@ -9,7 +9,8 @@ from cli_runs import Cli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.cli.maintenance import duration, effective_settings
+from ricordo.cli.maintenance import effective_settings
+from ricordo.cli.output import duration
 from ricordo.presets import PRESETS, settings_from
 from ricordo.settings import Settings, setting_names
 

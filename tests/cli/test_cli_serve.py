@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli_runs import RICORDO, Cli, Running
 
-from ricordo.cli.serve import url_of
+from ricordo.server.options import url_of
 
 
 def test_it_serves_until_it_is_told_to_stop(running: Running, cli: Cli, db: Path, talk: str) -> None:

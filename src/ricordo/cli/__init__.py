@@ -8,20 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ricordo.cli import (
-    chat,
-    context,
-    demo,
-    documents,
-    maintenance,
-    people,
-    search,
-    serve,
-    sessions,
-    topics,
-    transfer,
-    turns,
-)
+from ricordo.cli import chat, context, demo, maintenance, people, search, serve, sessions, transfer, turns
 from ricordo.cli.arguments import BROKEN_PIPE, INTERRUPTED, USAGE, build_parser, exit_code, read_arguments, report
 from ricordo.cli.output import Output, escape_unencodable
 from ricordo.errors import RicordoError
@@ -36,16 +23,16 @@ COMMANDS = (
     *turns.COMMANDS,
     *sessions.READ_COMMANDS,
     *context.COMMANDS,
-    *search.SEARCH_COMMANDS,
-    *topics.COMMANDS,
+    *search.COMMANDS,
+    *search.TOPIC_COMMANDS,
     *people.PERSON_COMMANDS,
-    *documents.COMMANDS,
+    *transfer.DOCUMENT_COMMANDS,
     *transfer.COMMANDS,
     *sessions.FORGET_COMMANDS,
     *people.SAFETY_COMMANDS,
     *serve.KEYS_COMMANDS,
     *maintenance.COMMANDS,
-    *search.WEIGHTS_COMMANDS,
+    *maintenance.WEIGHTS_COMMANDS,
     *maintenance.BENCH_COMMANDS,
 )
 

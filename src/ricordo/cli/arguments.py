@@ -1,4 +1,4 @@
-"""The argument parser, the options that commands share, and the exit codes.
+"""The argument parser, what commands share to read their options and open the database, and the exit codes.
 
 In: the commands. Out: one parser. Common options may stand before or after the command, so that
 `ricordo --db a.db stats` and `ricordo stats --db a.db` are the same.
@@ -8,13 +8,17 @@ import argparse
 import json
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
-import ricordo
 from ricordo.cli.output import Output
 from ricordo.errors import (
     BudgetError,
@@ -31,12 +35,38 @@ from ricordo.errors import (
     ValidationError,
 )
 from ricordo.memory import Memory
+from ricordo.memory import open as open_database
 from ricordo.presets import PRESETS
 from ricordo.records.turns import DEFAULT_AGENT, Chunk
+from ricordo.session import Session
 from ricordo.stores.open import DEFAULT_PATH
 
+SHORT_ID = 8  # characters of an id in a table
 # Each command is its own process, so a clarification that one command asks for is answered by a later one.
 CLI_DEFAULTS = {"clarifications": "shared"}
+
+OK = 0
+FAILED = 1  # the command ran and found a problem: damage, refused documents, a failed batch
+USAGE = 2
+BROKEN_PIPE = 141  # as a shell reports SIGPIPE
+INTERRUPTED = 130  # as a shell reports Ctrl-C
+
+# Subclasses before their bases: the first match counts.
+EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (ValidationError, USAGE),
+    (SettingsError, USAGE),
+    (BudgetError, USAGE),
+    (NotFoundError, 3),
+    (ConflictError, 4),
+    (StoreUnavailable, 5),
+    (SchemaError, 5),
+    (DamageError, 6),
+    (ReceiptError, 6),
+    (StoreError, 5),
+    (LLMError, 7),
+    (RicordoError, FAILED),
+    (OSError, USAGE),
+)
 
 Options = argparse.Namespace
 Run = Callable[[Options, Output], int]
@@ -69,7 +99,7 @@ def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"ricordo {ricordo.__version__}")
+    parser.add_argument("--version", action="version", version=f"ricordo {version('ricordo')}")
     _add_common(parser, before=True)
     rows = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in commands:
@@ -141,6 +171,12 @@ def add_llm(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--llm", metavar="MODEL", help="none, URL#MODEL or gguf:PATH; short for --set llm=MODEL")
 
 
+def add_address(parser: argparse.ArgumentParser) -> None:
+    """--host and --port."""
+    parser.add_argument("--host", metavar="ADDRESS", help="the address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", metavar="N", type=int, help="default: 8377; 0 for any free port")
+
+
 def user_of(options: Options) -> str:
     """The user that was given; an error if there is none."""
     if options.user is None:
@@ -176,7 +212,7 @@ def open_memory(options: Options, *, create: bool = False) -> Memory:
     if not create and not has_database(options):
         where = _file_of(database)
         raise NotFoundError(f"there is no database at {where}; name one with --db, or create one with `ricordo add`")
-    return ricordo.open(database, **{**cli_defaults(os.environ), **chosen_settings(options)})
+    return open_database(database, **{**cli_defaults(os.environ), **chosen_settings(options)})
 
 
 def has_database(options: Options) -> bool:
@@ -198,28 +234,77 @@ def _file_of(database: str) -> Path | None:
     return Path(database.removeprefix("sqlite:///")) if database.startswith("sqlite:///") else None
 
 
-OK = 0
-FAILED = 1  # the command ran and found a problem: damage, refused documents, a failed batch
-USAGE = 2
-BROKEN_PIPE = 141  # as a shell reports SIGPIPE
-INTERRUPTED = 130  # as a shell reports Ctrl-C
+def session_of(memory: Memory, options: Options) -> Session:
+    """The session of --session, or the most recent one; it must exist."""
+    user_id = user_of(options)
+    if options.session is None:
+        newest = memory.sessions(user_id=user_id, limit=1)
+        if not newest:
+            raise NotFoundError(f"user {user_id!r} has no sessions; begin one with `ricordo add`")
+        return memory.session(newest[0].id, user_id=user_id, agent_id=newest[0].agent_id)
+    session = memory.session(options.session, user_id=user_id)
+    return memory.session(options.session, user_id=user_id, agent_id=session.info().agent_id)
 
-# Subclasses before their bases: the first match counts.
-EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
-    (ValidationError, USAGE),
-    (SettingsError, USAGE),
-    (BudgetError, USAGE),
-    (NotFoundError, 3),
-    (ConflictError, 4),
-    (StoreUnavailable, 5),
-    (SchemaError, 5),
-    (DamageError, 6),
-    (ReceiptError, 6),
-    (StoreError, 5),
-    (LLMError, 7),
-    (RicordoError, FAILED),
-    (OSError, USAGE),
-)
+
+def read_text(given: str) -> str:
+    """The text itself; for `-`, standard input without its last line break."""
+    if given != "-":
+        return given
+    try:
+        return sys.stdin.read().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise ValidationError("standard input", f"is not text ({error}); give UTF-8") from error
+
+
+def parse_time(name: str, given: str | None) -> datetime | None:
+    """A day or a time in ISO format; without a zone it is local time."""
+    if given is None:
+        return None
+    try:
+        found = datetime.fromisoformat(given)
+        return found if found.tzinfo else found.astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        expected = "a day or a time such as 2026-05-01 or 2026-05-01T10:00:00+02:00"
+        raise ValidationError(name, f"expected {expected}, got {given!r}") from error
+
+
+def resolve_id(given: str, known: list[str], what: str = "topic", where: str = "`ricordo topics` lists them") -> str:
+    """The known id that equals `given`, or the only one that begins or ends with it."""
+    found = [each for each in known if each == given]
+    found = found or [each for each in known if given and (each.startswith(given) or each.endswith(given))]
+    if len(found) > 1:
+        raise ValidationError(what, f"{given!r} is a part of {len(found)} ids; give more of it")
+    if not found:
+        raise NotFoundError(f"there is no {what} {given!r} here; {where}")
+    return found[0]
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Raise SettingsError if the block imports a package that is not installed; an extra brings it."""
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").startswith("ricordo"):
+            raise
+        remedy = f"pip install 'ricordo[{extra}]'"
+        raise SettingsError(extra, f"needs packages that are not installed ({error}): {remedy}") from error
+
+
+@contextmanager
+def stop_on_signal() -> Iterator[None]:
+    """End the block without an error on SIGINT or SIGTERM; the server handles them first and raises them again."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    except KeyboardInterrupt:
+        return
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def exit_code(error: Exception) -> int:

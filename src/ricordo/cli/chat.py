@@ -23,12 +23,12 @@ from ricordo.cli.arguments import (
     add_session_choice,
     add_user,
     open_memory,
+    read_text,
     user_of,
 )
-from ricordo.cli.documents import add_file, library_for
+from ricordo.cli.context import item_names, receipt_view
 from ricordo.cli.output import Output, one_line, printable
-from ricordo.cli.receipts import item_names, receipt_view
-from ricordo.cli.turns import read_text
+from ricordo.cli.transfer import add_file, library_for
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner

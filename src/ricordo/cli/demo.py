@@ -17,9 +17,8 @@ from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.text import Text
 
-from ricordo.cli.arguments import OK, Command, Options, add_llm, chosen_settings
+from ricordo.cli.arguments import OK, Command, Options, add_address, add_llm, chosen_settings, needs, stop_on_signal
 from ricordo.cli.output import Output, Step, printable
-from ricordo.cli.serve import add_address, check_port, has_page, run_server, stop_on_signal, url_of
 from ricordo.cli.story import LANGUAGES, SETTLE_SECONDS, lessons, past_sessions, run_story, suggestions
 from ricordo.errors import SettingsError, ValidationError
 from ricordo.memory import Memory
@@ -51,8 +50,10 @@ def demo(options: Options, output: Output) -> int:
 
 
 def _serve(database: str, options: Options, output: Output) -> None:
-    from ricordo.server.credentials import ANONYMOUS
-    from ricordo.server.options import load_options
+    with needs("server"):
+        from ricordo.server.app import has_page, run
+        from ricordo.server.credentials import ANONYMOUS
+        from ricordo.server.options import load_options, url_of
 
     server = load_options(
         {"host": options.host, "port": _port(options), "auth": False, "log_level": "warning"}, environment={}
@@ -70,7 +71,7 @@ def _serve(database: str, options: Options, output: Output) -> None:
 
             webbrowser.open(address)
 
-    run_server(database, settings, server, started)
+    run(database, settings, server, started=started)
 
 
 def _open_and_seed(database: str, settings: "Settings", user_id: str, step: Step) -> None:
@@ -148,6 +149,8 @@ def _welcome(address: str, database: str, options: Options, *, page: bool) -> It
 
 def _port(options: Options) -> int:
     """The port that was given; else the default one, or any free one if that is taken."""
+    from ricordo.server.options import check_port
+
     if options.port is not None:
         return int(options.port)
     try:

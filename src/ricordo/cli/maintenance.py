@@ -1,4 +1,4 @@
-"""Maintenance commands: verify, backup, stats, and the effective settings with their origin."""
+"""Maintenance commands: verify, backup, stats, the effective settings, benchmarks, the weights of embedders."""
 
 import argparse
 import ast
@@ -10,20 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.text import Text
 
 import ricordo
 from ricordo.cli.arguments import FAILED, OK, Command, Options, chosen_settings, cli_defaults, open_memory
-from ricordo.cli.output import Output, one_line, printable, table
-from ricordo.errors import NotFoundError, SettingsError
+from ricordo.cli.output import Output, duration, one_line, printable, table
+from ricordo.errors import NotFoundError, RicordoError, SettingsError, ValidationError
 from ricordo.languages.registry import Locale
 from ricordo.memory import Memory
 from ricordo.presets import INHERITED_VARIABLES, PRESETS, settings_from
 from ricordo.records.service import as_json
 from ricordo.settings import Settings, setting_names
+
+if TYPE_CHECKING:
+    from ricordo.recall.embedders.weights import WeightSet
 
 
 def verify(options: Options, output: Output) -> int:
@@ -137,15 +140,6 @@ def setting_json(value: Any) -> Any:
     if isinstance(value, timedelta):
         return duration(value)
     return value
-
-
-def duration(value: timedelta) -> str:
-    """A duration in the largest unit that divides it."""
-    seconds = value.total_seconds()
-    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds % size == 0 and seconds > size * (unit == "d"):
-            return f"{seconds // size:.0f}{unit}"
-    return f"{seconds:.6f}".rstrip("0").rstrip(".") + "s"
 
 
 def _value(settings: Settings, name: str) -> Any:
@@ -271,9 +265,73 @@ def _usage(call: ast.Call) -> str:
     return words if given.get("required") else f"[{words}]"
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
+def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="the benchmark; without a name all are listed")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments; try --help")
 
 
-BENCH_COMMANDS = (Command("bench", "run a benchmark", bench, _arguments, "ricordo bench topics --help"),)
+BENCH_COMMANDS = (Command("bench", "run a benchmark", bench, _bench_arguments, "ricordo bench topics --help"),)
+
+
+WEIGHTS_COLOURS = {"verified": "green", "missing": "yellow", "refused": "red"}
+
+
+def weights(options: Options, output: Output) -> int:
+    """Check every set of weights by hash; with --fetch, download what is missing."""
+    from ricordo.recall.embedders.weights import ALL_SETS, fetch, weights_folder
+
+    chosen = [each for each in ALL_SETS if not options.name or each.name in options.name]
+    if unknown := set(options.name) - {each.name for each in ALL_SETS}:
+        known = ", ".join(each.name for each in ALL_SETS)
+        raise ValidationError("name", f"{', '.join(sorted(unknown))} is unknown; there are {known}")
+    failures = []
+    for wanted in chosen if options.fetch else ():
+        try:
+            fetch(wanted, report=lambda line: output.note(Text(printable(line), "dim")))
+        except RicordoError as error:
+            failures.append(str(error))
+    found = [weights_json(each) for each in chosen]
+    rows = table("weights", "size", "state", right=("size",))
+    for each in found:
+        rows.add_row(each["name"], f"{each['bytes'] / 1e6:.1f} MB", Text(each["state"], WEIGHTS_COLOURS[each["state"]]))
+    notes = failures or [each["problem"] for each in found if each["problem"]]
+    plain = {"folder": str(weights_folder()), "weights": found, "failures": failures}
+    where = Text(f"in {printable(str(weights_folder()))}", "dim")
+    output.document(plain, rows, where, *[Text(f"! {one_line(note, 400)}", "yellow") for note in notes])
+    return OK if all(each["state"] == "verified" for each in found) else FAILED
+
+
+def weights_json(weights: "WeightSet") -> dict[str, Any]:
+    """A set's name and size, and whether its files have the expected hashes."""
+    from ricordo.recall.embedders import EmbedderUnavailable, WeightsRefused
+    from ricordo.recall.embedders.weights import verified
+
+    state, problem = "verified", ""
+    try:
+        verified(weights)
+    except EmbedderUnavailable as error:
+        state, problem = "missing", str(error)
+    except WeightsRefused as error:
+        state, problem = "refused", str(error)
+    return {
+        "name": weights.name,
+        "bytes": sum(file.size for file in weights.files),
+        "state": state,
+        "problem": problem,
+    }
+
+
+def _weights_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="*", help="which sets; default: all")
+    parser.add_argument("--fetch", action="store_true", help="download what is missing, checked by hash")
+
+
+WEIGHTS_COMMANDS = (
+    Command(
+        "weights",
+        "check the embedders' weights by hash, or fetch them; exit code 1 if any is missing",
+        weights,
+        _weights_arguments,
+        "ricordo weights --fetch",
+    ),
+)

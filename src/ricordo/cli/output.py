@@ -10,9 +10,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -25,10 +26,13 @@ from ricordo.records.turns import Message, SessionInfo, Turn
 
 if TYPE_CHECKING:
     from ricordo.followups.reference import Pending, Resolved
+    from ricordo.session import Session
     from ricordo.topics.session_topic import SessionTopic
 
 MAX_WIDTH = 110  # columns; longer lines are hard to read
 MAX_REFERENCE = 70  # characters
+
+ROLE_COLOURS = {"system": "magenta", "user": "green", "assistant": "blue", "tool": "yellow"}
 
 Step = Callable[[int, int], None]
 
@@ -138,6 +142,39 @@ def escape_unencodable() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def duration(value: timedelta) -> str:
+    """A duration in the largest unit that divides it."""
+    seconds = value.total_seconds()
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds % size == 0 and seconds > size * (unit == "d"):
+            return f"{seconds // size:.0f}{unit}"
+    return f"{seconds:.6f}".rstrip("0").rstrip(".") + "s"
+
+
+def session_heading(session: "Session") -> RenderableType:
+    """The ids of a session, its user and its agent."""
+    ids = {"session": session.id, "user": session.user_id, "agent": session.agent_id}
+    return Text(" · ".join(f"{name} {printable(value)}" for name, value in ids.items()), "dim")
+
+
+def turn_view(turn: Turn) -> RenderableType:
+    """A turn with its number, time and messages."""
+    rows = Table.grid(padding=(0, 2, 0, 0))
+    for message in turn.messages:
+        who = Text(printable(message.name or message.role), style=f"bold {ROLE_COLOURS[message.role]}")
+        rows.add_row(who, Text(printable(message.content) or f"→ {len(message.tool_calls)} tool calls"))
+        if message.chunk_ids:
+            rows.add_row("", Text("cites " + printable(", ".join(message.chunk_ids)), "dim"))
+    if turn.is_open:
+        rows.add_row("", Text(f"open: ricordo answer {printable(turn.id)} TEXT", "yellow"))
+    return Group("", Text(f"{turn.turn_number}  {local_time(turn.created_at)}  {turn.tokens} tokens", "dim"), rows)
+
+
+def local_time(moment: datetime) -> str:
+    """A time in the local zone, to the minute."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
 def meaning_view(context: Context) -> RenderableType | None:

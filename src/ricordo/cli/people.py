@@ -15,6 +15,7 @@ from rich.text import Text
 from ricordo.cli.arguments import (
     FAILED,
     OK,
+    SHORT_ID,
     Command,
     Options,
     add_agent,
@@ -22,6 +23,10 @@ from ricordo.cli.arguments import (
     add_user,
     chosen_settings,
     open_memory,
+    parse_time,
+    read_text,
+    resolve_id,
+    session_of,
     user_of,
 )
 from ricordo.cli.output import (
@@ -29,16 +34,14 @@ from ricordo.cli.output import (
     Step,
     fact_json,
     flag_json,
+    local_time,
     one_line,
     printable,
     profile_json,
+    session_heading,
     summary_json,
     table,
 )
-from ricordo.cli.search import parse_time
-from ricordo.cli.sessions import local_time, session_heading, session_of
-from ricordo.cli.topics import SHORT_ID, resolve_id
-from ricordo.cli.turns import read_text
 from ricordo.errors import ValidationError
 from ricordo.memory import Memory
 from ricordo.presets import settings_from

@@ -1,29 +1,51 @@
-"""Recall commands: search a user's messages, recompute vectors for another embedder, check or fetch its weights."""
+"""Recall commands: search a user's messages, recompute vectors for another embedder, read and change topics."""
 
 import argparse
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ricordo.cli.arguments import FAILED, OK, Command, Options, add_user, open_memory, user_of
-from ricordo.cli.output import Output, message_json, one_line, printable, table
-from ricordo.cli.receipts import ROLE_COLOURS
-from ricordo.cli.sessions import local_time
-from ricordo.cli.topics import resolve_id
-from ricordo.cli.turns import read_text
-from ricordo.errors import RicordoError, ValidationError
+from ricordo.cli.arguments import (
+    SHORT_ID,
+    Command,
+    Options,
+    add_session,
+    add_user,
+    open_memory,
+    parse_time,
+    read_text,
+    resolve_id,
+    session_of,
+    user_of,
+)
+from ricordo.cli.output import (
+    ROLE_COLOURS,
+    Output,
+    local_time,
+    message_json,
+    one_line,
+    printable,
+    session_heading,
+    table,
+    topic_json,
+    turn_json,
+    turn_view,
+)
+from ricordo.limits import check_ids, check_within
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
+from ricordo.session import Session
 
 if TYPE_CHECKING:
-    from ricordo.recall.embedders.weights import WeightSet
     from ricordo.recall.search import Hit, Hits
+    from ricordo.topics.session_topic import SessionTopic
 
 MAX_MESSAGE = 240  # characters of a message in a row; --json has all of them
 SCORE_BAR = 8
+PRIORITY_BAR = 10
+KIND_COLOURS = {"short-term": "yellow", "transitioning": "cyan", "long-term": "green"}
 
 
 def search(options: Options, output: Output) -> int:
@@ -109,18 +131,6 @@ def _notes(hits: "Hits") -> list[RenderableType]:
     return [Text(f"! {printable(note)}", "yellow") for note in hits.degraded]
 
 
-def parse_time(name: str, given: str | None) -> datetime | None:
-    """A day or a time in ISO format; without a zone it is local time."""
-    if given is None:
-        return None
-    try:
-        found = datetime.fromisoformat(given)
-        return found if found.tzinfo else found.astimezone()
-    except (ValueError, OverflowError, OSError) as error:
-        expected = "a day or a time such as 2026-05-01 or 2026-05-01T10:00:00+02:00"
-        raise ValidationError(name, f"expected {expected}, got {given!r}") from error
-
-
 def _search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="the question or words; - reads it from standard input")
     add_user(parser)
@@ -134,7 +144,7 @@ def _search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--limit", metavar="N", type=int, default=10, help="default: %(default)s")
 
 
-SEARCH_COMMANDS = (
+COMMANDS = (
     Command(
         "search",
         "find past messages by words, meaning and time, with the reasons",
@@ -151,65 +161,138 @@ SEARCH_COMMANDS = (
 )
 
 
-WEIGHTS_COLOURS = {"verified": "green", "missing": "yellow", "refused": "red"}
+def topics(options: Options, output: Output) -> int:
+    """List a session's topics."""
+    with open_memory(options) as memory, output.progress("organising"):
+        session = session_of(memory, options)
+        found = session.topics()
+        plain = [topic_json(session.topic(topic.id)) for topic in found]
+    drawn = stats_table(plain) if options.stats else topics_table(plain)
+    notes = [Text(f"! {printable(note)}", "yellow") for note in found.degraded]
+    output.lines(plain, session_heading(session), "", drawn if plain else "no topics yet", *notes)
+    return 0
 
 
-def weights(options: Options, output: Output) -> int:
-    """Check every set of weights by hash; with --fetch, download what is missing."""
-    from ricordo.recall.embedders.weights import ALL_SETS, fetch, weights_folder
-
-    chosen = [each for each in ALL_SETS if not options.name or each.name in options.name]
-    if unknown := set(options.name) - {each.name for each in ALL_SETS}:
-        known = ", ".join(each.name for each in ALL_SETS)
-        raise ValidationError("name", f"{', '.join(sorted(unknown))} is unknown; there are {known}")
-    failures = []
-    for wanted in chosen if options.fetch else ():
-        try:
-            fetch(wanted, report=lambda line: output.note(Text(printable(line), "dim")))
-        except RicordoError as error:
-            failures.append(str(error))
-    found = [weights_json(each) for each in chosen]
-    rows = table("weights", "size", "state", right=("size",))
-    for each in found:
-        rows.add_row(each["name"], f"{each['bytes'] / 1e6:.1f} MB", Text(each["state"], WEIGHTS_COLOURS[each["state"]]))
-    notes = failures or [each["problem"] for each in found if each["problem"]]
-    plain = {"folder": str(weights_folder()), "weights": found, "failures": failures}
-    where = Text(f"in {printable(str(weights_folder()))}", "dim")
-    output.document(plain, rows, where, *[Text(f"! {one_line(note, 400)}", "yellow") for note in notes])
-    return OK if all(each["state"] == "verified" for each in found) else FAILED
+def topic(options: Options, output: Output) -> int:
+    """Change a topic as the options say, then show it."""
+    with open_memory(options) as memory:
+        session = session_of(memory, options)
+        handle = find_topic(session, options.topic_id)
+        _change(session, handle, options)
+        if options.export:
+            exported = handle.export()
+            output.document({"topic_id": handle.id, "export": exported}) if output.as_json else output.raw(exported)
+            return 0
+        plain = topic_json(handle)
+        turns = handle.history()
+        near = handle.near()
+    shown_as: list[RenderableType] = [topics_table([plain])]
+    shown_as += [Text(f"near: {other[:SHORT_ID]} ({similarity:.2f})", "dim") for other, similarity in near]
+    if plain["summary"]:
+        shown_as += ["", Text(printable(plain["summary"]), "dim")]
+    document = {**plain, "near": [{"topic_id": other, "similarity": round(cosine, 6)} for other, cosine in near]}
+    document["turns"] = [turn_json(turn) for turn in turns]
+    output.document(document, *shown_as, *[turn_view(turn) for turn in turns])
+    return 0
 
 
-def weights_json(weights: "WeightSet") -> dict[str, Any]:
-    """A set's name and size, and whether its files have the expected hashes."""
-    from ricordo.recall.embedders import EmbedderUnavailable, WeightsRefused
-    from ricordo.recall.embedders.weights import verified
-
-    state, problem = "verified", ""
-    try:
-        verified(weights)
-    except EmbedderUnavailable as error:
-        state, problem = "missing", str(error)
-    except WeightsRefused as error:
-        state, problem = "refused", str(error)
-    return {
-        "name": weights.name,
-        "bytes": sum(file.size for file in weights.files),
-        "state": state,
-        "problem": problem,
-    }
+def find_topic(session: Session, given: str) -> "SessionTopic":
+    """The topic with this id or unique part of an id."""
+    return session.topic(resolve_id(given, [each.id for each in session.topics()]))
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="*", help="which sets; default: all")
-    parser.add_argument("--fetch", action="store_true", help="download what is missing, checked by hash")
+def topics_table(topics: list[dict[str, Any]]) -> Table:
+    """Each topic with its priority, half-life, kind and messages."""
+    rows = table("topic", "title", "worth now", "half-life", "kind", "messages", right=("half-life", "messages"))
+    if any(each["tags"] for each in topics):
+        rows.add_column("tags")
+    for column in (rows.columns[0], *rows.columns[2:]):
+        column.no_wrap = True  # on a narrow terminal only the titles are cut
+    for each in topics:
+        title = Text(one_line(each["topic_title"], 80), no_wrap=True, overflow="ellipsis")
+        cells: list[RenderableType] = [
+            Text(printable(each["topic_id"][:SHORT_ID])),
+            title,
+            _priority(each["priority"], KIND_COLOURS[each["memory_type"]]),
+            f"{each['half_life_days']:g} d",
+            Text(each["memory_type"], KIND_COLOURS[each["memory_type"]]),
+            _messages(each),
+            Text(printable(", ".join(each["tags"])), "dim"),
+        ]
+        rows.add_row(*cells[: len(rows.columns)])
+    return rows
 
 
-WEIGHTS_COMMANDS = (
+def _priority(priority: float, colour: str) -> Text:
+    filled = max(round(priority * PRIORITY_BAR), 1 if priority >= 0.005 else 0)
+    return Text.assemble(f"{priority:.2f} ", ("█" * filled, colour), ("░" * (PRIORITY_BAR - filled), "dim"))
+
+
+def _messages(topic: dict[str, Any]) -> str:
+    archived = topic["compressed_messages"]
+    return f"{topic['active_messages']}" + (f" + {archived} archived" if archived else "")
+
+
+def stats_table(topics: list[dict[str, Any]]) -> Table:
+    """Every figure of every topic, one column per topic."""
+    names = [name for name in topics[0] if name not in ("tags", "state", "summary")] if topics else []
+    rows = table("", *[str(number) for number in range(1, len(topics) + 1)])
+    for name in names:
+        rows.add_row(Text(name, "dim"), *[Text(one_line(_figure(each[name]), 24)) for each in topics])
+    return rows
+
+
+def _figure(value: Any) -> str:
+    return f"{value:,.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _change(session: Session, handle: "SessionTopic", options: Options) -> None:
+    """Make the requested changes; all values are checked before the first change."""
+    tags = None if options.tag is None else check_ids("tags", filter(None, options.tag))
+    if options.weigh is not None:
+        check_within("importance", options.weigh, 0, 1)
+    if options.feedback is not None:
+        check_within("feedback", options.feedback, -1, 1)
+    if options.merge is not None:
+        handle.merge(find_topic(session, options.merge).id)
+    if tags is not None:
+        handle.tag(*tags)
+    if options.weigh is not None:
+        handle.weigh(options.weigh)
+    if options.feedback is not None:
+        handle.feedback(options.feedback)
+
+
+def _topics_arguments(parser: argparse.ArgumentParser) -> None:
+    add_user(parser)
+    add_session(parser)
+    parser.add_argument("--stats", action="store_true", help="every figure of every topic")
+
+
+def _topic_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topic_id", help="its id, or a unique part of it")
+    add_user(parser)
+    add_session(parser)
+    parser.add_argument("--tag", metavar="TAG", action="append", help="set its tags; repeatable, '' for none")
+    parser.add_argument("--weigh", metavar="NUMBER", type=float, help="set its importance, from 0 to 1")
+    parser.add_argument("--feedback", metavar="NUMBER", type=float, help="adjust its importance, from -1 to 1")
+    parser.add_argument("--merge", metavar="ID", help="merge another topic into it")
+    parser.add_argument("--export", action="store_true", help="print only its messages, as base64 of gzip of JSON")
+
+
+TOPIC_COMMANDS = (
     Command(
-        "weights",
-        "check the embedders' weights by hash, or fetch them; exit code 1 if any is missing",
-        weights,
-        _arguments,
-        "ricordo weights --fetch",
+        "topics",
+        "list a session's topics with their priority",
+        topics,
+        _topics_arguments,
+        "ricordo topics --user anna --stats",
+    ),
+    Command(
+        "topic",
+        "show a topic with its archived messages; tag, weigh, merge or export it",
+        topic,
+        _topic_arguments,
+        "ricordo topic 1f3a09c2 --user anna --tag bread --feedback 1",
     ),
 )

@@ -6,11 +6,6 @@ the environment: other users of the machine can read a command line.
 
 import argparse
 import os
-import signal
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -19,28 +14,32 @@ from ricordo.cli.arguments import (
     OK,
     Command,
     Options,
+    add_address,
     add_agent,
     add_llm,
     add_user,
     chosen_settings,
     database_of,
+    needs,
     open_memory,
+    stop_on_signal,
     user_of,
 )
-from ricordo.cli.output import Output, one_line, printable, table
-from ricordo.cli.sessions import local_time
-from ricordo.errors import NotFoundError, SettingsError, ValidationError
+from ricordo.cli.output import Output, local_time, one_line, printable, table
+from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id, check_text
 from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey, as_json
 
 if TYPE_CHECKING:
     from ricordo.server.options import ServerOptions
-    from ricordo.settings import Settings
 
 
 def serve(options: Options, output: Output) -> int:
-    """Serve until SIGINT or SIGTERM."""
+    """Serve until SIGINT or SIGTERM; requests under way are finished first."""
+    with needs("server"):
+        from ricordo.server.app import has_page, run
+        from ricordo.server.options import url_of
     server = server_options(options)
     settings = settings_from(chosen_settings(options), os.environ)
     database = database_of(options)
@@ -50,29 +49,18 @@ def serve(options: Options, output: Output) -> int:
         plain = {"url": address, "port": port, "auth": server.auth, "pid": os.getpid()}
         output.document(plain, *_startup_lines(address, database, server, page=has_page()))
 
-    run_server(database, settings, server, started)
+    with stop_on_signal():
+        run(database, settings, server, started=started)
     return OK
 
 
 def mcp(options: Options, output: Output) -> int:
     """Serve one user's memory over standard input and output."""
-    with _needs("mcp"):
+    with needs("mcp"):
         from ricordo.mcp.server import run_stdio
     with open_memory(options, create=True) as memory:
         run_stdio(memory, user_of(options), options.agent)
     return OK
-
-
-def run_server(
-    database: str, settings: "Settings", server: "ServerOptions", started: Callable[[int], None] | None = None
-) -> None:
-    """Run the server until Ctrl-C or SIGTERM; requests under way are finished first."""
-    check_settings(settings)
-    check_port(server.host, server.port)
-    with _needs("server"):
-        from ricordo.server.app import run
-    with stop_on_signal():
-        run(database, settings, server, started=started)
 
 
 def server_options(options: Options) -> "ServerOptions":
@@ -94,69 +82,6 @@ def server_options(options: Options) -> "ServerOptions":
     )
 
 
-def check_settings(settings: "Settings") -> None:
-    """Raise at the start the errors that the first request would meet."""
-    from ricordo.engine.core import choose_llm
-    from ricordo.memory import check_parts
-
-    check_id("tenant_id", settings.tenant_id)
-    check_parts(settings)
-    choose_llm(settings.llm)
-
-
-def has_page() -> bool:
-    """Whether this installation includes the web page."""
-    from ricordo.server.app import PAGE_FOLDER
-
-    return (PAGE_FOLDER / "index.html").exists()
-
-
-def url_of(host: str, port: int) -> str:
-    """The address as a URL."""
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def check_port(host: str, port: int) -> None:
-    """Raise SettingsError if the port is in use, before a store is opened."""
-    if port == 0:
-        return
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise SettingsError("port", f"cannot listen on {host}:{port} ({error.strerror}); give another") from error
-
-
-@contextmanager
-def stop_on_signal() -> Iterator[None]:
-    """End the block without an error on SIGINT or SIGTERM; the server handles them first and raises them again."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    except KeyboardInterrupt:
-        return
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _needs(extra: str) -> Iterator[None]:
-    """Raise SettingsError if the block imports a package that is not installed; an extra brings it."""
-    try:
-        yield
-    except ImportError as error:
-        if (error.name or "").startswith("ricordo"):
-            raise
-        remedy = f"pip install 'ricordo[{extra}]'"
-        raise SettingsError(extra, f"needs packages that are not installed ({error}): {remedy}") from error
-
-
 def _startup_lines(address: str, database: str, server: "ServerOptions", *, page: bool) -> list[Text]:
     lines = [Text.assemble("Ricordo serves ", (address, "bold blue"), "" if page else " (the page is not built)")]
     lines.append(Text(f"API reference: {address}/docs, health: {address}/health", "dim"))
@@ -169,12 +94,6 @@ def _startup_lines(address: str, database: str, server: "ServerOptions", *, page
     elif "://" in database:
         lines.append(Text("while the database is unavailable, writes fail: give a --spool-directory", "yellow"))
     return [*lines, Text("Ctrl-C ends it", "dim")]
-
-
-def add_address(parser: argparse.ArgumentParser) -> None:
-    """--host and --port."""
-    parser.add_argument("--host", metavar="ADDRESS", help="the address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", metavar="N", type=int, help="default: 8377; 0 for any free port")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

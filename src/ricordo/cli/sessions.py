@@ -5,21 +5,25 @@ Without --session the reading commands take the user's most recent one. The dele
 
 import argparse
 import sys
-from datetime import datetime
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
-from ricordo.cli.arguments import FAILED, OK, Command, Options, add_session, add_user, open_memory, user_of
-from ricordo.cli.maintenance import duration
-from ricordo.cli.output import Output, one_line, printable, session_json, table, turn_json
-from ricordo.cli.receipts import ROLE_COLOURS
-from ricordo.errors import NotFoundError, ValidationError
-from ricordo.memory import Memory
+from ricordo.cli.arguments import FAILED, OK, Command, Options, add_session, add_user, open_memory, session_of, user_of
+from ricordo.cli.output import (
+    Output,
+    duration,
+    local_time,
+    one_line,
+    printable,
+    session_heading,
+    session_json,
+    table,
+    turn_json,
+    turn_view,
+)
+from ricordo.errors import ValidationError
 from ricordo.records.service import EraseReceipt, as_json
-from ricordo.records.turns import Turn
-from ricordo.session import Session
 
 
 def sessions(options: Options, output: Output) -> int:
@@ -71,42 +75,6 @@ def window(options: Options, output: Output) -> int:
     facts = f"{len(fitted.turns)} turns, {fitted.total_tokens:,} tokens ({most} turns, {bounds.max_tokens:,} tokens)"
     output.document(plain, printable(text), "", Text(facts, style="dim"))
     return 0
-
-
-def session_of(memory: Memory, options: Options) -> Session:
-    """The session of --session, or the most recent one; it must exist."""
-    user_id = user_of(options)
-    if options.session is None:
-        newest = memory.sessions(user_id=user_id, limit=1)
-        if not newest:
-            raise NotFoundError(f"user {user_id!r} has no sessions; begin one with `ricordo add`")
-        return memory.session(newest[0].id, user_id=user_id, agent_id=newest[0].agent_id)
-    session = memory.session(options.session, user_id=user_id)
-    return memory.session(options.session, user_id=user_id, agent_id=session.info().agent_id)
-
-
-def session_heading(session: Session) -> RenderableType:
-    """The ids of a session, its user and its agent."""
-    ids = {"session": session.id, "user": session.user_id, "agent": session.agent_id}
-    return Text(" · ".join(f"{name} {printable(value)}" for name, value in ids.items()), "dim")
-
-
-def turn_view(turn: Turn) -> RenderableType:
-    """A turn with its number, time and messages."""
-    rows = Table.grid(padding=(0, 2, 0, 0))
-    for message in turn.messages:
-        who = Text(printable(message.name or message.role), style=f"bold {ROLE_COLOURS[message.role]}")
-        rows.add_row(who, Text(printable(message.content) or f"→ {len(message.tool_calls)} tool calls"))
-        if message.chunk_ids:
-            rows.add_row("", Text("cites " + printable(", ".join(message.chunk_ids)), "dim"))
-    if turn.is_open:
-        rows.add_row("", Text(f"open: ricordo answer {printable(turn.id)} TEXT", "yellow"))
-    return Group("", Text(f"{turn.turn_number}  {local_time(turn.created_at)}  {turn.tokens} tokens", "dim"), rows)
-
-
-def local_time(moment: datetime) -> str:
-    """A time in the local zone, to the minute."""
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
 def _sessions_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,10 +21,9 @@ from rich.text import Text
 
 import ricordo
 from ricordo.cli.arguments import FAILED, OK, Options, chosen_settings
+from ricordo.cli.context import budget_bar, item_names, items_table, messages_view, sections_table
 from ricordo.cli.output import Output, context_json, meaning_view, printable, topic_json, turn_json
-from ricordo.cli.receipts import budget_bar, item_names, items_table, messages_view, sections_table
-from ricordo.cli.search import hits_json, hits_view
-from ricordo.cli.topics import topics_table
+from ricordo.cli.search import hits_json, hits_view, topics_table
 from ricordo.prompt.context import Context
 from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.session import Session

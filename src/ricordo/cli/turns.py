@@ -5,7 +5,6 @@
 
 import argparse
 import json
-import sys
 from datetime import datetime
 from typing import Any
 
@@ -21,10 +20,11 @@ from ricordo.cli.arguments import (
     add_user,
     open_memory,
     read_chunks,
+    read_text,
     user_of,
 )
+from ricordo.cli.context import item_names, receipt_view
 from ricordo.cli.output import Output, context_json, meaning_view, message_json, turn_json
-from ricordo.cli.receipts import item_names, receipt_view
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id
 from ricordo.memory import Memory
@@ -100,16 +100,6 @@ def message(options: Options, output: Output) -> int:
         )
     output.document({**message_json(kept), "session_id": session.id}, f"kept message {kept.id} in session {session.id}")
     return 0
-
-
-def read_text(given: str) -> str:
-    """The text itself; for `-`, standard input without its last line break."""
-    if given != "-":
-        return given
-    try:
-        return sys.stdin.read().removesuffix("\n")
-    except UnicodeDecodeError as error:
-        raise ValidationError("standard input", f"is not text ({error}); give UTF-8") from error
 
 
 def _session(memory: Memory, options: Options) -> Session:

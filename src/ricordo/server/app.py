@@ -28,13 +28,15 @@ from starlette.types import Scope
 import ricordo
 from ricordo.engine import LLM
 from ricordo.errors import RicordoError, SettingsError
+from ricordo.limits import check_id
 from ricordo.mcp.http import mount_mcp, sdk_installed
+from ricordo.memory import check_parts
 from ricordo.server.connections import ConnectionLimits, handle_accept_failures, limited_protocol
 from ricordo.server.idempotency import IdempotencyMiddleware
 from ricordo.server.key_cache import KeyCache
 from ricordo.server.logging import configure_logging, remove_handler
 from ricordo.server.middleware import ETagMiddleware, GuardMiddleware, HeadMiddleware
-from ricordo.server.options import ServerOptions
+from ricordo.server.options import ServerOptions, check_port
 from ricordo.server.problems import MEDIA_TYPE, add_exception_handlers
 from ricordo.server.routes import chat, documents, openai, sessions, tenant
 from ricordo.server.service import Service
@@ -178,6 +180,11 @@ class ImmutableFiles(StaticFiles):
         return response
 
 
+def has_page() -> bool:
+    """Whether this installation includes the web page."""
+    return (PAGE_FOLDER / "index.html").exists()
+
+
 def _mount_page(app: FastAPI) -> None:
     """Serve the web page at `/`, if it was built."""
     index = PAGE_FOLDER / "index.html"
@@ -272,6 +279,8 @@ def run(
     started: Callable[[int], None] | None = None,
 ) -> None:
     """Serve until the process is told to stop; `started` is called with the port once it is listening."""
+    _check_settings(settings)
+    check_port(options.host, options.port)
     handler = configure_logging(options.log_level)
     try:
         keys = KeyCache(options.spool, url) if options.spool and options.key_cache else None
@@ -282,6 +291,15 @@ def run(
         server.run()
     finally:
         remove_handler(handler)
+
+
+def _check_settings(settings: Settings) -> None:
+    """Raise at the start the errors that the first request would meet."""
+    from ricordo.engine.core import choose_llm
+
+    check_id("tenant_id", settings.tenant_id)
+    check_parts(settings)
+    choose_llm(settings.llm)
 
 
 def _tune_gc() -> None:

@@ -5,6 +5,7 @@ Secrets are never shown in the representation of a `ServerOptions`.
 
 import ipaddress
 import os
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -81,6 +82,24 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def url_of(host: str, port: int) -> str:
+    """The address as a URL."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise SettingsError if the port is in use, before a store is opened."""
+    if port == 0:
+        return
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise SettingsError("port", f"cannot listen on {host}:{port} ({error.strerror}); give another") from error
 
 
 def load_options(keywords: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> ServerOptions:
