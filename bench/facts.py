@@ -20,8 +20,8 @@ from rich.table import Table
 
 from ricordo.languages.text import fold
 from ricordo.people.facts.claims import Claim, UserMessage, is_negative
-from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.facts.merge import LearningContext, merge_claims
+from ricordo.people.facts.patterns import claims_in_message
 from ricordo.people.profile import key_facts
 from ricordo.records.people import FactChange, KnownFacts
 

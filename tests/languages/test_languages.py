@@ -19,7 +19,7 @@ from ricordo.languages.periods import RULES, periods
 from ricordo.languages.registry import AnyLanguage, LazyPattern, all_words, codes, language, languages, register, words
 from ricordo.languages.text import guess_language, language_of, sentences
 from ricordo.people.facts.claims import UserMessage
-from ricordo.people.facts.extraction import claims_in_message
+from ricordo.people.facts.patterns import claims_in_message
 from ricordo.people.profile import relative_day
 from ricordo.prompt.window import compact_line
 from ricordo.recall.evidence import stems

@@ -8,8 +8,8 @@ from bench.facts import applied
 from hypothesis import strategies as st
 
 from ricordo.people.facts.claims import Claim, UserMessage
-from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.facts.merge import LearningContext, merge_claims
+from ricordo.people.facts.patterns import claims_in_message
 from ricordo.records.people import Fact, KnownFacts
 
 CASES = Path(__file__).parent.parent / "data" / "facts_cases.jsonl"

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.people.facts.claims import Claim, is_order, ungrounded_reason
-from ricordo.people.facts.extraction import claims_in_message, extraction_prompt
+from ricordo.people.facts.extraction import extraction_prompt
+from ricordo.people.facts.patterns import claims_in_message
 from ricordo.records.people import FactKind
 
 READ = [claim for case in load_cases(CASES) for claim in claims_in_message(said(case.text))]

@@ -8,7 +8,7 @@ import pytest
 from bench.facts import Case, figures, load_cases, main, supersession
 from fact_samples import CASES, said
 
-from ricordo.people.facts.extraction import claims_in_message
+from ricordo.people.facts.patterns import claims_in_message
 from ricordo.records.people import FACT_KINDS
 
 

@@ -13,15 +13,9 @@ from hypothesis import strategies as st
 from ricordo.engine import LLM, Completion
 from ricordo.errors import LLMError
 from ricordo.people.facts.claims import UserMessage, is_order, refusal_reason
-from ricordo.people.facts.extraction import (
-    MAX_FACTS,
-    SCHEMA,
-    claims_in_message,
-    extract_by_model,
-    extract_facts,
-    extraction_prompt,
-)
+from ricordo.people.facts.extraction import MAX_FACTS, SCHEMA, extract_by_model, extract_facts, extraction_prompt
 from ricordo.people.facts.merge import merge_claims
+from ricordo.people.facts.patterns import claims_in_message
 from ricordo.records.people import FACT_KINDS, KnownFacts
 from ricordo.testing.strategies import texts
 

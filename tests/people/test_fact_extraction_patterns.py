@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ricordo.languages.registry import language
 from ricordo.people.facts.claims import MAX_CLAIM_LENGTH, UserMessage, is_order, refusal_reason
-from ricordo.people.facts.extraction import claims_in_message
+from ricordo.people.facts.patterns import claims_in_message
 from ricordo.safety.fence import close_fence, open_fence
 from ricordo.testing.strategies import texts
 

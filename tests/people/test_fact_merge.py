@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.people.facts.claims import UserMessage
-from ricordo.people.facts.extraction import claims_in_message
 from ricordo.people.facts.learn import forget_change
 from ricordo.people.facts.merge import LearningContext, merge_claims
+from ricordo.people.facts.patterns import claims_in_message
 from ricordo.people.profile import key_facts
 from ricordo.records.people import FactChange, KnownFacts
 

@@ -8,15 +8,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, tzinfo
-from functools import cache
+from datetime import UTC, tzinfo
 from typing import Any
 
 from ricordo.engine import LLM
 from ricordo.errors import LLMError
-from ricordo.languages.base import FactPattern, FactWords, Language
-from ricordo.languages.dates import PHRASE
-from ricordo.languages.registry import DAY, AnyLanguage, filled, languages
+from ricordo.languages.registry import AnyLanguage
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import guess_language
 from ricordo.people.facts.claims import (
@@ -29,9 +26,9 @@ from ricordo.people.facts.claims import (
     refusal_reason,
     ungrounded_reason,
 )
-from ricordo.people.facts.clauses import clauses, is_not_oneself, own_text, stated_text, supposes
+from ricordo.people.facts.clauses import is_not_oneself, stated_text, supposes
 from ricordo.people.facts.judge import Judged, judge
-from ricordo.people.facts.slots import CHECKS, without_deadline
+from ricordo.people.facts.patterns import claims_in_message, without_deadline
 from ricordo.records.people import FACT_KINDS, FactKind
 from ricordo.safety.fence import close_fence, marker, open_fence
 
@@ -241,77 +238,3 @@ def _about_of(kind: FactKind, text: str, language: str) -> str:
     if kind in ("preference", "difficulty", "goal"):
         return about_key(kind, kind, without_deadline(text.rstrip(".")), language)
     return ""
-
-
-def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
-    """The claims of one message, in order; of two claims about one subject, the last."""
-    flat = own_text(said.text)
-    tables = [each.facts for each in languages() if each.facts.sign.search(flat)]
-    if not tables:
-        return ()
-    said_on = said.created_at.astimezone(zone).date()
-    found: dict[str, Claim] = {}
-    for clause in clauses(said.text):
-        candidate = _first_match(flat, clause.start, clause.end, clause.greeted, tables, said, said_on)
-        if candidate is None:
-            continue
-        key = candidate.about or candidate.text
-        found.pop(key, None)
-        found[key] = candidate
-    return tuple(found.values())
-
-
-def _first_match(
-    flat: str, start: int, end: int, greeted: bool, tables: list[FactWords], said: UserMessage, said_on: date
-) -> Claim | None:
-    while start < end and not flat[start].isalnum():
-        start += 1
-    while start < end and flat[end - 1] in " \t,.!*_-–—)":
-        end -= 1
-    for table in tables:
-        if not table.sign.search(flat, start, end):
-            continue
-        lead = table.lead.match(flat, start, end)
-        # First with the leading word ("Adesso capisco…"), then without it ("Ciao mi chiamo…").
-        for begin in (start, lead.end()) if lead else (start,):
-            for pattern in table.patterns:
-                if pattern.greeted and not greeted:
-                    continue
-                match = _regex(pattern, languages()).fullmatch(flat, begin, end)
-                if match:
-                    quote = said.text[begin:end]
-                    candidate = _claim_from_match(pattern, match.groupdict(), quote, table, said, said_on)
-                    if candidate is not None:
-                        return candidate
-    return None
-
-
-@cache
-def _regex(pattern: FactPattern, known: tuple[Language, ...]) -> re.Pattern[str]:
-    return re.compile(filled(pattern.clause.replace(DAY, PHRASE)), re.IGNORECASE)
-
-
-def _claim_from_match(
-    pattern: FactPattern, groups: dict[str, str | None], quote: str, table: FactWords, said: UserMessage, said_on: date
-) -> Claim | None:
-    filled = {}
-    for name, check in (("x", pattern.x), ("y", pattern.y)):
-        words = groups.get(name)
-        if words is None:
-            continue
-        checked = CHECKS[check](words, table, said_on)
-        if not checked:
-            return None
-        filled[name] = checked
-    text = pattern.text.format(**filled).replace("' ", "'")
-    text = text[0].upper() + text[1:]
-    about = _about(pattern, filled, table.code)
-    candidate = Claim(pattern.kind, text, about, quote, table.code, said, pattern.confidence)
-    return None if refusal_reason(candidate) else candidate
-
-
-def _about(pattern: FactPattern, filled: dict[str, str], language: str) -> str:
-    prefix, brace, name = pattern.about.partition(":{")
-    if not brace:
-        return pattern.about
-    return about_key(prefix, pattern.kind, without_deadline(filled[name[0]]), language)

@@ -1,16 +1,21 @@
-"""Check and clean the words that a fact pattern captures: a thing, an action, a place, a name, a date.
+"""Read claims from a message by the patterns of each language.
 
-The captured words go in. They come out cleaned and in the third person, or None if they are no stable claim: words that
-refer to the moment ("this exercise", "today"), to the listener or to the user's personal troubles.
+A pattern matches a whole clause. The words that it captures (a thing, an action, a place, a name, a date) are checked
+and cleaned: they come out in the third person, or None if they are no stable claim, such as words that refer to the
+moment ("this exercise", "today"), to the listener or to the user's personal troubles.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import UTC, date, tzinfo
+from functools import cache
 
-from ricordo.languages.base import FactWords
+from ricordo.languages.base import FactPattern, FactWords, Language
 from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
-from ricordo.languages.registry import AnyLanguage, all_words
+from ricordo.languages.patterns import DAY
+from ricordo.languages.registry import AnyLanguage, all_words, filled, languages
+from ricordo.people.facts.claims import Claim, UserMessage, about_key, refusal_reason
+from ricordo.people.facts.clauses import clauses, own_text
 from ricordo.recall.evidence import stems, tokens
 
 _NAME = AnyLanguage(
@@ -27,6 +32,80 @@ _AHEAD = AnyLanguage(r"(?:<calendar.ahead>)\s")
 _OFFERED = AnyLanguage(r"\b(?:<facts.offered>)\b")
 _NAME_JOINED = AnyLanguage(r"\s+(?:<facts.name_joiners>)\s+[a-zà-ÿ].*", flags=0)
 _END_MARKS = " \t,.!?;:…*_-–—\"'"
+
+
+def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """The claims of one message, in order; of two claims about one subject, the last."""
+    flat = own_text(said.text)
+    tables = [each.facts for each in languages() if each.facts.sign.search(flat)]
+    if not tables:
+        return ()
+    said_on = said.created_at.astimezone(zone).date()
+    found: dict[str, Claim] = {}
+    for clause in clauses(said.text):
+        candidate = _first_match(flat, clause.start, clause.end, clause.greeted, tables, said, said_on)
+        if candidate is None:
+            continue
+        key = candidate.about or candidate.text
+        found.pop(key, None)
+        found[key] = candidate
+    return tuple(found.values())
+
+
+def _first_match(
+    flat: str, start: int, end: int, greeted: bool, tables: list[FactWords], said: UserMessage, said_on: date
+) -> Claim | None:
+    while start < end and not flat[start].isalnum():
+        start += 1
+    while start < end and flat[end - 1] in " \t,.!*_-–—)":
+        end -= 1
+    for table in tables:
+        if not table.sign.search(flat, start, end):
+            continue
+        lead = table.lead.match(flat, start, end)
+        # First with the leading word ("Adesso capisco…"), then without it ("Ciao mi chiamo…").
+        for begin in (start, lead.end()) if lead else (start,):
+            for pattern in table.patterns:
+                if pattern.greeted and not greeted:
+                    continue
+                match = _regex(pattern, languages()).fullmatch(flat, begin, end)
+                if match:
+                    quote = said.text[begin:end]
+                    candidate = _claim_from_match(pattern, match.groupdict(), quote, table, said, said_on)
+                    if candidate is not None:
+                        return candidate
+    return None
+
+
+@cache
+def _regex(pattern: FactPattern, known: tuple[Language, ...]) -> re.Pattern[str]:
+    return re.compile(filled(pattern.clause.replace(DAY, PHRASE)), re.IGNORECASE)
+
+
+def _claim_from_match(
+    pattern: FactPattern, groups: dict[str, str | None], quote: str, table: FactWords, said: UserMessage, said_on: date
+) -> Claim | None:
+    filled = {}
+    for name, check in (("x", pattern.x), ("y", pattern.y)):
+        words = groups.get(name)
+        if words is None:
+            continue
+        checked = CHECKS[check](words, table, said_on)
+        if not checked:
+            return None
+        filled[name] = checked
+    text = pattern.text.format(**filled).replace("' ", "'")
+    text = text[0].upper() + text[1:]
+    about = _about(pattern, filled, table.code)
+    candidate = Claim(pattern.kind, text, about, quote, table.code, said, pattern.confidence)
+    return None if refusal_reason(candidate) else candidate
+
+
+def _about(pattern: FactPattern, filled: dict[str, str], language: str) -> str:
+    prefix, brace, name = pattern.about.partition(":{")
+    if not brace:
+        return pattern.about
+    return about_key(prefix, pattern.kind, without_deadline(filled[name[0]]), language)
 
 
 def thing(words: str, speech: FactWords) -> str | None:
