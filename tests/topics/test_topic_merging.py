@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from topic_samples import NOW, a_topic, topic_lists
 
 from ricordo.records.topics import Topic
-from ricordo.topics.merge import Proposal, importance_after, merged, near_topics
+from ricordo.topics.session_topic import Proposal, importance_after, merged, near_topics
 from ricordo.topics.thresholds import scale_for, vector_of
 
 shares = st.floats(min_value=0, max_value=1)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from ricordo.recall.embedders.light import LightEmbedder
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import TopicMessage
-from ricordo.topics.subject_weights import SubjectScale
 from ricordo.topics.subjects import KnownTopic, TopicTurn, decide_turn, is_polite, small_talk_of
-from ricordo.topics.thresholds import first_centre, moved_centre, scale_for
+from ricordo.topics.thresholds import SubjectScale, first_centre, moved_centre, scale_for
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 EMBEDDER = LightEmbedder()

@@ -22,8 +22,7 @@ from ricordo.languages.text import fold, guess_language_of
 from ricordo.recall.evidence import stem, tokens
 from ricordo.records.topics import Topic
 from ricordo.topics.assign import REFERRING, Decision, FollowUpKind, Reason, TopicMessage, follow_up_kind
-from ricordo.topics.subject_weights import SubjectScale
-from ricordo.topics.thresholds import Vector, dimensions_of, matrix_of, unit
+from ricordo.topics.thresholds import SubjectScale, Vector, dimensions_of, matrix_of, unit
 
 _WORD = re.compile(r"[^\W\d_]+")
 _REPEATED = re.compile(r"(.)\1{2,}")

@@ -12,8 +12,7 @@ from functools import cache
 
 from ricordo.languages.base import FactPattern, FactWords, Language
 from ricordo.languages.dates import PHRASE, format_day, has_year, resolve_day
-from ricordo.languages.patterns import DAY
-from ricordo.languages.registry import AnyLanguage, all_words, filled, languages
+from ricordo.languages.registry import DAY, AnyLanguage, all_words, filled, languages
 from ricordo.people.facts.claims import Claim, UserMessage, about_key, refusal_reason
 from ricordo.people.facts.clauses import clauses, own_text
 from ricordo.recall.evidence import stems, tokens
