@@ -13,7 +13,8 @@ from pathlib import Path
 
 import ricordo
 from ricordo.engine.tokens import counter_for
-from ricordo.imports import Imported, read
+from ricordo.imports.conversation import Imported
+from ricordo.imports.read import read
 from ricordo.imports.run import bring_in
 from ricordo.stores.sqlite import SqliteStore
 

@@ -28,7 +28,8 @@ from foreign_exports import (
     write_lines,
 )
 
-from ricordo.imports import Imported, ImportProblem, detect, read
+from ricordo.imports.conversation import Imported, ImportProblem
+from ricordo.imports.read import detect, read
 from ricordo.limits import Limits
 from ricordo.records.turns import SessionInfo, Turn
 from ricordo.turns.export import FORMAT, VERSION, from_document

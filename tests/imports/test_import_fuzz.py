@@ -19,8 +19,9 @@ from foreign_exports import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ricordo.imports import FORMATS, Imported, ImportProblem, detect, read
-from ricordo.imports.sources import OWN
+from ricordo.imports.conversation import Imported, ImportProblem
+from ricordo.imports.json_stream import FORMATS, OWN
+from ricordo.imports.read import detect, read
 from ricordo.limits import Limits
 from ricordo.turns.export import from_document
 

@@ -29,7 +29,9 @@ from hypothesis import strategies as st
 
 import ricordo
 from ricordo.errors import ValidationError
-from ricordo.imports import Imported, detect, read, sources
+from ricordo.imports import sources
+from ricordo.imports.conversation import Imported
+from ricordo.imports.read import detect, read
 from ricordo.imports.run import ImportReport, bring_in
 from ricordo.safety.screen import origin_of
 from ricordo.stores.sqlite import SqliteStore

@@ -69,8 +69,8 @@ def import_(options: Options, output: Output) -> int:
 
 def _import_foreign(options: Options, output: Output) -> int:
     """Import what another program exported, or with --dry-run only report it."""
+    from ricordo.imports.json_stream import OWN
     from ricordo.imports.run import bring_in
-    from ricordo.imports.sources import OWN
 
     own = (options.format or detected_format(options.file)) == OWN
     user_id = options.user if own else _required_user(options)
@@ -101,14 +101,14 @@ def _required_user(options: Options) -> str:
 
 def _is_foreign(path: str) -> bool:
     """Whether a path is a folder, or in the format of another program."""
-    from ricordo.imports.sources import OWN
+    from ricordo.imports.json_stream import OWN
 
     return Path(path).is_dir() or detected_format(path) not in (None, OWN)
 
 
 def detected_format(path: str) -> str | None:
     """The format of a file or folder; None if it is unknown or unreadable."""
-    from ricordo.imports import detect
+    from ricordo.imports.read import detect
 
     return detect(path) if Path(path).exists() else None
 

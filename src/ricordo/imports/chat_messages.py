@@ -1,4 +1,4 @@
-"""Messages in the form of chat APIs (lists, ShareGPT, LlamaIndex, LangChain, OpenAI Agents), and mem0's memories.
+"""Messages of chat APIs: lists, ChatbotUI, ShareGPT, LlamaIndex, LangChain and OpenAI Agents; memories of mem0.
 
 In: one message, or one conversation, as JSON. Out: imported messages. Each of these formats is a list in order, so a
 conversation has one path; a message without an id is named by its index. mem0's memories become notes of an assistant
@@ -136,6 +136,25 @@ def sharegpt(value: Any, place: str, fallback: str) -> Conversation | ImportProb
         created_at=_dated(fields),
         raw=other_fields(fields, "id", "conversation_id", "conversations", "items", "title"),
         problems=message_problems(place, enumerate(found)),
+    )
+
+
+def chatbot_ui(value: Any, place: str, fallback: str) -> Conversation | ImportProblem | None:
+    """One conversation of ChatbotUI; None for one without messages."""
+    fields = mapping(value)
+    if not isinstance(fields.get("messages"), list):
+        return ImportProblem(place, "is not a conversation: expected an object with 'messages'")
+    path = tuple(
+        chat_message(mapping(each), f"#{n}", None) for n, each in enumerate(fields["messages"]) if mapping(each)
+    )
+    return Conversation(
+        id=identifier(fields.get("id")) or fallback,
+        place=place,
+        paths=(path,),
+        title=text(fields.get("name")),
+        metadata={"model": identifier(mapping(fields.get("model")).get("id"), fields.get("model")) or None},
+        raw=other_fields(fields, "id", "name", "messages", "model"),
+        problems=message_problems(place, enumerate(fields["messages"])),
     )
 
 

@@ -14,24 +14,29 @@ from typing import Any
 
 from ricordo.errors import ValidationError
 from ricordo.imports import chat_messages
-from ricordo.imports.chat_apps import chatbot_ui, claude, librechat, open_webui
-from ricordo.imports.chatgpt import chatgpt
+from ricordo.imports.chat_apps import chatgpt, claude, librechat, open_webui
+from ricordo.imports.chat_messages import chatbot_ui
 from ricordo.imports.conversation import Conversation, Imported, ImportProblem, mapping
-from ricordo.imports.databases import detect_database, read_database
 from ricordo.imports.document import DocumentOptions, documents
-from ricordo.imports.json_stream import JsonEntry, describe_path, entries
-from ricordo.imports.sources import (
-    FAILURES,
+from ricordo.imports.json_stream import (
     FORMATS,
     ITEM_FORMAT,
     OWN,
+    Format,
+    JsonEntry,
+    Shape,
+    describe_path,
+    detect_shape,
+    entries,
+)
+from ricordo.imports.sources import (
+    FAILURES,
     SQLITE,
     CountingReader,
-    Format,
     Progress,
-    Shape,
     SourceFile,
-    detect_shape,
+    detect_database,
+    read_database,
     source_files,
 )
 from ricordo.limits import Limits

@@ -10,16 +10,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ricordo.errors import RicordoError, ValidationError
-from ricordo.imports import Imported, ImportProblem, ReadOptions, read
+from ricordo.imports.conversation import Imported, ImportProblem
 from ricordo.imports.document import session_id_of
-from ricordo.imports.sources import OWN
+from ricordo.imports.json_stream import OWN
+from ricordo.imports.read import ReadOptions, read
 from ricordo.limits import check_id
-from ricordo.memory import Memory
 from ricordo.records.turns import DEFAULT_AGENT, Message, Owner, SessionInfo, Turn
 from ricordo.turns.export import from_document, to_document
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
 
 MAX_PROBLEMS = 1_000  # in a report; all are counted
 Progress = Callable[[int, int], None]
@@ -49,7 +52,7 @@ class ImportReport:
 
 
 def bring_in(
-    memory: Memory,
+    memory: "Memory",
     path: str | os.PathLike[str],
     *,
     user_id: str | None,
@@ -89,7 +92,7 @@ def bring_in(
     return importer.report(format)
 
 
-def _written_at(memory: Memory, path: Path) -> datetime | None:
+def _written_at(memory: "Memory", path: Path) -> datetime | None:
     """What dates a conversation without dates: when its file was written, though never in the future."""
     now = memory.clock.now()
     return min(now, datetime.fromtimestamp(path.stat().st_mtime, UTC)) if path.exists() else now
@@ -98,7 +101,7 @@ def _written_at(memory: Memory, path: Path) -> datetime | None:
 class _Import:
     """One import: its counts, and how each document is compared and written."""
 
-    def __init__(self, memory: Memory, user_id: str | None, *, dry_run: bool, trusted: bool) -> None:
+    def __init__(self, memory: "Memory", user_id: str | None, *, dry_run: bool, trusted: bool) -> None:
         self._memory, self._user, self._dry, self._trusted = memory, user_id, dry_run, trusted
         self._format = ""
         self._sessions = self._added = self._completed = self._known = 0
@@ -270,7 +273,7 @@ class _Import:
 class _StoredConversation:
     """The stored turns of one conversation, found by number, by id in any session, or by their messages."""
 
-    def __init__(self, memory: Memory, session: SessionInfo, turns: list[Turn] | None) -> None:
+    def __init__(self, memory: "Memory", session: SessionInfo, turns: list[Turn] | None) -> None:
         self._store, self._session = memory.store, session
         stored = self._store.turns.page(session.owner, session.id) if turns is None else turns
         self._by_number = {turn.turn_number: turn for turn in stored}

@@ -1,25 +1,44 @@
-"""The files to import: one file, a folder of files, or the members of a zip archive, never unpacked to disk.
+"""The files to import: one file, a folder, the members of a zip archive (never unpacked to disk), an SQLite database.
 
-In: a path. Out: its files as streams. Names in an archive only select and describe members, nothing is written under
-them; a member that unpacks to far more than its compressed size is refused while it is read.
+In: a path. Out: its files as streams; of a database the conversations of LangChain, OpenAI Agents, LlamaIndex and mem0,
+read in a read-only connection. Names in an archive only select and describe members, nothing is written under them; a
+member that unpacks to far more than its compressed size is refused while it is read.
 """
 
 import codecs
 import fnmatch
 import io
+import json
 import os
+import sqlite3
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, get_args
+from typing import IO, Any, BinaryIO
 
 from ricordo.errors import ValidationError
-from ricordo.imports.chat_messages import is_message
-from ricordo.imports.conversation import ImportProblem, mapping, text
-from ricordo.imports.json_stream import Characters, JsonEntry, JsonPath, entries
+from ricordo.imports.chat_messages import (
+    MAX_MESSAGES,
+    NOTES_BATCH,
+    agents_message,
+    chat_message,
+    langchain_message,
+    memory_note,
+    notes_conversation,
+)
+from ricordo.imports.conversation import (
+    Conversation,
+    ImportedMessage,
+    ImportProblem,
+    identifier,
+    mapping,
+    parse_time,
+    text,
+)
 
 SQLITE = b"SQLite format 3\x00"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -46,6 +65,22 @@ _IGNORED = frozenset(
     }
 )
 Progress = Callable[[int, int], None]
+
+
+Reader = Callable[[Any, str, Any], ImportedMessage | None]
+Columns = dict[str, set[str]]
+
+_READERS: dict[str, Reader] = {
+    "openai-agents": agents_message,
+    "langchain": langchain_message,
+    "llamaindex": lambda value, number, at: chat_message(mapping(value), number, at),
+}
+_DATES = "SELECT created_at, updated_at FROM agent_sessions WHERE session_id = ?"
+_AGENTS = ("agent_messages", {"session_id", "message_data"})
+_LANGCHAIN = ("message_store", {"session_id", "message"})
+_MEM0 = ("history", {"memory_id", "new_memory"})
+_OLD_MEM0 = ("history", {"memory_id", "new_value"})
+_LLAMA = {"key", "role", "status", "data"}
 
 
 class ArchiveTooLarge(Exception):  # noqa: N818 - becomes an ImportProblem
@@ -210,146 +245,167 @@ class CountingReader:
                 return found
 
 
-Format = Literal[
-    "chatgpt", "claude", "open-webui", "librechat", "chatbot-ui", "sharegpt", "messages", "llamaindex", "langchain",
-    "openai-agents", "mem0", "ricordo",
-]  # fmt: skip
-FORMATS: tuple[Format, ...] = get_args(Format)
-OWN: Format = "ricordo"
-ITEM_FORMAT = "ricordo-item"  # of our own export, but no conversation
-MAX_ENTRIES = 50  # read before giving up
-# Lists and objects that hold the conversations, where the file is one object.
-CONTAINERS: frozenset[JsonPath] = frozenset(
-    {
-        ("conversations",),
-        ("history",),
-        ("store",),
-        ("chat_store",),
-        ("chat_store", "store"),
-        ("results",),
-        ("memories",),
-        ("messages",),
-        ("messagesTree",),
-    }
-)
-_ENTERED: dict[str, tuple[JsonPath, ...]] = {
-    "chatgpt": ((), ("conversations",)),
-    "chatbot-ui": ((), ("history",)),
-    "llamaindex": ((), ("store",), ("chat_store",), ("chat_store", "store")),
-    "mem0": ((), ("results",), ("memories",)),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A format, and the paths to its conversations if the file is one object."""
-
-    format: Format
-    into: frozenset[JsonPath] = frozenset()
-
-
-def detect_shape(stream: Characters) -> Shape | None:
-    """The shape of a JSON text."""
-    head = _PeekableStream(stream)
-    if head.first() == "{":
-        whole = _object_format(entries(head, into={(), *CONTAINERS}))
-        if whole is not None:
-            form, container = whole
-            return Shape(form, frozenset(_ENTERED[form]) if container and form in _ENTERED else frozenset())
+def detect_database(path: Path) -> str | None:
+    """The format of a database; None if it is unknown."""
+    try:
+        with closing(_connect_read_only(path)) as database:
+            return _format_of(_tables(database))
+    except sqlite3.Error:
         return None
-    for n, each in enumerate(entries(head)):
-        found = format_of(each.value) if isinstance(each, JsonEntry) else None
-        if found or n == MAX_ENTRIES:
-            return Shape(found) if found else None
-    return None
 
 
-def format_of(value: Any) -> Format | None:
-    """The format of a value, which is a conversation or a message."""
-    if isinstance(value, list):
-        return "messages" if value and is_message(value[0]) else None
-    fields = mapping(value)
-    messages = fields.get("messages")
-    first = mapping(messages[0]) if isinstance(messages, list) and messages else {}
-    found: Format | None = None
-    if fields.get("format") == "ricordo-session":
-        found = OWN
-    elif mapping(fields.get("mapping")):
-        found = "chatgpt"
-    elif isinstance(fields.get("chat_messages"), list):
-        found = "claude"
-    elif any(name in mapping(fields.get("chat")) for name in ("history", "messages")):
-        found = "open-webui"
-    elif (
-        "messagesTree" in fields or "isCreatedByUser" in first or ("conversationId" in fields and "messages" in fields)
-    ):
-        found = "librechat"
-    elif _first(fields.get("conversations")).keys() & {"from", "value"} or {"from", "value"} <= fields.keys():
-        found = "sharegpt"
-    elif isinstance(fields.get("memory"), str) and "role" not in fields:
-        found = "mem0"
-    elif text(fields.get("type")) and mapping(fields.get("data")).get("content") is not None:
-        found = "langchain"
-    elif is_message(fields) or is_message(first):
-        found = "messages"
-    return found
+def read_database(path: Path, form: str, name: str, progress: Progress) -> Iterator[Conversation | ImportProblem]:
+    """The conversations of a database, by session."""
+    try:
+        with closing(_connect_read_only(path)) as database:
+            tables = _tables(database)
+            if form in ("openai-agents", "langchain", "llamaindex"):
+                yield from _sessions(database, tables, form, name, progress)
+            else:
+                yield from _mem0_history(database, tables, name, progress)
+    except sqlite3.Error as error:
+        yield ImportProblem(name, f"cannot be read further ({error}); copy the database again")
 
 
-def _first(value: Any) -> dict[str, Any]:
-    return dict(mapping(value[0])) if isinstance(value, list) and value else {}
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    """A read-only connection. A WAL database without a log is opened as immutable.
 
-
-def _object_format(found: Iterator[Any]) -> tuple[Format, bool] | None:
-    """The format of an object, from its members in order, and whether its conversations are in a container.
-
-    A second value after the object is ignored: in JSON lines the first line decides.
+    Otherwise SQLite would create its own files beside it.
     """
-    whole: dict[str, Any] = {}
-    for n, each in enumerate(found):
-        if n > MAX_ENTRIES * 10 or not isinstance(each, JsonEntry):
-            return None
-        if each.path[:-1] in CONTAINERS:
-            form = _container_format(each.path, each.value)
-            if form:
-                return form, True
-            whole.setdefault(str(each.path[0]), [each.value])
-        elif each.path:
-            whole[str(each.path[-1])] = each.value
-        form = format_of(whole)
-        if form:
-            return form, False
-    return None
+    log = path.with_name(f"{path.name}-wal")
+    immutable = _is_wal(path) and not (log.exists() and log.stat().st_size)
+    address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
+    database = sqlite3.connect(address, uri=True, isolation_level=None)
+    try:
+        for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+            database.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        database.close()
+        raise
+    database.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+    return database
 
 
-def _container_format(path: JsonPath, value: Any) -> Format | None:
-    """The format that has a container of this name, by its first conversation."""
-    fields, name = mapping(value), path[-2]
-    if name == "conversations" and mapping(fields.get("mapping")):
-        return "chatgpt"
-    if name == "history" and isinstance(fields.get("messages"), list):
-        return "chatbot-ui"
-    if name == "store" and isinstance(value, list):
-        return "llamaindex"
-    if name in ("results", "memories") and isinstance(fields.get("memory"), str):
+def _is_wal(path: Path) -> bool:
+    """Whether a database is in WAL mode, by its header."""
+    with path.open("rb") as file:
+        return file.read(20)[18:20] == b"\x02\x02"
+
+
+def _tables(database: sqlite3.Connection) -> Columns:
+    """The tables and their columns; views and virtual tables can run code and are ignored."""
+    found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'")
+    return {name: {row[1] for row in database.execute(f"PRAGMA table_info({_quoted(name)})")} for (name,) in found}
+
+
+def _format_of(tables: Columns) -> str | None:
+    if _has(tables, _AGENTS):
+        return "openai-agents"
+    if _has(tables, _LANGCHAIN) or _langchain(tables):
+        return "langchain"
+    if _has(tables, _MEM0) or _has(tables, _OLD_MEM0):
         return "mem0"
+    if any(columns >= _LLAMA for columns in tables.values()):
+        return "llamaindex"
     return None
 
 
-class _PeekableStream:
-    """A stream whose first character can be read ahead."""
+def _has(tables: Columns, wanted: tuple[str, set[str]]) -> bool:
+    return tables.get(wanted[0], set()) >= wanted[1]
 
-    def __init__(self, stream: Characters) -> None:
-        self._stream, self._held = stream, ""
 
-    def first(self) -> str:
-        """The first character that is not whitespace, without consuming it."""
-        while not self._held:
-            read = self._stream.read(4096)
-            if not read:
-                return ""
-            self._held = read.lstrip()
-        return self._held[0]
+def _langchain(tables: Columns) -> str:
+    """The table of LangChain's history, whose name can be configured."""
+    if _has(tables, _LANGCHAIN):
+        return "message_store"
+    return next((name for name, columns in tables.items() if {"id", "session_id", "message"} <= columns), "")
 
-    def read(self, size: int, /) -> str:
-        held, self._held = self._held[:size], self._held[size:]
-        return held or self._stream.read(size)
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _query(tables: Columns, form: str) -> str:
+    """The query for id, session, message and time, by session in order."""
+    if form == "llamaindex":
+        table = next((name for name, columns in tables.items() if columns >= _LLAMA), "")
+        return f"SELECT id, key, data, timestamp FROM {_quoted(table)} ORDER BY key, timestamp, id"
+    table, message = ("agent_messages", "message_data") if form == "openai-agents" else (_langchain(tables), "message")
+    columns = tables.get(table, set())
+    dated = next((each for each in ("created_at", "timestamp") if each in columns), "NULL")
+    number = "id" if "id" in columns else "rowid"
+    return f"SELECT {number}, session_id, {message}, {dated} FROM {_quoted(table)} ORDER BY session_id, {number}"
+
+
+def _sessions(
+    database: sqlite3.Connection, tables: Columns, form: str, name: str, progress: Progress
+) -> Iterator[Conversation | ImportProblem]:
+    query = _query(tables, form)
+    total = _count(database, query)
+    dated = {"session_id", "created_at", "updated_at"} <= tables.get("agent_sessions", set())
+    for session, rows in groupby(enumerate(database.execute(query), start=1), key=lambda row: row[1][1]):
+        place = f"{name}, session {session!r}"
+        path: list[ImportedMessage] = []
+        for done, (number, _, message, at) in rows:
+            progress(done, total)
+            found = _row_message(message, str(number), at, _READERS[form])
+            if isinstance(found, str):
+                yield ImportProblem(f"{place}, row {number}", found)
+            elif found and len(path) < MAX_MESSAGES:
+                path.append(found)
+            elif found:
+                left = f"the conversation ends after {MAX_MESSAGES} messages; this one is left out"
+                yield ImportProblem(f"{place}, row {number}", left, "left out")
+        first, last = _dates(database, session) if dated else (None, None)
+        key = identifier(session) or f"{name}#unnamed"
+        yield Conversation(key, place, (tuple(path),), None, parse_time(first), parse_time(last), metadata={"key": key})
+
+
+def _dates(database: sqlite3.Connection, session: Any) -> tuple[Any, Any]:
+    """When a session was created and last used; unknown if its name is not valid text."""
+    try:
+        return database.execute(_DATES, (session,)).fetchone() or (None, None)
+    except UnicodeEncodeError:
+        return None, None
+
+
+def _count(database: sqlite3.Connection, query: str) -> int:
+    table = query.partition(" FROM ")[2].partition(" ORDER BY ")[0]
+    return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+def _row_message(written: Any, number: str, at: Any, parse: Reader) -> ImportedMessage | str | None:
+    """The message of a row, or its problem."""
+    try:
+        value = json.loads(written, strict=False) if isinstance(written, str | bytes) else None
+    except (ValueError, RecursionError) as error:
+        return f"is not JSON ({error})"
+    if not mapping(value):
+        return "is not a message: expected a JSON object"
+    return parse(value, number, parse_time(at))
+
+
+def _mem0_history(
+    database: sqlite3.Connection, tables: Columns, name: str, progress: Progress
+) -> Iterator[Conversation | ImportProblem]:
+    """The last version of each memory that was not deleted."""
+    columns = tables.get("history", set())
+    words = "new_memory" if "new_memory" in columns else "new_value"
+    dates = [each for each in ("updated_at", "created_at", "timestamp") if each in columns]
+    deleted = "is_deleted" if "is_deleted" in columns else "0"
+    event = "event" if "event" in columns else "''"
+    query = (
+        f"SELECT memory_id, {words}, {deleted}, {event}, coalesce({', '.join([*dates, 'NULL', 'NULL'])}), max(rowid) "
+        "FROM history GROUP BY memory_id ORDER BY max(rowid)"
+    )
+    batch: list[ImportedMessage] = []
+    for done, (memory, content, deleted_flag, action, at, _) in enumerate(database.execute(query), start=1):
+        progress(done, done)
+        if deleted_flag or action == "DELETE" or not text(content).strip():
+            continue
+        batch.append(memory_note(identifier(memory), content, {"created_at": at}))
+        if len(batch) == NOTES_BATCH:
+            yield notes_conversation(name, name, batch)
+            batch = []
+    if batch:
+        yield notes_conversation(name, name, batch)

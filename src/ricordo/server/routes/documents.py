@@ -23,8 +23,8 @@ from starlette.exceptions import HTTPException
 from ricordo.documents.chunks import Kind, kind_of
 from ricordo.engine.core import new_id
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
+from ricordo.imports.json_stream import ITEM_FORMAT
 from ricordo.imports.run import as_import, bring_in
-from ricordo.imports.sources import ITEM_FORMAT
 from ricordo.memory import Memory
 from ricordo.records.service import Document, ImportResult
 from ricordo.records.turns import Owner, Turn, library_of
