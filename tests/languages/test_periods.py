@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.languages.periods import periods
+from ricordo.languages.dates import periods
 
 NOW = datetime(2025, 11, 12, 15, 0, tzinfo=UTC)  # a Wednesday
 

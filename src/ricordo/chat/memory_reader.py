@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from ricordo.chat.past import MemoryQuestion, ScoredMemory, memory_question, score_memory
 from ricordo.chat.question import DialogueAct, asks_for_answers, folded
-from ricordo.languages.dates import format_day
-from ricordo.languages.periods import Period, periods
+from ricordo.languages.dates import Period, format_day, periods
 from ricordo.languages.registry import AnyLanguage, all_words, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import guess_language, sentences

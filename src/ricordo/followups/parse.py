@@ -9,11 +9,10 @@ import re
 
 from ricordo.followups.anaphora import ellipsis, general_nouns, pronouns
 from ricordo.followups.ordinals import label_sequence, places, whole_message
-from ricordo.followups.phrases import root
 from ricordo.followups.reference import LONGEST_FOLLOW_UP, Pick, ReferenceCue
 from ricordo.languages.followup_words import FollowUpWords
 from ricordo.languages.registry import Words
-from ricordo.languages.text import WordSpans, language_of, respelled, split_words, stem
+from ricordo.languages.text import WordSpans, language_of, respelled, root, split_words, stem
 
 _MARKS = frozenset(",.;:!?…")
 _LONGEST_REQUEST = 12

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from ricordo.followups.reference import MOST_CANDIDATES, Addition, ReferenceCue, Talk
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import WordSpans, split_words, stem
+from ricordo.languages.text import WordSpans, root, split_words, stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,6 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;…])\s+|\n+")
 _READ_CHARACTERS = 1_500  # characters of an answer
 _BESIDE = 3  # tokens
 _LONGEST_ENTITY = 6  # words of an entity
-_ROOT = 5
 DESCRIBED = 1.6  # the same for a description whose head the answer does not hold
 BOUND = 2.3  # the least score with which a pronoun is bound to an entity of the answer
 
@@ -208,12 +207,6 @@ class Entity:
     beside: frozenset[str]
     apposed: str = ""
     last: bool = False
-
-
-def root(word: str) -> str:
-    """The beginning that forms of one word share ("smash", "smashed")."""
-    bare = stem(word)
-    return bare[:_ROOT] if len(bare) > _ROOT else bare
 
 
 @lru_cache(maxsize=256)

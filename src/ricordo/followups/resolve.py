@@ -28,12 +28,7 @@ from ricordo.followups.candidates import (
 )
 from ricordo.followups.items import headline
 from ricordo.followups.parse import parse, refers_back
-from ricordo.followups.phrases import (
-    best_phrase,
-    content_words,
-    in_answer,
-    root,
-)
+from ricordo.followups.phrases import best_phrase, content_words, in_answer
 from ricordo.followups.reference import (
     LONGEST_FOLLOW_UP,
     MOST_CANDIDATES,
@@ -63,7 +58,7 @@ from ricordo.followups.rewrite import (
     write_standalone,
 )
 from ricordo.languages.followup_words import FollowUpWords
-from ricordo.languages.text import language_of, split_words
+from ricordo.languages.text import language_of, root, split_words
 
 _DISTANT = 0.9  # Factor per turn: an older list is less likely to be meant.
 _MOST_ITEMS = 9
@@ -105,9 +100,8 @@ def resolve(
     bound = _bind(references, talk)
     if not bound.resolved and not bound.candidates and references and references[0].must_match:
         references = ()  # No answer said it: "You said hello to my dog" is not about an answer.
-    additions = fit_additions(question, bound.offered)
-    if bound.standalone:
-        additions = fit_additions(question, traced(bound.standalone, question, history))
+    offered = traced(bound.standalone, question, history) if bound.standalone else bound.offered
+    additions = fit_additions(question, offered) if offered else ()
     # After a list "it" may be an item as well as the topic, so the topic is added and nothing is replaced.
     in_place = not (history and items_of(history[-1]))
     standalone = write_standalone(question, additions, references, language, in_place) if additions else question

@@ -80,7 +80,7 @@ def understand(
     ]
     further = None if find is None else lambda words: [past_turn(turn) for turn in find(words)]
     meaning = resolve(question, [past_turn(turn) for turn in turns], find_answer=further, rewriter=rewriter)
-    if meaning.ambiguous:
+    if meaning.candidates:
         patience = engine.settings.clarification_timeout
         asked = ask(question, meaning.candidates, language=meaning.language, now=now, patience=patience)
         states.put(key_of(scope), asked)

@@ -38,10 +38,6 @@ class MemoryWords:
         """Everything that the memory block writes around what is remembered."""
         return (*self.headings, self.instructions)
 
-    def last_session_heading(self, when: str) -> str:
-        """The heading above the summary of the last session, with its day if that is known."""
-        return f"{self.last_session} ({when})" if when else self.last_session
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:

@@ -1,17 +1,22 @@
-"""Resolve a date expression of a statement against the day on which it was said, in the words of all languages.
+"""Days and periods that a text names, in the words of all languages.
 
-A phrase goes in ("domani", "on Friday", "12 giugno"), a day comes out, or None if it is ambiguous (5/6 in English). A
-day without a year is the next such day, because statements about exams and deadlines look forward. `periods` reads
-the expressions of questions, which look back, with the same names.
+A phrase of a statement ("domani", "on Friday", "12 giugno") and the day on which it was said give a day, or None if it
+is ambiguous (5/6 in English). Statements look forward: a day without a year is the next such day. A question and `now`
+give the periods it speaks of: "la settimana scorsa", "in May 2023", "tre giorni fa", "between 8 and 12 May". Questions
+look back: a date without a year is the latest such day.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import date, timedelta
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cache
 
-from ricordo.languages.registry import AnyLanguage, all_values
+from ricordo.languages.base import Calendar, Language
+from ricordo.languages.registry import AnyLanguage, all_values, escaped, filled, languages
 from ricordo.languages.registry import language as language_by_code
-from ricordo.languages.text import fold
+from ricordo.languages.text import fold, guess_language
 
 DAY = timedelta(days=1)
 
@@ -152,3 +157,300 @@ def _coming(said_on: date, month: int, day: int, year: str | None) -> date:
             if found >= said_on:
                 return found
     raise ValueError("no such day")
+
+
+Days = tuple[date, date]  # from the first day, up to and without the second
+Reading = Callable[[re.Match[str], date, bool], Days]  # match, today, whether 5/8 is the 8th of May
+
+
+def _one_day(day: date) -> Days:
+    return day, day + DAY
+
+
+def _months_after(year: int, month: int, count: int) -> date:
+    """The first day of the month that lies `count` months after the given one; `count` may be negative."""
+    years, months = divmod(year * 12 + month - 1 + count, 12)
+    return date(years, months + 1, 1)
+
+
+def _months(year: int, month: int, count: int = 1) -> Days:
+    return date(year, month, 1), _months_after(year, month, count)
+
+
+def _years(year: int) -> Days:
+    return date(year, 1, 1), date(year + 1, 1, 1)
+
+
+def _group(match: re.Match[str], name: str) -> str | None:
+    return match.groupdict().get(name)
+
+
+def _points_back(match: re.Match[str]) -> bool:
+    return _PAST.search(match[0]) is not None
+
+
+def _written(match: re.Match[str], today: date, _: bool) -> Days:
+    """A day and a month by name; without a year, the latest such day that is not in the future."""
+    month, day, year = month_number(match["month"]), int(match["day"]), _group(match, "year")
+    if year:
+        return _one_day(date(int(year), month, day))
+    return _one_day(date(today.year if (month, day) <= (today.month, today.day) else today.year - 1, month, day))
+
+
+def _numeric(match: re.Match[str], _: date, month_first: bool) -> Days:
+    first, second, year = int(match["a"]), int(match["b"]), int(match["year"])
+    # Months come first with slashes in English, never with dots.
+    swapped = second > 12 or (month_first and match["mark"] == "/" and first <= 12)
+    day, month = (second, first) if swapped else (first, second)
+    return _one_day(date(year, month, day))
+
+
+def _iso(match: re.Match[str], _: date, __: bool) -> Days:
+    return _one_day(date(int(match["year"]), int(match["m"]), int(match["d"])))
+
+
+def _month(match: re.Match[str], today: date, _: bool) -> Days:
+    """A month by name; without a year, the latest one that has begun, or the one before if it says "last"."""
+    month, year = month_number(match["month"]), _group(match, "year")
+    if year:
+        return _months(int(year), month)
+    begun = month < today.month or (month == today.month and not _points_back(match))
+    return _months(today.year if begun else today.year - 1, month)
+
+
+def _season(match: re.Match[str], today: date, _: bool) -> Days:
+    month, year = int(all_values("calendar.seasons")[match["season"]]), _group(match, "year")
+    if year:
+        return _months(int(year), month, 3)
+    latest = today.year if date(today.year, month, 1) <= today else today.year - 1
+    days = _months(latest, month, 3)
+    return _months(latest - 1, month, 3) if today < days[1] and _points_back(match) else days
+
+
+def _unit(match: re.Match[str], today: date, _: bool) -> Days:
+    """This or last week, weekend, month or year."""
+    back = 1 if _points_back(match) else 0
+    monday = today - today.weekday() * DAY
+    match unit_of(match["unit"]):
+        case "week":
+            return monday - 7 * back * DAY, monday + 7 * (1 - back) * DAY
+        case "weekend":
+            saturday = monday + 5 * DAY
+            over = saturday + 2 * DAY <= today
+            saturday -= timedelta(days=7 if back and not over else 0)
+            return saturday, saturday + 2 * DAY
+        case "month":
+            first = _months_after(today.year, today.month, -back)
+            return first, _months_after(first.year, first.month, 1)
+        case "year":
+            return _years(today.year - back)
+    return _one_day(today - back * DAY)
+
+
+def _ago(match: re.Match[str], today: date, _: bool) -> Days:
+    """So many units back; the larger the unit, the wider what people mean by it."""
+    count = number_in(match)
+    match unit_of(match["unit"]):
+        case "day":
+            return _one_day(today - count * DAY)
+        case "week" | "weekend":
+            return today - (7 * count + 3) * DAY, today - (7 * count - 4) * DAY
+        case "month":
+            first = _months_after(today.year, today.month, -count)
+            return first, _months_after(first.year, first.month, 1)
+    return _years(today.year - count)
+
+
+def _lasting(match: re.Match[str], today: date, _: bool) -> Days:
+    """The last so many units up to today."""
+    days = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}[unit_of(match["unit"])]
+    return today - days * number_in(match) * DAY, today + DAY
+
+
+def _weekday(match: re.Match[str], today: date, _: bool) -> Days:
+    """The most recent such day before today."""
+    return _one_day(today - ((today.weekday() - weekday_number(match["weekday"]) - 1) % 7 + 1) * DAY)
+
+
+def _year(match: re.Match[str], _: date, __: bool) -> Days:
+    return _years(int(match["year"]))
+
+
+def _back(first: int, last: int) -> Reading:
+    """A fixed stretch: from `first` days back to `last` days back, both included."""
+    return lambda _, today, __: (today - first * DAY, today - last * DAY + DAY)
+
+
+def recurs(match: re.Match[str], reading: Reading) -> bool:
+    """Whether an expression names a time of every year: "in June", "on 8 May", and neither "last June" nor a year."""
+    return reading in (_written, _month, _season) and not _group(match, "year") and not _points_back(match)
+
+
+_PAST = AnyLanguage(r"\b(?:<calendar.past>)\b", flags=0)
+_UNIT = "(?P<unit><calendar.units>)"
+_ORDINAL = "(?:<calendar.ordinal_marks>)"
+_OF_YEAR = r"(?:(?:<calendar.of_year>)\s+)?"
+
+# In the order in which they are tried: an expression that one rule has read is not read by another. A name stands for
+# the expressions that each language has of that kind, the rest are shapes that all languages share.
+RULES: tuple[tuple[str, Reading], ...] = (
+    (rf"{YEAR}-(?P<m>\d{{1,2}})-(?P<d>\d{{1,2}})", _iso),
+    (rf"(?P<a>\d{{1,2}})(?P<mark>[/.])(?P<b>\d{{1,2}})(?P=mark){YEAR}", _numeric),
+    (
+        rf"(?P<day>\d{{1,2}}){_ORDINAL}?\s+(?:(?:<calendar.of_month>)\s+)?{MONTH}(?:\s*,?\s*{_OF_YEAR}{YEAR})?",
+        _written,
+    ),
+    (rf"{MONTH}\s+(?:(?:<calendar.article>)\s+)?(?P<day>\d{{1,2}}){_ORDINAL}?\s*,?\s*{YEAR}", _written),
+    (rf"{MONTH}\s+(?:(?:<calendar.article>)\s+)?(?P<day>\d{{1,2}}){_ORDINAL}", _written),
+    ("date", _written),
+    (rf"{MONTH}\s*,?\s*{_OF_YEAR}{YEAR}", _month),
+    (rf"(?P<season><calendar.seasons>)\s*{_OF_YEAR}{YEAR}", _season),
+    ("few_days", _back(7, 1)),
+    (rf"{NUMBER}\s+{_UNIT}\s+(?:<calendar.ago>)", _ago),
+    (rf"(?:<calendar.lasting>)\s+{NUMBER}\s+{_UNIT}", _lasting),
+    ("before_yesterday", _back(2, 2)),
+    ("yesterday", _back(1, 1)),
+    ("today", _back(0, 0)),
+    ("unit", _unit),
+    ("season", _season),
+    ("month", _month),
+    ("weekday", _weekday),
+    ("year", _year),
+)
+
+
+@cache
+def _rules(known: tuple[Language, ...]) -> tuple[tuple[re.Pattern[str], Reading], ...]:
+    """Every rule with its pattern, for the languages that are known."""
+
+    def patterns(shape: str) -> list[str]:
+        own = [_expression(each.calendar, one) for each in known for one in each.calendar.expressions.get(shape, ())]
+        return own if shape.isidentifier() else [shape]
+
+    return tuple(
+        (re.compile(filled(rf"(?<!\w)(?:{pattern})(?!\w)")), reading)
+        for shape, reading in RULES
+        for pattern in patterns(shape)
+    )
+
+
+def _expression(calendar: Calendar, template: str) -> str:
+    """An expression of one language with its own names of months, weekdays and seasons."""
+
+    def named(name: str, table: Mapping[str, int]) -> str:
+        return f"(?P<{name}>{'|'.join(escaped(table))})"
+
+    return template.format(
+        month=named("month", calendar.months),
+        weekday=named("weekday", calendar.weekdays),
+        season=named("season", calendar.seasons),
+        unit=_UNIT,
+        day=r"(?P<day>\d{1,2})",
+        year=YEAR,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch of time that a question names: from `start` up to and without `end`, in `now`'s time zone.
+
+    One that `recurs` was named without a year: it is the latest before now, but may mean that of an earlier year.
+    """
+
+    start: datetime
+    end: datetime
+    text: str
+    recurs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """Where in the text a period is named, and which days it covers."""
+
+    start: int
+    end: int
+    days: Days
+    recurs: bool = False
+
+
+_BEFORE_DATE = r"\s*(?:<calendar.range_articles>)?$"
+_RANGE_OPENS = AnyLanguage(rf"\b(?:<calendar.range_opens>){_BEFORE_DATE}", flags=0)
+_RANGE_GOES_ON = AnyLanguage(rf"\s*(?:<calendar.range_joins>|-|–){_BEFORE_DATE}", flags=0)
+_UNIT_BEFORE = AnyLanguage(
+    r"(?:\b(?P<number>\d{1,2}|<calendar.numbers>)\s+)?\b(?P<unit><calendar.units>|<calendar.weekday_unit>)\s+"
+    rf"(?:<calendar.unit_before>){_BEFORE_DATE}",
+    flags=0,
+)
+_BEFORE = AnyLanguage(rf"\b(?:<calendar.before>){_BEFORE_DATE}", flags=0)
+_AFTER = AnyLanguage(rf"\b(?:<calendar.after>){_BEFORE_DATE}", flags=0)
+_SINCE = AnyLanguage(rf"\b(?:<calendar.since>){_BEFORE_DATE}", flags=0)
+_LEAD = AnyLanguage(r"(?:<calendar.range_leads>)\s", flags=0)
+_UNIT_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 31, "year": 366}
+_LONG_AGO = date(1970, 1, 1)
+
+
+def periods(question: str, now: datetime) -> tuple[Period, ...]:
+    """The periods a question speaks of, in the order of their mention; relative ones are counted from `now`."""
+    folded = fold(question.replace("\u2019", "'"))
+    today = now.date()
+    month_first = language_by_code(guess_language(question)).calendar.month_first
+    found: list[_Mention] = []
+    for pattern, reading in _rules(languages()):
+        for match in pattern.finditer(folded):
+            if any(match.start() < other.end and other.start < match.end() for other in found):
+                continue
+            try:
+                days = reading(match, today, month_first)
+                found.append(_Mention(match.start(), match.end(), days, recurs(match, reading)))
+            except (ValueError, OverflowError):
+                continue  # 31 February, the year 0: it looks like a date and is none
+    found.sort(key=lambda mention: mention.start)
+    return tuple(_period(mention, folded, now) for mention in _joined(found, folded, today))
+
+
+def _joined(found: list[_Mention], folded: str, today: date) -> list[_Mention]:
+    """Ranges made one, and "before", "since", "the week before" applied to the period they stand in front of."""
+    joined: list[_Mention] = []
+    opens_range = False
+    for mention in found:
+        # A rule may have read the preposition as part of its expression ("from May", "dal 2020"): give it back.
+        lead = _LEAD.match(folded[mention.start : mention.end])
+        before = folded[: mention.start] + (lead[0] if lead else "")
+        if opens_range and _RANGE_GOES_ON.fullmatch(before[joined[-1].end :]):
+            joined[-1] = _Mention(joined[-1].start, mention.end, _hull(joined[-1].days, mention.days))
+            opens_range = False
+            continue
+        opens_range = _RANGE_OPENS.search(before) is not None
+        counted = _UNIT_BEFORE.search(before)
+        if counted and joined and joined[-1].end > counted.start():
+            joined.pop()  # "the last weekend before 10 April" names one period, not two
+        days = _shifted(mention.days, before, counted, today)
+        joined.append(_Mention(mention.start, mention.end, days, mention.recurs and days == mention.days))
+    return joined
+
+
+def _hull(first: Days, last: Days) -> Days:
+    """From the beginning of one to the end of the other; a first date without a year takes the last one's."""
+    start = first[0]
+    if start > last[0]:
+        start = start.replace(year=last[0].year, day=min(start.day, 28) if start.month == 2 else start.day)
+    return min(start, last[0]), last[1]
+
+
+def _shifted(days: Days, before: str, counted: re.Match[str] | None, today: date) -> Days:
+    if counted:
+        number = counted["number"] or "1"
+        count = count_of(number)
+        return days[0] - count * _UNIT_DAYS[unit_of(counted["unit"])] * DAY, days[1]
+    if _BEFORE.search(before) and days[0] > _LONG_AGO:
+        return _LONG_AGO, days[0]
+    if _AFTER.search(before) and days[1] <= today:
+        return days[1], today + DAY
+    if _SINCE.search(before) and days[0] <= today:
+        return days[0], today + DAY
+    return days
+
+
+def _period(mention: _Mention, folded: str, now: datetime) -> Period:
+    first, last = (datetime(day.year, day.month, day.day, tzinfo=now.tzinfo) for day in mention.days)
+    return Period(first, last, folded[mention.start : mention.end].strip(), mention.recurs)

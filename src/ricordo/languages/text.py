@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ricordo.languages.base import Language
     from ricordo.languages.followup_words import FollowUpWords
 
+_ROOT_LETTERS = 5
 _TOKEN = re.compile(r"\w+|[^\w\s'’‘`´ʼ]")
 
 
@@ -138,6 +139,12 @@ def stem(word: str) -> str:
 def stems(words: Iterable[str]) -> frozenset[str]:
     """The stems of many words."""
     return frozenset(stem(word) for word in words)
+
+
+def root(word: str) -> str:
+    """The beginning that forms of one word share ("smash", "smashed")."""
+    bare = stem(word)
+    return bare[:_ROOT_LETTERS] if len(bare) > _ROOT_LETTERS else bare
 
 
 _WORD = re.compile(r"[^\W_]+")

@@ -36,7 +36,7 @@ def content_lines(
     named = [one_line(each).replace(",", ";") for each in profile.topics[:most_topics]]
     points = [f"- {one_line(each, MOST_FACT_CHARACTERS)}" for each in profile.key_facts[:most_facts] if one_line(each)]
     return [
-        *_text(words.last_session_heading(one_line(when, 60)), one_line(profile.recent_summary), summary, count),
+        *_text(_dated(words.last_session, one_line(when, 60)), one_line(profile.recent_summary), summary, count),
         *_points(words.facts, points, facts, count),
         *_list(words.topics, [name for name in named if name], topics, count),
     ]
@@ -46,6 +46,11 @@ def one_line(text: str, most: int | None = None) -> str:
     """A stored text as one harmless line of at most `most` characters: no heading, role or fence, nothing hidden."""
     line = defuse(_HEADING.sub("", " ".join(defuse(text).split())))
     return line if most is None or len(line) <= most else _shortened(line, most)
+
+
+def _dated(heading: str, when: str) -> str:
+    """A heading with its day if that is known."""
+    return f"{heading} ({when})" if when else heading
 
 
 def _shortened(line: str, characters: int) -> str:

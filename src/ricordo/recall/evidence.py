@@ -27,7 +27,7 @@ from ricordo.recall.index import Matches, OwnerIndex, Rows
 from ricordo.recall.quantization import Vectors, similarities
 
 if TYPE_CHECKING:
-    from ricordo.languages.periods import Period
+    from ricordo.languages.dates import Period
 
 Terms = NDArray[np.uint32]
 

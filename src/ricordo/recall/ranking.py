@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.languages.periods import Period, periods
+from ricordo.languages.dates import Period, periods
 from ricordo.recall.evidence import (
     WordEvidence,
     meaning_evidence,
