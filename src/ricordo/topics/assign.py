@@ -16,7 +16,8 @@ import numpy as np
 
 from ricordo.followups.reference import ReferenceCue, main_kind
 from ricordo.languages.registry import AnyLanguage, all_words
-from ricordo.languages.text import fold, stems
+from ricordo.languages.text import fold
+from ricordo.recall.evidence import stems
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Role
 from ricordo.topics.thresholds import Scale, Vector, dimensions_of, matrix_of, vector_of
