@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from server_samples import ask, for_chat_alone, service, settings
 from server_samples import serving as serving_to
 
+from ricordo import worker
 from ricordo.chat.response import ChatResponse, Delta, Done, Event
 from ricordo.engine.core import Scope
 from ricordo.memory import Memory
@@ -25,7 +26,7 @@ from ricordo.server.streams import AnswerRegistry
 from ricordo.stores.memory import MemoryStore
 from ricordo.testing.fakes import ScriptedLLM
 from ricordo.turns.write import after_turn
-from ricordo.worker import WorkQueue, queue
+from ricordo.worker import WorkQueue
 
 ANNA = Owner("acme", "anna")
 
@@ -145,7 +146,7 @@ def test_names_of_tenants_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wishes_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """While nothing can be written into the queue, only the latest sessions are kept for it."""
-    monkeypatch.setattr(queue, "MOST_NOTED", 4)
+    monkeypatch.setattr(worker, "MOST_NOTED", 4)
     served = service()
     for number in range(20):
         served.jobs.note(ANNA, f"s{number}")
