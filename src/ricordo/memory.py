@@ -20,7 +20,7 @@ from ricordo.session import Session
 from ricordo.settings import Retention, Settings, check_embedder
 from ricordo.stores.open import DEFAULT_PATH, store_for
 from ricordo.stores.protocols import Store
-from ricordo.turns import export, forget
+from ricordo.turns import export, forget, write
 from ricordo.turns.write import catch_up, start_queue
 
 log = logging.getLogger("ricordo")
@@ -305,7 +305,7 @@ class Memory:
         progress: Callable[[int], None] | None = None,
     ) -> ImportResult:
         """Import what `export` gave, for the user it names or for `user_id`; repeating changes nothing."""
-        return export.import_documents(self._engine, documents, user_id, progress)
+        return write.import_documents(self._engine, documents, user_id, progress)
 
     def stats(self) -> Stats:
         """How much is kept, where, and with which parts."""

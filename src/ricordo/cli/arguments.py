@@ -41,7 +41,6 @@ from ricordo.records.turns import DEFAULT_AGENT, Chunk
 from ricordo.session import Session
 from ricordo.stores.open import DEFAULT_PATH
 
-SHORT_ID = 8  # characters of an id in a table
 # Each command is its own process, so a clarification that one command asks for is answered by a later one.
 CLI_DEFAULTS = {"clarifications": "shared"}
 

@@ -26,9 +26,9 @@ from ricordo.cli.arguments import (
     read_text,
     user_of,
 )
-from ricordo.cli.context import item_names, receipt_view
 from ricordo.cli.output import Output, one_line, printable
 from ricordo.cli.transfer import add_file, library_for
+from ricordo.cli.views import item_names, receipt_view
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MAX_WIDTH = 110  # columns; longer lines are hard to read
 MAX_REFERENCE = 70  # characters
+SHORT_ID = 8  # characters of an id in a table
 
 ROLE_COLOURS = {"system": "magenta", "user": "green", "assistant": "blue", "tool": "yellow"}
 

@@ -15,7 +15,6 @@ from rich.text import Text
 from ricordo.cli.arguments import (
     FAILED,
     OK,
-    SHORT_ID,
     Command,
     Options,
     add_agent,
@@ -30,6 +29,7 @@ from ricordo.cli.arguments import (
     user_of,
 )
 from ricordo.cli.output import (
+    SHORT_ID,
     Output,
     Step,
     fact_json,

@@ -1,14 +1,12 @@
 """Recall commands: search a user's messages, recompute vectors for another embedder, read and change topics."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from ricordo.cli.arguments import (
-    SHORT_ID,
     Command,
     Options,
     add_session,
@@ -21,31 +19,22 @@ from ricordo.cli.arguments import (
     user_of,
 )
 from ricordo.cli.output import (
-    ROLE_COLOURS,
+    SHORT_ID,
     Output,
-    local_time,
-    message_json,
-    one_line,
     printable,
     session_heading,
-    table,
     topic_json,
     turn_json,
     turn_view,
 )
+from ricordo.cli.views import hits_json, hits_view, stats_table, topics_table
 from ricordo.limits import check_ids, check_within
 from ricordo.memory import Memory
 from ricordo.records.turns import Owner
 from ricordo.session import Session
 
 if TYPE_CHECKING:
-    from ricordo.recall.search import Hit, Hits
     from ricordo.topics.session_topic import SessionTopic
-
-MAX_MESSAGE = 240  # characters of a message in a row; --json has all of them
-SCORE_BAR = 8
-PRIORITY_BAR = 10
-KIND_COLOURS = {"short-term": "yellow", "transitioning": "cyan", "long-term": "green"}
 
 
 def search(options: Options, output: Output) -> int:
@@ -86,49 +75,6 @@ def _topic(memory: Memory, options: Options) -> str | None:
     return resolve_id(
         options.topic, [each.id for name in sessions for each in memory.store.topics.load(owner, name).topics]
     )
-
-
-def hits_view(hits: "Hits") -> list[RenderableType]:
-    """Every hit with its score, time, speaker, text and reasons."""
-    rows = Table.grid(padding=(0, 2, 0, 0))
-    for hit in hits:
-        filled = round(hit.score * SCORE_BAR)
-        bar = Text("━" * filled, "bright_cyan") + Text("─" * (SCORE_BAR - filled), "dim")
-        who = Text(printable(hit.message.name or hit.message.role), f"bold {ROLE_COLOURS[hit.message.role]}")
-        rows.add_row(f"{hit.score:.2f}", bar, Text(local_time(hit.message.created_at), "dim"), who, _found(hit))
-    if not hits:
-        return ["nothing was found", *_notes(hits)]
-    return [rows, *_notes(hits), Text(f"searched with {printable(hits.embedder)}", "dim")]
-
-
-def hits_json(query: str, hits: "Hits") -> dict[str, Any]:
-    """The hits as JSON values."""
-    return {
-        "query": query,
-        "embedder": hits.embedder,
-        "degraded": list(hits.degraded),
-        "hits": [hit_json(hit) for hit in hits],
-    }
-
-
-def hit_json(hit: "Hit") -> dict[str, Any]:
-    """One hit: its score, reasons, place and whole message."""
-    return {
-        "score": round(hit.score, 6),
-        "reasons": list(hit.reasons),
-        "session_id": hit.session_id,
-        "turn_number": hit.turn_number,
-        "topic_id": hit.topic_id,
-        **message_json(hit.message),
-    }
-
-
-def _found(hit: "Hit") -> RenderableType:
-    return Group(Text(one_line(hit.text, MAX_MESSAGE)), Text(printable(" · ".join(hit.reasons)), "dim cyan"))
-
-
-def _notes(hits: "Hits") -> list[RenderableType]:
-    return [Text(f"! {printable(note)}", "yellow") for note in hits.degraded]
 
 
 def _search_arguments(parser: argparse.ArgumentParser) -> None:
@@ -199,51 +145,6 @@ def topic(options: Options, output: Output) -> int:
 def find_topic(session: Session, given: str) -> "SessionTopic":
     """The topic with this id or unique part of an id."""
     return session.topic(resolve_id(given, [each.id for each in session.topics()]))
-
-
-def topics_table(topics: list[dict[str, Any]]) -> Table:
-    """Each topic with its priority, half-life, kind and messages."""
-    rows = table("topic", "title", "worth now", "half-life", "kind", "messages", right=("half-life", "messages"))
-    if any(each["tags"] for each in topics):
-        rows.add_column("tags")
-    for column in (rows.columns[0], *rows.columns[2:]):
-        column.no_wrap = True  # on a narrow terminal only the titles are cut
-    for each in topics:
-        title = Text(one_line(each["topic_title"], 80), no_wrap=True, overflow="ellipsis")
-        cells: list[RenderableType] = [
-            Text(printable(each["topic_id"][:SHORT_ID])),
-            title,
-            _priority(each["priority"], KIND_COLOURS[each["memory_type"]]),
-            f"{each['half_life_days']:g} d",
-            Text(each["memory_type"], KIND_COLOURS[each["memory_type"]]),
-            _messages(each),
-            Text(printable(", ".join(each["tags"])), "dim"),
-        ]
-        rows.add_row(*cells[: len(rows.columns)])
-    return rows
-
-
-def _priority(priority: float, colour: str) -> Text:
-    filled = max(round(priority * PRIORITY_BAR), 1 if priority >= 0.005 else 0)
-    return Text.assemble(f"{priority:.2f} ", ("█" * filled, colour), ("░" * (PRIORITY_BAR - filled), "dim"))
-
-
-def _messages(topic: dict[str, Any]) -> str:
-    archived = topic["compressed_messages"]
-    return f"{topic['active_messages']}" + (f" + {archived} archived" if archived else "")
-
-
-def stats_table(topics: list[dict[str, Any]]) -> Table:
-    """Every figure of every topic, one column per topic."""
-    names = [name for name in topics[0] if name not in ("tags", "state", "summary")] if topics else []
-    rows = table("", *[str(number) for number in range(1, len(topics) + 1)])
-    for name in names:
-        rows.add_row(Text(name, "dim"), *[Text(one_line(_figure(each[name]), 24)) for each in topics])
-    return rows
-
-
-def _figure(value: Any) -> str:
-    return f"{value:,.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
 def _change(session: Session, handle: "SessionTopic", options: Options) -> None:

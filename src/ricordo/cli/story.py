@@ -21,9 +21,17 @@ from rich.text import Text
 
 import ricordo
 from ricordo.cli.arguments import FAILED, OK, Options, chosen_settings
-from ricordo.cli.context import budget_bar, item_names, items_table, messages_view, sections_table
 from ricordo.cli.output import Output, context_json, meaning_view, printable, topic_json, turn_json
-from ricordo.cli.search import hits_json, hits_view, topics_table
+from ricordo.cli.views import (
+    budget_bar,
+    hits_json,
+    hits_view,
+    item_names,
+    items_table,
+    messages_view,
+    sections_table,
+    topics_table,
+)
 from ricordo.prompt.context import Context
 from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.session import Session

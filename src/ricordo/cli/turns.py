@@ -23,8 +23,8 @@ from ricordo.cli.arguments import (
     read_text,
     user_of,
 )
-from ricordo.cli.context import item_names, receipt_view
 from ricordo.cli.output import Output, context_json, meaning_view, message_json, turn_json
+from ricordo.cli.views import item_names, receipt_view
 from ricordo.errors import NotFoundError, ValidationError
 from ricordo.limits import check_id
 from ricordo.memory import Memory

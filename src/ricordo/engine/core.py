@@ -18,12 +18,12 @@ from ricordo.errors import LLMError, RicordoError, SettingsError
 from ricordo.records.turns import Owner
 from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
-from ricordo.worker import WorkQueue
 
 if TYPE_CHECKING:
     from ricordo.followups.reference import ClarificationStates
     from ricordo.recall.embedders import Embedder
     from ricordo.recall.indexes import Indexes
+    from ricordo.worker import WorkQueue
 
 log = logging.getLogger("ricordo")
 

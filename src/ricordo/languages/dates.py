@@ -12,11 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
+from typing import TYPE_CHECKING
 
-from ricordo.languages.base import Calendar, Language
 from ricordo.languages.registry import AnyLanguage, all_values, escaped, filled, languages
 from ricordo.languages.registry import language as language_by_code
 from ricordo.languages.text import fold, guess_language
+
+if TYPE_CHECKING:
+    from ricordo.languages.base import Calendar, Language
 
 DAY = timedelta(days=1)
 
@@ -320,7 +323,7 @@ RULES: tuple[tuple[str, Reading], ...] = (
 
 
 @cache
-def _rules(known: tuple[Language, ...]) -> tuple[tuple[re.Pattern[str], Reading], ...]:
+def _rules(known: "tuple[Language, ...]") -> tuple[tuple[re.Pattern[str], Reading], ...]:
     """Every rule with its pattern, for the languages that are known."""
 
     def patterns(shape: str) -> list[str]:
@@ -334,7 +337,7 @@ def _rules(known: tuple[Language, ...]) -> tuple[tuple[re.Pattern[str], Reading]
     )
 
 
-def _expression(calendar: Calendar, template: str) -> str:
+def _expression(calendar: "Calendar", template: str) -> str:
     """An expression of one language with its own names of months, weekdays and seasons."""
 
     def named(name: str, table: Mapping[str, int]) -> str:

@@ -4,15 +4,12 @@ In: a session and its turns. Out: plain JSON values or text; and from such JSON 
 comes from outside is checked field by field like any other input, so a forged document is refused by name.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, Scope
-from ricordo.engine.tokens import recounted
-from ricordo.errors import NotFoundError, RicordoError, ValidationError
+from ricordo.errors import NotFoundError, ValidationError
 from ricordo.languages.registry import Locale
 from ricordo.limits import (
     Limits,
@@ -26,10 +23,8 @@ from ricordo.limits import (
     check_tool_calls,
 )
 from ricordo.prompt.window import label, said
-from ricordo.records.service import ImportResult
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, SessionInfo, Turn, message_id
 from ricordo.turns import export_items
-from ricordo.turns.write import after_turn
 
 FORMAT = "ricordo-session"
 VERSION = 1
@@ -272,48 +267,6 @@ def export_user(engine: Engine, owner: Owner) -> Iterator[dict[str, Any]]:
             yield to_document(session, engine.store.turns.page(owner, session.id))
         page = engine.store.sessions.page(owner, limit=PAGE, before=page[-1])
     yield from export_items.export_items(engine, owner)
-
-
-def import_documents(
-    engine: Engine,
-    documents: Iterable[Mapping[str, Any] | Exception],
-    user_id: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> ImportResult:
-    """Bring documents in; an Exception among them is a document that could not even be read."""
-    tenant_id = engine.settings.tenant_id
-    sessions = added = known = items = 0
-    errors: list[str] = []
-    for done, document in enumerate(documents, start=1):
-        try:
-            if isinstance(document, Exception):
-                raise ValidationError("document", f"cannot be read ({document})")
-            if isinstance(document, Mapping) and document.get("format") == export_items.FORMAT:
-                items += export_items.import_item(engine, document, user_id)
-                continue
-            session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
-            new = engine.store.sessions.get(session.owner, session.id) is None
-            fresh, repeated = engine.store.turns.load(session, [_counted(turn, engine.counter) for turn in turns])
-            if fresh:
-                after_turn(engine, Scope(session.owner, session.id, session.agent_id))
-            errors += [f"document {done}: {lost}" for lost in lost_turns(document)]
-            sessions += new
-            added += fresh
-            known += repeated
-        except RicordoError as error:
-            errors.append(f"document {done}: {error}")
-        finally:
-            if progress:
-                progress(done)
-    return ImportResult(sessions, added, known, tuple(errors), items)
-
-
-def _counted(turn: Turn, counter: TokenCounter) -> Turn:
-    """The turn as this counter counts it.
-
-    Counts decide what fits a prompt, so a document's are never believed: they could make a long text look short.
-    """
-    return recounted(replace(turn, counter=""), counter)
 
 
 def found_session(engine: Engine, scope: Scope) -> SessionInfo:

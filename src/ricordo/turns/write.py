@@ -5,15 +5,16 @@ work that follows a turn in slices: vectors and topics, facts, titles, summaries
 is imported when a slice needs it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
+from ricordo.engine import TokenCounter
 from ricordo.engine.core import Engine, Scope, log_failure, new_id
-from ricordo.engine.tokens import content_tokens
-from ricordo.errors import NotFoundError, ValidationError
+from ricordo.engine.tokens import content_tokens, recounted
+from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import (
     check_id,
     check_ids,
@@ -24,7 +25,10 @@ from ricordo.limits import (
     check_tool_calls,
 )
 from ricordo.prompt.receipt import Receipt, to_stored
+from ricordo.records.service import ImportResult
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, StoredReceipt, Turn, message_id, open_turn
+from ricordo.turns import export_items
+from ricordo.turns.export import from_document, lost_turns
 from ricordo.worker import END, NO_DETAILS, Details, WorkQueue
 
 
@@ -282,3 +286,45 @@ def people_slice(engine: Engine, owner: Owner, session_id: str, details: Details
         log_failure("knowing", "work after a turn failed", owner, session_id, error)
         raise
     return None
+
+
+def import_documents(
+    engine: Engine,
+    documents: Iterable[Mapping[str, Any] | Exception],
+    user_id: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> ImportResult:
+    """Bring documents in; an Exception among them is a document that could not even be read."""
+    tenant_id = engine.settings.tenant_id
+    sessions = added = known = items = 0
+    errors: list[str] = []
+    for done, document in enumerate(documents, start=1):
+        try:
+            if isinstance(document, Exception):
+                raise ValidationError("document", f"cannot be read ({document})")
+            if isinstance(document, Mapping) and document.get("format") == export_items.FORMAT:
+                items += export_items.import_item(engine, document, user_id)
+                continue
+            session, turns = from_document(document, tenant_id, user_id, engine.settings.limits)
+            new = engine.store.sessions.get(session.owner, session.id) is None
+            fresh, repeated = engine.store.turns.load(session, [_counted(turn, engine.counter) for turn in turns])
+            if fresh:
+                after_turn(engine, Scope(session.owner, session.id, session.agent_id))
+            errors += [f"document {done}: {lost}" for lost in lost_turns(document)]
+            sessions += new
+            added += fresh
+            known += repeated
+        except RicordoError as error:
+            errors.append(f"document {done}: {error}")
+        finally:
+            if progress:
+                progress(done)
+    return ImportResult(sessions, added, known, tuple(errors), items)
+
+
+def _counted(turn: Turn, counter: TokenCounter) -> Turn:
+    """The turn as this counter counts it.
+
+    Counts decide what fits a prompt, so a document's are never believed: they could make a long text look short.
+    """
+    return recounted(replace(turn, counter=""), counter)

@@ -8,9 +8,12 @@ is cut where a new statement begins, so that a pattern only has to match a claus
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from ricordo.languages.base import Language
 from ricordo.languages.registry import AnyLanguage, all_words, filled, languages
+
+if TYPE_CHECKING:
+    from ricordo.languages.base import Language
 
 MAX_SENTENCE = 200
 _MAX_MESSAGE = 2_000  # characters; longer messages contain pasted text
@@ -52,7 +55,7 @@ _LABELS = (
 
 
 @cache
-def _pasted(known: tuple[Language, ...]) -> re.Pattern[str]:
+def _pasted(known: "tuple[Language, ...]") -> re.Pattern[str]:
     """The first line of pasted text: a heading, a transcript, a fence, or a label of our prompts."""
     own = {re.escape(getattr(each.labels, name).split("{")[0].strip()) for each in known for name in _LABELS}
     return re.compile(
@@ -64,7 +67,7 @@ def _pasted(known: tuple[Language, ...]) -> re.Pattern[str]:
 
 
 @cache
-def _sentence_end(known: tuple[Language, ...]) -> re.Pattern[str]:
+def _sentence_end(known: "tuple[Language, ...]") -> re.Pattern[str]:
     """The end of a sentence; the full stop of a title ("Prof.") is none."""
     titles = "".join(rf"(?<!\b{title})" for title in sorted(all_words("statements.titles")))
     return re.compile(titles + r"[.!?…;]+(?=\s|\Z)|\n", re.IGNORECASE)
