@@ -156,13 +156,23 @@ class _CountingTurns:
         self.load, self.get, self.by_ids, self.page = turns.load, turns.get, turns.by_ids, turns.page
         self.receipts, self.delete = turns.receipts, turns.delete
 
-    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
-        stored = self._store.write("append", lambda: self._turns.append(turn, expected=expected, receipt=receipt))
+    def append(
+        self,
+        turn: Turn,
+        *,
+        expected: int | None = None,
+        receipt: StoredReceipt | None = None,
+        acknowledged_at: datetime | None = None,
+    ) -> Turn:
+        stored = self._store.write(
+            "append",
+            lambda: self._turns.append(turn, expected=expected, receipt=receipt, acknowledged_at=acknowledged_at),
+        )
         self._metrics.turns.inc()
         return stored
 
-    def add_message(self, turn: Turn) -> Turn:
-        stored = self._store.write("message", lambda: self._turns.add_message(turn))
+    def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
+        stored = self._store.write("message", lambda: self._turns.add_message(turn, acknowledged_at=acknowledged_at))
         if stored.id == turn.id:  # it began a turn; otherwise it was added to one
             self._metrics.turns.inc()
         return stored
@@ -174,8 +184,13 @@ class _CountingTurns:
         answer: Message,
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
+        *,
+        acknowledged_at: datetime | None = None,
     ) -> Turn:
-        return self._store.write("answer", lambda: self._turns.answer(owner, turn_id, answer, metadata, receipt))
+        return self._store.write(
+            "answer",
+            lambda: self._turns.answer(owner, turn_id, answer, metadata, receipt, acknowledged_at=acknowledged_at),
+        )
 
 
 class _CountingPeople:

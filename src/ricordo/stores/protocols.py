@@ -32,7 +32,14 @@ from ricordo.stores.service_protocols import DocumentStore, ItemStore, JobStore,
 class TurnStore(Protocol):
     """The turns of sessions, with their receipts."""
 
-    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+    def append(
+        self,
+        turn: Turn,
+        *,
+        expected: int | None = None,
+        receipt: StoredReceipt | None = None,
+        acknowledged_at: datetime | None = None,
+    ) -> Turn:
         """Number the turn, write it, and return it as stored (number and checksum filled in).
 
         Creates the session if it is new. Numbers are 1, 2, 3… without a gap, whatever the number of writers;
@@ -40,6 +47,9 @@ class TurnStore(Protocol):
         stored turn is returned. If the stored turn is still open and this one has the answer, it is answered. Other
         content: ConflictError. `expected` is the number that the caller counts on: ConflictError if the next number
         is another. The receipt is written with the turn, in the same commit.
+
+        `acknowledged_at`, here and below: when the write was acknowledged, if it comes from a spool. It is refused with
+        OwnerErased if the owner was erased at that time or later; decided and written in one transaction.
         """
         ...
 
@@ -50,6 +60,8 @@ class TurnStore(Protocol):
         answer: Message,
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
+        *,
+        acknowledged_at: datetime | None = None,
     ) -> Turn:
         """Close an open turn. The same answer again changes nothing; another one is a ConflictError.
 
@@ -57,7 +69,7 @@ class TurnStore(Protocol):
         """
         ...
 
-    def add_message(self, turn: Turn) -> Turn:
+    def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
         """Add the one message that `turn` carries where `ricordo.records.turns.place` says, and return its turn.
 
         That is: a new turn, the answer of the newest turn, or a step of it. Decided and written in one transaction,
@@ -127,7 +139,9 @@ class SessionStore(Protocol):
         """Every session of an owner with its mark, which changes with every change to its turns or fields."""
         ...
 
-    def update(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
+    def update(
+        self, owner: Owner, session_id: str, changes: SessionChanges, *, acknowledged_at: datetime | None = None
+    ) -> SessionInfo | None:
         """Set the given fields; None if there is no such session."""
         ...
 
@@ -363,7 +377,8 @@ class Store(StoreParts, Protocol):
         """Delete everything of an owner, so that no byte of the text remains in files this store controls.
 
         Returns how many were deleted of: sessions, turns, receipts, topics, blocks, traces, facts, summaries, flags,
-        documents, jobs, keys, items.
+        documents, jobs, keys, items. That the owner was erased is recorded for good, with the time and no content, in
+        the same transaction: a write that was acknowledged before, and comes later from a spool, is refused.
         """
         ...
 

@@ -17,6 +17,20 @@ from ricordo.records.turns import RESERVED, Message, Owner, SessionChanges, Sess
 from ricordo.stores.topic_rules import as_new
 
 
+class OwnerErased(ConflictError):  # noqa: N818 - not a failure: the write has to go, too
+    """The owner was erased, at `erased_at`, after this write was acknowledged: it must not be stored."""
+
+    def __init__(self, owner: Owner, erased_at: datetime) -> None:
+        super().__init__(f"user {owner.user_id!r} was erased after this was said; it is not stored")
+        self.erased_at = erased_at
+
+
+def check_not_erased(owner: Owner, acknowledged_at: datetime, erased_at: datetime | None) -> None:
+    """Refuse a write from a spool whose owner was erased at the time of its acknowledgement or later."""
+    if erased_at is not None and acknowledged_at <= erased_at:
+        raise OwnerErased(owner, erased_at)
+
+
 def merge_repeat(turn: Turn, stored: Turn) -> Turn:
     """The same turn id again: the stored turn, answered if only now the answer came."""
     if not turn.repeats(stored):

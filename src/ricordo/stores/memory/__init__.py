@@ -6,6 +6,7 @@ need no persistence. Nothing survives the process.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ricordo.records.service import Damage, StoreHealth, StoreStats
@@ -49,6 +50,7 @@ class MemoryStore:
 
     def erase(self, owner: Owner) -> dict[str, int]:
         with self._lock:
+            self._homes.erasures[owner.key] = datetime.now(UTC)
             home = self._homes.by_owner.pop(owner.key, Home(owner))
             sessions = home.sessions.values()
             return {
@@ -90,9 +92,9 @@ class MemoryStore:
     def backup(self, path: Path, progress: Callable[[int, int], None] | None = None) -> None:
         from ricordo.stores.sqlite.store import copy_to_sqlite
 
-        with self._lock:
-            owners, keys = [home.owner for home in self._homes.by_owner.values()], list(self._homes.keys.values())
-        copy_to_sqlite(self, owners, path, progress, keys)
+        with self._lock:  # until the end: what is copied is one moment
+            owners = [home.owner for home in self._homes.by_owner.values()]
+            copy_to_sqlite(self, owners, path, progress, list(self._homes.keys.values()), self._homes.erasures)
 
     def without_waiting(self) -> AbstractContextManager[None]:
         return nullcontext()

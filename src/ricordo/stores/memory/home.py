@@ -181,11 +181,17 @@ class Homes:
         self.by_owner: dict[UUID, Home] = {}
         self.keys: dict[str, ApiKey] = {}
         self.leases: dict[str, tuple[str, datetime]] = {}
+        self.erasures: dict[UUID, datetime] = {}
         self.lock = RLock()
 
     def of(self, owner: Owner) -> Home:
         """The data of an owner."""
         return self.by_owner.setdefault(owner.key, Home(owner))
+
+    def check(self, owner: Owner, acknowledged_at: datetime | None) -> None:
+        """Refuse a write from a spool whose owner was erased since."""
+        if acknowledged_at is not None:
+            write_rules.check_not_erased(owner, acknowledged_at, self.erasures.get(owner.key))
 
     def session(self, owner: Owner, session_id: str) -> MemorySession | None:
         """One session with everything in it."""

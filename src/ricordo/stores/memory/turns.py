@@ -32,8 +32,16 @@ class MemoryTurns:
         self._homes = homes
         self._lock = homes.lock
 
-    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+    def append(
+        self,
+        turn: Turn,
+        *,
+        expected: int | None = None,
+        receipt: StoredReceipt | None = None,
+        acknowledged_at: datetime | None = None,
+    ) -> Turn:
         with self._lock:
+            self._homes.check(turn.owner, acknowledged_at)
             home = self._homes.of(turn.owner)
             stored = home.find(turn.id)
             if stored:
@@ -55,8 +63,11 @@ class MemoryTurns:
         answer: Message,
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
+        *,
+        acknowledged_at: datetime | None = None,
     ) -> Turn:
         with self._lock:
+            self._homes.check(owner, acknowledged_at)
             home = self._homes.of(owner)
             stored = home.find(turn_id)
             if stored is None:
@@ -66,9 +77,10 @@ class MemoryTurns:
                 return stored
             return home.sessions[stored.session_id].put(merged, receipt)
 
-    def add_message(self, turn: Turn) -> Turn:
+    def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
         message = the_message(turn)
         with self._lock:
+            self._homes.check(turn.owner, acknowledged_at)
             session = self._homes.session(turn.owner, turn.session_id)
             newest = session.turns[-1] if session and session.turns else None
             where = place(message, newest)
@@ -172,8 +184,11 @@ class MemorySessions:
             infos = [session.info for session in self._homes.of(owner).sessions.values()]
         return {info.id: SessionMark(info.revision, info.last_turn, info.turn_count) for info in infos}
 
-    def update(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
+    def update(
+        self, owner: Owner, session_id: str, changes: SessionChanges, *, acknowledged_at: datetime | None = None
+    ) -> SessionInfo | None:
         with self._lock:
+            self._homes.check(owner, acknowledged_at)
             session = self._homes.session(owner, session_id)
             if session is None:
                 return None

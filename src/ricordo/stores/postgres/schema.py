@@ -16,7 +16,7 @@ from ricordo.stores.turn_rows import misnamed
 TABLES = (
     "owners", "sessions", "turns", "receipts", "passages", "topics", "blocks", "traces",
     "people", "facts", "summaries", "flags",
-    "documents", "chunks", "api_keys", "jobs", "leases", "items",
+    "documents", "chunks", "api_keys", "jobs", "leases", "items", "erasures",
 )  # fmt: skip
 
 OLDEST_SERVER = 15

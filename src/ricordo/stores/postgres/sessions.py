@@ -15,7 +15,7 @@ from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.postgres import derived_statements, people, topics
 from ricordo.stores.postgres import turn_statements as sql
 from ricordo.stores.postgres.transaction import Cursor, OwnerTransactions, Transaction, as_bigint
-from ricordo.stores.postgres.turns import lock_session, session_row
+from ricordo.stores.postgres.turns import lock_session, session_row, unless_erased
 from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session
 
 _CONTENT = (
@@ -54,8 +54,11 @@ class PostgresSessions:
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
         return rows_to_marks(self._transactions.read(owner, sql.SESSION_MARKS))
 
-    def update(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
-        return self._transactions.run(owner, lambda tx: _update(tx, owner, session_id, changes))
+    def update(
+        self, owner: Owner, session_id: str, changes: SessionChanges, *, acknowledged_at: datetime | None = None
+    ) -> SessionInfo | None:
+        script = unless_erased(owner, acknowledged_at, lambda tx: _update(tx, owner, session_id, changes))
+        return self._transactions.run(owner, script)
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
         return self._transactions.run_long(owner, lambda tx: _clear(tx, owner, session_id))

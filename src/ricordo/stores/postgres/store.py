@@ -6,6 +6,7 @@ security. Each part is a class in a module of its own; here is what concerns all
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -29,8 +30,10 @@ from ricordo.stores.postgres.transaction import (
     Transaction,
     row_security_for,
 )
-from ricordo.stores.postgres.turns import PostgresTurns
+from ricordo.stores.postgres.turns import PostgresTurns, erasure_lock
 from ricordo.stores.topic_rules import unpacked
+from ricordo.stores.turn_rows import micros
+from ricordo.stores.turn_rows import moment as to_moment
 
 OWNERS_PER_PAGE = 500
 _BEFORE_ALL = UUID(int=0)
@@ -71,6 +74,8 @@ class PostgresStore:
         "the rows are deleted; PostgreSQL keeps their bytes in its files until the tables are written anew (run "
         "VACUUM FULL; VACUUM alone only frees them) and in its log until that is recycled, and copies in replicas, "
         "base backups and archived logs follow the operator's retention",
+        "a machine that keeps writes in its spool while it cannot reach the database keeps theirs until it can; then "
+        "they are deleted there, and not stored",
     )
 
     def __init__(
@@ -138,7 +143,10 @@ class PostgresStore:
             then._pool = self._pool
             then._use(OwnerTransactions(moment, security))
             names = moment.run(security.for_backup(), lambda tx: tx.send(turn_statements.ALL_OWNERS, {}))
-            copy_to_sqlite(then, [Owner(*row) for row in names.fetchall()], path, progress, then.keys.every())
+            erased = moment.run(security.for_backup(), lambda tx: tx.send(turn_statements.ALL_ERASURES, {}))
+            erasures = {key: to_moment(at) for key, at in erased.fetchall()}
+            owners = [Owner(*row) for row in names.fetchall()]
+            copy_to_sqlite(then, owners, path, progress, then.keys.every(), erasures)
 
     def without_waiting(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -177,6 +185,8 @@ class PostgresStore:
 def _erase(transaction: Transaction, owner: Owner) -> dict[str, int]:
     """Delete everything of an owner; how many of each kind."""
     mine = {"owner": owner.key}
+    transaction.send(turn_statements.LOCK_ERASURES, {"lock": erasure_lock(owner)})
+    transaction.send(turn_statements.NOTE_ERASURE, {**mine, "now": micros(datetime.now(UTC))})
     transaction.send(turn_statements.LOCK_OWNER, mine)
     transaction.send(turn_statements.LOCK_ALL_SESSIONS, mine)
     deleted = {name: transaction.send(statement, mine) for name, statement in _ERASE.items()}

@@ -295,6 +295,22 @@ EXPIRED_TURNS = """
     WHERE owner = %(owner)s AND created_at < %(turns_before)s ORDER BY created_at LIMIT %(batch)s
 """
 
+# An erasure is exclusive, writes from spools share: what is checked stays true until the commit.
+SHARE_ERASURES = "SELECT pg_advisory_xact_lock_shared(%(lock)s)"
+LOCK_ERASURES = "SELECT pg_advisory_xact_lock(%(lock)s)"
+
+ERASED_AT = "SELECT erased_at FROM ricordo.erasures WHERE owner = %(owner)s"
+
+# The later of the clocks of server and program: a write that the program acknowledged before is refused.
+NOTE_ERASURE = """
+    INSERT INTO ricordo.erasures AS e (owner, erased_at)
+    VALUES (%(owner)s, greatest(%(now)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
+    ON CONFLICT (owner) DO UPDATE SET erased_at = greatest(e.erased_at, excluded.erased_at)
+    WHERE e.owner = %(owner)s
+"""
+
+ALL_ERASURES = "SELECT owner, erased_at FROM ricordo.erasures"
+
 # What the session, topic and block of a deleted turn need in order to be updated.
 _DELETED = """t.session_id, t.turn_number, t.turn_id, t.topic_id, t.block_id,
         t.query IS NULL AND t.response IS NULL AND t.details IS NULL,

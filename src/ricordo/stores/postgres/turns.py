@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from ricordo.errors import DamageError, NotFoundError
 from ricordo.records.turns import (
@@ -43,6 +43,7 @@ from ricordo.stores.turn_rows import (
     SESSION_COLUMNS,
     TURN_COLUMNS,
     micros,
+    moment,
     row_to_session,
     session_to_row,
     texts_in,
@@ -58,14 +59,21 @@ class PostgresTurns:
     def __init__(self, transactions: OwnerTransactions) -> None:
         self._transactions = transactions
 
-    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+    def append(
+        self,
+        turn: Turn,
+        *,
+        expected: int | None = None,
+        receipt: StoredReceipt | None = None,
+        acknowledged_at: datetime | None = None,
+    ) -> Turn:
         attempts = count()
         return self._or_repeat(
-            turn, lambda tx: _append(tx, turn, expected, receipt, check_id=next(attempts) > 0), receipt
+            turn, lambda tx: _append(tx, turn, expected, receipt, check_id=next(attempts) > 0), receipt, acknowledged_at
         )
 
-    def add_message(self, turn: Turn) -> Turn:
-        return self._or_repeat(turn, lambda tx: _add_message(tx, turn), None)
+    def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
+        return self._or_repeat(turn, lambda tx: _add_message(tx, turn), None, acknowledged_at)
 
     def answer(
         self,
@@ -74,9 +82,12 @@ class PostgresTurns:
         answer: Message,
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
+        *,
+        acknowledged_at: datetime | None = None,
     ) -> Turn:
         merge = partial(write_rules.merge_answer, answer=answer, metadata=metadata)
-        answered = self._transactions.run(owner, lambda tx: _rewrite(tx, owner, turn_id, merge, receipt))
+        script = unless_erased(owner, acknowledged_at, lambda tx: _rewrite(tx, owner, turn_id, merge, receipt))
+        answered = self._transactions.run(owner, script)
         if answered is None:
             raise NotFoundError(f"turn {turn_id!r} does not exist for this user; ask first")
         return answered
@@ -122,16 +133,46 @@ class PostgresTurns:
         return self._transactions.run_long(owner, lambda tx: _delete(tx, owner, session_id, turn_numbers))
 
     def _or_repeat(
-        self, turn: Turn, script: Callable[[Transaction], Turn | None], receipt: StoredReceipt | None
+        self,
+        turn: Turn,
+        script: Callable[[Transaction], Turn | None],
+        receipt: StoredReceipt | None,
+        acknowledged_at: datetime | None,
     ) -> Turn:
         """The turn that the script writes; if its id is already stored, the stored turn merged with this one."""
-        merge = partial(write_rules.merge_repeat, turn)
+        merge, owner = partial(write_rules.merge_repeat, turn), turn.owner
+        script = unless_erased(owner, acknowledged_at, script)
         while True:
-            written = self._transactions.run(turn.owner, script) or self._transactions.run(
-                turn.owner, lambda tx: _rewrite(tx, turn.owner, turn.id, merge, receipt)
+            written = self._transactions.run(owner, script) or self._transactions.run(
+                owner, lambda tx: _rewrite(tx, owner, turn.id, merge, receipt)
             )
             if written is not None:  # else the stored turn was deleted between the two: it is new again
                 return written
+
+
+T = TypeVar("T")
+
+
+def unless_erased(
+    owner: Owner, acknowledged_at: datetime | None, script: Callable[[Transaction], T]
+) -> Callable[[Transaction], T]:
+    """The script, which is refused if it comes from a spool and its owner was erased since."""
+    if acknowledged_at is None:
+        return script
+    at = acknowledged_at
+
+    def checked(transaction: Transaction) -> T:
+        transaction.send(sql.SHARE_ERASURES, {"lock": erasure_lock(owner)})
+        row = transaction.send(sql.ERASED_AT, {"owner": owner.key}).fetchone()
+        write_rules.check_not_erased(owner, at, moment(row[0]) if row else None)
+        return script(transaction)
+
+    return checked
+
+
+def erasure_lock(owner: Owner) -> int:
+    """The advisory lock between an erasure of an owner and writes of the owner that come from spools."""
+    return int.from_bytes(owner.key.bytes[8:], signed=True)
 
 
 def lock_session(transaction: Transaction, owner: Owner, session_id: str) -> bool:

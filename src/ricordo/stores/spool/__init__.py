@@ -111,10 +111,10 @@ class SpooledStore:
                     f"user {owner.user_id!r} cannot be erased while calls are in progress that might write; nothing "
                     "was removed, try later"
                 )
-            spooled = self._spool.erase(owner)
+            spooled = self._spool.forget(owner)
             self._database.forget(owner)
             removed = self._connection.call_here(lambda store: store.erase(owner))
-            spooled += self._spool.erase(owner)  # writes that were spooled meanwhile
+            spooled += self._spool.forget(owner)  # writes that were spooled meanwhile
             self._database.forget(owner)
         return removed | ({"spooled": spooled} if spooled else {})
 

@@ -111,6 +111,14 @@ class SpooledDatabase:
         if not all_stored():
             raise StoreUnavailable("spooled writes are pending, which this call must not overtake; try again later")
 
+    def wait_past_spool(self, scope: Scope) -> bool:
+        """Wait, also in a chat, until no write of a session is pending: the spool has no room for another."""
+        if not self.connection.breaker.is_closed:
+            return False
+        return self.spool.pending.wait_for_session(
+            scope, lambda: not self.connection.breaker.is_closed, self.timeouts.drain
+        )
+
     def cached_fields(self, scope: Scope) -> SessionInfo | None:
         """A session's fields without the database, pending writes included."""
         with self.spool.pending.lock(scope):

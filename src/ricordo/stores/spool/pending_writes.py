@@ -5,11 +5,12 @@ that continue the cached ones and are provisional until the database decides. Th
 in-memory store, which is passed in.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from threading import Condition, Lock, RLock
 from time import monotonic
 from uuid import UUID
@@ -189,12 +190,16 @@ class PendingWrite:
 
 
 class PendingWrites:
-    """The queue of writes that wait for the database, in the order in which they were acknowledged."""
+    """The writes that wait for the database: those of a session in the order in which they were acknowledged.
+
+    Sessions take turns, the one that has waited longest first; one that a caller waits for goes before all others.
+    """
 
     def __init__(self) -> None:
-        self._queue: deque[PendingWrite] = deque()
-        self._of_session: dict[tuple[UUID, str], int] = {}
-        self._of_owner: dict[UUID, int] = {}
+        self._sessions: dict[tuple[UUID, str], deque[PendingWrite]] = {}  # the longest waiting first
+        self._of_owner: Counter[UUID] = Counter()
+        self._awaited: Counter[tuple[UUID, str]] = Counter()
+        self._depth = 0
         self._mutex = Lock()
         self._locks = [RLock() for _ in range(LOCKS)]
         self.changed = Condition(self._mutex)
@@ -202,52 +207,83 @@ class PendingWrites:
     @property
     def depth(self) -> int:
         """The number of pending writes."""
-        return len(self._queue)
+        return self._depth
 
     def lock(self, scope: Scope) -> RLock:
         """The lock of a session: held from the decision about a write until it is on disk and in the queue."""
-        return self._locks[hash((scope[0].key, scope[1])) % LOCKS]
+        return self._locks[hash(_key(scope)) % LOCKS]
 
     def has(self, scope: Scope) -> bool:
         """Whether a session has pending writes."""
-        return (scope[0].key, scope[1]) in self._of_session
+        return _key(scope) in self._sessions
 
     def is_last(self, pending: PendingWrite) -> bool:
         """Whether it is the only pending write of its session."""
-        return self._of_session.get((pending.scope[0].key, pending.scope[1])) == 1
+        return len(self._sessions.get(_key(pending.scope), ())) == 1
 
     def has_any_of(self, owner: Owner) -> bool:
         """Whether an owner has pending writes."""
         return owner.key in self._of_owner
 
     def add(self, pending: PendingWrite) -> None:
-        """Append to the queue."""
+        """Append to the writes of its session."""
         with self._mutex:
-            self._queue.append(pending)
-            self._count(pending, 1)
+            self._sessions.setdefault(_key(pending.scope), deque()).append(pending)
+            self._of_owner[pending.scope[0].key] += 1
+            self._depth += 1
             self.changed.notify_all()
-
-    def first(self) -> PendingWrite | None:
-        """The oldest write."""
-        with self._mutex:
-            return self._queue[0] if self._queue else None
 
     def remove(self, pending: PendingWrite) -> None:
         """Remove a write that is done."""
+        key, owner = _key(pending.scope), pending.scope[0].key
         with self._mutex:
-            self._queue.remove(pending)  # usually the first
-            self._count(pending, -1)
+            self._sessions[key].remove(pending)  # usually the first
+            if not self._sessions[key]:
+                del self._sessions[key]
+            self._of_owner[owner] -= 1
+            if not self._of_owner[owner]:
+                del self._of_owner[owner]
+            self._depth -= 1
             self.changed.notify_all()
+
+    def next_sessions(self, most: int) -> list[PendingWrite]:
+        """The oldest write of each of the sessions whose turn it is; these sessions go to the end of the line."""
+        with self._mutex:
+            awaited = [key for key in self._awaited if key in self._sessions]
+            chosen = [*awaited, *islice((key for key in self._sessions if key not in self._awaited), most)][:most]
+            for key in chosen:
+                self._sessions[key] = self._sessions.pop(key)
+            return [self._sessions[key][0] for key in chosen]
+
+    def first_of(self, scope: Scope) -> PendingWrite | None:
+        """The oldest write of a session."""
+        with self._mutex:
+            waiting = self._sessions.get(_key(scope))
+            return waiting[0] if waiting else None
 
     def writes_of(self, scope: Scope) -> list[Write]:
         """The pending writes of a session, in order."""
         with self._mutex:
-            return [each.record.write for each in self._queue if each.scope == scope]
+            return [each.record.write for each in self._sessions.get(_key(scope), ())]
 
     def of_owner(self, owner: Owner) -> list[PendingWrite]:
         """The pending writes of an owner."""
         with self._mutex:
-            return [each for each in self._queue if each.scope[0] == owner]
+            return [each for key, waiting in self._sessions.items() if key[0] == owner.key for each in waiting]
+
+    def wait_for_session(self, scope: Scope, stop: Callable[[], bool], timeout: float) -> bool:
+        """Wait until no write of a session is pending, and let it go before other sessions; False if it cannot."""
+        key = _key(scope)
+        with self._mutex:
+            self._awaited[key] += 1
+        try:
+            self.wait_for(lambda: key not in self._sessions or stop(), timeout)
+        finally:
+            with self._mutex:
+                self._awaited[key] -= 1
+                if not self._awaited[key]:
+                    del self._awaited[key]
+        return not self.has(scope)
 
     def wait_for(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         """Wait until a condition on the queue or the breaker holds; False after the timeout."""
@@ -264,14 +300,3 @@ class PendingWrites:
         """Let all waiting threads check their conditions again."""
         with self.changed:
             self.changed.notify_all()
-
-    def _count(self, pending: PendingWrite, step: int) -> None:
-        owner, session_id = pending.scope
-        _counted(self._of_session, (owner.key, session_id), step)
-        _counted(self._of_owner, owner.key, step)
-
-
-def _counted(counts: dict, key: object, step: int) -> None:  # type: ignore[type-arg]
-    counts[key] = counts.get(key, 0) + step
-    if not counts[key]:
-        del counts[key]

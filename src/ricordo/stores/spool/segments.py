@@ -18,6 +18,11 @@ from weakref import WeakSet
 
 from ricordo.errors import StoreUnavailable
 
+
+class SpoolFull(StoreUnavailable):
+    """A record cannot be written to disk."""
+
+
 MARK = b"RSP1"
 _HEAD = len(MARK) + 4 + 8
 
@@ -66,7 +71,7 @@ def _digest(record: bytes) -> bytes:
     return hashlib.blake2b(record, digest_size=8).digest()
 
 
-SEGMENT_BYTES = 4 * 2**20  # after which the next segment starts: stored records leave the disk in pieces
+SEGMENT_BYTES = 64 * 2**10  # after which the next segment starts: on a full disk room returns in pieces this small
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
@@ -130,7 +135,7 @@ class Segments:
                     self._writing = False
                     self._queue_changed.notify_all()
         if mine.segment is None:
-            raise StoreUnavailable(
+            raise SpoolFull(
                 f"the database is away and the spool in {self._directory} cannot be written "
                 f"({mine.error.strerror if mine.error else 'interrupted'}); free disk space or repair the folder"
             ) from mine.error

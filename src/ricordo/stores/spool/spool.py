@@ -1,7 +1,7 @@
 """The spool: writes that are acknowledged once they are on disk, and leave when the database has stored them.
 
 In: writes that the database did not take. Out: their provisional results. Segments, queue and provisional sessions
-change together here, under the lock of the session, and nowhere else. Refused writes and erasures have files beside.
+change together here, under the lock of the session, and nowhere else. Refused writes have a file beside.
 """
 
 import fcntl
@@ -10,7 +10,9 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from threading import Lock, Thread
 
@@ -39,30 +41,9 @@ from ricordo.stores.spool.writes import (
     encode,
     owner_of,
 )
+from ricordo.stores.write_rules import OwnerErased
 
 log = logging.getLogger("ricordo")
-
-
-class Erasures:
-    """Which owners were erased and when, for all processes that use a directory: older writes must not come back."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        if not any(directory.glob("*.spool")):
-            for path in directory.glob("*.erased"):
-                path.unlink(missing_ok=True)
-
-    def note(self, owner: Owner, at: float) -> None:
-        """Record that the owner is erased at this time."""
-        replace_file(self._path(owner), repr(at).encode())
-
-    def after(self, owner: Owner, at: float) -> bool:
-        """Whether the owner was erased at that time or later."""
-        path = self._path(owner)
-        return os.path.exists(path) and at <= float(path.read_bytes())
-
-    def _path(self, owner: Owner) -> Path:
-        return self._directory / f"{owner.key}.erased"
 
 
 class RefusedWrites:
@@ -124,7 +105,6 @@ class Spool:
     ) -> None:
         self.segments = Segments(directory)
         self.refused = RefusedWrites(directory)
-        self.erasures = Erasures(directory)
         self.pending = PendingWrites()
         self.provisional = ProvisionalSessions(scratch)
         self._recent, self._now = recent, now
@@ -209,27 +189,29 @@ class Spool:
                 self._take_over(segment, record)
             return len(found)
 
-    def forget(self, owner: Owner) -> int:
-        """Delete every byte of an owner from the files; returns how many writes. None may be being sent meanwhile."""
-        doomed = self.pending.of_owner(owner)
-        for pending in doomed:
-            with self.pending.lock(pending.scope):
-                self.pending.remove(pending)
-                self.provisional.close(pending.scope)
+    def forget(self, owner: Owner, until: datetime | None = None) -> int:
+        """Delete every byte of an owner from the files, or of what was acknowledged by then; how many writes.
+
+        None of them may be being sent meanwhile.
+        """
+
+        def is_doomed(at: float) -> bool:
+            return until is None or at <= until.timestamp()
+
+        doomed = [pending for pending in self.pending.of_owner(owner) if is_doomed(pending.record.at)]
         counts = Counter(pending.segment.path for pending in doomed)
-        self.segments.remove(lambda record: owner_of(record) in (owner, None), counts)
+        self.segments.remove(lambda record: _is_of(record, owner, is_doomed), counts)
         gone = self.refused.forget(owner)
         self.refusals = len(self.refused.records())
+        for pending in doomed:  # from the queue last: what is gone from the queue is gone everywhere
+            with self.pending.lock(pending.scope):
+                last = self.pending.is_last(pending)
+                self.pending.remove(pending)
+                if last:
+                    self.provisional.close(pending.scope)
+                else:
+                    self.provisional.rebuild(pending.scope, self.pending.writes_of(pending.scope))
         return len(doomed) + gone
-
-    def erase(self, owner: Owner) -> int:
-        """`forget`, and make the other processes that use the directory do the same before they send anything."""
-        self.erasures.note(owner, self._now())
-        return self.forget(owner)
-
-    def was_erased(self, pending: PendingWrite) -> bool:
-        """Whether its owner was erased, by any process, after the write was acknowledged."""
-        return self.erasures.after(pending.scope[0], pending.record.at)
 
     def close(self) -> None:
         """Close the files; pending writes stay in them."""
@@ -301,18 +283,35 @@ class Spool:
         self.last_refusal = cause
 
 
+def _is_of(record: bytes, owner: Owner, is_doomed: Callable[[float], bool]) -> bool:
+    """Whether a record is of an owner and of a time that is deleted, or may be because it cannot be read."""
+    try:
+        read = decode(record)
+    except DamageError:
+        return True
+    return read.write.scope[0] == owner and is_doomed(read.at)
+
+
 ADOPT_INTERVAL = 5.0  # idle seconds between searches for files of processes that died
 RETRY_INTERVAL = 1.0  # seconds before a refused write is set aside again, as on a full disk
 CALL_CHECK = 0.05  # seconds to wait for a call in progress, before the breaker is checked again
+SESSIONS_AT_ONCE = 6  # whose writes are sent side by side; a pool has a few connections more, for the chats
+WRITES_AT_ONCE = 8  # of one session before others take their turn
 
 
 class Replay:
-    """A thread that empties the queue while the breaker is closed."""
+    """A thread that sends pending writes while the breaker is closed.
+
+    Several sessions are sent side by side, so that their commits share the database's flushes; the writes of one
+    session are sent one by one, in their order.
+    """
 
     def __init__(self, spool: Spool, connection: StoreConnection) -> None:
         self._spool, self._pending, self._connection = spool, spool.pending, connection
         self._stopped = False
-        self.sending = Lock()  # held while a write is sent; an erasure takes it, so that none is
+        self.sending = Lock()  # held while writes are sent
+        self._erased: dict[Owner, datetime] = {}  # found meanwhile, to be deleted once nothing is being sent
+        self._senders = ThreadPoolExecutor(SESSIONS_AT_ONCE, thread_name_prefix="ricordo-send")
         self._thread = Thread(target=self._run, name="ricordo-replay", daemon=True)
 
     def start(self) -> None:
@@ -320,11 +319,12 @@ class Replay:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the current write and stop."""
+        """Finish the current writes and stop."""
         self._stopped = True
         self._pending.wake()
         if self._thread.is_alive():
             self._thread.join()
+        self._senders.shutdown(wait=False)
 
     def _run(self) -> None:
         while True:
@@ -334,11 +334,10 @@ class Replay:
             if self._stopped:
                 return
             while self._ready() and not self._stopped:
-                first = self._pending.first()
-                if first is None or (first.call and first.call.pending(CALL_CHECK)):
-                    continue
                 with self.sending:
-                    self._send_first()
+                    waits_for = self._send_some()
+                if waits_for is not None:
+                    waits_for.pending(CALL_CHECK)
 
     def _adopt(self) -> None:
         """Take over the files of processes that died meanwhile."""
@@ -350,34 +349,65 @@ class Replay:
     def _ready(self) -> bool:
         return self._pending.depth > 0 and self._connection.breaker.is_closed
 
-    def _send_first(self) -> None:
-        pending = self._pending.first()
-        if pending is None or (pending.call and pending.call.pending()):
-            return
-        if self._spool.was_erased(pending):
-            self._spool.forget(pending.scope[0])
-            return
+    def _send_some(self) -> CallInProgress | None:
+        """Send writes of some sessions; returns a call to wait for if none of them could be sent yet."""
+        first = self._pending.next_sessions(SESSIONS_AT_ONCE)
+        scopes = [pending.scope for pending in first if not (pending.call and pending.call.pending())]
+        if not scopes:
+            return next((pending.call for pending in first), None)
+        try:
+            sent = [self._senders.submit(self._send_session, scope) for scope in scopes[1:]]
+        except RuntimeError:  # the interpreter is shutting down
+            sent = []
+        self._send_session(scopes[0])
+        for each in sent:
+            each.result()
+        while self._erased:
+            self._spool.forget(*self._erased.popitem())
+        return None
+
+    def _send_session(self, scope: Scope) -> None:
+        """Send the oldest writes of a session, up to one that cannot be sent now."""
+        for _ in range(WRITES_AT_ONCE):
+            pending = self._pending.first_of(scope)
+            if self._stopped or pending is None or (pending.call and pending.call.pending()):
+                return
+            if not self._send(pending):
+                return
+
+    def _send(self, pending: PendingWrite) -> bool:
+        """Send one write; whether the next one of its session may follow."""
         done = pending.call.result if pending.call else None
         if isinstance(done, Turn | SessionInfo):
             self._spool.stored(pending, done)
-            return
-        write, maybe_stored = pending.record.write, pending.maybe_stored
+            return True
+        record, maybe_stored = pending.record, pending.maybe_stored
         pending.sent, pending.call = True, None
         try:
-            result = self._connection.call(lambda store: write.apply(store, maybe_stored=maybe_stored))
+            result = self._connection.call(
+                lambda store: record.write.apply(
+                    store, maybe_stored=maybe_stored, acknowledged_at=record.acknowledged_at
+                )
+            )
         except CallAbandoned as abandoned:
             pending.call = CallInProgress(abandoned.call)
         except StoreUnavailable:
-            return  # it stays the first
+            pass  # it stays the first
+        except OwnerErased as error:
+            self._erased[pending.scope[0]] = error.erased_at
         except Exception as error:
             if not self._stopped:  # a store that was closed meanwhile refuses nothing for good
-                self._set_aside(pending, error)
+                return self._set_aside(pending, error)
         else:
             self._spool.stored(pending, result)
+            return True
+        return False
 
-    def _set_aside(self, pending: PendingWrite, cause: Exception) -> None:
+    def _set_aside(self, pending: PendingWrite, cause: Exception) -> bool:
         try:
             self._spool.set_aside(pending, cause)
         except OSError as error:
             log.error("a refused write cannot be set aside: %s", error, extra={"operation": "replay"})
             self._pending.wait_for(lambda: self._stopped, RETRY_INTERVAL)
+            return False
+        return True

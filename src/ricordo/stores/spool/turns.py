@@ -18,6 +18,7 @@ from ricordo.stores.spool.cache import select
 from ricordo.stores.spool.connection import NotAnswered
 from ricordo.stores.spool.database import SpooledDatabase, call_left_by
 from ricordo.stores.spool.pending_writes import CallInProgress
+from ricordo.stores.spool.segments import SpoolFull
 from ricordo.stores.spool.writes import AddMessage, AnswerTurn, AppendTurn, Scope, TurnWrite, UpdateSession
 
 
@@ -28,7 +29,21 @@ class SpooledTurns:
         self._database = database
         self._connection, self._spool, self._recent = database.connection, database.spool, database.recent
 
-    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+    def append(
+        self,
+        turn: Turn,
+        *,
+        expected: int | None = None,
+        receipt: StoredReceipt | None = None,
+        acknowledged_at: datetime | None = None,
+    ) -> Turn:
+        if acknowledged_at is not None:
+            return self._acknowledged(
+                turn.owner,
+                lambda store: store.turns.append(
+                    turn, expected=expected, receipt=receipt, acknowledged_at=acknowledged_at
+                ),
+            )
         write = AppendTurn(turn, receipt)
         return self._write(write, write.apply) if expected is None else self._append_expected(write, expected)
 
@@ -39,7 +54,16 @@ class SpooledTurns:
         answer: Message,
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
+        *,
+        acknowledged_at: datetime | None = None,
     ) -> Turn:
+        if acknowledged_at is not None:
+            return self._acknowledged(
+                owner,
+                lambda store: store.turns.answer(
+                    owner, turn_id, answer, metadata, receipt, acknowledged_at=acknowledged_at
+                ),
+            )
         session_id = self._session_of(owner, turn_id)
         if session_id is not None:
             write = AnswerTurn(owner, session_id, turn_id, answer, metadata, receipt)
@@ -49,8 +73,18 @@ class SpooledTurns:
         self._spool.written((owner, answered.session_id), answered)
         return answered
 
-    def add_message(self, turn: Turn) -> Turn:
+    def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
+        if acknowledged_at is not None:
+            return self._acknowledged(
+                turn.owner, lambda store: store.turns.add_message(turn, acknowledged_at=acknowledged_at)
+            )
         return self._write(AddMessage(turn), lambda store: store.turns.add_message(turn))
+
+    def _acknowledged(self, owner: Owner, work: Callable[[Store], Turn]) -> Turn:
+        """A write that comes from another spool: to the database alone, after what is pending here."""
+        written = self._database.call_after_spool(work, owner)
+        self._spool.written((owner, written.session_id), written)
+        return written
 
     def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
         result = self._database.call_after_spool(
@@ -145,7 +179,18 @@ class SpooledTurns:
             else:
                 self._spool.written(scope, written)
                 return written
-        return self._spool.add_turn(write, maybe_stored=sent, call=call)
+        try:
+            return self._spool.add_turn(write, maybe_stored=sent, call=call)
+        except SpoolFull:
+            if sent or not self._database.wait_past_spool(scope):
+                raise
+        return self._write_past_spool(write, work)
+
+    def _write_past_spool(self, write: TurnWrite, work: Callable[[Store], Turn]) -> Turn:
+        """Write to the database alone: the spool has no room, and nothing of the session is pending any more."""
+        written = self._database.call(work)
+        self._spool.written(write.scope, written)
+        return written
 
     def _spool_unanswered(self, write: TurnWrite, unanswered: NotAnswered) -> Turn:
         """Spool a write whose call is still in progress; it is sent again only if that call ends without success.
@@ -182,7 +227,14 @@ class SpooledTurns:
                 f"turn_number {expected} is not the next of session {write.turn.session_id!r}, as far as can be told "
                 "while the database is away; read the session again or leave the number out"
             )
-        return self._spool.add_turn(write, maybe_stored=True, call=call)
+        try:
+            return self._spool.add_turn(write, maybe_stored=True, call=call)
+        except SpoolFull:
+            if call is not None or not self._database.wait_past_spool(write.scope):
+                raise
+        return self._write_past_spool(
+            write, lambda store: store.turns.append(write.turn, expected=expected, receipt=write.receipt)
+        )
 
     def _session_of(self, owner: Owner, turn_id: str) -> str | None:
         pending = self._spool.provisional.turn(owner, turn_id)
@@ -263,8 +315,16 @@ class SpooledSessions:
     def marks(self, owner: Owner) -> dict[str, SessionMark]:
         return self._database.call_or_last(owner, "marks", lambda store: store.sessions.marks(owner))
 
-    def update(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
+    def update(
+        self, owner: Owner, session_id: str, changes: SessionChanges, *, acknowledged_at: datetime | None = None
+    ) -> SessionInfo | None:
         scope, call = (owner, session_id), None
+        if acknowledged_at is not None:
+            changed = self._database.call_after_spool(
+                lambda store: store.sessions.update(owner, session_id, changes, acknowledged_at=acknowledged_at), owner
+            )
+            self._spool.written(scope, changed)
+            return changed
 
         def has_fields() -> bool:
             return self._database.cached_fields(scope) is not None
@@ -281,7 +341,14 @@ class SpooledSessions:
             else:
                 self._spool.written(scope, changed)
                 return changed
-        return self._spool.add_fields(UpdateSession(owner, session_id, changes), maybe_stored=True, call=call)
+        try:
+            return self._spool.add_fields(UpdateSession(owner, session_id, changes), maybe_stored=True, call=call)
+        except SpoolFull:
+            if call is not None or not self._database.wait_past_spool(scope):
+                raise
+        changed = self._database.call(lambda store: store.sessions.update(owner, session_id, changes))
+        self._spool.written(scope, changed)
+        return changed
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
         return self._delete(owner, session_id, lambda store: store.sessions.clear(owner, session_id))

@@ -8,7 +8,7 @@ if it may be stored already, it is searched for before it is written.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
 from ricordo.errors import ConflictError, DamageError, NotFoundError
@@ -25,6 +25,7 @@ from ricordo.records.turns import (
     the_message,
 )
 from ricordo.stores.protocols import Store
+from ricordo.stores.write_rules import OwnerErased
 
 TURNS_SEARCHED = 64  # for a message that may be stored already
 
@@ -44,8 +45,8 @@ class AppendTurn:
     def scope(self) -> Scope:
         return self.turn.owner, self.turn.session_id
 
-    def apply(self, store: Store, *, maybe_stored: bool = False) -> Turn:
-        return store.turns.append(self.turn, receipt=self.receipt)
+    def apply(self, store: Store, *, maybe_stored: bool = False, acknowledged_at: datetime | None = None) -> Turn:
+        return store.turns.append(self.turn, receipt=self.receipt, acknowledged_at=acknowledged_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,10 @@ class AnswerTurn:
     def scope(self) -> Scope:
         return self.owner, self.session_id
 
-    def apply(self, store: Store, *, maybe_stored: bool = False) -> Turn:
-        return store.turns.answer(self.owner, self.turn_id, self.answer, dict(self.metadata), self.receipt)
+    def apply(self, store: Store, *, maybe_stored: bool = False, acknowledged_at: datetime | None = None) -> Turn:
+        return store.turns.answer(
+            self.owner, self.turn_id, self.answer, dict(self.metadata), self.receipt, acknowledged_at=acknowledged_at
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +96,28 @@ class AddMessage:
             return self
         return replace(self, where=where, answers=newest.id if newest and where == "answer" else "")
 
-    def apply(self, store: Store, *, maybe_stored: bool = False) -> Turn:
-        message = the_message(self.turn)
+    def apply(self, store: Store, *, maybe_stored: bool = False, acknowledged_at: datetime | None = None) -> Turn:
+        message, at = the_message(self.turn), acknowledged_at
         if self.where == "new":
-            return store.turns.append(open_turn(replace(self.turn, question=None, answer=None, steps=()), message))
+            opened = open_turn(replace(self.turn, question=None, answer=None, steps=()), message)
+            return store.turns.append(opened, acknowledged_at=at)
         if self.where == "answer":
             try:
-                return store.turns.answer(self.turn.owner, self.answers, message, {}, None)
+                return store.turns.answer(self.turn.owner, self.answers, message, {}, None, acknowledged_at=at)
+            except OwnerErased:
+                raise
             except (ConflictError, NotFoundError):  # another writer was faster: the message opens a turn or is a step
-                return self._once(store, message)
-        return self._once(store, message) if maybe_stored else store.turns.add_message(self.turn)
+                return self._once(store, message, at)
+        return (
+            self._once(store, message, at) if maybe_stored else store.turns.add_message(self.turn, acknowledged_at=at)
+        )
 
-    def _once(self, store: Store, message: Message) -> Turn:
+    def _once(self, store: Store, message: Message, acknowledged_at: datetime | None) -> Turn:
         """Add the message unless the session's last turns contain it, with the same microsecond."""
         for turn in reversed(store.turns.page(*self.scope, last=TURNS_SEARCHED)):
             if turn.id == self.turn.id or any(_is(message, each) for each in turn.messages):
                 return turn
-        return store.turns.add_message(self.turn)
+        return store.turns.add_message(self.turn, acknowledged_at=acknowledged_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +134,10 @@ class UpdateSession:
     def scope(self) -> Scope:
         return self.owner, self.session_id
 
-    def apply(self, store: Store, *, maybe_stored: bool = False) -> SessionInfo:
-        changed = store.sessions.update(self.owner, self.session_id, self.changes)
+    def apply(
+        self, store: Store, *, maybe_stored: bool = False, acknowledged_at: datetime | None = None
+    ) -> SessionInfo:
+        changed = store.sessions.update(self.owner, self.session_id, self.changes, acknowledged_at=acknowledged_at)
         if changed is None:
             raise NotFoundError(f"session {self.session_id!r} does not exist for this user")
         return changed
@@ -148,6 +158,10 @@ class SpoolRecord:
     write: Write
     at: float
     maybe_stored: bool = False
+
+    @property
+    def acknowledged_at(self) -> datetime:
+        return datetime.fromtimestamp(self.at, UTC)
 
 
 def encode(record: SpoolRecord, **more: str) -> bytes:

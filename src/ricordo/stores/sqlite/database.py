@@ -29,7 +29,8 @@ OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 SESSIONS_REMEMBERED = 4_096
 PAGE_BYTES = 2048  # every table and index takes a page, however little it holds
 LOG_PAGES = 2000  # how long the log grows before it is moved into the file: 4 MB
-ON_DEMAND = {"service": "leases", "items": "ricordo_items"}  # migrations applied by a first write, a table of each
+# Migrations applied by a first write, and a table of each.
+ON_DEMAND = {"service": "leases", "items": "ricordo_items", "erasures": "erasures"}
 SCRUB_DUE = 1  # user_version while erased text may still lie in free pages
 
 LEDGER = """

@@ -5,11 +5,11 @@ A batch of an expiry is one short transaction, so that writers barely wait: what
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 
 from ricordo.records.service import Expired
 from ricordo.records.turns import Message, Owner, SessionChanges, SessionInfo, SessionMark, StoredReceipt, Turn
@@ -20,8 +20,28 @@ from ricordo.stores.derived_rows import rows_to_marks
 from ricordo.stores.sqlite import people, topics, turn_operations, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.connections import Connections, one_view
-from ricordo.stores.sqlite.database import translated
-from ricordo.stores.turn_rows import ENDLESS, micros, row_to_session, row_to_turn
+from ricordo.stores.sqlite.database import WriteConnection, has_tables, translated
+from ricordo.stores.turn_rows import ENDLESS, micros, moment, row_to_session, row_to_turn
+
+T = TypeVar("T")
+
+ERASED_AT = "SELECT erased_at FROM erasures WHERE owner = ?"
+
+
+def unless_erased(
+    owner: Owner, acknowledged_at: datetime | None, write: Callable[[WriteConnection], T]
+) -> Callable[[WriteConnection], T]:
+    """The write, which is refused if it comes from a spool and its owner was erased since."""
+    if acknowledged_at is None:
+        return write
+    at = acknowledged_at
+
+    def checked(writer: WriteConnection) -> T:
+        rows = writer.execute(ERASED_AT, (owner.key.bytes,)).fetchall() if has_tables(writer, "erasures") else []
+        write_rules.check_not_erased(owner, at, moment(rows[0][0]) if rows else None)
+        return write(writer)
+
+    return checked
 
 
 class SqliteTurns:
@@ -30,8 +50,23 @@ class SqliteTurns:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
 
-    def append(self, turn: Turn, *, expected: int | None = None, receipt: StoredReceipt | None = None) -> Turn:
+    def append(
+        self,
+        turn: Turn,
+        *,
+        expected: int | None = None,
+        receipt: StoredReceipt | None = None,
+        acknowledged_at: datetime | None = None,
+    ) -> Turn:
         write = self._connections.write
+        if acknowledged_at is not None:
+            return write(
+                unless_erased(
+                    turn.owner,
+                    acknowledged_at,
+                    lambda writer: turn_operations.append_known(writer, turn, expected, receipt),
+                )
+            )
         try:
             return write(lambda writer: turn_operations.append_new(writer, turn, expected, receipt))
         except turn_operations.TurnIdTaken:
@@ -44,13 +79,18 @@ class SqliteTurns:
         answer: Message,
         metadata: dict[str, object],
         receipt: StoredReceipt | None,
+        *,
+        acknowledged_at: datetime | None = None,
     ) -> Turn:
-        return self._connections.write(
-            lambda writer: turn_operations.answer(writer, owner, turn_id, answer, metadata, receipt)
-        )
+        def write(writer: WriteConnection) -> Turn:
+            return turn_operations.answer(writer, owner, turn_id, answer, metadata, receipt)
 
-    def add_message(self, turn: Turn) -> Turn:
-        return self._connections.write(lambda writer: turn_operations.add_message(writer, turn))
+        return self._connections.write(unless_erased(owner, acknowledged_at, write))
+
+    def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
+        return self._connections.write(
+            unless_erased(turn.owner, acknowledged_at, lambda writer: turn_operations.add_message(writer, turn))
+        )
 
     def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
         prepared = write_rules.prepared(session, turns)
@@ -164,8 +204,13 @@ class SqliteSessions:
         with self._connections.reading() as reader:
             return rows_to_marks(reader.execute(sql.MARKS, (owner.key.bytes,)))
 
-    def update(self, owner: Owner, session_id: str, changes: SessionChanges) -> SessionInfo | None:
-        return self._connections.write(lambda writer: turn_operations.update(writer, owner, session_id, changes))
+    def update(
+        self, owner: Owner, session_id: str, changes: SessionChanges, *, acknowledged_at: datetime | None = None
+    ) -> SessionInfo | None:
+        def write(writer: WriteConnection) -> SessionInfo | None:
+            return turn_operations.update(writer, owner, session_id, changes)
+
+        return self._connections.write(unless_erased(owner, acknowledged_at, write))
 
     def clear(self, owner: Owner, session_id: str) -> int | None:
         return self._connections.write(lambda writer: clear(writer, owner, session_id))

@@ -5,11 +5,13 @@ erasing an owner with every byte, statistics, integrity, backup; and the copy of
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
+from types import MappingProxyType
+from uuid import UUID
 
 from ricordo.errors import ConflictError, StoreUnavailable
 from ricordo.records.service import ApiKey, Damage, StoredItem, StoreHealth, StoreStats
@@ -21,7 +23,7 @@ from ricordo.stores.sqlite import backup, documents_keys_jobs, people, vectors
 from ricordo.stores.sqlite import turn_statements as sql
 from ricordo.stores.sqlite.backup import SessionCopy
 from ricordo.stores.sqlite.connections import Connections, OnDemandTables
-from ricordo.stores.sqlite.database import SCRUB_DUE, has_tables
+from ricordo.stores.sqlite.database import SCRUB_DUE, has_tables, make_tables
 from ricordo.stores.sqlite.documents_keys_jobs import SqliteDocuments, SqliteJobs, SqliteKeys
 from ricordo.stores.sqlite.items import ERASE_ITEMS, SqliteItems
 from ricordo.stores.sqlite.people import SqlitePeople
@@ -29,10 +31,14 @@ from ricordo.stores.sqlite.sessions import SqliteSessions, SqliteTurns
 from ricordo.stores.sqlite.topics import SqliteTopics
 from ricordo.stores.sqlite.vectors import SqliteVectors
 from ricordo.stores.topic_rules import unpacked
-from ricordo.stores.turn_rows import ENDLESS
+from ricordo.stores.turn_rows import ENDLESS, micros
 
 OWNERS_AT_ONCE = 500
 PAGE = 500  # rows read at once from a store that is copied
+NOTE_ERASURE = """
+INSERT INTO erasures (owner, erased_at) VALUES (?, ?)
+ON CONFLICT (owner) DO UPDATE SET erased_at = max(erased_at, excluded.erased_at)
+"""
 ERASED = (
     "sessions", "turns", "receipts", "topics", "blocks", "traces", "facts", "summaries", "flags",
     "documents", "jobs", "keys", "items",
@@ -143,10 +149,17 @@ def erase_rows(writer: sqlite3.Connection, owner: Owner) -> dict[str, int]:
         every = {**documents_keys_jobs.ERASE, **every}
     if has_tables(writer, "items"):
         every = {"items": ERASE_ITEMS, **every}
+    note_erasures(writer, {owner.key: datetime.now(UTC)})
     gone = dict.fromkeys(ERASED, 0) | {"traces": vectors.drop(writer, owner, keep=None)}
     gone |= {what: writer.execute(delete, (owner.key.bytes,)).rowcount for what, delete in every.items()}
     writer.execute(f"PRAGMA user_version = {SCRUB_DUE}")
     return {what: gone[what] for what in ERASED}
+
+
+def note_erasures(writer: sqlite3.Connection, erasures: Mapping[UUID, datetime]) -> None:
+    """Record when owners were erased."""
+    make_tables(writer, "erasures")
+    writer.executemany(NOTE_ERASURE, [(key.bytes, micros(at)) for key, at in erasures.items()])
 
 
 def scrub_is_due(connection: sqlite3.Connection) -> bool:
@@ -173,8 +186,9 @@ def copy_to_sqlite(
     path: Path,
     progress: Callable[[int, int], None] | None = None,
     keys: Iterable[ApiKey] = (),
+    erasures: Mapping[UUID, datetime] = MappingProxyType({}),
 ) -> None:
-    """A backup of any store: all of the owners, and API keys, in a new file; `progress(done, total)` counts owners.
+    """A backup of any store: all of the owners, API keys and erasures; `progress(done, total)` counts owners.
 
     Vectors are copied for the embedders that topics name; others are computed again when they are needed.
     """
@@ -209,6 +223,8 @@ def copy_to_sqlite(
                 progress(done, len(everyone))
         for key in keys:
             target.keys.put(key)
+        if erasures:
+            target._connections.write(lambda writer: note_erasures(writer, erasures))
         target.close()
         partial.rename(path)
     finally:

@@ -15,7 +15,7 @@ A database takes `ConstraintContract` as well: rows written past the checks of t
 """
 
 from ricordo.testing.contract.archive import ArchiveContract
-from ricordo.testing.contract.derived import DeletedTurnContract
+from ricordo.testing.contract.derived import DeletedTurnContract, ErasureContract
 from ricordo.testing.contract.documents import DocumentContract
 from ricordo.testing.contract.forget import ForgetContract, UnlearnContract
 from ricordo.testing.contract.items import AttachedItemContract, ItemContract
@@ -28,7 +28,7 @@ from ricordo.testing.contract.turns import ImportContract, TurnContract
 __all__ = ["ConstraintContract", "StoreContract"]
 
 
-class TurnSuite(TurnContract, ReadContract, ImportContract, ReceiptContract, ForgetContract):
+class TurnSuite(TurnContract, ReadContract, ImportContract, ReceiptContract, ForgetContract, ErasureContract):
     """`store.turns`, `store.sessions`, and what concerns the store as a whole."""
 
 

@@ -1,8 +1,9 @@
-"""What becomes of topics, blocks and traces when turns go: they follow, and keep no word of what went."""
+"""What becomes of topics, blocks and traces when turns go, and of what comes after an erasure: no word is kept."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,14 @@ from hypothesis import strategies as st
 
 from ricordo.prompt.receipt import Receipt, to_stored
 from ricordo.records.topics import TopicChange, TopicShelf
-from ricordo.records.turns import Owner, StoredReceipt, Turn, canonical
+from ricordo.records.turns import Owner, SessionChanges, StoredReceipt, Turn, canonical
 from ricordo.stores.archive import unpack
 from ricordo.stores.protocols import Store
+from ricordo.stores.sqlite import SqliteStore
+from ricordo.stores.write_rules import OwnerErased
 from ricordo.testing.contract.archive import plain
-from ricordo.testing.contract.base import Contract, assert_sound, law
-from ricordo.testing.fakes import START, a_block, a_topic, a_trace, a_turn, an_answer, an_owner
+from ricordo.testing.contract.base import Contract, assert_sound, at_once, law
+from ricordo.testing.fakes import START, a_block, a_message, a_topic, a_trace, a_turn, an_answer, an_owner
 
 hour = timedelta(hours=1)
 
@@ -294,3 +297,68 @@ class DeletedTurnContract(Contract):
             assert_sound(copy, owner.tenant_id)
         finally:
             copy.close()
+
+
+SPOOLED: dict[str, Callable[[Store, Owner, datetime], object]] = {
+    "append": lambda store, owner, at: store.turns.append(a_turn(owner), acknowledged_at=at),
+    "answer": lambda store, owner, at: store.turns.answer(
+        owner, "t1", an_answer("A piece."), {}, None, acknowledged_at=at
+    ),
+    "add_message": lambda store, owner, at: store.turns.add_message(
+        a_message(owner, "user", "And a canon?"), acknowledged_at=at
+    ),
+    "update": lambda store, owner, at: store.sessions.update(
+        owner, "lesson", SessionChanges(title="new"), acknowledged_at=at
+    ),
+}
+
+
+class ErasureContract(Contract):
+    """erase, and writes that come from a spool after it."""
+
+    @pytest.mark.parametrize("verb", list(SPOOLED))
+    def test_a_write_from_before_an_erasure_is_refused(self, store: Store, verb: str) -> None:
+        """A spool of another machine may hold it: it is not stored; what was acknowledged later is."""
+        owner = an_owner()
+        before = datetime.now(UTC)
+        store.turns.append(a_turn(owner, response=None, turn_id="t1"))
+        store.erase(owner)
+        store.turns.append(a_turn(owner, response=None, turn_id="t1"))
+        with pytest.raises(OwnerErased) as refused:
+            SPOOLED[verb](store, owner, before)
+        assert before <= refused.value.erased_at
+        (kept,) = store.turns.page(owner, "lesson")
+        assert (kept.response, len(kept.messages)) == (None, 1)
+        SPOOLED[verb](store, owner, datetime.now(UTC) + timedelta(hours=1))
+
+    def test_an_erasure_of_one_owner_refuses_nothing_of_another(self, store: Store) -> None:
+        """Also of an owner of whom nothing was stored."""
+        anna, bruno, before = an_owner(), an_owner("bruno"), datetime.now(UTC)
+        store.erase(anna)
+        assert store.turns.append(a_turn(bruno), acknowledged_at=before).turn_number == 1
+        with pytest.raises(OwnerErased):
+            store.turns.append(a_turn(anna), acknowledged_at=before)
+
+    def test_an_erasure_beside_writes_from_a_spool(self, store: Store) -> None:
+        """However they meet, nothing that was acknowledged before the erasure is left."""
+        before = datetime.now(UTC)
+        for _ in range(5):
+            owner = an_owner()
+
+            def replay(owner: Owner = owner) -> None:
+                for _ in range(5):
+                    with suppress(OwnerErased):
+                        store.turns.append(a_turn(owner), acknowledged_at=before)
+
+            at_once([replay, replay, lambda owner=owner: store.erase(owner)])  # type: ignore[misc]
+            assert list(store.sessions.page(owner, limit=9)) == []
+
+    def test_a_backup_remembers_erasures(self, store: Store, tmp_path: Path) -> None:
+        """A machine whose spool was away meets a restored backup instead of the database."""
+        owner, before = an_owner(), datetime.now(UTC)
+        store.erase(owner)
+        store.backup(tmp_path / "copy.db")
+        copy = SqliteStore(tmp_path / "copy.db")
+        with pytest.raises(OwnerErased):
+            copy.turns.append(a_turn(owner), acknowledged_at=before)
+        copy.close()

@@ -155,10 +155,6 @@ class ForgetContract(Contract):
         assert all(note.strip() for note in store.erase_notes)
 
 
-# Forgetting what is known: what goes with a session and what outlives it, and what is left follows.
-
-hour = timedelta(hours=1)
-
 BY_WISH = {
     "clear": lambda store, owner: store.sessions.clear(owner, "lesson"),
     "delete_session": lambda store, owner: store.sessions.delete(owner, "lesson"),
