@@ -15,7 +15,7 @@ from ricordo.errors import StoreError
 from ricordo.records.service import StoredItem
 from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Message, Owner, StoredReceipt, Turn, TurnVectors, message_id
-from ricordo.stores.postgres import PostgresStore, documents_keys_jobs
+from ricordo.stores.postgres import PostgresStore, documents_keys_jobs, turn_statements
 from ricordo.stores.postgres.schema import TABLES
 from ricordo.stores.postgres.transaction import ConnectedRole, RowSecurity, quoted, row_security_for
 from ricordo.testing import strategies
@@ -57,6 +57,9 @@ def both(postgres_store: PostgresStore) -> PostgresStore:
         postgres_store.keys.put(a_key("acme", owner.user_id, user_id=owner.user_id))
         assert postgres_store.jobs.enqueue(owner, "facts", "chat", NOW)
         postgres_store._transactions.read(owner, documents_keys_jobs.LEASE, name="x", holder="y", now=0, until=0)
+        postgres_store._transactions.run(
+            owner, lambda tx, key=owner.key: tx.send(turn_statements.NOTE_ERASURE, {"owner": key, "now": 0})
+        )
         postgres_store.items.write(owner, "notes", NOW, lambda items: items.put(StoredItem("", "k", b"secret")))
     return postgres_store
 
@@ -131,6 +134,7 @@ INTRUSIONS = {
     "insert into jobs": "INSERT INTO ricordo.jobs VALUES (%(other)s, 'new', 'chat', 'acme', 'x', 0, 0, NULL, '', '',"
     " NULL)",
     "insert into leases": "INSERT INTO ricordo.leases VALUES (%(other)s, 'new', 'x', 0)",
+    "insert into erasures": "INSERT INTO ricordo.erasures VALUES (%(other)s, 0) ON CONFLICT DO NOTHING",
     "insert into items": "INSERT INTO ricordo.items VALUES (%(other)s, 'c', '', 'new', '', '', NULL, 0, 0)",
     "give a key away": "UPDATE ricordo.api_keys SET owner = %(other)s",
     "give a fact away": "UPDATE ricordo.facts SET owner = %(other)s",
@@ -146,7 +150,15 @@ def test_writing_for_another_owner_is_refused(both: PostgresStore, postgres_url:
         connection.execute(statement, {"other": BRUNO.key})
 
 
-@pytest.mark.parametrize("table", TABLES)
+def test_an_erasure_cannot_be_undone(both: PostgresStore, postgres_url: str) -> None:
+    """The application role may not delete what records an erasure, and may change that of the named owner alone."""
+    with as_app(postgres_url, ANNA.key) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("DELETE FROM ricordo.erasures")
+    with as_app(postgres_url, ANNA.key) as connection:
+        assert connection.execute("UPDATE ricordo.erasures SET erased_at = 1").rowcount == 1
+
+
+@pytest.mark.parametrize("table", [table for table in TABLES if table != "erasures"])
 def test_update_and_delete_do_not_reach_over(both: PostgresStore, postgres_url: str, table: str) -> None:
     """An UPDATE or DELETE without WHERE changes the named owner's rows and no other."""
     with psycopg.connect(postgres_url) as connection:

@@ -28,7 +28,7 @@ from ricordo.testing.postgres import PostgresForTests
 pytest_plugins = ["ricordo.testing.postgres"]
 
 OWNER = Owner("acme", "anna").key
-LISTINGS = {"OWNERS_OF_TENANT", "ALL_OWNERS"}  # of owners: there is none to name
+LISTINGS = {"OWNERS_OF_TENANT", "ALL_OWNERS", "ALL_ERASURES"}  # of owners: there is none to name
 WITHOUT_OWNER = LISTINGS | set(documents_keys_jobs.WITHOUT_OWNER)
 
 CATALOGUE = """
@@ -94,7 +94,11 @@ def test_every_table_is_walled_by_force(postgres_url: str) -> None:
     assert policies == dict.fromkeys(TABLES, expected)
     extra = rows(postgres_url, "SELECT tablename, cmd FROM pg_policies WHERE schemaname='ricordo' AND cmd <> 'ALL'")
     assert sorted(extra) == sorted(
-        [("owners", "SELECT")] * 2 + [("api_keys", "SELECT")] * 3 + [("jobs", "SELECT")] * 2 + [("jobs", "UPDATE")]
+        [("owners", "SELECT")] * 2
+        + [("api_keys", "SELECT")] * 3
+        + [("jobs", "SELECT")] * 2
+        + [("jobs", "UPDATE")]
+        + [("erasures", "SELECT")]
     )
 
 
@@ -133,9 +137,10 @@ def test_every_statement_names_the_owner(name: str) -> None:
 
 
 def test_the_statements_without_an_owner_read_names_alone() -> None:
-    """What names no owner touches owners' names, keys without their secrets, or jobs; and changes jobs alone."""
+    """What names no owner touches owners' names or erasures, keys without their secrets, or jobs; and changes jobs alone."""
     for name in LISTINGS:
-        assert re.findall(r"ricordo\.\w+", STATEMENTS[name]) == ["ricordo.owners"]
+        (table,) = re.findall(r"ricordo\.\w+", STATEMENTS[name])
+        assert table == ("ricordo.erasures" if name == "ALL_ERASURES" else "ricordo.owners")
     for name in documents_keys_jobs.WITHOUT_OWNER:
         assert set(re.findall(r"ricordo\.\w+", STATEMENTS[name])) <= {"ricordo.api_keys", "ricordo.jobs"}
     for name in WITHOUT_OWNER - {"TAKE_JOBS"}:

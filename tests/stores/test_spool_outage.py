@@ -229,7 +229,7 @@ def test_erasing_leaves_no_byte(store: SpooledStore, database: Switched, tmp_pat
         database.up = True
         while not store._connection.breaker.is_closed:
             pass
-        gone = store._spool.erase(ANNA)
+        gone = store._spool.forget(ANNA)
         found = b"".join(path.read_bytes() for path in (tmp_path / "spool").iterdir())
         assert gone == 2
         assert b"private" not in found
