@@ -137,7 +137,7 @@ def test_every_statement_names_the_owner(name: str) -> None:
 
 
 def test_the_statements_without_an_owner_read_names_alone() -> None:
-    """What names no owner touches owners' names or erasures, keys without their secrets, or jobs; and changes jobs alone."""
+    """What names no owner touches names, erasures, keys without their secrets, or jobs; and changes jobs alone."""
     for name in LISTINGS:
         (table,) = re.findall(r"ricordo\.\w+", STATEMENTS[name])
         assert table == ("ricordo.erasures" if name == "ALL_ERASURES" else "ricordo.owners")
