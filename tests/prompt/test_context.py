@@ -16,7 +16,8 @@ from ricordo.errors import BudgetError, ReceiptError
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
 from ricordo.prompt.context import Context, Material, assemble
-from ricordo.prompt.receipt import digest, from_stored, rebuild, to_stored
+from ricordo.prompt.receipt import from_stored, rebuild, to_stored
+from ricordo.prompt.render import digest
 from ricordo.records.turns import Chunk, Message, Owner, Remembered, Turn, canonical, message_id
 from ricordo.safety.fence import defuse
 from ricordo.settings import BudgetSettings

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ricordo.prompt.context import Context
-from ricordo.prompt.receipt import chat_message
+from ricordo.prompt.render import chat_message
 from ricordo.records.people import Fact, Flag, Profile, Summary
 from ricordo.records.service import as_json
 from ricordo.records.turns import Message, SessionInfo, Turn

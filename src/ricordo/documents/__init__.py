@@ -4,8 +4,8 @@
 come out. `library` stores documents and searches them.
 """
 
-from ricordo.documents.chunks import KINDS, Bounds, Kind, Piece, as_chunk, chunk, kind_of, read_pdf
-from ricordo.documents.library import PieceIndex, RetrievedPiece, Retriever, rank
+from ricordo.documents.chunks import KINDS, Bounds, Kind, Piece, chunk, kind_of, read_pdf
+from ricordo.documents.library import PieceIndex, RetrievedPiece, Retriever, as_chunk, rank
 
 __all__ = [
     "KINDS",

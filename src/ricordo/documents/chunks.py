@@ -19,7 +19,6 @@ from typing import Any, Literal
 from ricordo.documents.blocks import TextBlock, blocks, lines_of, path_after, points
 from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.text import Span, sentences, trimmed
-from ricordo.records.turns import Chunk
 
 Kind = Literal["text", "markdown", "pdf"]
 KINDS: tuple[Kind, ...] = ("text", "markdown", "pdf")
@@ -59,14 +58,6 @@ def piece_ids(document_id: str, texts: Iterable[str]) -> tuple[str, ...]:
         seen[digest] = seen.get(digest, 0) + 1
         ids.append(f"{document_id}#{digest}" + (f"-{seen[digest]}" if seen[digest] > 1 else ""))
     return tuple(ids)
-
-
-def as_chunk(piece: Piece) -> Chunk:
-    """The piece as a prompt shows it, under the part of its heading path that its text does not repeat."""
-    names = piece.heading.split(PATH) if piece.heading else []
-    first_line = piece.text.partition("\n")[0].strip("#* \t\r")
-    above = names[: names.index(first_line)] if first_line in names else names
-    return Chunk(piece.id, f"# {PATH.join(above)}\n\n{piece.text}" if above else piece.text)
 
 
 def kind_of(name: str) -> Kind:

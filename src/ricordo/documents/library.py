@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.documents.chunks import Kind, Piece, as_chunk, chunk, read_pdf
+from ricordo.documents.chunks import PATH, Kind, Piece, chunk, read_pdf
 from ricordo.engine import Clock
 from ricordo.errors import NotFoundError, RicordoError, ValidationError
 from ricordo.limits import Limits, check_id, check_text
@@ -379,3 +379,11 @@ def _stored(piece: Piece, document_id: str) -> StoredChunk:
 
 def _piece(stored: StoredChunk) -> Piece:
     return Piece(stored.id, stored.position, stored.text, stored.heading, stored.start, stored.end, stored.page)
+
+
+def as_chunk(piece: Piece) -> Chunk:
+    """The piece as a prompt shows it, under the part of its heading path that its text does not repeat."""
+    names = piece.heading.split(PATH) if piece.heading else []
+    first_line = piece.text.partition("\n")[0].strip("#* \t\r")
+    above = names[: names.index(first_line)] if first_line in names else names
+    return Chunk(piece.id, f"# {PATH.join(above)}\n\n{piece.text}" if above else piece.text)

@@ -264,3 +264,9 @@ def is_outdated(fact: Fact, now: datetime) -> bool:
 def _weight(fact: Fact, now: datetime) -> float:
     age = max(now - fact.valid_from, timedelta(0))
     return math.log2(1 + len(fact.sources)) + float(0.5 ** (age / _FADES))
+
+
+def newest_summary(engine: Engine, owner: Owner, session_id: str) -> Summary | None:
+    """The latest condensation of a session."""
+    found = engine.store.people.summaries(owner, session_id=session_id, kind="condensation", limit=1)
+    return found[0] if found else None

@@ -11,21 +11,24 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ricordo.errors import BudgetError
-from ricordo.prompt.receipt import ChatMessage, Receipt, ReceiptItem, digest, text_recipe
+from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.prompt.render import (
     NO_HISTORY,
     SECTIONS,
     STANDALONE,
     SYSTEM_SECTIONS,
     USER_SECTIONS,
+    ChatMessage,
     Kept,
     Text,
     around_history,
     as_messages,
     cost_of_fences,
+    digest,
     heading,
     look_for,
     one_text,
+    text_recipe,
 )
 from ricordo.prompt.window import (
     SEPARATOR,

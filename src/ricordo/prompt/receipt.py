@@ -12,15 +12,14 @@ from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ricordo.errors import ReceiptError
-from ricordo.prompt.window import CompactLine, Segment, compact_text, said
+from ricordo.prompt.render import ChatMessage, chat_message, digest
+from ricordo.prompt.window import compact_text, said
 from ricordo.records.turns import Message, StoredReceipt, canonical
 
 if TYPE_CHECKING:
-    from ricordo.records.turns import Excerpt
+    pass
 
 INLINE_CHARACTERS = 120
-
-ChatMessage = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,34 +72,6 @@ class Receipt:
         plain = asdict(self)
         del plain["recipe"]
         return json.loads(json.dumps(plain))  # type: ignore[no-any-return]
-
-
-def digest(value: object) -> str:
-    """Identifies messages or a prompt to the byte."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
-
-
-def chat_message(message: Message) -> ChatMessage:
-    """A stored message as chat APIs take it."""
-    result: ChatMessage = {"role": message.role, "content": message.content}
-    if message.name:
-        result["name"] = message.name
-    if message.tool_calls:
-        result["tool_calls"] = [dict(call) for call in message.tool_calls]
-    if message.tool_call_id:
-        result["tool_call_id"] = message.tool_call_id
-    return result
-
-
-def text_recipe(segments: Sequence[Segment]) -> list[Any]:
-    """Segments of a text: literals stay, what stands in stored messages becomes an address."""
-    return [segment if isinstance(segment, str) else _address(segment) for segment in segments]
-
-
-def _address(segment: "CompactLine | Excerpt") -> dict[str, Any]:
-    if isinstance(segment, CompactLine):
-        return {"line": [segment.message.id, segment.label, segment.characters, segment.suffix]}
-    return {"excerpt": [segment.message.id, segment.label, segment.start, segment.end]}
 
 
 _UNSAID: tuple[object, ...] = (None, "", (), [])

@@ -5,20 +5,19 @@ of their segments are stored, so that a receipt can name them. Whatever was stor
 what is outside them comes from the program or is the question itself.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ricordo.languages.registry import Locale, memory_words
-from ricordo.prompt.receipt import ChatMessage, chat_message, text_recipe
-from ricordo.prompt.window import SEPARATOR, Candidates, Part, Section, Segment, piece_text
-from ricordo.records.turns import Excerpt
+from ricordo.prompt.window import SEPARATOR, Candidates, CompactLine, Part, Section, Segment, piece_text
+from ricordo.records.turns import Excerpt, Message, canonical
 from ricordo.safety.fence import close_fence, marker, open_fence
 
 if TYPE_CHECKING:
     from ricordo.engine import TokenCounter
     from ricordo.languages.base import MemoryWords
-    from ricordo.records.turns import Message
 
 BREAK = "\n\n"
 
@@ -30,6 +29,7 @@ NO_HISTORY = "none"
 STANDALONE = "standalone"  # the part of the question that words of the talk went into
 
 Kept = Mapping[Section, tuple[Part, ...]]
+ChatMessage = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,3 +213,31 @@ def _is_data(parts: Sequence[Part]) -> bool:
 
 def _text(segments: list[Segment]) -> Text:
     return Text(segments, "".join([each if isinstance(each, str) else each.text for each in segments]))
+
+
+def digest(value: object) -> str:
+    """Identifies messages or a prompt to the byte."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def chat_message(message: Message) -> ChatMessage:
+    """A stored message as chat APIs take it."""
+    result: ChatMessage = {"role": message.role, "content": message.content}
+    if message.name:
+        result["name"] = message.name
+    if message.tool_calls:
+        result["tool_calls"] = [dict(call) for call in message.tool_calls]
+    if message.tool_call_id:
+        result["tool_call_id"] = message.tool_call_id
+    return result
+
+
+def text_recipe(segments: Sequence[Segment]) -> list[Any]:
+    """Segments of a text: literals stay, what stands in stored messages becomes an address."""
+    return [segment if isinstance(segment, str) else _address(segment) for segment in segments]
+
+
+def _address(segment: "CompactLine | Excerpt") -> dict[str, Any]:
+    if isinstance(segment, CompactLine):
+        return {"line": [segment.message.id, segment.label, segment.characters, segment.suffix]}
+    return {"excerpt": [segment.message.id, segment.label, segment.start, segment.end]}

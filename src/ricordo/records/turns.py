@@ -152,6 +152,12 @@ class Turn:
         merged = {**self.metadata, **(metadata or {})}
         return replace(self, answer=answer, metadata=merged).sealed()
 
+    def as_new(self) -> "Turn":
+        """The turn as it comes into a store, wherever it was before: plain, and in no topic yet."""
+        if self.topic_id is None and self.block_id is None and not self.archived and not self.damage:
+            return self
+        return replace(self, topic_id=None, block_id=None, archived=False, damage="")
+
     def sealed(self) -> "Turn":
         """This turn with the checksum of its content."""
         return replace(self, checksum=checksum(self))

@@ -96,13 +96,6 @@ def with_messages(turn: Turn, messages: Iterable[Message]) -> Turn:
     return replace(turn, question=by_id.get(question), answer=by_id.get(answer), steps=steps)
 
 
-def as_new(turn: Turn) -> Turn:
-    """A turn as it comes into a store, wherever it was before: plain, and in no topic yet."""
-    if turn.topic_id is None and turn.block_id is None and not turn.archived and not turn.damage:
-        return turn
-    return replace(turn, topic_id=None, block_id=None, archived=False, damage="")
-
-
 def may_archive(turn: Turn | None) -> bool:
     """Whether a turn's words may move into a block: it is whole and in no block yet."""
     return turn is not None and not turn.is_open and turn.block_id is None

@@ -14,7 +14,6 @@ from ricordo.limits import check_id
 from ricordo.records.people import Fact, FactChange
 from ricordo.records.service import ApiKey, Document, Job, JobStats, StoredChunk
 from ricordo.records.turns import RESERVED, Message, Owner, SessionChanges, SessionInfo, Turn, message_id, turn_id_of
-from ricordo.stores.topic_rules import as_new
 
 
 class OwnerErased(ConflictError):  # noqa: N818 - not a failure: the write has to go, too
@@ -109,7 +108,7 @@ def prepared(session: SessionInfo, turns: Iterable[Turn]) -> list[Turn]:
             raise ValidationError(
                 "session_id", f"turn {turn.turn_number} (id {turn.id!r}) is not of session {session.id!r}"
             )
-        sealed.append(as_new(turn).sealed())
+        sealed.append(turn.as_new().sealed())
     return sealed
 
 

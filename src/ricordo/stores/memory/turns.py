@@ -22,7 +22,6 @@ from ricordo.records.turns import (
 from ricordo.stores import write_rules
 from ricordo.stores.memory.home import Homes, MemorySession
 from ricordo.stores.memory.people import forget_flags, unlearn
-from ricordo.stores.topic_rules import as_new
 
 
 class MemoryTurns:
@@ -54,7 +53,7 @@ class MemoryTurns:
             write_rules.check_expected(expected, next_number, turn.session_id)
             if session is None:
                 session = home.sessions[turn.session_id] = MemorySession(write_rules.new_session(turn))
-            return session.put(replace(as_new(turn), turn_number=next_number).sealed(), receipt)
+            return session.put(replace(turn.as_new(), turn_number=next_number).sealed(), receipt)
 
     def answer(
         self,

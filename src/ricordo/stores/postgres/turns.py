@@ -37,7 +37,6 @@ from ricordo.stores.postgres.transaction import (
     as_bigint,
     named,
 )
-from ricordo.stores.topic_rules import as_new
 from ricordo.stores.turn_rows import (
     ENDLESS,
     SESSION_COLUMNS,
@@ -199,7 +198,7 @@ def _append(
     if not check_id and expected not in (None, number):
         raise RetryTransaction("a repeated turn may expect another number; check its id first")
     write_rules.check_expected(expected, number, turn.session_id)
-    return _insert(transaction, replace(as_new(turn), turn_number=number), receipt)
+    return _insert(transaction, replace(turn.as_new(), turn_number=number), receipt)
 
 
 def _rewrite(
