@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.people.facts import judge as judging
-from ricordo.people.facts.extraction import extract_by_patterns, judged_claims, statements
+from ricordo.people.facts.extraction import extract_by_patterns
 from ricordo.people.facts.judge import LABELS, judge, segments
+from ricordo.people.facts.statements import judged_claims, statements
 
 
 @given(st.text(max_size=400), st.none() | st.text(max_size=80))

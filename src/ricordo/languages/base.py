@@ -314,6 +314,31 @@ class FactWords:
     # Alternatives: words before a statement that are no part of it; words by which users speak of themselves.
     clause_leads: str
     self_words: str
+    # Alternatives that open a command to keep something and to drop something; what a command to drop names when it
+    # speaks of memory; what is a wish for all later answers, and what opens one; words for all there is; words of a
+    # command that are no part of what it names.
+    remember: str
+    forget: str
+    remembered_things: str
+    standing: str
+    standing_openers: str
+    everything: str
+    command_words: Words
+    # How a clause in the first person is retold: spellings to write out first, words for the second and the third
+    # person, verbs of the first person in both, and words that forbid it (keys `second`, `third`).
+    spelled_out: Mapping[str, str]
+    subjects: Words
+    own_leads: Words  # possessives that may be left out at the start
+    reflexives: Mapping[str, str]
+    before_verbs: str
+    adverbs: str
+    second_person: Mapping[str, str]
+    third_person: Mapping[str, str]
+    second_verbs: Mapping[str, str]
+    third_verbs: Mapping[str, str]
+    not_retold: Mapping[str, LazyPattern]
+    # Alternatives before the time since when something holds ("since March").
+    since: str
     # Goals that are one word; alternatives that announce a deadline, and how a fact says it.
     whole_goals: Words
     deadlines: str

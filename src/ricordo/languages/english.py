@@ -759,6 +759,17 @@ _FACT_PATTERNS = (
     FactPattern("other", rf"{_I} play (?P<x>the (?!fool|role|part|game|victim|devil|hero|villain|field|odds)[a-z ]+?|soccer|football|basketball|tennis|chess|volleyball|hockey|rugby|baseball|cricket|golf|guitar|piano|violin|drums)(?: (?:in|for|since|on|every|at|with) .+)?", "Plays {x}", "", x="thing"),
 )  # fmt: skip
 
+# Verbs that open a statement in the first person, as the third person says them; others take an s.
+_THIRD_VERBS = {
+    "i'm": "is", "i've": "has", "i'll": "will", "i'd": "would", "am": "Is", "have": "Has", "do": "Does", "go": "Goes", "was": "Was", "don't": "Doesn't", "haven't": "Hasn't",
+    **{verb: verb.capitalize() for verb in words(
+        """can can't cannot could couldn't will won't would wouldn't must should shouldn't might used had hadn't did
+        didn't wasn't moved went got took bought sold left became came gave made met lost found won wrote read ran said
+        told thought felt kept began broke built brought chose drove ate fell grew knew led paid put quit rode sang saw
+        sent set slept spent stood swam taught tore understood wore"""
+    )},
+}  # fmt: skip
+
 FACTS = FactWords(
     code="en",
     instructions=(
@@ -856,6 +867,100 @@ FACTS = FactWords(
         r"and|but|so|because|cos|cuz|well|anyway|btw|by the way|fyi|also|ok|okay|hi|hello|hey|um|uh|oh|just so you know"
         r"|remember that|please remember|note that"
     ),
+    remember=(
+        r"(?:please |pls |plz |can you |could you |would you )*(?:remember(?! (?:when|how|the time|to|what|who|where|last|me))"
+        r"|keep (?:it )?in mind|bear (?:it )?in mind|note(?: it)? down|make a (?:mental )?note|take note|jot (?:it )?down"
+        r"|write (?:it )?down|note for (?:later|next time|the future)|for future reference|for the record|note that"
+        r"|(?:don't|do not|never|dont) (?:ever )?forget|(?:don't|dont) let me forget|add to your notes|save this"
+        r"|store this)(?: please| pls)?(?: for (?:later|next time|the future|all our (?:chats|sessions)))?(?: the fact)?"
+        r"(?: that)?(?:[:,]|\b)"
+    ),
+    forget=(
+        r"(?:please |pls |plz |can you |could you |would you |you can |you may |i want you to |i'd like you to |just )*"
+        r"(?:forget(?! to| it\b)(?: about)?|unlearn|stop remembering|(?:don't|do not|dont) remember"
+        r"|(?:delete|erase|remove|drop|scrap|wipe|strike)(?= (?:what|everything|all|anything|that|it) (?:(?:that )?i|you|about|from)"
+        r"|(?: \w+){1,4} from your (?:memory|notes)))"
+    ),
+    remembered_things=(
+        r"(?:that|what|everything|all|anything)(?: that)? (?:i|we|you)|(?:about )?(?:my|our|me)|what|that (?:my|our)"
+        r"|everything about|all about|anything about"
+    ),
+    standing=(
+        r"from now on|from here on(?: out)?|going forward|henceforth|in (?:the )?future|(?:when|every time|each time)(?:ever)? i"
+        r" ask|always(?= (?:\w+ ){0,2}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|keep|start|end|cite|sign))"
+        r"|never(?= (?:\w+ ){0,1}(?:answer|reply|use|write|give|show|assume|call|explain|include|put|suggest|recommend))"
+        r"|(?:please )?call me|(?:please )?address me|don't ever|do not ever|to you i(?:'m| am)"
+    ),
+    standing_openers=r"from now on|from here on(?: out)?|going forward|henceforth|in future",
+    everything=r"everything|anything|all",
+    command_words=words(
+        """forget remember about that what i told tell said say you your my me please everything anything all the thing
+        things delete erase remove drop scrap memory notes ever know knew mentioned mention bit part stuff earlier before
+        wipe strike unlearn from with was were have had it this"""
+    ),
+    spelled_out={
+        "im": "I'm",
+        "ive": "I've",
+        "id": "I'd",
+        "dont": "don't",
+        "cant": "can't",
+        "i": "I",
+        "i'm": "I'm",
+        "i've": "I've",
+        "i'd": "I'd",
+        "i'll": "I'll",
+        "w": "with",
+        "doesnt": "doesn't",
+        "didnt": "didn't",
+    },
+    subjects=words("i"),
+    own_leads=words("my our"),
+    reflexives={},
+    before_verbs=NOTHING,
+    adverbs=(
+        r"also|still|usually|always|just|really|never|only|mostly|often|now|currently|sometimes|generally|already|rarely"
+        r"|barely|mainly|actually|recently|finally|normally|hardly|even|both"
+    ),
+    second_person={
+        "i": "you",
+        "i'm": "you're",
+        "i've": "you've",
+        "i'd": "you'd",
+        "i'll": "you'll",
+        "am": "are",
+        "me": "you",
+        "my": "your",
+        "mine": "yours",
+        "myself": "yourself",
+        "we": "you",
+        "we're": "you're",
+        "we've": "you've",
+        "us": "you",
+        "our": "your",
+        "ours": "yours",
+        "ourselves": "yourselves",
+        "i was": "you were",
+    },
+    third_person={
+        "i": "they",
+        "i'm": "they're",
+        "i've": "they've",
+        "i'd": "they'd",
+        "i'll": "they'll",
+        "am": "are",
+        "me": "them",
+        "my": "their",
+        "mine": "theirs",
+        "myself": "themselves",
+        "i was": "they were",
+    },
+    second_verbs={},
+    third_verbs=_THIRD_VERBS,
+    not_retold={
+        "second": LazyPattern(r"\b(?:you|your|yours|u|ur|yourself)\b"),
+        "third": LazyPattern(r"\b(?:you|your|yours|u|ur|yourself|he|she|him|they|them|we|our|us|we're|we've)\b"),
+    },
+    since=r"since|from|as of",
     self_words=r"i|im|i'm|ive|i've|i'd|i'll|me|my|mine|myself|we|we're|were|weve|we've|us|our|ours|ourselves",
     whole_goals=words("graduate"),
     deadlines=r"by|before",

@@ -874,6 +874,36 @@ _FACT_PATTERNS = (
     FactPattern("other", r"(?:io )?(?:gioco a|pratico|faccio) (?P<x>calcio|basket|pallavolo|tennis|rugby|scacchi|nuoto|danza|atletica|karate|judo|ginnastica|equitazione|scherma|pallacanestro|hockey|padel)(?: (?:da|in|ogni|nel|nella|con) .+)?", "Pratica {x}", "", x="folded"),
 )  # fmt: skip
 
+# Verbs of a statement in the first person, as the third and the second person say them.
+_FIRST_PERSON = tuple(
+    (first, third, second)
+    for first, third, second in map(
+        str.split,
+        phrases(
+            """sono è sei, ho ha hai, faccio fa fai, sto sta stai, vado va vai, do dà dai, so sa sai, devo deve devi,
+            posso può puoi, voglio vuole vuoi, vengo viene vieni, tengo tiene tieni, dico dice dici, esco esce esci,
+            bevo beve bevi, vivo vive vivi, chiamo chiama chiami, abito abita abiti, lavoro lavora lavori,
+            studio studia studi, frequento frequenta frequenti, mangio mangia mangi, fumo fuma fumi, gioco gioca giochi,
+            suono suona suoni, canto canta canti, corro corre corri, nuoto nuota nuoti, guido guida guidi,
+            dormo dorme dormi, leggo legge leggi, scrivo scrive scrivi, parlo parla parli, capisco capisce capisci,
+            imparo impara impari, insegno insegna insegni, curo cura curi, gestisco gestisce gestisci,
+            dirigo dirige dirigi, vendo vende vendi, compro compra compri, coltivo coltiva coltivi, allevo alleva allevi,
+            cucino cucina cucini, preparo prepara prepari, prendo prende prendi, porto porta porti, uso usa usi,
+            soffro soffre soffri, amo ama ami, adoro adora adori, odio odia odi, detesto detesta detesti,
+            preferisco preferisce preferisci, cerco cerca cerchi, seguo segue segui, pratico pratica pratichi,
+            alleno allena alleni, conosco conosce conosci, penso pensa pensi, credo crede credi, spero spera speri,
+            sogno sogna sogni, risiedo risiede risiedi, provengo proviene provieni, aspetto aspetta aspetti,
+            pago paga paghi, guadagno guadagna guadagni, passo passa passi, cammino cammina cammini,
+            pedalo pedala pedali, colleziono colleziona collezioni, collaboro collabora collabori,
+            produco produce produci, riparo ripara ripari, costruisco costruisce costruisci, affitto affitta affitti,
+            condivido condivide condividi, convivo convive convivi, assisto assiste assisti, bado bada badi,
+            tifo tifa tifi, milito milita militi, trasferisco trasferisce trasferisci, sposo sposa sposi,
+            ero era eri, avevo aveva avevi, farò farà farai, sarò sarà sarai, avrò avrà avrai, andrò andrà andrai,
+            vorrei vorrebbe vorresti, potrei potrebbe potresti, dovrei dovrebbe dovresti"""
+        ),
+    )
+)
+
 FACTS = FactWords(
     code="it",
     instructions=(
@@ -968,6 +998,71 @@ FACTS = FactWords(
     self_words=(
         r"io|mio|mia|miei|mie|mi|me|noi|ci|nostro|nostra|nostri|nostre|sono|ho|siamo|abbiamo|ero|avevo|\w{2,}(?:o|iamo)"
     ),
+    remember=(
+        r"(?:per favore |per piacere |mi raccomando |puoi |potresti )*(?:ricord(?:a|ati|atelo|i|are|arti)"
+        r"(?! (?:quando|come|di|a|quella volta|chi|dove|cosa))|tien(?:i|ilo|ga|ere|ga) (?:ben )?(?:a mente|presente|conto)"
+        r"|segna(?:ti|telo|lo)?(?= (?:che|:)|:)|(?:prendi|prenda|prendere) nota|annota(?:ti|telo|lo)?|appunta(?:ti|telo|lo)?"
+        r"|memorizza(?:lo)?|non (?:dimenticare|dimenticarti|dimenticartelo|scordare|scordarti)(?! di)|nota per il futuro"
+        r"|aggiungi (?:ai tuoi appunti|alle note)|salva(?:ti)? (?:che|questo)|sappi)(?: per favore)?(?: che)?(?:[:,]|\b)"
+    ),
+    forget=(
+        r"(?:per favore |per piacere |puoi |potresti |vorrei che tu |voglio che tu )*"
+        r"(?:dimentic(?:a|ati|are|hi|hiamo|arti|alo|ala)(?! di)(?: pure)?|scord(?:a|ati|are|arti)(?! di)(?: pure)?"
+        r"|non (?:ricordare|tenere (?:più )?(?:traccia|a mente|conto))"
+        r"|(?:cancella|elimina|togli|rimuovi|leva)(?= (?:quello|quel|ciò|tutto|tutte|quanto|che|le cose)\b"
+        r"|(?: \w+){1,5} (?:dalla (?:tua )?memoria|dai (?:tuoi )?appunti)))"
+    ),
+    remembered_things=(
+        r"che|quello che|quel che|ciò che|quanto (?:ti|le|vi)|tutto (?:quello|ciò|quanto|sul|sulla|su)|(?:del|della|dei|delle)?"
+        r" ?(?:il mio|la mia|i miei|le mie|mio|mia)|(?:del|della|dei|delle) (?:mio|mia|miei|mie)|quella (?:cosa|storia)"
+    ),
+    standing=(
+        r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|in futuro|da qui in avanti"
+        r"|(?:quando|ogni volta che|tutte le volte che) ti chiedo|(?:per favore )?chiamami|dammi del (?:tu|lei)|diamoci del (?:tu|lei)"
+        r"|(?:rispondi(?:mi)?|scrivi(?:mi)?|usa|metti|dammi|parlami|spiegami)(?: \w+){0,3} sempre"
+        r"|sempre(?= (?:risposte|rispost\w+|elenchi|esempi|frasi))|mai più"
+        r"|non (?:usare|darmi|scrivermi|propormi|suggerirmi|chiamarmi|consigliarmi)(?: \w+){0,2} mai"
+    ),
+    standing_openers=r"d'ora in poi|da ora in poi|d'ora in avanti|da oggi in poi|da adesso in poi|da qui in avanti",
+    everything=r"tutto|tutti|tutte|tutta|ogni cosa|qualsiasi cosa",
+    command_words=words(
+        """dimentica dimenticati dimenticare scorda scordati ricorda ricordati che cosa quello quella ciò ti ho detto detta
+        dicevo raccontato scritto parlato tutto tutte tutti della del dei delle dello sul sulla sulle sui il la lo le gli i
+        mio mia miei mie mi per favore pure cancella elimina togli rimuovi leva memoria appunti sai sapevi prima storia
+        faccenda cosa cose di a e non tenere traccia conto mente quanto avevo era erano dalla dai tua tuoi leva levaci"""
+    ),
+    spelled_out={"nn": "non", "cmq": "comunque", "xke": "perché", "xké": "perché", "x": "per", "sn": "sono"},
+    subjects=words("io"),
+    own_leads=frozenset(),
+    reflexives={"mi": "si"},
+    before_verbs=r"non|e|ed|ma|che|perché|però|dove|quindi|mi|io|anche|poi|siccome|ora|adesso|già|ancora|sempre|,|:|\(",
+    adverbs=r"non|anche|ora|adesso|già|ancora|sempre|di solito|purtroppo|io|mi|poi|comunque|solo|spesso",
+    second_person={
+        "io": "tu",
+        "mi": "ti",
+        "me": "te",
+        "mio": "tuo",
+        "mia": "tua",
+        "miei": "tuoi",
+        "mie": "tue",
+        "nostro": "vostro",
+        "nostra": "vostra",
+        "nostri": "vostri",
+        "nostre": "vostre",
+    },
+    third_person={"mio": "suo", "mia": "sua", "miei": "suoi", "mie": "sue"},
+    second_verbs={first: second for first, _, second in _FIRST_PERSON},
+    third_verbs={first: third for first, third, _ in _FIRST_PERSON},
+    not_retold={
+        "second": LazyPattern(
+            r"\b(?:tu|tuo|tua|tuoi|tue|ti|te|voi|vostr[oaie]|noi|ci|siamo|abbiamo|(?!chiamo\b)\w+iamo)\b"
+        ),
+        "third": LazyPattern(
+            r"\b(?:tu|tuo|tua|tuoi|tue|ti|te|voi|vostr[oaie]|noi|ci|nostr[oaie]|siamo|abbiamo|(?!chiamo\b)\w+iamo|me"
+            r"|mi (?:piac\w+|serv\w+|manca\w*|fa|fanno|sembra\w*|dà|danno|va|vanno|è|sono|tocca\w*|basta\w*))\b"
+        ),
+    },
+    since=r"da|dal|dall'|dallo|dalla|dai|dagli",
     whole_goals=words("laurearsi diplomarsi dimagrire"),
     deadlines=r"entro|prima del|prima di",
     deadline="entro il",

@@ -18,7 +18,7 @@ from typing import Literal
 
 from ricordo.engine.core import EVERY, Engine, new_id, quarantined
 from ricordo.errors import SettingsError
-from ricordo.languages.registry import language
+from ricordo.languages.registry import AnyLanguage, language
 from ricordo.people.summaries.layout import without_labels, without_reader_phrases
 from ricordo.records.lru import LRU
 from ricordo.records.people import TRUST, Fact, Flag, FlagState, Subject, Summary, Trust
@@ -34,6 +34,10 @@ MIXED_SCRIPT = "mixed_script"
 ENCODED = "encoded_blob"
 REPETITION = "repetition"
 
+STANDING_ORDER = "standing_order"
+# Opens a wish for all later answers; words about the model and its rules, which no such wish has.
+_WISH = AnyLanguage(r"\b(?:<facts.standing_openers>)\b[\s,:]*")
+_OF_THE_MODEL = AnyLanguage(r"\b(?:<statements.orders_anywhere>|<statements.hijacks>)\b|https?:|www\.")
 _LONG_WORD = 32
 _FEW_WORDS = 15
 _MIXED = re.compile(
@@ -70,6 +74,18 @@ def signals(text: str) -> tuple[str, ...]:
     if not plain.isascii() and _MIXED.search(plain):
         seen.add(MIXED_SCRIPT)
     return tuple(name for name in signal_names() if name in seen) if seen else ()
+
+
+def said_signals(text: str, origin: Trust) -> tuple[str, ...]:
+    """The signals of a text that someone said. A user's plain wish for all later answers counts as a weak one.
+
+    "From now on answer in Dutch" is such a wish: without its opening it has no signal and does not speak of the model.
+    """
+    found = signals(text)
+    if not found or _GROUPS[origin] != "own" or not _WISH.search(text):
+        return found
+    rest = _WISH.sub(" ", text)
+    return found if signals(rest) or _OF_THE_MODEL.search(rest) else (STANDING_ORDER,)
 
 
 def is_strong(names: Iterable[str]) -> bool:
@@ -225,7 +241,7 @@ class Screen:
     def facts(self, engine: Engine, owner: Owner, session_id: str, facts: Iterable[Fact]) -> None:
         """Flag facts that contain signals."""
         for fact in facts:
-            self._flag(engine, owner, "fact", fact.id, session_id, signals(fact.text), fact.origin)
+            self._flag(engine, owner, "fact", fact.id, session_id, said_signals(fact.text, fact.origin), fact.origin)
 
     def summary(self, engine: Engine, owner: Owner, summary: Summary) -> None:
         """Flag a summary that contains signals; speaker labels are not searched."""
@@ -256,7 +272,7 @@ class Screen:
             self._store_flag(engine, owner, "message", message.id, turn.session_id, rules, origin)
             return False
         said = without_reader_phrases(message.content) if message.role == "assistant" else message.content
-        if self._flag(engine, owner, "message", message.id, turn.session_id, signals(said), origin):
+        if self._flag(engine, owner, "message", message.id, turn.session_id, said_signals(said, origin), origin):
             return False
         with self._lock:
             self._harmless.put(key, None)

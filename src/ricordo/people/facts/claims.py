@@ -105,6 +105,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class ForgetCommand:
+    """A command to forget something: its sentence, the subject's group as the judge sees it, whether it says "all"."""
+
+    said: UserMessage
+    quote: str
+    language: str
+    group: str
+    everything: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Extraction:
     """The claims found, the extractor and its cost; `why` says why the model was not used."""
 

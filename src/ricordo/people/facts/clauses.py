@@ -3,17 +3,20 @@
 A text goes in, spans of it come out. Text that is not the user's own statement is removed first: code, quotations,
 pasted passages and transcripts, Ricordo's own headers, questions, hypotheses, reported speech and role play. The rest
 is cut where a new statement begins, so that a pattern only has to match a clause from its start.
+
+A clause in the first person is retold in the third for facts, and in the second for answers to the user.
 """
 
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ricordo.languages.registry import AnyLanguage, all_words, filled, languages
+from ricordo.languages.registry import language as language_by_code
 
 if TYPE_CHECKING:
-    from ricordo.languages.base import Language
+    from ricordo.languages.base import FactWords, Language
 
 MAX_SENTENCE = 200
 _MAX_MESSAGE = 2_000  # characters; longer messages contain pasted text
@@ -163,3 +166,74 @@ def _cut(flat: str, start: int, end: int) -> list[Clause]:
             found.append(Clause(start, stop))
         start = match.end() if match else stop
     return found
+
+
+Person = Literal["second", "third"]
+_PIECE = re.compile(r"[\w'-]+|[^\w\s]|\s+")
+# Words after which a verb of the first person may stand.
+_BEFORE_VERB = AnyLanguage(r"(?:<facts.before_verbs>)", flags=re.IGNORECASE)
+_ADVERB = AnyLanguage(r"(?:<facts.adverbs>)", flags=re.IGNORECASE)
+
+
+def retold(statement: str, language: str, person: Person) -> str | None:
+    """A statement in the first person as the second or the third person says it; None if no sure sentence is known."""
+    table = language_by_code(language).facts
+    plain = " ".join(statement.replace("\u2019", "'").split()).strip(" ,.;:!?…-–—")
+    pieces = [table.spelled_out.get(piece.lower(), piece) for piece in _PIECE.findall(plain)]
+    if not pieces or table.not_retold[person].search("".join(pieces)):
+        return None
+    told = _third_opening(pieces, table)
+    if told is None:
+        return None
+    if person == "second":
+        told = pieces
+    verbs = table.third_verbs if person == "third" else table.second_verbs
+    words = table.third_person if person == "third" else table.second_person
+    out: list[str] = []
+    last = ""
+    for index, piece in enumerate(told):
+        low = piece.lower()
+        following = next((each.lower() for each in told[index + 1 :] if each.strip()), "")
+        if table.second_verbs and low in verbs and (not last or _BEFORE_VERB.fullmatch(last)):
+            piece = verbs[low]
+        elif person == "third" and low in table.reflexives:
+            if following not in verbs:
+                return None
+            piece = table.reflexives[low]
+        elif f"{last} {low}" in words:
+            piece = words[f"{last} {low}"].split()[1]
+        elif low in words:
+            piece = words[low]
+        out.append(piece)
+        last = low if piece.strip() else last
+    sentence = "".join(out).strip()
+    return (sentence[:1].upper() + sentence[1:]) if person == "third" else sentence
+
+
+def _third_opening(pieces: list[str], table: "FactWords") -> list[str] | None:
+    """The pieces without their subject, its verb in the third person; None if the verb is not known."""
+    at = [index for index, piece in enumerate(pieces) if piece.strip()]
+    words = [pieces[index].lower() for index in at]
+    if table.second_verbs:  # the verb alone shows the person, and is turned where it stands
+        verb = next((word for word in words if not _ADVERB.fullmatch(word)), "")
+        if verb.endswith("o") and len(verb) > 3 and verb not in table.third_verbs:
+            return None
+        return pieces[at[1] :] if words[0] in table.subjects and len(at) > 1 else pieces
+    if words[0] in table.own_leads and len(at) > 1:
+        return pieces[at[1] :]
+    if "'" in words[0] and words[0] in table.third_verbs:
+        rest = at[1] if words[:2] == ["i've", "got"] and len(at) > 2 else at[0]
+        return [table.third_verbs[words[0]], *pieces[rest + 1 :]]
+    if words[0] not in table.subjects or len(words) < 2:
+        return pieces
+    number = next((n for n, word in enumerate(words[1:], start=1) if not _ADVERB.fullmatch(word)), 1)
+    verb = words[number]
+    turned = table.third_verbs.get(verb, verb if verb.endswith("ed") else _with_s(verb))
+    return [*pieces[at[1] : at[number]], turned.lower(), *pieces[at[number] + 1 :]]
+
+
+def _with_s(verb: str) -> str:
+    """The third person of a regular English verb."""
+    if verb.endswith("y") and verb[-2:-1] not in tuple("aeiou"):
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if verb.endswith(("s", "x", "ch", "sh", "z", "o")) else f"{verb}s"

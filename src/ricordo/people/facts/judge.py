@@ -26,6 +26,7 @@ log = logging.getLogger("ricordo")
 
 SIZE = 1 << 15  # slots of the hashed observations
 LABELS = ("fact", "other", "plan", "instruction", "change", "end", "remember", "forget")
+SLACK = 4.0  # logits below the threshold at which clauses are still told, for guards that weigh more than words
 LONGEST_JUDGED = 4_000  # characters of a message that are judged; more is pasted text
 _QUOTED = re.compile(r"[\"“«„][^\"”»“]{2,}[\"”»]|```.*?(?:```|\Z)|(?<=[\s:])'[^'\n]{8,}'(?=[\s.,!?]|$)", re.DOTALL)
 _MASK = "\ufffc"
@@ -57,7 +58,10 @@ class Judged:
 
 
 def judge(text: str, before: str | None = None) -> tuple[Judged, ...]:
-    """The clauses of a message that state something lasting; `before` is the user's message before it."""
+    """The clauses of a message that may state something lasting; `before` is the user's message before it.
+
+    Those with a margin of 0 or more do, as far as words tell.
+    """
     read = text[:LONGEST_JUDGED]
     spans = segments(read)
     if not spans:
@@ -71,13 +75,21 @@ def judge(text: str, before: str | None = None) -> tuple[Judged, ...]:
     found = []
     for index, span in enumerate(spans):
         logit = float(context_observations(logits, index, whole) @ model.context[:-1] + model.context[-1])
-        if logit >= model.threshold:
-            slots = _slots(own_observations(read[span.start : span.end]))
-            label = LABELS[int(np.argmax(model.labels[:, slots].sum(axis=1) * model.labels_scale + model.labels_bias))]
-            kind = model.attributes[:, slots].sum(axis=1) * model.attributes_scale + model.attributes_bias
-            about = model.names[int(np.argmax(kind))]
+        if logit >= model.threshold - SLACK:
+            label, about = describe(read[span.start : span.end])
             found.append(Judged(span.start, span.end, label, about, logit - model.threshold))
     return tuple(found)
+
+
+def describe(said: str) -> tuple[str, str]:
+    """What a clause is, if it states something, and the group of its subject."""
+    model = _model()
+    if model is None:
+        return "fact", "other"
+    slots = _slots(own_observations(said))
+    label = LABELS[int(np.argmax(model.labels[:, slots].sum(axis=1) * model.labels_scale + model.labels_bias))]
+    kind = model.attributes[:, slots].sum(axis=1) * model.attributes_scale + model.attributes_bias
+    return label, model.names[int(np.argmax(kind))]
 
 
 def segments(text: str) -> list[ClauseSegment]:

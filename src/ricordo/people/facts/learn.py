@@ -1,7 +1,8 @@
 """Learn facts from the turns of a session, a few turns per pass, in the background; forget one fact.
 
 Learning reads the turns that have not been read yet, skips what must not be learned (crises, quarantined messages, text
-composed from memory), extracts claims and merges them into the stored facts with an optimistic write.
+composed from memory), extracts claims and merges them into the stored facts with an optimistic write. A command to
+forget is obeyed after that, for facts that were known before it.
 
 Forgetting erases the words of a fact and every summary that may contain it. Its source messages stay in the history but
 are quarantined, so that nothing derived later quotes them. Summaries that cover them are dropped and rebuilt without a
@@ -17,9 +18,10 @@ from zoneinfo import ZoneInfo
 from ricordo.engine import LLM
 from ricordo.engine.core import EVERY, Engine
 from ricordo.errors import NotFoundError, StoreUnavailable
-from ricordo.people.facts.claims import JUDGE, Claim, MessageTime, UserMessage
+from ricordo.people.facts.claims import JUDGE, Claim, ForgetCommand, MessageTime, UserMessage
 from ricordo.people.facts.extraction import extract_facts
-from ricordo.people.facts.merge import LearningContext, merge_claims
+from ricordo.people.facts.merge import LearningContext, facts_to_forget, merge_claims
+from ricordo.people.facts.statements import forget_commands
 from ricordo.people.summaries.condense import condense_now, write_session_summary
 from ricordo.records.people import Fact, FactChange, KnownFacts, Source, Summary
 from ricordo.records.turns import Owner, SessionInfo, Turn, turn_id_of
@@ -54,14 +56,29 @@ def learn_facts(engine: Engine, owner: Owner, session_id: str, model: LLM | None
     through = min(done + TURNS_PER_PASS, session.last_turn)
     turns = engine.store.turns.page(owner, session_id, after=done, before=through + 1)
     unfit = screen_of(engine).turns(engine, owner, turns)
-    said = [each for turn in turns for each in _user_messages(turn) if each.id not in unfit]
+    asked = [each for turn in turns for each in _user_messages(turn)]
+    # A suspicious message may still say what to forget: that only removes.
+    commands = [command for each in asked if each.origin == "user_said" for command in forget_commands(each)]
+    said = [each for each in asked if each.id not in unfit]
     found = extract_facts(said, model, ZoneInfo(engine.settings.profile.time_zone))
     if found.why:
         details = {"operation": "facts", "tenant_id": owner.tenant_id, "user_id": owner.user_id}
         log.warning("facts are read by patterns: %s", found.why, extra=details | {"session_id": session_id})
     claims = [clean for each in found.candidates if (clean := _redact_claim(each, engine.settings.safety))]
+    _obey(engine, owner, session.agent_id, commands)  # before the turns count as read: a crash loses no command
     written = _merge(engine, owner, session, claims, unfit, through)
+    _obey(engine, owner, session.agent_id, commands)  # what these turns said before a command
     return LearnResult(through < session.last_turn, found.made_by, found.why, written)
+
+
+def _obey(engine: Engine, owner: Owner, agent_id: str, commands: list[ForgetCommand]) -> None:
+    """Forget what each command means; its own message repeats the words, so it is kept away from prompts too."""
+    for command in commands:
+        meant = facts_to_forget(command, engine.store.people.facts(owner, agent_id).facts)
+        for fact in meant:
+            forget_fact(engine, owner, agent_id, fact.id)
+        if meant:
+            screen_of(engine).quarantine_source(engine, owner, command.said.id, command.said.session_id)
 
 
 def _user_messages(turn: Turn) -> list[UserMessage]:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid5
 
+from ricordo.languages.registry import all_words
 from ricordo.people.facts.claims import (
     JUDGE,
     Claim,
+    ForgetCommand,
     MessageTime,
     Similarity,
     about_family,
@@ -34,6 +36,7 @@ from ricordo.people.facts.timeline import (
     ordered_statements,
     unknown_time,
 )
+from ricordo.recall.evidence import tokens
 from ricordo.records.people import Fact, FactChange, FactKind, KnownFacts
 from ricordo.safety.screen import least_trusted
 
@@ -41,6 +44,7 @@ from ricordo.safety.screen import least_trusted
 _SINGLE = frozenset({"name", "age", "home", "work", "study", "partner", "diet"})
 # The groups of the subjects that patterns name.
 _GROUPS = {
+    "date:birthday": "age", "place:origin": "origin", "place:birth": "origin",
     "name": "name", "age": "age", "place:home": "home", "job": "work", "study": "study", "class": "study",
     "place:school": "study",
 }  # fmt: skip
@@ -68,9 +72,9 @@ def placed(claim: Claim, known: Iterable[Fact]) -> Claim:
 
 def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
     """The fact that shares the rarest words with a claim; else the newest of its group; else the only one."""
-    terms = {fact.id: core_terms("other", fact.text, fact.language) for fact in facts}
+    terms = {fact.id: _terms(fact.text, fact.language) for fact in facts}
     common = Counter(term for own in terms.values() for term in own)
-    wanted = core_terms("other", claim.text, claim.language)
+    wanted = _terms(claim.text, claim.language)
 
     def shared(fact: Fact) -> float:
         return sum(1 / common[term] for term in terms[fact.id] & wanted)
@@ -83,6 +87,49 @@ def _replaced(claim: Claim, facts: list[Fact]) -> Fact | None:
     if same and (claim.replaces or group in _SINGLE):
         return max(same, key=lambda fact: fact.valid_from)
     return facts[0] if len(facts) == 1 and claim.replaces else None
+
+
+def _terms(text: str, language: str) -> frozenset[str]:
+    """The stems and the words of a sentence: names are the same in both languages, stems are not."""
+    return core_terms("other", text, language) | core_terms("name", text, language)
+
+
+def facts_to_forget(command: ForgetCommand, known: Iterable[Fact]) -> tuple[Fact, ...]:
+    """The facts that a command means; none if it fits none, or fits several equally well and does not say "all".
+
+    Words decide, the rarest most; if no fact shares a word with the command, the only fact of its group is meant.
+    """
+    facts = [fact for fact in known if _could_be_forgotten(fact, command)]
+    named = _without_command_words(command)
+    wanted = _terms(named, command.language)
+    terms = {fact.id: _terms(fact.text, fact.language) for fact in facts}
+    common = Counter(term for own in terms.values() for term in own)
+    shared = {fact.id: sum(1 / common[term] for term in terms[fact.id] & wanted) for fact in facts}
+    most = max(shared.values(), default=0.0)
+    if most > 0:
+        least = 0.0 if command.everything else most - 1e-9
+        meant = [fact for fact in facts if shared[fact.id] > least]
+    elif command.everything or named != named.lower() or any(c.isdigit() for c in named):
+        return ()  # a name or a number that no fact holds, or nothing in particular
+    else:
+        meant = [fact for fact in facts if group_of(fact.about) == command.group != "other"]
+    return tuple(meant) if command.everything or len({fact.about or fact.id for fact in meant}) == 1 else ()
+
+
+def _could_be_forgotten(fact: Fact, command: ForgetCommand) -> bool:
+    """Whether a fact was known before the command, from other messages."""
+    return (
+        not fact.forgotten
+        and bool(fact.text)
+        and fact.valid_from <= command.said.created_at
+        and all(source.message_id != command.said.id for source in fact.sources)
+    )
+
+
+def _without_command_words(command: ForgetCommand) -> str:
+    words = all_words("facts.command_words")
+    kept = [word for word in command.quote.split() if not set(tokens(word)) <= words]
+    return " ".join(word if word != command.quote.split()[0] else word.lower() for word in kept)
 
 
 def group_of(about: str) -> str:

@@ -51,6 +51,22 @@ def claims_in_message(said: UserMessage, zone: tzinfo = UTC) -> tuple[Claim, ...
     return tuple(found.values())
 
 
+def read_clause(quote: str, said: UserMessage, zone: tzinfo = UTC) -> Claim | None:
+    """What a pattern reads from a clause that is known to state something, with everyday spellings written out."""
+    said_on = said.created_at.astimezone(zone).date()
+    for table in (each.facts for each in languages()):
+        pieces = re.split(r"([\w'\u2019]+)", quote)
+        plain = "".join(table.spelled_out.get(piece.lower(), piece) for piece in pieces)
+        plain = plain.replace("\u2019", "'").strip(" \t,.!*_-–—)")
+        lead = table.lead.match(plain)
+        for text in (plain, plain[lead.end() :]) if lead else (plain,):
+            for pattern in table.patterns:
+                match = None if pattern.greeted else _regex(pattern, languages()).fullmatch(text)
+                if match and (claim := _claim_from_match(pattern, match.groupdict(), quote, table, said, said_on)):
+                    return claim
+    return None
+
+
 def _first_match(
     flat: str, start: int, end: int, greeted: bool, tables: list[FactWords], said: UserMessage, said_on: date
 ) -> Claim | None:

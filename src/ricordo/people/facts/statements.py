@@ -1,0 +1,244 @@
+"""Statements: what one message says of its writer, by patterns and by judged clauses, and what it commands.
+
+A message goes in; claims come out, and commands to forget. Guards stand around the judge: quotations and pasted text
+are masked; a message that works on a text, plays a part or takes back what it says, and a sentence that supposes or
+reports, need a much surer judgement; what follows a command to remember, or states a standing wish, a less sure one.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+from typing import Literal
+
+from ricordo.languages.registry import AnyLanguage
+from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.text import guess_language
+from ricordo.people.facts.claims import (
+    JUDGE,
+    MAX_CLAIM_LENGTH,
+    Claim,
+    ForgetCommand,
+    UserMessage,
+    refusal_reason,
+)
+from ricordo.people.facts.clauses import is_not_oneself, retold, stated_text, supposes
+from ricordo.people.facts.judge import Judged, describe, judge, segments
+from ricordo.people.facts.patterns import claims_in_message, read_clause
+from ricordo.records.people import FactKind
+
+_KINDS: dict[str, FactKind] = {"other": "relation", "plan": "date"}
+# How much surer the judge must be (in logits) of a message that works on a text, plays a part or jokes; of a sentence
+# that supposes or reports; and of a message in which the user does not speak of themselves. How much less sure of a
+# sentence that states a wish for all later answers.
+_PLAYED, _SUPPOSED, _IMPERSONAL, _STANDING = 1.2, 0.6, 0.8, -4.0
+_LEAD = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)+")
+_SELF = AnyLanguage(r"\b(?:<facts.self_words>)\b")
+_REMEMBER = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*(?:<facts.remember>)\s*")
+_FORGET = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.forget>)\b")
+_OF_MEMORY = AnyLanguage(r"\s*(?:<facts.remembered_things>)\b")
+_STANDING_WISH = AnyLanguage(r"(?:\W*\b(?:<facts.clause_leads>)\b[\s,]*)*\W*\b(?:<facts.standing>)\b")
+_EVERYTHING = AnyLanguage(r"\b(?:<facts.everything>)\b")
+_SINCE = AnyLanguage(r"(?:<facts.since>)\s")
+_JOINED = re.compile(r"\s*,?\s*")
+_SENTENCE_MARKS = tuple(".!?…;\n")
+_SHORT = 3  # words of a segment that is told together with its neighbour
+_MASK = "\ufffc"
+
+
+@dataclass(frozen=True, slots=True)
+class SaidFact:
+    """What a message says, for an answer to it: `sentence` in the third person, `addressed` to the user, and its quote.
+
+    `addressed` is empty where no sure sentence is known: then the quote is what can be shown.
+    """
+
+    kind: Literal["fact", "instruction", "forget"]
+    sentence: str
+    addressed: str
+    quote: str
+    language: str
+
+
+def facts_of_message(text: str, *, before: str | None = None, said_at: datetime | None = None) -> tuple[SaidFact, ...]:
+    """The facts, standing wishes and commands of one message, in its language and in order, as readable sentences.
+
+    Nothing is stored. The message is taken as the user's own: check for a crisis and for quarantine before.
+    """
+    moment = said_at or datetime.now(UTC)
+    said = UserMessage("said:query", "said", text, moment)
+    earlier = UserMessage("before:query", "said", before, moment) if before else None
+    found = [
+        (
+            text.find(claim.quote),
+            SaidFact(
+                "instruction" if claim.about.startswith("instruction:") else "fact",
+                claim.text,
+                _addressed(claim),
+                claim.quote,
+                claim.language,
+            ),
+        )
+        for claim in message_claims(said, earlier)
+    ]
+    found += [
+        (text.find(command.quote), SaidFact("forget", command.quote, "", command.quote, command.language))
+        for command in forget_commands(said)
+    ]
+    return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))
+
+
+def _addressed(claim: Claim) -> str:
+    return "" if claim.about.startswith("instruction:") else retold(claim.quote, claim.language, "second") or ""
+
+
+def message_claims(said: UserMessage, before: UserMessage | None = None, zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """The claims of one message: by patterns, then what it commands to remember, then by judged clauses."""
+    dropped = [(at, at + len(each.quote)) for each in forget_commands(said) if (at := said.text.find(each.quote)) >= 0]
+    matched = [claim for claim in claims_in_message(said, zone) if not _within(said, claim, dropped)]
+    matched += remembered_claims(said, matched, zone)
+    judged = judged_claims(said, before, matched, zone)
+    return (*matched, *(claim for claim in judged if not _within(said, claim, dropped)))
+
+
+def _within(said: UserMessage, claim: Claim, spans: Iterable[tuple[int, int]]) -> bool:
+    at = said.text.find(claim.quote)
+    return any(start <= at < end for start, end in spans)
+
+
+def judged_claims(
+    said: UserMessage, before: UserMessage | None, known: Sequence[Claim] = (), zone: tzinfo = UTC
+) -> tuple[Claim, ...]:
+    """The claims of a message that the judge finds beside those `known` from patterns."""
+    flat = stated_text(said.text)
+    taken = [(at, at + len(claim.quote)) for claim in known if (at := said.text.find(claim.quote)) >= 0]
+    language = guess_language(said.text)
+    found: dict[str, Claim] = {}
+    for clause in statements(said.text, before.text if before else None):
+        if clause.label == "forget" or any(
+            min(clause.end, end) - max(clause.start, start) > (clause.end - clause.start) / 2 for start, end in taken
+        ):
+            continue
+        claim = _claim(clause, flat, said, language, zone)
+        if claim and not refusal_reason(claim):
+            found.setdefault(claim.text, claim)
+    return tuple(found.values())
+
+
+def statements(text: str, before: str | None = None) -> tuple[Judged, ...]:
+    """The judged clauses of a message that pass the guards; short neighbours of one kind are joined."""
+    flat = stated_text(text)
+    needed = _PLAYED if is_not_oneself(text) else 0.0
+    if not _SELF.search(flat):
+        needed += _IMPERSONAL
+    found: list[Judged] = []
+    for clause in judge(text, before):
+        words = flat[clause.start : clause.end]
+        if len(words) < clause.end - clause.start or _MASK in words:
+            continue
+        standing = _STANDING_WISH.match(words) is not None
+        if clause.margin < needed + (_STANDING if standing else _SUPPOSED if supposes(words) else 0.0):
+            continue
+        if standing:
+            clause = replace(clause, label="instruction")
+        last = found[-1] if found else None
+        if last and _belongs_to(last, clause, flat):
+            found[-1] = Judged(last.start, clause.end, last.label, last.attribute, max(last.margin, clause.margin))
+        else:
+            found.append(clause)
+    return tuple(found)
+
+
+def _belongs_to(last: Judged, clause: Judged, flat: str) -> bool:
+    """Whether a clause is told together with the one before it: one of them is short, or it says since when."""
+    if not _JOINED.fullmatch(flat[last.end : clause.start]) or clause.end - last.start > MAX_CLAIM_LENGTH - 2:
+        return False
+    words = flat[clause.start : clause.end]
+    shortest = min(len(flat[last.start : last.end].split()), len(words.split()))
+    return (last.label == clause.label and shortest <= _SHORT) or _SINCE.match(words) is not None
+
+
+def remembered_claims(said: UserMessage, known: Sequence[Claim] = (), zone: tzinfo = UTC) -> tuple[Claim, ...]:
+    """What a message commands to remember: the rest of the sentence after "remember that"."""
+    flat = stated_text(said.text)
+    language = guess_language(said.text)
+    found = []
+    for start, end, asks in _sentences(flat):
+        lead = _REMEMBER.match(flat[start:end])
+        begin = start + lead.end() if lead else end
+        if not lead or asks or _MASK in flat[begin:end] or any(claim.quote in said.text[begin:end] for claim in known):
+            continue
+        end = min(end, begin + MAX_CLAIM_LENGTH - 2)
+        label, group = describe(flat[begin:end])
+        if _STANDING_WISH.match(flat[begin:end]) or label == "instruction":
+            label = "instruction"
+        elif label in ("remember", "forget"):
+            label = "fact"
+        claim = _claim(Judged(begin, end, label, group, 2.0), flat, said, language, zone)
+        if claim and not refusal_reason(claim):
+            found.append(claim)
+    return tuple(found)
+
+
+def forget_commands(said: UserMessage) -> tuple[ForgetCommand, ...]:
+    """The commands of a message to forget something that was said."""
+    flat = stated_text(said.text)
+    if is_not_oneself(said.text):
+        return ()
+    judged = [each for each in judge(said.text) if each.label == "forget" and each.margin >= 0]
+    found = []
+    for start, end, _ in _sentences(flat):
+        lead = _FORGET.match(flat[start:end])
+        plain = lead and _OF_MEMORY.match(flat[start + lead.end() : end])
+        sure = any(start <= each.start < end for each in judged)
+        if (plain or sure) and _MASK not in flat[start:end] and not _REMEMBER.match(flat[start:end]):
+            quote = said.text[start:end].strip()
+            everything = _EVERYTHING.search(quote) is not None
+            language = guess_language(said.text)
+            found.append(ForgetCommand(said, quote, language, describe(quote)[1], everything))
+    return tuple(found)
+
+
+def _sentences(flat: str) -> list[tuple[int, int, bool]]:
+    """Start and end of each sentence, and whether it asks."""
+    found: list[tuple[int, int, bool]] = []
+    start = -1
+    for segment in segments(flat):
+        start = segment.start if start < 0 else start
+        if segment.mark[:1] in _SENTENCE_MARKS:
+            found.append((start, segment.end, "?" in segment.mark))
+            start = -1
+        last = segment.end
+    if start >= 0:
+        found.append((start, last, False))
+    return found
+
+
+def _claim(clause: Judged, flat: str, said: UserMessage, language: str, zone: tzinfo) -> Claim | None:
+    start, end = clause.start, clause.end
+    lead = _LEAD.match(flat[start:end])
+    if lead and clause.label != "instruction":
+        start += lead.end()
+    while end > start and flat[end - 1] in " \t,.;:!?…-–—":
+        end -= 1
+    quote = said.text[start:end]
+    if sum(c.isalnum() for c in quote) < 3:
+        return None
+    if clause.label in ("fact", "remember", "change") and (read := read_clause(quote, said, zone)):
+        return replace(read, made_by=JUDGE, replaces=clause.label == "change")
+    opening, closing = language_by_code(language).summaries.user_quoted
+    told = None if clause.label == "instruction" else retold(quote, language, "third")
+    family = "instruction" if clause.label == "instruction" else "said"
+    digest = hashlib.blake2b(f"{said.id}\x1f{quote}".encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return Claim(
+        kind=_KINDS.get(clause.label, "other"),
+        text=told or f"{opening[-1]}{quote}{closing[0]}",
+        about=f"{family}:{clause.attribute}:{digest}",
+        quote=quote,
+        language=language,
+        said=said,
+        confidence=round(1 - 0.5 ** (1 + max(0.0, clause.margin)), 3),
+        made_by=JUDGE,
+        replaces=clause.label in ("change", "end"),
+    )
