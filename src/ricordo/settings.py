@@ -53,6 +53,7 @@ class BudgetSettings:
     format_share: int = 100
     profile_share: int = 350
     summary_share: int = 400
+    topic_share: int = 500
     history_share: int = 1_500
     recalled_share: int = 500
     chunks_share: int = 1_500

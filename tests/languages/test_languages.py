@@ -123,7 +123,7 @@ def test_a_third_language_writes_labels(volan: Language) -> None:
     """Its labels are chosen by its code, as those of the built-in languages are."""
     locale = Settings().with_values({"locale": "vo"}).locale
     assert locale.header(3) == "=== TALI (3) ==="
-    assert compact_line(Message("1", "user", "zu punkt", NOW), locale, 100).startswith("KELU: ")
+    assert compact_line(Message("1", "user", "zu punkt", NOW), locale, 100).text.startswith("KELU: ")
     assert language("vo-VO").memory.title == "## Moru fi tali"
     assert open_fence("x", "vo") == "<<DOTU x>> fi dotu"
     assert instructions("vo").system == "Parlu volan."

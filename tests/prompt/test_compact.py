@@ -109,7 +109,7 @@ def test_one_line_a_message_for_any_text(messages: list[Message], locale: Locale
     lines = history_text([_turn(*messages)], locale, characters, sources=True).splitlines()
     assert lines[0] == locale.header(1)
     assert lines[-1] == locale.history_footer
-    assert lines[1:-1] == [compact_line(message, locale, characters, sources=True) for message in messages]
+    assert lines[1:-1] == [compact_line(message, locale, characters, sources=True).text for message in messages]
 
 
 @given(

@@ -15,7 +15,7 @@ from ricordo.engine.tokens import ApproximateCounter, counter_for, recounted
 from ricordo.errors import BudgetError, ReceiptError
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
-from ricordo.prompt.context import Context, Material, assemble
+from ricordo.prompt.context import Context, Material, TopicMaterial, assemble
 from ricordo.prompt.receipt import from_stored, rebuild, to_stored
 from ricordo.prompt.render import digest
 from ricordo.records.turns import Chunk, Message, Owner, Remembered, Turn, canonical, message_id
@@ -78,6 +78,16 @@ def histories(draw: st.DrawFn) -> tuple[Turn, ...]:
     )
 
 
+@st.composite
+def topics(draw: st.DrawFn) -> TopicMaterial:
+    """A topic with a summary, and turns of it in any order of rank that are not in the window."""
+    turns = [
+        _exchange(10 + number, draw(SAYING), draw(st.none() | SAYING), None, tools=draw(st.booleans()))
+        for number in range(draw(st.integers(0, 3)))
+    ]
+    return TopicMaterial("topic-1", draw(SLOT), draw(SLOT), tuple(draw(st.permutations(turns))))
+
+
 MATERIALS = st.builds(
     Material,
     question=SAYING,
@@ -85,6 +95,7 @@ MATERIALS = st.builds(
     system=SLOT,
     profile=SLOT,
     summary=SLOT,
+    topic=st.none() | topics(),
     history=histories(),
     referenced=st.frozensets(st.sampled_from(["t1", "t2"])),
     recalled=st.lists(st.builds(Remembered, ids(), SAYING), max_size=3).map(tuple),
@@ -109,6 +120,12 @@ def recount(messages: tuple[dict[str, Any], ...], counter: TokenCounter) -> int:
         total += sum(counter.count(canonical(call)) for call in message.get("tool_calls", ()))
         total += 1 + counter.count(message["name"]) if "name" in message else 0
     return total
+
+
+def stored_messages(material: Material) -> dict[str, Message]:
+    """The messages that a receipt may name by address."""
+    turns = (*material.history, *(material.topic.turns if material.topic else ()))
+    return {message.id: message for turn in turns for message in turn.messages}
 
 
 def safety_fits(material: Material, room: int, counter: TokenCounter) -> bool:
@@ -182,6 +199,10 @@ def test_every_candidate_has_one_item(material: Material, limit: int, counter: T
     slots = [("safety", material.safety), ("system", material.system), ("profile", material.profile)]
     slots += [("summary", defuse(material.summary))]  # blank once it is defused: nothing is left to say
     expected = [(name, name) for name, text in slots if text.strip()]
+    if topic := material.topic:
+        named = defuse(" ".join(topic.title.split())) + defuse(topic.summary)
+        expected += [("topic", topic.id)] if named.strip() else []
+        expected += [("topic", turn.id) for turn in topic.turns]
     expected += [("history", turn.id) for turn in material.history]
     expected += [("recalled", each.id) for each in material.recalled]
     expected += [("chunks", each.id) for each in (*material.chunks, *material.chunks_left_out)]
@@ -189,7 +210,7 @@ def test_every_candidate_has_one_item(material: Material, limit: int, counter: T
     expected += [("format", "format")] if material.format_instructions.strip() else []
     assert [(item.section, item.id) for item in receipt.items] == expected
     assert receipt.kept + receipt.dropped == tuple(sorted(receipt.items, key=lambda item: not item.kept))
-    reasons = {"always", "recent", "referenced", "recalled", "fact", "summary", "cited", "asked"}
+    reasons = {"always", "recent", "referenced", "recalled", "fact", "summary", "topic", "cited", "asked"}
     for item in receipt.items:
         assert (item.reason in reasons) == item.kept
         assert item.kept or item.reason.startswith("over the ")
@@ -206,6 +227,10 @@ def test_what_the_receipt_keeps_is_in_the_text(material: Material, limit: int, c
     for turn in material.history:
         if ("history", turn.id) in whole:
             assert all(defuse(message.content) in sent for message in turn.messages)
+    for turn in material.topic.turns if material.topic else ():
+        if ("topic", turn.id) in whole:
+            spoken = [message for message in turn.messages if message.content.strip()]
+            assert all(any(defuse(message.content) in text for text in sent) for message in spoken)
     for section in ("system", "profile", "question"):
         if (section, section) in whole:
             assert any(getattr(material, section) in text for text in sent)
@@ -239,7 +264,7 @@ def test_a_stored_receipt_rebuilds_the_context(material: Material, limit: int, c
     """Through the store and back, a receipt with the stored messages gives the same messages and the same prompt."""
     assume(safety_fits(material, limit, counter))
     context = build(material, limit, counter)
-    stored = {message.id: message for turn in material.history for message in turn.messages}
+    stored = stored_messages(material)
     receipt = from_stored(to_stored(context.receipt, "s", 7))
     assert rebuild(receipt, stored.get) == (context.messages, context.prompt)
     assert receipt.turn_number == 7
@@ -255,7 +280,7 @@ def test_a_context_whose_messages_are_gone_or_changed_is_refused(
     context = build(material, limit, counter)
     kept = {item.id for item in context.receipt.kept if item.section == "history" and not item.shortened}
     assume(kept)
-    stored = {message.id: message for turn in material.history for message in turn.messages}
+    stored = stored_messages(material)
     for address, message in list(stored.items()):
         if address.partition(":")[0] in kept:
             if harm == "gone":
@@ -322,6 +347,7 @@ def test_a_whole_context_to_the_letter() -> None:
         system="Sei un tutor.",
         profile="Anna studia medicina.",
         summary="Si parla di cuore.",
+        topic=TopicMaterial("t", "Il cuore", "Anatomia.", (_exchange(0, "Dov'è?", "Nel torace.", None, tools=False),)),
         history=TALK,
         recalled=(Remembered("m1", "Anna teme gli esami."),),
         chunks=(Chunk("cap1", "Lo scompenso ha quattro gradi."),),
@@ -337,7 +363,8 @@ def test_a_whole_context_to_the_letter() -> None:
         f"{opening}\nAnna studia medicina.\n{closing}\n"
         "ISTRUZIONI: Usa queste informazioni per personalizzare l'interazione."
     )
-    summary = "=== RIASSUNTO ===\nSi parla di cuore."
+    topic = "=== ARGOMENTO ===\nIl cuore\nAnatomia.\nSTUDENTE: Dov'è?\nTUTOR: Nel torace."
+    summary = f"=== RIASSUNTO ===\nSi parla di cuore.\n\n{topic}"
     assert context.messages == (
         {"role": "system", "content": f"{first}\n\n{opening}\n{summary}\n{closing}"},
         {"role": "user", "content": "Che cos'è lo scompenso?"},
@@ -352,9 +379,11 @@ def test_a_whole_context_to_the_letter() -> None:
         "STUDENTE: E quali sono i gradi?\nTUTOR: Quattro. [fonti: cap1]\n"
         "=== FINE CRONOLOGIA ==="
     )
+    summary += " [fonti: cap1]"  # the compact lines of the one text name their sources
     assert context.prompt == f"{first}\n\n{opening}\n{summary}\n\n{history}\n\n{material_text}\n{closing}\n\n{asked}"
     assert [item.reason for item in context.receipt.items] == [
-        "always", "always", "fact", "summary", "recent", "recent", "recalled", "cited", "asked", "always",
+        "always", "always", "fact", "summary", "topic", "topic",
+        "recent", "recent", "recalled", "cited", "asked", "always",
     ]  # fmt: skip
 
 
@@ -398,6 +427,7 @@ def test_stored_text_never_leaves_its_fence(hostile: str, other: str, limit: int
         safety="Non dare diagnosi.",
         system="Sei un tutor.",
         summary=hostile,
+        topic=TopicMaterial("t", hostile, other, (replace(said, id="t9"),)),
         history=(said,),
         recalled=(Remembered("m1", hostile), Remembered("m2", other)),
         chunks=(Chunk("c", other), Chunk(hostile.replace("\n", " ")[:60], hostile)),
@@ -461,6 +491,23 @@ def test_a_receipt_from_before_history_was_defused_is_rebuilt() -> None:
     receipt = replace(context.receipt, recipe=recipe, messages_digest=digest(sent))
     again = from_stored(to_stored(receipt, "s", 2))
     assert rebuild(again, {each.id: each for each in (raw, rule)}.get) == (sent, context.prompt)
+
+
+def test_a_topic_is_told_in_order_whatever_its_ranks() -> None:
+    """The turns of a topic are kept by rank and told in the order they were said."""
+    old, new = (_exchange(number, f"domanda {number}", "sì " * 30, None, tools=False) for number in (3, 8))
+    topic = TopicMaterial("t", "Il riso", "", (old, new))
+    context = build(Material("E poi?", topic=topic), 4096, EXACT)
+    assert context.prompt.index("domanda 3") < context.prompt.index("domanda 8")
+    tight = build(Material("E poi?", topic=topic), context.receipt.total_tokens - 1, EXACT)
+    fates = [(item.id, item.kept) for item in tight.receipt.items if item.section == "topic"]
+    assert fates == [("t", True), ("t3", True), ("t8", False)]
+    assert "domanda 8" not in tight.messages[0]["content"]
+
+
+def test_a_topic_with_nothing_to_say_has_no_section() -> None:
+    """Without title, summary and turns there is no heading, no fence and no item."""
+    assert build(Material("E poi?", topic=TopicMaterial("t")), 500, EXACT) == build(Material("E poi?"), 500, EXACT)
 
 
 def test_a_bare_question_stands_alone() -> None:

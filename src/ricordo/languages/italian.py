@@ -35,6 +35,7 @@ LABELS = Locale(
     chunks_header="=== MATERIALE ===",
     question_header="=== DOMANDA ===",
     complete_question="(Domanda completa: {question})",
+    topic_header="=== ARGOMENTO ===",
 )
 
 MEMORY = MemoryWords(

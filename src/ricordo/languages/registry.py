@@ -217,6 +217,7 @@ class Locale:
     chunks_header: str
     question_header: str
     complete_question: str
+    topic_header: str = "=== TOPIC ==="
 
     def __post_init__(self) -> None:
         for each in fields(self):

@@ -40,6 +40,7 @@ from ricordo.prompt.window import (
     fill,
     share_out,
     text_part,
+    topic_part,
     turn_part,
 )
 from ricordo.safety.fence import defuse
@@ -54,8 +55,18 @@ if TYPE_CHECKING:
 
 PRIMING = 3  # what a chat API adds before the reply
 FIRST = (Section.SYSTEM, Section.QUESTION, Section.FORMAT)
-REST = (Section.PROFILE, Section.SUMMARY, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
+REST = (Section.PROFILE, Section.SUMMARY, Section.TOPIC, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
 KEPT_FOR_REST = 4  # a quarter
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMaterial:
+    """What the active topic could say: title, summary, and its turns beyond the window, best first."""
+
+    id: str
+    title: str = ""
+    summary: str = ""
+    turns: tuple["Turn", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,7 @@ class Material:
     system: str = ""
     profile: str = ""
     summary: str = ""
+    topic: TopicMaterial | None = None
     history: tuple["Turn", ...] = ()
     history_shortened: bool = False
     referenced: frozenset[str] = frozenset()
@@ -117,8 +129,16 @@ def assemble(
     """Fill both forms, write them, and write the receipt."""
     limit = max(budget.model_limit - budget.answer_reserve, 0)
     plain = _plain_candidates(material, locale, counter)
-    as_chat = {**plain, Section.HISTORY: _history(material, counter)}
-    as_prompt = {**plain, Section.HISTORY: _compact_history(material, locale, characters, counter)}
+    as_chat = {
+        **plain,
+        Section.TOPIC: _topic(material, locale, None, counter),
+        Section.HISTORY: _history(material, counter),
+    }
+    as_prompt = {
+        **plain,
+        Section.TOPIC: _topic(material, locale, characters, counter),
+        Section.HISTORY: _compact_history(material, locale, characters, counter),
+    }
     look = look_for(as_prompt, locale)
 
     def cost_of_chat(kept: Kept) -> tuple[int, Sequence[Text]]:
@@ -135,7 +155,7 @@ def assemble(
     around = PRIMING + counter.message_overhead
     if any(as_chat[section].demand for section in SYSTEM_SECTIONS):
         around += counter.message_overhead
-    fences = [cost_of_fences(sections, plain, look, counter) for sections in (SYSTEM_SECTIONS, USER_SECTIONS)]
+    fences = [cost_of_fences(sections, as_chat, look, counter) for sections in (SYSTEM_SECTIONS, USER_SECTIONS)]
     chat = _fit(as_chat, limit, around + sum(fences), budget, counter, cost_of_chat)
     around = cost_of_fences(SECTIONS, as_prompt, look, counter)
     prompt = _fit(as_prompt, limit, around, budget, counter, cost_of_prompt)
@@ -224,10 +244,7 @@ def _plain_candidates(material: Material, locale: "Locale", counter: "TokenCount
         return headed(section, parts)
 
     def headed(section: Section, parts: tuple[Part, ...]) -> Candidates:
-        if not parts:
-            return Candidates(section, ())
-        above = heading(section, locale)
-        return Candidates(section, parts, _frame(f"{above}{SEPARATOR}" if above else "", counter))
+        return _headed(section, parts, locale, counter)
 
     recalled = tuple(
         excerpt_part(Section.RECALLED, each.id, each.reason, each.excerpt, counter)
@@ -258,6 +275,26 @@ def _plain_candidates(material: Material, locale: "Locale", counter: "TokenCount
 def _frame(text: str, counter: "TokenCounter") -> int:
     """What stands around the parts of a section, and one token for the empty line between sections."""
     return counter.count(text) + 1
+
+
+def _headed(section: Section, parts: tuple[Part, ...], locale: "Locale", counter: "TokenCounter") -> Candidates:
+    """A section with its heading; without parts it has none."""
+    if not parts:
+        return Candidates(section, ())
+    above = heading(section, locale)
+    return Candidates(section, parts, _frame(f"{above}{SEPARATOR}" if above else "", counter))
+
+
+def _topic(material: Material, locale: "Locale", characters: int | None, counter: "TokenCounter") -> Candidates:
+    """Title and summary of the active topic, then its turns: as compact lines, or whole without `characters`."""
+    topic = material.topic
+    if topic is None:
+        return Candidates(Section.TOPIC, ())
+    named = [defuse(" ".join(topic.title.split())), defuse(topic.summary)]
+    about = SEPARATOR.join(text for text in named if text.strip())
+    first = (text_part(Section.TOPIC, topic.id, "topic", about, counter),) if about else ()
+    turns = tuple(topic_part(turn, locale, characters, counter) for turn in topic.turns)
+    return _headed(Section.TOPIC, (*first, *turns), locale, counter)
 
 
 def _reason(turn: "Turn", material: Material) -> "Reason":

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 BREAK = "\n\n"
 
 SECTIONS = tuple(Section)
-SYSTEM_SECTIONS = (Section.SAFETY, Section.SYSTEM, Section.PROFILE, Section.SUMMARY)
+SYSTEM_SECTIONS = (Section.SAFETY, Section.SYSTEM, Section.PROFILE, Section.SUMMARY, Section.TOPIC)
 USER_SECTIONS = (Section.RECALLED, Section.CHUNKS, Section.QUESTION, Section.FORMAT)
-DATA_SECTIONS = (Section.SUMMARY, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
+DATA_SECTIONS = (Section.SUMMARY, Section.TOPIC, Section.HISTORY, Section.RECALLED, Section.CHUNKS)
 NO_HISTORY = "none"
 STANDALONE = "standalone"  # the part of the question that words of the talk went into
 
@@ -62,6 +62,8 @@ def heading(section: Section, locale: Locale) -> str:
     match section:
         case Section.SUMMARY:
             return locale.summary_header
+        case Section.TOPIC:
+            return locale.topic_header
         case Section.RECALLED:
             return locale.recalled_header
         case Section.CHUNKS:
@@ -184,9 +186,12 @@ def _block(section: Section, parts: Sequence[Part], look: Look) -> list[Segment]
     """One section of text: its heading, if it has one, and its parts."""
     above = heading(section, look.locale)
     segments: list[Segment] = [above, SEPARATOR] if above else []
-    for index, part in enumerate(parts):
-        segments += [SEPARATOR] if index else []
-        segments.append(part.piece.segment)
+    # Parts of a topic are kept by rank and told in the order they were said.
+    if section is Section.TOPIC:
+        parts = sorted(parts, key=lambda part: part.turn.turn_number if part.turn else 0)
+    lines = [line for part in parts for line in part.piece.lines or (part.piece.segment,)]
+    for index, line in enumerate(lines):
+        segments += [SEPARATOR, line] if index else [line]
     return segments
 
 

@@ -29,6 +29,7 @@ class Section(StrEnum):
     SYSTEM = "system"
     PROFILE = "profile"
     SUMMARY = "summary"
+    TOPIC = "topic"
     HISTORY = "history"
     RECALLED = "recalled"
     CHUNKS = "chunks"
@@ -38,6 +39,7 @@ class Section(StrEnum):
 
 Key = TypeVar("Key")
 MOST_SOURCES = 3
+MOST_TOOL_CHARACTERS = 150
 SEPARATOR = "\n"
 
 
@@ -66,11 +68,6 @@ def compact_text(text: str, characters: int) -> str:
     return line if len(line) <= characters else line[:characters] + CUT_MARK
 
 
-def compact_line(message: "Message", locale: "Locale", characters: int, *, sources: bool = False) -> str:
-    """One message as one line: who, what, and optionally at most three sources."""
-    return label(message, locale) + compact_text(said(message), characters) + cited(message, locale, sources=sources)
-
-
 def label(message: "Message", locale: "Locale") -> str:
     """Who speaks: the speaker's own name where one was given, on one line whatever the name holds."""
     return f"{_one_line(message.name)}: " if message.name else locale.label(message.role)
@@ -83,9 +80,9 @@ def said(message: "Message") -> str:
     return f"[{', '.join(_tool_name(call) for call in message.tool_calls)}]"
 
 
-def cited(message: "Message", locale: "Locale", *, sources: bool) -> str:
-    """The sources behind an answer, if they are wanted and there are any."""
-    if not sources or not message.chunk_ids:
+def cited(message: "Message", locale: "Locale") -> str:
+    """The sources behind an answer, if there are any."""
+    if not message.chunk_ids:
         return ""
     return locale.sources.format(ids=", ".join(_one_line(each) for each in message.chunk_ids[:MOST_SOURCES]))
 
@@ -106,9 +103,9 @@ class CompactLine:
     safe: str
 
 
-def compact_line_of(message: "Message", locale: "Locale", characters: int) -> CompactLine:
-    """The line of a message, with its sources."""
-    who, suffix = label(message, locale), cited(message, locale, sources=True)
+def compact_line(message: "Message", locale: "Locale", characters: int, *, sources: bool = False) -> CompactLine:
+    """One message as one line: who, what, and optionally at most three sources."""
+    who, suffix = label(message, locale), cited(message, locale) if sources else ""
     words = compact_text(said(message), characters)
     safe = (defuse(who) if message.name else who) + defuse(words) + defuse(suffix)
     return CompactLine(message, who, characters, suffix, who + words + suffix, safe)
@@ -118,7 +115,8 @@ def history_text(turns: Sequence["Turn"], locale: "Locale", characters: int, *, 
     """The whole history block, or the sentence that there is none."""
     if not turns:
         return locale.no_history
-    lines = [compact_line(message, locale, characters, sources=sources) for turn in turns for message in turn.messages]
+    said = [message for turn in turns for message in turn.messages]
+    lines = [compact_line(message, locale, characters, sources=sources).text for message in said]
     return "\n".join([locale.header(len(turns)), *lines, locale.history_footer])
 
 
@@ -220,10 +218,10 @@ Segment = str | CompactLine | Excerpt
 
 @dataclass(frozen=True, slots=True)
 class SectionPiece:
-    """What a part contributes: literal text, an excerpt, compact lines, or whole messages."""
+    """What a part contributes: literal text, an excerpt, lines of a turn, or whole messages."""
 
     text: str = ""
-    lines: tuple[CompactLine, ...] = ()
+    lines: tuple[CompactLine | Excerpt, ...] = ()
     messages: tuple["Message", ...] = ()
     excerpt: Excerpt | None = None
 
@@ -357,21 +355,44 @@ def compact_part(
 
     That is where the window had to cut them, or where they hold what could be taken for a role or a fence.
     """
-    lines = tuple(compact_line_of(message, locale, characters) for message in turn.messages)
+    lines = tuple(compact_line(message, locale, characters, sources=True) for message in turn.messages)
     safe = "\n".join(line.safe for line in lines)
+    return _lines_part(Section.HISTORY, turn, reason, lines, safe, counter, shortened=shortened)
+
+
+def topic_part(turn: "Turn", locale: "Locale", characters: int | None, counter: "TokenCounter") -> Part:
+    """A turn of the active topic: compact lines of so many characters, or the whole messages behind their labels."""
+    if characters:
+        part = compact_part(turn, "topic", locale, characters, counter)
+        return replace(part, section=Section.TOPIC)
+    lines: list[CompactLine | Excerpt] = []
+    safe: list[str] = []
+    for message in turn.messages:
+        if message.content.strip():
+            lines.append(Excerpt(message, who := label(message, locale)))
+            safe.append((defuse(who) if message.name else who) + defuse(message.content))
+        else:  # only the names of the tools that it calls
+            lines.append(line := compact_line(message, locale, MOST_TOOL_CHARACTERS))
+            safe.append(line.safe)
+    return _lines_part(Section.TOPIC, turn, "topic", tuple(lines), "\n".join(safe), counter)
+
+
+def _lines_part(
+    section: Section,
+    turn: "Turn",
+    reason: Reason,
+    lines: tuple[CompactLine | Excerpt, ...],
+    safe: str,
+    counter: "TokenCounter",
+    *,
+    shortened: bool = False,
+) -> Part:
+    """A turn as lines by address, or as plain text where that had to be cut or defused."""
     piece = SectionPiece(lines=lines)
     text = piece_text(piece)
     if shortened or safe != text:
         piece, text = SectionPiece(text=safe), safe
-    return Part(
-        Section.HISTORY,
-        turn.id,
-        reason,
-        piece,
-        _tokens(text, counter),
-        turn,
-        shortened,
-    )
+    return Part(section, turn.id, reason, piece, _tokens(text, counter), turn, shortened)
 
 
 def _tokens(text: str, counter: "TokenCounter") -> int:

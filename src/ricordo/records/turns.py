@@ -338,7 +338,7 @@ def the_message(turn: Turn) -> Message:
     return message
 
 
-Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary", "cited", "asked"]
+Reason = Literal["always", "recent", "referenced", "recalled", "fact", "summary", "topic", "cited", "asked"]
 
 
 @dataclass(frozen=True, slots=True)
