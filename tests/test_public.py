@@ -122,9 +122,11 @@ SIGNATURES = {
     ricordo.Memory.close: [],
     ricordo.Session.add_turn: [
         "query", "response", "*chunk_ids=()", "*metadata=None", "*created_at=None", "*turn_id=None",
-        "*turn_number=None", "*receipt=None",
+        "*turn_number=None", "*importance=None", "*receipt=None",
     ],
-    ricordo.Session.ask: ["query", "*metadata=None", "*created_at=None", "*turn_id=None", "*receipt=None"],
+    ricordo.Session.ask: [
+        "query", "*metadata=None", "*created_at=None", "*turn_id=None", "*importance=None", "*receipt=None",
+    ],
     ricordo.OpenTurn.answer: ["response", "*chunk_ids=()", "*metadata=None", "*created_at=None", "*receipt=None"],
     ricordo.Session.answer: [
         "turn", "response", "*chunk_ids=()", "*metadata=None", "*created_at=None", "*receipt=None",
@@ -194,7 +196,7 @@ def test_results_have_the_names_that_programs_rely_on() -> None:
         assert (turn.turn_number, turn.query, turn.response) == (1, "Domanda?", "Risposta.")
         assert session.window().total_tokens > 0
         assert context.receipt.total_tokens > 0
-        named = ["messages", "prompt", "question", "references", "receipt", "clarification", "crisis"]
+        named = ["messages", "prompt", "question", "references", "receipt", "clarification", "crisis", "topic"]
         assert list(context.__slots__) == named
         assert session.add_message(role="user", content="Ciao").id
 

@@ -67,20 +67,21 @@ class Session:
         created_at: datetime | None = None,
         turn_id: str | None = None,
         turn_number: int | None = None,
+        importance: float | None = None,
         receipt: Receipt | None = None,
     ) -> Turn:
         """Keep a question with its answer. On disk when this returns.
 
         The same `turn_id` with the same content is written once; with other content it is a ConflictError.
-        `turn_number` is the number you count on, refused if it is not the next. The receipt of the last
-        `context()` for this very question is kept with the turn.
+        `turn_number` is the number you count on, refused if it is not the next. `importance`, from 0 to 1, is that of
+        the topic which the turn joins. The receipt of the last `context()` for this question is kept with the turn.
         """
         turn = write.keep_turn(
             self._engine,
             self._scope,
             Said("user", query, created_at),
             Said("assistant", response, created_at, chunk_ids),
-            metadata=metadata,
+            metadata=write.weighed(metadata, importance),
             turn_id=turn_id,
             turn_number=turn_number,
             receipt=receipt or self._receipt_for(query),
@@ -95,6 +96,7 @@ class Session:
         metadata: Mapping[str, Any] | None = None,
         created_at: datetime | None = None,
         turn_id: str | None = None,
+        importance: float | None = None,
         receipt: Receipt | None = None,
     ) -> "OpenTurn":
         """Keep a question whose answer comes later; it is never lost, whatever happens in between."""
@@ -103,7 +105,7 @@ class Session:
             self._scope,
             Said("user", query, created_at),
             None,
-            metadata=metadata,
+            metadata=write.weighed(metadata, importance),
             turn_id=turn_id,
             receipt=receipt or self._receipt_for(query),
         )

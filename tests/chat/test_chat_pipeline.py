@@ -81,6 +81,18 @@ def test_a_follow_up_keeps_what_it_points_at() -> None:
         assert "Secondo" in kept["standalone"]
 
 
+def test_the_response_names_the_topic_of_the_question() -> None:
+    """A question that belongs to a topic of the session says which; a new subject has none yet."""
+    with Talk(MemoryStore(), organise="on") as talk:
+        session = talk.memory.session("s", user_id=talk.owner.user_id)
+        session.add_turn("Come si cuoce il risotto alla milanese?", "Tosta il riso e aggiungi il brodo caldo.")
+        session.add_turn("Quanto brodo serve per il risotto?", "Un litro di brodo per 320 grammi di riso.")
+        topic = session.topic()
+        told = talk.ask("Che vino serve per il risotto alla milanese?", "s").metadata["topic"]
+        assert told == {"id": topic.id, "title": topic.read().title}
+        assert talk.ask("How do I renew an electronic passport?", "s").metadata["topic"] is None
+
+
 def test_a_stop_keeps_what_was_said() -> None:
     """Asked after the first piece, the stop leaves that piece as the answer, marked."""
     with Talk(MemoryStore()) as talk:

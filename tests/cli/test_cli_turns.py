@@ -47,6 +47,16 @@ def test_add_as_json_is_the_whole_turn(cli: Cli) -> None:
     assert turn["tokens"] == sum(message["tokens"] for message in turn["messages"])
 
 
+def test_importance_is_given_with_a_turn(cli: Cli) -> None:
+    """--importance is that of the topic which the turn joins; out of range it is refused by name."""
+    added = cli("add", "Che cos'è una fuga?", "Un brano a più voci.", "-u", "anna", "--importance", "0.3", "--json")
+    assert added.document["metadata"] == {"importance": 0.3}
+    assert cli("topics", "-u", "anna", "--json").document["importance_score"] == 0.3
+    refused = cli("ask", "E poi?", "-u", "anna", "--importance", "3")
+    assert refused.code == 2
+    assert "importance" in refused.err
+
+
 def test_add_goes_on_with_a_session(cli: Cli, talk: str) -> None:
     """--session and --continue add to the same session; without either a new one begins."""
     named = cli("add", "a", "b", "-u", "anna", "-s", talk, "--json").document

@@ -189,6 +189,18 @@ def test_topics_are_shown_and_cared_for(client: TestClient) -> None:
     a_problem(client.post(f"{path}/{topic['id']}/merge", json={"into": "unknown"}, headers=ANNA), 404)
 
 
+def test_a_turn_says_how_important_its_topic_is(client: TestClient) -> None:
+    """Importance given with a turn is that of its topic; a message alone has none, and out of range it is refused."""
+    session = client.post("/sessions", json={}, headers=ANNA).json()["id"]
+    path, turn = f"/sessions/{session}/messages", {"query": "Che cos'è una fuga?", "response": "Un brano a più voci."}
+    assert client.post(path, json={**turn, "importance": 0.3}, headers=ANNA).status_code == 201
+    (topic,) = client.get(f"/sessions/{session}/topics", headers=ANNA).json()["items"]
+    assert topic["importance"] == 0.3
+    refused = client.post(path, json={"role": "user", "content": "x", "importance": 0.3}, headers=ANNA)
+    assert a_problem(refused, 422)["field"] == "importance"
+    a_problem(client.post(path, json={**turn, "importance": 2}, headers=ANNA), 422)
+
+
 def test_a_session_ends_with_what_was_learned(client: TestClient) -> None:
     """Ending gives a summary with its turns and the facts; again, the same."""
     session = ask(client, f"My name is Anna and I live in Pisa. What is a {SPOKEN}?")["session_id"]

@@ -218,6 +218,7 @@ def response_metadata(
     return {
         "standalone": standalone_question(query, context),
         "references": [_plain(each) for each in reference_infos(context)],
+        "topic": context.topic and context.topic._asdict(),
         "clarification": pending
         and {"question": pending.prompt, "options": [{"label": o.name, "text": o.text} for o in pending.options]},
         "crisis": crisis

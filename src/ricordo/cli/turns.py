@@ -42,6 +42,7 @@ def add(options: Options, output: Output) -> int:
             metadata=_metadata(options),
             created_at=_parse_at(options),
             turn_id=options.turn_id,
+            importance=options.importance,
         )
     output.document(turn_json(turn), _stored_line(turn))
     return 0
@@ -55,7 +56,11 @@ def ask(options: Options, output: Output) -> int:
         context = session.context(question, chunks=read_chunks(options), budget=options.budget)
         names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), context.receipt)
         turn = session.ask(
-            question, metadata=_metadata(options), created_at=_parse_at(options), turn_id=options.turn_id
+            question,
+            metadata=_metadata(options),
+            created_at=_parse_at(options),
+            turn_id=options.turn_id,
+            importance=options.importance,
         ).turn
     meaning = meaning_view(context)
     understood: list[RenderableType] = [meaning, ""] if meaning else []
@@ -164,17 +169,21 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
     _add_common(parser)
 
 
+def _add_turn_options(parser: argparse.ArgumentParser) -> None:
+    _add_session_options(parser)
+    parser.add_argument("--turn-id", metavar="ID", help="a turn with the same id and content is stored once")
+    parser.add_argument("--importance", metavar="NUMBER", type=float, help="importance of its topic, from 0 to 1")
+
+
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="what was asked; - reads it from standard input")
     parser.add_argument("response", help="what was answered; - reads it from standard input")
-    _add_session_options(parser)
-    parser.add_argument("--turn-id", metavar="ID", help="a turn with the same id and content is stored once")
+    _add_turn_options(parser)
 
 
 def _ask_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="the question; - reads it from standard input")
-    _add_session_options(parser)
-    parser.add_argument("--turn-id", metavar="ID", help="a turn with the same id and content is stored once")
+    _add_turn_options(parser)
     parser.add_argument("--prompt", action="store_true", help="print only the prompt, for a pipe")
     add_chunks(parser)
     add_budget(parser)

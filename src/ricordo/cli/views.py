@@ -30,6 +30,7 @@ SECTION_COLOURS = {
     Section.SYSTEM: "magenta",
     Section.PROFILE: "bright_magenta",
     Section.SUMMARY: "bright_blue",
+    Section.TOPIC: "bright_green",
     Section.HISTORY: "blue",
     Section.RECALLED: "bright_cyan",
     Section.CHUNKS: "cyan",
@@ -37,6 +38,7 @@ SECTION_COLOURS = {
     Section.FORMAT: "yellow",
 }
 
+TURN_SECTIONS = (Section.HISTORY.value, Section.TOPIC.value)
 Names = Mapping[str, str]
 MAX_MESSAGE = 240  # characters of a message in a row; --json has all of them
 SCORE_BAR = 8
@@ -139,7 +141,7 @@ def item_names(store: Store, owner: Owner, receipt: Receipt) -> dict[str, str]:
         turn = _turn_behind(store, owner, item)
         if turn is None:
             continue
-        if item.section == "history":
+        if item.section in TURN_SECTIONS:
             names |= turn_names([turn])
         else:
             message = next((each for each in turn.messages if each.id == item.id), None)
@@ -149,7 +151,7 @@ def item_names(store: Store, owner: Owner, receipt: Receipt) -> dict[str, str]:
 
 def _turn_behind(store: Store, owner: Owner, item: ReceiptItem) -> Turn | None:
     """The stored turn that an item is, or comes from."""
-    if item.section == Section.HISTORY.value:
+    if item.section in TURN_SECTIONS:
         return store.turns.get(owner, item.id)
     return store.turns.get(owner, turn_id_of(item.id)) if item.section == Section.RECALLED.value else None
 

@@ -13,7 +13,7 @@ from ricordo.engine.core import Engine, Scope, cause_of, log_details
 from ricordo.engine.tokens import ApproximateCounter
 from ricordo.errors import NotFoundError, RicordoError, StoreError, StoreUnavailable, ValidationError
 from ricordo.limits import Limits, check_id, check_list, check_text
-from ricordo.prompt.context import Context, Material, assemble
+from ricordo.prompt.context import Context, Material, TopicMaterial, TopicName, assemble
 from ricordo.prompt.receipt import Receipt, from_stored, rebuild
 from ricordo.prompt.window import Window, fit_window
 from ricordo.records.turns import Asked, Chunk, Excerpt, KnownContext, Message, Remembered, Turn, turn_id_of
@@ -102,6 +102,7 @@ def compose(
     chunks, unfound = _retrieved(engine, scope, chunks, asked)
     referenced = _referenced(engine, scope, meaning)
     found, missing, embedder = ((), (), "") if alone else _recall(engine, scope, question, meaning, window)
+    topic, found, untold = (None, found, ()) if alone else _topic(engine, scope, question, window, found)
     most = budget.chunks_later if window.turns or _spoke_before(engine, scope, question) else budget.chunks_first
     material = Material(
         question=question,
@@ -110,6 +111,7 @@ def compose(
         system=slots.system,
         profile=defuse(slots.profile) or known.profile,
         summary=slots.summary or known.summary,
+        topic=topic if topic and (topic.summary or topic.turns) else None,
         history=tuple(reversed(window.turns)),
         history_shortened=window.shortened,
         recalled=(*referenced, *slots.recalled, *found),
@@ -117,10 +119,16 @@ def compose(
         chunks_left_out=tuple(chunks[most:]),
         format_instructions=slots.format_instructions,
         embedder=embedder,
-        degraded=(*window.degraded, *known.degraded, *puzzled, *unfound, *missing, *_counting_note(engine)),
+        degraded=(*window.degraded, *known.degraded, *puzzled, *unfound, *missing, *untold, *_counting_note(engine)),
     )
     context = _assembled(engine, scope, material, budget)
-    return replace(context, references=meaning.references, clarification=meaning.clarification, crisis=crisis)
+    return replace(
+        context,
+        references=meaning.references,
+        clarification=meaning.clarification,
+        crisis=crisis,
+        topic=TopicName(topic.id, topic.title) if topic else None,
+    )
 
 
 def _assembled(engine: Engine, scope: Scope, material: Material, budget: BudgetSettings) -> Context:
@@ -212,6 +220,30 @@ def _recall(
     whole = {each.text for each in meaning.references}
     others = tuple(each for each in found if each.excerpt is None or each.excerpt.message.content not in whole)
     return others, notes, embedder
+
+
+def _topic(
+    engine: Engine, scope: Scope, question: str, window: Window, found: tuple[Remembered, ...]
+) -> tuple[TopicMaterial | None, tuple[Remembered, ...], tuple[str, ...]]:
+    """The topic of the question, what was recalled outside of it, and notes; the chat goes on without.
+
+    A turn of the topic that was recalled is told there, before its newer ones, and not a second time.
+    """
+    if engine.settings.recall.organise == "off":
+        return None, found, ()
+    try:
+        from ricordo.topics.organise import topic_for_context
+
+        topic, turns, notes = topic_for_context(engine, scope, question, window.turns)
+    except Exception as error:
+        return None, found, (_without_memory(scope, "topics", "the active topic is unavailable", error),)
+    if topic is None:
+        return None, found, notes
+    ranks = {turn_id_of(each.id): rank for rank, each in reversed(list(enumerate(found)))}
+    best_first = sorted(turns, key=lambda turn: (ranks.get(turn.id, len(found)), -turn.turn_number))
+    told = {turn.id for turn in turns}
+    others = tuple(each for each in found if turn_id_of(each.id) not in told)
+    return TopicMaterial(topic.id, topic.title, topic.summary or "", tuple(best_first)), others, notes
 
 
 def _referenced(engine: Engine, scope: Scope, meaning: Meaning) -> tuple[Remembered, ...]:

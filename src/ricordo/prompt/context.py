@@ -8,7 +8,7 @@ are written is `render`.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ricordo.errors import BudgetError
 from ricordo.prompt.receipt import Receipt, ReceiptItem
@@ -59,6 +59,13 @@ REST = (Section.PROFILE, Section.SUMMARY, Section.TOPIC, Section.HISTORY, Sectio
 KEPT_FOR_REST = 4  # a quarter
 
 
+class TopicName(NamedTuple):
+    """Which topic a question belongs to."""
+
+    id: str
+    title: str
+
+
 @dataclass(frozen=True, slots=True)
 class TopicMaterial:
     """What the active topic could say: title, summary, and its turns beyond the window, best first."""
@@ -102,6 +109,7 @@ class Context:
 
     `question` stands alone: it is what to search documents with. `references` are what it points at. With a
     `clarification` it is better to ask that than to answer. With a `crisis` the notice comes before any model.
+    `topic` is the one that the question belongs to; None for a new subject.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -111,6 +119,7 @@ class Context:
     receipt: Receipt
     clarification: "Pending | None" = None
     crisis: "Crisis | None" = None
+    topic: TopicName | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from ricordo.recall.embedders import Embedder, EmbedderChoice
+import numpy as np
+
+from ricordo.recall.embedders import Embedder, EmbedderChoice, EmbedderError, TimedEmbedder
 from ricordo.recall.embedders.selection import AbsentEmbedder, shared_choice
 from ricordo.recall.index import OwnerIndex
 from ricordo.recall.index_state import IndexState, Progress, TurnKey, split_trace, text_to_index
@@ -58,6 +60,7 @@ class VectorCache:
 BATCH = 32  # messages embedded at once
 OWNERS = 1_024  # indexes in memory
 MESSAGES = 200_000  # in all indexes, 1.7 KB each at 896 dimensions; a single larger index is kept
+QUERY_TIMEOUT = 1.0  # seconds that a chat waits for the vector of its question
 COOLDOWN = 30.0  # seconds during which a chat does not call an embedder that failed
 READ_AHEAD = 256  # turns whose vectors are read together with earlier ones, because topics are assigned in order
 
@@ -196,6 +199,17 @@ class Indexes:
                 found |= self._embed(state, lacking)
         decoded = vectors_from_blobs(list(found.values()), self.embedder.dimensions).floats() if found else ()
         return dict(zip(found, decoded, strict=True))
+
+    def quick_vector(self, text: str) -> Vectors:
+        """The vector of a text as that of a stored message would be, for a chat that must not wait; it may fail."""
+        if self.cooldown.reason:
+            raise EmbedderError(self.cooldown.reason)
+        if isinstance(self.embedder, TimedEmbedder):
+            rows = self.embedder.embed_query_within(text, QUERY_TIMEOUT)[np.newaxis]
+        else:
+            rows = self.embedder.embed_passages([text])
+        stored: Vectors = vectors_from_blobs(vectors_to_blobs(rows), rows.shape[1]).floats()[0]
+        return stored
 
     def _unembedded(self, owner: Owner) -> set[TurnKey]:
         state = self.state(owner)

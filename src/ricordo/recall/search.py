@@ -15,7 +15,7 @@ import numpy as np
 from ricordo.engine.core import Engine, Scope, cause_of, local_time, quarantined
 from ricordo.errors import StoreError
 from ricordo.recall.embedders import TimedEmbedder
-from ricordo.recall.indexes import Indexes, indexes_of
+from ricordo.recall.indexes import QUERY_TIMEOUT, Indexes, indexes_of
 from ricordo.recall.ranking import Filters, RecallQuestion, is_relevant, rank
 from ricordo.recall.ranking import RankedMessage as Ranked
 from ricordo.records.turns import Excerpt, Message, Owner, Remembered, SessionMark, Turn, turn_id_of
@@ -29,7 +29,6 @@ log = logging.getLogger("ricordo")
 PATIENCE = 120.0  # seconds that a search waits for a complete index
 MAX_UNREAD = 512  # turns that a context may index; a longer backlog is left to the background
 QUOTED = 3  # past turns returned when a question quotes something
-QUERY_TIMEOUT = 1.0  # seconds that a chat waits for the vector of its question
 
 
 @dataclass(frozen=True, slots=True)

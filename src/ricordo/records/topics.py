@@ -20,6 +20,7 @@ from ricordo.topics.decay import (
 )
 
 State = Literal["working", "archived"]
+IMPORTANCE = "importance"  # the metadata of a turn that says how important its topic is
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,11 @@ class Topic:
             age_seconds=max((now - self.created_at).total_seconds(), 0.0),
             inactive_seconds=max((now - self.last_active_at).total_seconds(), 0.0),
         )
+
+
+def active_topic(topics: Iterable[Topic]) -> Topic | None:
+    """The topic that holds the newest turn; small talk after it does not count."""
+    return max(topics, key=lambda topic: (max(topic.hot, default=0), topic.last_active_at), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class SessionPatch(BaseModel):
 
 
 class MessageIn(BaseModel):
-    """A message, or a question with its answer."""
+    """A message, or a question with its answer; `importance` is that of the topic which the question joins."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -94,6 +94,7 @@ class MessageIn(BaseModel):
     tool_calls: list[dict[str, Any]] = []
     tool_call_id: Id | None = None
     name: Id | None = None
+    importance: Annotated[float, Field(ge=0, le=1)] | None = None
     user_id: Id | None = None
 
 

@@ -1,7 +1,8 @@
 """Organising a session into topics: assign new turns, archive faded topics, compact large ones.
 
 Runs in the background, never in a chat. Each pass reads the topics of a session, decides with pure functions, and
-writes the change only if the revision is unchanged; otherwise the next pass decides again.
+writes the change only if the revision is unchanged; otherwise the next pass decides again. A chat asks which topic its
+question belongs to; that is decided in the same way, changes nothing and waits for nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,16 +11,26 @@ from datetime import UTC, datetime, timedelta
 from threading import Lock
 from uuid import uuid4
 
-from ricordo.engine.core import Engine, cause_of, log_failure
+from ricordo.engine.core import Engine, Scope, cause_of, log_failure, quarantined
 from ricordo.errors import StoreError
 from ricordo.followups.parse import parse
 from ricordo.people.summaries.layout import without_reader_phrases
 from ricordo.recall.indexes import Indexes, indexes_of
 from ricordo.recall.quantization import Vectors
-from ricordo.records.topics import Topic, TopicChange, TopicShelf
-from ricordo.records.turns import Owner, Turn
+from ricordo.records.lru import LRU
+from ricordo.records.topics import IMPORTANCE, Topic, TopicChange, TopicShelf, active_topic
+from ricordo.records.turns import Owner, Turn, turn_id_of
 from ricordo.topics.archive import change_topic, compact, pack_all, recount, restore, turns_by_number
-from ricordo.topics.assign import RECENT_MESSAGES, Closeness, TalkState, TopicMessage, decide, follow_up_kind, title_of
+from ricordo.topics.assign import (
+    RECENT_MESSAGES,
+    Closeness,
+    Decision,
+    TalkState,
+    TopicMessage,
+    decide,
+    follow_up_kind,
+    title_of,
+)
 from ricordo.topics.decay import faded_topics, fading_of
 from ricordo.topics.subjects import RECENT_TURNS, KnownTopic, TopicTurn, decide_turn
 from ricordo.topics.thresholds import DEFAULT_THRESHOLD, Scale, dimensions_of, first_centre, moved_centre, scale_for
@@ -30,6 +41,8 @@ PASS = 32  # turns assigned in one pass, unless the caller wants fewer
 ANSWERED_WITHIN = timedelta(hours=1)  # an open turn is assigned without its answer after this time
 LATEST = datetime.max.replace(tzinfo=UTC)
 BEFORE = 16  # earlier turns read to know the active topic
+MOST_TOPIC_TURNS = 20  # turns of a topic that a prompt may tell
+MOST_SESSIONS, MOST_TURNS = 512, 8_192  # whose recent turns are kept in memory, 10 KB a turn at 896 dimensions
 
 
 @dataclass
@@ -93,6 +106,84 @@ class _Pass:
         return TalkState(topic.id, recent, topic.message_count, self.closeness)
 
 
+class RecentTurns:
+    """The last turns of each topic, of the sessions that were organised in this process. Thread-safe."""
+
+    def __init__(self, _: Engine) -> None:
+        self._sessions: LRU[tuple[Owner, str], dict[str, list[TopicTurn]]] = LRU(MOST_SESSIONS, MOST_TURNS)
+        self._lock = Lock()
+
+    def of(self, owner: Owner, session_id: str) -> dict[str, list[TopicTurn]]:
+        """Topic id to turns, oldest first; empty for a session that is not known here."""
+        with self._lock:
+            return self._sessions.get((owner, session_id)) or {}
+
+    def keep(self, owner: Owner, session_id: str, turns: Mapping[str, list[TopicTurn]]) -> None:
+        """Keep the last turns of each topic of a session."""
+        last = {topic_id: each[-RECENT_TURNS:] for topic_id, each in turns.items()}
+        with self._lock:
+            self._sessions.put((owner, session_id), last, sum(map(len, last.values())))
+
+    def forget(self, owner: Owner) -> None:
+        """Drop the turns of an owner."""
+        with self._lock:
+            self._sessions.remove_where(lambda key: key[0] == owner)
+
+
+def topic_of_question(
+    engine: Engine, owner: Owner, session_id: str, question: str, newest: int
+) -> tuple[Topic | None, tuple[str, ...]]:
+    """The topic that a question belongs to before it is answered, and notes; None for a new subject.
+
+    `newest` is the number of the last turn that the chat knows. If topics are behind it, a follow-up belongs to none of
+    them yet. Where the embedder fails the active topic is taken, and the note says so.
+    """
+    shelf = engine.store.topics.load(owner, session_id)
+    active = active_topic(shelf.topics)
+    if active is None:
+        return None, ()
+    indexes = indexes_of(engine)
+    try:
+        vector = indexes.quick_vector(question)
+    except Exception as error:
+        log_failure("topics", "the topic of a question is unknown", owner, session_id, error)
+        return active, (f"the active topic is taken: {cause_of(error)}",)
+    name = indexes.embedder.name
+    walk = _Pass(_scale(engine, name), name, {}, {topic.id: topic for topic in shelf.topics}, active.id)
+    walk.turns = engine.part(RecentTurns).of(owner, session_id)
+    walk.said = {active.id: [each for turn in walk.turns.get(active.id, ()) for each in turn.messages]}
+    asked = TopicMessage(question, vector)
+    decision = _decide(walk, asked, TopicTurn(asked) if walk.scale.subjects else None, question)
+    if decision.reason == "follow-up" and newest > shelf.through:
+        return None, ()
+    return active if decision.reason == "small talk" else shelf.topic(decision.topic_id or ""), ()
+
+
+def topic_for_context(
+    engine: Engine, scope: Scope, question: str, window: Sequence[Turn]
+) -> tuple[Topic | None, list[Turn], tuple[str, ...]]:
+    """The topic of a question, its newest turns beyond the window, oldest first, and notes.
+
+    What is quarantined is left out, and a summary that may have been made of it too.
+    """
+    owner, session_id = scope.owner, scope.session_id
+    newest = max((turn.turn_number for turn in window), default=0)
+    topic, notes = topic_of_question(engine, owner, session_id, question, newest)
+    if topic is None:
+        return None, [], notes
+    shown = {turn.turn_number for turn in window}
+    numbers = [number for number in engine.store.topics.turns_of(owner, session_id, topic.id) if number not in shown]
+    turns = turns_by_number(engine, owner, session_id, numbers[-MOST_TOPIC_TURNS:])
+    hidden = {turn_id_of(each) for each in quarantined(engine, owner)}
+    if hidden and topic.summary:
+        told = engine.store.turns.by_ids(owner, list(hidden))
+        topic = replace(topic, summary=None) if any(turn.topic_id == topic.id for turn in told) else topic
+    damaged = tuple(dict.fromkeys(turn.damage for turn in turns if turn.damage))
+    asking = [turn.id for turn in turns if turn.is_open and turn.query == question]
+    shown_turns = [turn for turn in turns if turn.id not in {*hidden, *asking} and not turn.damage]
+    return topic, shown_turns, (*notes, *damaged)
+
+
 def bring_up_to_date(engine: Engine, owner: Owner, session_id: str) -> tuple[str, ...]:
     """Organise all new turns of a session now; returns notes on what failed. Store errors are raised."""
     try:
@@ -140,6 +231,7 @@ def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, mo
     change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
     if not engine.store.topics.put(owner, session_id, change):
         return True
+    engine.part(RecentTurns).keep(owner, session_id, walk.turns)
     _recount_changed(engine, owner, session_id, walk, new)
     for topic_id in walk.returned:
         restore(engine, owner, session_id, topic_id, shelf.through + 1)
@@ -157,14 +249,10 @@ def _begin(
 ) -> _Pass:
     """The state before the first new turn."""
     name = indexes.embedder.name
-    scale = scale_for(name)
-    configured = engine.settings.topics.similarity_threshold
-    if configured != DEFAULT_THRESHOLD:
-        scale = scale.at(configured)
     before = engine.store.turns.page(owner, session_id, before=shelf.through + 1, last=BEFORE)
     older = _older_turns(engine, owner, session_id, shelf, before)
     vectors = indexes.vectors(owner, [*older, *before, *new])
-    walk = _Pass(scale, name, vectors, {topic.id: topic for topic in shelf.topics})
+    walk = _Pass(_scale(engine, name), name, vectors, {topic.id: topic for topic in shelf.topics})
     _recentre(walk, indexes)
     for turn in older:
         if (said := walk.turn_of(turn)) and turn.topic_id:
@@ -175,6 +263,13 @@ def _begin(
         for message in walk.messages_of(turn):
             walk.add(turn.topic_id, message)
     return walk
+
+
+def _scale(engine: Engine, embedder: str) -> Scale:
+    """The scale of an embedder, with the threshold that is set."""
+    configured = engine.settings.topics.similarity_threshold
+    scale = scale_for(embedder)
+    return scale if configured == DEFAULT_THRESHOLD else scale.at(configured)
 
 
 def _older_turns(
@@ -208,11 +303,7 @@ def _assign(walk: _Pass, turn: Turn) -> None:
         return
     first = messages[0]
     whole = walk.turn_of(turn)
-    if whole is not None and walk.scale.subjects is not None:
-        decision = decide_turn(whole, walk.active, walk.known(), walk.scale.subjects)
-    else:
-        follow_up = follow_up_kind(turn.query, parse(turn.query)) if turn.question else "no"
-        decision = decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, follow_up=follow_up)
+    decision = _decide(walk, first, whole, turn.query if turn.question else "")
     if decision.reason == "small talk":
         return
     if decision.topic_id is None:
@@ -237,11 +328,22 @@ def _assign(walk: _Pass, turn: Turn) -> None:
         topic = replace(topic, centre=centre, message_count=topic.message_count + 1)
         walk.add(topic.id, said)
     used = topic.used(turn.created_at, messages=0)
+    importance = turn.metadata.get(IMPORTANCE)
+    if isinstance(importance, int | float) and not isinstance(importance, bool) and 0 <= importance <= 1:
+        used = used.weighed(importance)
     walk.topics[topic.id] = replace(used, hot=(*used.hot, turn.turn_number))
     walk.changed.add(topic.id)
     walk.assigned[turn.turn_number] = topic.id
     if whole is not None:
         walk.turns.setdefault(topic.id, []).append(whole)
+
+
+def _decide(walk: _Pass, first: TopicMessage, whole: TopicTurn | None, query: str) -> Decision:
+    """The topic of a turn by its question and answer or, without a measured scale, by its first message."""
+    if whole is not None and walk.scale.subjects is not None:
+        return decide_turn(whole, walk.active, walk.known(), walk.scale.subjects)
+    follow_up = follow_up_kind(query, parse(query)) if query else "no"
+    return decide(first, walk.talk(), tuple(walk.topics.values()), walk.scale, follow_up=follow_up)
 
 
 def _recount_changed(engine: Engine, owner: Owner, session_id: str, walk: _Pass, new: Sequence[Turn]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ricordo.engine.core import Engine, Scope
 from ricordo.errors import DamageError, NotFoundError, StoreUnavailable, ValidationError
 from ricordo.limits import check_id, check_ids, check_within
-from ricordo.records.topics import Topic, TopicChange, TopicShelf, TopicStats
+from ricordo.records.topics import Topic, TopicChange, TopicShelf, TopicStats, active_topic
 from ricordo.records.turns import Turn
 from ricordo.stores.archive.export import export_messages
 from ricordo.topics.archive import attempts, change_topic, turns_by_number
@@ -102,7 +102,7 @@ class Topics(list[Topic]):
 
 def active_topic_id(topics: Iterable[Topic], session_id: str) -> str:
     """The topic that holds the newest turn; small talk after it does not count. NotFoundError if there is none."""
-    newest = max(topics, key=lambda topic: (max(topic.hot, default=0), topic.last_active_at), default=None)
+    newest = active_topic(topics)
     if newest is None:
         raise NotFoundError(f"session {session_id!r} has no topic yet; add a turn that is about something")
     return newest.id

@@ -101,7 +101,7 @@ def drop_owner(engine: Engine, owner: Owner) -> None:
 def drop_session(engine: Engine, owner: Owner, session_id: str) -> None:
     """Drop what this process holds of a session that was deleted: one made anew must not be taken for it."""
     drop_questions(engine, owner, session_id)
-    drop_indexes(engine, owner)
+    engine.forget(owner)
 
 
 def drop_questions(engine: Engine, owner: Owner, session_id: str) -> None:

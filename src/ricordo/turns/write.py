@@ -23,9 +23,11 @@ from ricordo.limits import (
     check_text,
     check_time,
     check_tool_calls,
+    check_within,
 )
 from ricordo.prompt.receipt import Receipt, to_stored
 from ricordo.records.service import ImportResult
+from ricordo.records.topics import IMPORTANCE
 from ricordo.records.turns import ROLES, Json, Message, Owner, Role, StoredReceipt, Turn, message_id, open_turn
 from ricordo.turns import export_items
 from ricordo.turns.export import from_document, lost_turns
@@ -178,6 +180,13 @@ def _stored(receipt: Receipt | None, scope: Scope) -> StoredReceipt | None:
     if not isinstance(receipt, Receipt):
         raise ValidationError("receipt", f"expected the receipt of a context, got {type(receipt).__name__}")
     return to_stored(receipt, scope.session_id, 0)
+
+
+def weighed(metadata: Mapping[str, Any] | None, importance: float | None) -> Mapping[str, Any] | None:
+    """The metadata of a turn with the importance of its topic, from 0 to 1; without one, as it is."""
+    if importance is None or not isinstance(metadata, Mapping | None):
+        return metadata  # what is no mapping is refused by name when the turn is checked
+    return {**(metadata or {}), IMPORTANCE: check_within(IMPORTANCE, importance, 0, 1)}
 
 
 def checked_metadata(engine: Engine, value: Mapping[str, Any] | None) -> Json | None:

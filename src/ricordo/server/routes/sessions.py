@@ -139,6 +139,8 @@ def add(session_id: str, body: chat.MessageIn, user: UserDep, idempotency_key: K
     """Store a message (`role`, `content`), or a question with its answer (`query`, `response`)."""
     session = user.override(body.user_id).session(session_id)
     if body.role is not None and body.content is not None and body.query is None and body.response is None:
+        if body.importance is not None:
+            raise ValidationError("importance", "belongs to a turn; give query and response")
         message = session.add_message(
             body.role,
             body.content,
@@ -156,7 +158,12 @@ def add(session_id: str, body: chat.MessageIn, user: UserDep, idempotency_key: K
     turn_id = body.turn_id
     if turn_id is None and idempotency_key:
         turn_id = id_for(user.owner, f"turn of {session.id}", idempotency_key)
-    details: dict[str, Any] = {"metadata": body.metadata, "created_at": body.created_at, "turn_id": turn_id}
+    details: dict[str, Any] = {
+        "metadata": body.metadata,
+        "created_at": body.created_at,
+        "turn_id": turn_id,
+        "importance": body.importance,
+    }
     if body.response is None:
         turn = session.ask(body.query, **details).turn
     else:
