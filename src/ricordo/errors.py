@@ -17,6 +17,8 @@ tree to exit codes and HTTP statuses in one table each.
         └── DamageError          stored bytes do not match their checksum: run `verify`
 """
 
+from typing import Literal
+
 
 class RicordoError(Exception):
     """Base of every error that Ricordo raises on purpose."""
@@ -56,8 +58,21 @@ class ReceiptError(RicordoError):
     """The context named by a receipt can no longer be rebuilt exactly."""
 
 
+FailureCause = Literal["refused", "rate_limited", "failed", "timeout", "unreachable", "cut", "empty"]
+
+
 class LLMError(RicordoError):
-    """A language model is away, refused, or said nothing usable; the message names the model and the remedy."""
+    """A language model is away, refused, or said nothing usable; the message names the model and the remedy.
+
+    `cause` is the kind of failure, and `status` the HTTP status that the model's server sent, if any. `shown` is a
+    sentence for the user in the language of the question, without names of hosts or models.
+    """
+
+    def __init__(self, message: str, *, cause: FailureCause = "failed", status: int | None = None) -> None:
+        super().__init__(message)
+        self.cause: FailureCause = cause
+        self.status = status
+        self.shown = ""
 
 
 class StoreError(RicordoError):

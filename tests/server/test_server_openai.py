@@ -175,16 +175,131 @@ def test_an_upstream_gets_the_clients_options() -> None:
     assert [turn.response for turn in turns(store)] == ["Leaves and bark."]
 
 
-def test_the_same_request_twice_is_one_turn() -> None:
-    """Clients try again on their own: the second gets the first one's answer and nothing is stored twice."""
+def say(client: openai.OpenAI, *messages: tuple[str, str], **more: Any) -> str:
+    """The answer to a talk of (role, words)."""
+    talk: Any = [{"role": role, "content": words} for role, words in messages]
+    answer = client.chat.completions.create(model="any", messages=talk, user="anna", **more)
+    return answer.choices[0].message.content or ""
+
+
+def by_session(store: MemoryStore) -> list[list[tuple[str, str | None]]]:
+    """The turns of each session, the session that began first at the front."""
+    sessions = sorted(store.sessions.page(ANNA, limit=50), key=lambda session: session.id)
+    return [[(turn.query, turn.response) for turn in store.turns.page(ANNA, each.id)] for each in sessions]
+
+
+def test_equal_words_are_asked_again() -> None:
+    """One message a request, twice the same words in a named session: both reach the model and both are kept."""
+    model, store = ScriptedLLM("One.", "Two.", "Three."), MemoryStore()
+    with talking(model, store) as client:
+        said = [say(client, ("user", "continue"), metadata={"session_id": "s1"}) for _ in range(3)]
+    assert said == ["One.", "Two.", "Three."]
+    assert [turn.response for turn in store.turns.page(ANNA, "s1")] == said
+
+
+@pytest.mark.parametrize("header", ["Idempotency-Key", "X-Client-Request-Id", "X-Request-Id"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_retry_is_known_by_its_key(header: str, stream: bool) -> None:
+    """The same key or request id is one turn: its second request gets the first answer, whole or streamed."""
     model, store = ScriptedLLM("First.", "Second."), MemoryStore()
     with talking(model, store) as client:
-        said = {
-            client.chat.completions.create(model="any", messages=ASKED, user="anna").choices[0].message.content
-            for _ in range(2)
-        }
-    assert said == {"First."}
+        said = []
+        for _ in range(2):
+            answer: Any = client.chat.completions.create(
+                model="any", messages=ASKED, user="anna", stream=stream, extra_headers={header: "r-1"}
+            )  # type: ignore[call-overload]
+            if stream:
+                said.append("".join(each.choices[0].delta.content or "" for each in answer if each.choices))
+            else:
+                said.append(answer.choices[0].message.content)
+        assert said == ["First.", "First."]
+        with pytest.raises(openai.APIStatusError) as other:
+            say(client, ("user", "Something else"), extra_headers={header: "r-1"})
+        assert other.value.status_code in (409, 422)
     assert len(turns(store)) == 1
+
+
+def test_two_chats_that_open_alike_stay_two() -> None:
+    """The whole history decides: chats with the same first words are two sessions, each with its own turns."""
+    model, store = ScriptedLLM("Hello!", "Hello!", "Burns.", "Taxes.", "Second degree.", "In May."), MemoryStore()
+    with talking(model, store) as client:
+        one: list[tuple[str, str]] = [("user", "Hi")]
+        two: list[tuple[str, str]] = [("user", "Hi")]
+        for ask_one, ask_two in (("Tell me of burns", "Tell me of taxes"), ("How deep?", "When?"), ("", "")):
+            for talk, following in ((one, ask_one), (two, ask_two)):
+                talk += [("assistant", say(client, *talk)), ("user", following)]
+    assert sorted(by_session(store)) == sorted(
+        [
+            [("Hi", "Hello!"), ("Tell me of burns", "Burns."), ("How deep?", "Second degree.")],
+            [("Hi", "Hello!"), ("Tell me of taxes", "Taxes."), ("When?", "In May.")],
+        ]
+    )
+
+
+def test_regenerate_asks_again_and_makes_a_new_version() -> None:
+    """The same history with the same question gets another answer: a new version of the turn, which keeps the old."""
+    model, store = ScriptedLLM("Hello!", "Leaves.", "Leaves and bark.", "Grass too.", "Yes."), MemoryStore()
+    with talking(model, store) as client:
+        talk = [("user", "Hi"), ("assistant", say(client, ("user", "Hi"))), ("user", "What does it eat?")]
+        assert [say(client, *talk) for _ in range(3)] == ["Leaves.", "Leaves and bark.", "Grass too."]
+        assert say(client, *talk, ("assistant", "Grass too."), ("user", "Really?")) == "Yes."
+    assert by_session(store) == [[("Hi", "Hello!"), ("What does it eat?", "Grass too."), ("Really?", "Yes.")]]
+    newest = turns(store)[1].metadata
+    assert newest["version"] == 3
+    assert newest["earlier_versions"] == ["Leaves.", "Leaves and bark."]
+    assert not any("Leaves." in str(message["content"]) for message in model.asked[-1])
+
+
+def test_an_edit_makes_a_branch() -> None:
+    """An edited question continues in a session of its own, after the turns before it; the first one stays."""
+    model, store = ScriptedLLM("Hello!", "Leaves.", "In trees.", "High up."), MemoryStore()
+    with talking(model, store) as client:
+        opening = [("user", "Hi"), ("assistant", say(client, ("user", "Hi")))]
+        assert say(client, *opening, ("user", "What does it eat?")) == "Leaves."
+        edited = [*opening, ("user", "Where does it sleep?")]
+        assert say(client, *edited) == "In trees."
+        assert say(client, *edited, ("assistant", "In trees."), ("user", "How high?")) == "High up."
+    assert sorted(by_session(store)) == sorted(
+        [
+            [("Hi", "Hello!"), ("What does it eat?", "Leaves.")],
+            [("Hi", "Hello!"), ("Where does it sleep?", "In trees."), ("How high?", "High up.")],
+        ]
+    )
+    kept = {each.turn_count: each for each in store.sessions.page(ANNA, limit=10)}
+    assert kept[3].metadata["branch_of"] == kept[2].id
+
+
+def test_a_talk_that_began_elsewhere_is_kept() -> None:
+    """A history that is stored nowhere becomes the first turns of a session, and the next request continues it."""
+    model, store = ScriptedLLM("In May.", "Yes."), MemoryStore()
+    with talking(model, store) as client:
+        talk = [("user", "My exam is on taxes"), ("assistant", "Good luck."), ("user", "When is it?")]
+        assert say(client, *talk) == "In May."
+        assert say(client, *talk, ("assistant", "In May."), ("user", "Sure?")) == "Yes."
+    assert by_session(store) == [[("My exam is on taxes", "Good luck."), ("When is it?", "In May."), ("Sure?", "Yes.")]]
+
+
+def test_a_client_that_cuts_its_history_stays_in_its_session() -> None:
+    """A client that sends only the latest turns of a long talk continues the session that ends with them."""
+    model, store = ScriptedLLM("One.", "Two.", "Three.", "Four."), MemoryStore()
+    with talking(model, store) as client:
+        talk: list[tuple[str, str]] = []
+        for question in ("First?", "Second?", "Third?"):
+            talk.append(("user", question))
+            talk.append(("assistant", say(client, *talk)))
+        assert say(client, *talk[2:], ("user", "Fourth?")) == "Four."
+    assert [len(each) for each in by_session(store)] == [4]
+
+
+def test_a_failed_question_is_asked_again_in_its_place() -> None:
+    """After a failure the same request asks the model again, and the talk has the question once."""
+    model, store = ScriptedLLM("Hello!", LLMError("model 'x' is away"), "Leaves."), MemoryStore()
+    with talking(model, store) as client:
+        talk = [("user", "Hi"), ("assistant", say(client, ("user", "Hi"))), ("user", "What does it eat?")]
+        with pytest.raises(openai.InternalServerError):
+            say(client, *talk)
+        assert say(client, *talk) == "Leaves."
+    assert by_session(store) == [[("Hi", "Hello!"), ("What does it eat?", "Leaves.")]]
 
 
 def test_scope_comes_from_header_and_credential() -> None:

@@ -180,7 +180,7 @@ class Model:
             yield rest
         text = "".join(said)
         if failure is None and not text.strip() and not (completion and completion.tool_calls):
-            failure = LLMError(f"the model {self.name} said nothing; ask again")
+            failure = LLMError(f"the model {self.name} said nothing; ask again", cause="empty")
         if failure is not None:
             if not self._fallback or text.strip():
                 raise failure

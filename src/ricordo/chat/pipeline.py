@@ -39,17 +39,19 @@ from ricordo.chat.response import (
 )
 from ricordo.documents.library import Passage
 from ricordo.engine.core import new_id
-from ricordo.errors import ConflictError, NotFoundError, RicordoError, StoreError
-from ricordo.languages.text import language_of
+from ricordo.errors import ConflictError, LLMError, NotFoundError, RicordoError, StoreError
+from ricordo.languages.registry import language as language_by_code
+from ricordo.languages.text import followup_languages, language_of
 from ricordo.prompt.compose import as_chunks
 from ricordo.records.turns import Chunk, Owner, Turn
 from ricordo.safety.crisis import Crisis, SafeReply, crisis_reply
+from ricordo.session import OpenTurn
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
     from ricordo.prompt.context import Context
     from ricordo.records.turns import Asked
-    from ricordo.session import OpenTurn, Session
+    from ricordo.session import Session
 
 log = logging.getLogger("ricordo")
 
@@ -122,7 +124,11 @@ class Chat:
         elif context.clarification:
             answered = yield from _clarify(context)
         else:
-            answered = yield from self._answer(state, context)
+            try:
+                answered = yield from self._answer(state, context)
+            except LLMError as error:
+                self.mark_failed(request.user_id, state.turn_id, error, state.language)
+                raise
         state.record_time("answer")
         try:
             response = self._store_answer(state, context, answered)
@@ -133,6 +139,16 @@ class Chat:
             return
         trace(state.session.id, state.timings, response.metadata)
         yield Done(response)
+
+    def mark_failed(self, user_id: str, turn_id: str, error: LLMError, language: str) -> None:
+        """Keep the cause of a model's failure with the open turn, and give the error a sentence for the user."""
+        error.shown = language_by_code(language).reader.failures[error.cause]
+        at = self.memory.clock.now().isoformat()
+        failure: dict[str, object] = {"cause": error.cause, "status": error.status, "message": error.shown, "at": at}
+        try:
+            self.memory.store.turns.mark_failed(Owner(self.memory.settings.tenant_id, user_id), turn_id, failure)
+        except StoreError as unkept:
+            log.error("the cause of a failure could not be kept: %s", unkept, extra={"operation": "chat"})
 
     def _stored_answer(self, state: _TurnState) -> ChatResponse | None:
         """The answer that is stored for the turn now."""
@@ -145,18 +161,41 @@ class Chat:
         session = self.memory.resume(request.session_id, user_id=request.user_id, agent_id=request.agent_id)
         turn_id = request.turn_id or new_id(self.memory.clock.now())
         state = _TurnState(request, session, turn_id, is_new=session.id != request.session_id)
-        default = self.memory.settings.locale.code
-        state.language = language_of(request.query).code if request.query.strip() else default
         try:
             state.turn = session.ask(request.query, turn_id=turn_id, metadata=dict(request.metadata))
         except ConflictError:
-            raise
+            if (known := self._asked_before(state)) is None:
+                raise
+            state.session, state.turn, state.is_new = known.session, known, False
         except StoreError as error:  # no spool: the turn is not stored, but the chat answers
             state.notes.append("the database is away: this turn could not be kept")
             _log("chat", "a question could not be kept", state, error)
         state.notes += self._store_notes(state)
+        state.language = self.language(request.query, session)
         state.record_time("load")
         return state
+
+    def language(self, query: str, session: "Session") -> str:
+        """The language of a question; where its words do not tell, that of the session, or else of the settings."""
+        if (told := _language_told(query)) is not None:
+            return told
+        try:
+            earlier = session.history(limit=EARLIER_ANSWERS)
+        except StoreError:  # the question is answered without what was said before
+            earlier = []
+        for turn in reversed(earlier):
+            if (told := _language_told(f"{turn.query}\n{turn.response or ''}")) is not None:
+                return told
+        return self.memory.settings.locale.code
+
+    def _asked_before(self, state: _TurnState) -> "OpenTurn | None":
+        """The turn of a request that is sent again without its session, which its sender may never have learned."""
+        request = state.request
+        turn = self.memory.store.turns.get(Owner(self.memory.settings.tenant_id, request.user_id), state.turn_id)
+        if not state.is_new or turn is None or turn.query != request.query:
+            return None
+        session = self.memory.session(turn.session_id, user_id=request.user_id, agent_id=turn.agent_id)
+        return OpenTurn(session, turn)
 
     def _store_notes(self, state: _TurnState) -> Sequence[str]:
         """Notes of a spooled store about a session; empty while the database is up."""
@@ -203,6 +242,10 @@ class Chat:
             return ()
         return tuple(self._passages.find(request, asked, self.memory.settings.budget.chunks_first))
 
+    def past(self, user_id: str, agent_id: str, turn_id: str) -> Past:
+        """What was said before a turn, for an answer from memory."""
+        return Past(self.memory, user_id, agent_id, turn_id)
+
     def _intent(self, request: ChatRequest, context: "Context") -> str:
         return intent(
             request.query,
@@ -232,7 +275,7 @@ class Chat:
             tuple(each.score or 0.0 for each in found),
             state.language,
             tuple(turn.response for turn in earlier if turn.response),
-            Past(self.memory, state.request.user_id, state.request.agent_id, state.turn_id),
+            self.past(state.request.user_id, state.request.agent_id, state.turn_id),
         )
         said: list[str] = []
         pieces = self.answerer.answer(task)
@@ -291,6 +334,12 @@ class Chat:
             session_id=state.session.id,
             metadata=state.ids() | response_metadata(request.query, context, answered, state.notes, state.timings),
         )
+
+
+def _language_told(text: str) -> str | None:
+    """The language of a text; None where its words are of none, or of several alike."""
+    found = {language_of(text, default=each).code for each in followup_languages()}
+    return found.pop() if len(found) == 1 else None
 
 
 def _answerer_of(memory: "Memory") -> Answerer:

@@ -313,11 +313,12 @@ def exit_code(error: Exception) -> int:
 
 def report(error: Exception, *, as_json: bool) -> None:
     """Print one line on stderr, without a traceback."""
+    shown = f"{error.shown} ({error})" if isinstance(error, LLMError) and error.shown else str(error)
     if as_json:
-        plain = {"error": type(error).__name__, "message": str(error), "exit_code": exit_code(error)}
+        plain = {"error": type(error).__name__, "message": shown, "exit_code": exit_code(error)}
         line = json.dumps(plain, ensure_ascii=False)
     else:
-        line = "ricordo: " + " ".join(str(error).split())
+        line = "ricordo: " + " ".join(shown.split())
     print(line, file=sys.stderr)
 
 

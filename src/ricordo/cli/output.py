@@ -168,6 +168,8 @@ def turn_view(turn: Turn) -> RenderableType:
         rows.add_row(who, Text(printable(message.content) or f"→ {len(message.tool_calls)} tool calls"))
         if message.chunk_ids:
             rows.add_row("", Text("cites " + printable(", ".join(message.chunk_ids)), "dim"))
+    if turn.failure:
+        rows.add_row("", Text(printable(str(turn.failure.get("message", ""))), "red"))
     if turn.is_open:
         rows.add_row("", Text(f"open: ricordo answer {printable(turn.id)} TEXT", "yellow"))
     return Group("", Text(f"{turn.turn_number}  {local_time(turn.created_at)}  {turn.tokens} tokens", "dim"), rows)
@@ -259,6 +261,7 @@ def turn_json(turn: Turn) -> dict[str, Any]:
         "query": turn.query,
         "response": turn.response,
         "open": turn.is_open,
+        "failure": turn.failure,
         "chunk_ids": list(turn.chunk_ids),
         "metadata": dict(turn.metadata),
         "tokens": turn.tokens,

@@ -28,11 +28,14 @@ from ricordo.engine.http import (
     read_body,
 )
 from ricordo.engine.tokens import ApproximateCounter, content_tokens
-from ricordo.errors import LLMError
+from ricordo.errors import FailureCause, LLMError
 
 T = TypeVar("T")
 
 _CODE = re.compile(r"[A-Za-z_]{1,60}")
+_CAUSES: dict[int, FailureCause] = {
+    401: "refused", 403: "refused", 404: "refused", 408: "timeout", 429: "rate_limited", 504: "timeout",
+}  # fmt: skip
 _REMEDIES = {
     401: "check the key (RICORDO_LLM_KEY)",
     403: "check the key (RICORDO_LLM_KEY) and what it allows",
@@ -142,7 +145,7 @@ class RemoteLLM:
                 if piece := answer.add(event):
                     yield piece
             if answer.finish_reason is None:
-                raise LLMError(f"{self._endpoint.shown} broke off in the middle of its answer: ask again")
+                raise LLMError(f"{self._endpoint.shown} broke off in the middle of its answer: ask again", cause="cut")
             text = "".join(answer.text)
             return self._account(messages, text, answer.tool_calls, answer.usage, answer.finish_reason)
 
@@ -171,7 +174,8 @@ class RemoteLLM:
         try:
             return reply.read()
         except HttpError as cause:
-            raise LLMError(f"{self._endpoint.shown} broke off in the middle of its answer: ask again") from cause
+            said = f"{self._endpoint.shown} broke off in the middle of its answer: ask again"
+            raise LLMError(said, cause="cut") from cause
 
     def _events(self, reply: Reply) -> Iterator[Mapping[str, Any]]:
         """The events of a stream; every way to break off is an LLMError."""
@@ -183,7 +187,8 @@ class RemoteLLM:
             raise LLMError(f"{self._endpoint.shown} streamed something that is no answer ({cause})") from cause
         except HttpError as cause:
             raise LLMError(
-                f"{self._endpoint.shown} broke off in the middle of its answer ({type(cause).__name__}): ask again"
+                f"{self._endpoint.shown} broke off in the middle of its answer ({type(cause).__name__}): ask again",
+                cause="timeout" if isinstance(cause, ReadTimeout) else "cut",
             ) from cause
 
     def _failure(self, error: HttpError) -> LLMError:
@@ -195,14 +200,18 @@ class RemoteLLM:
             except (ValueError, RecursionError):
                 answer = None
             remedy = _REMEDIES.get(error.status, "try again later" if error.status >= 500 else "check the request")
-            return LLMError(f"{shown} answered {error.status}{self._code(answer)}: {remedy}")
+            said = f"{shown} answered {error.status}{self._code(answer)}: {remedy}"
+            return LLMError(said, cause=_CAUSES.get(error.status, "failed"), status=error.status)
         if isinstance(error, ConnectError):
-            return LLMError(f"{shown} cannot be reached ({error}): check the address and the network")
+            return LLMError(
+                f"{shown} cannot be reached ({error}): check the address and the network", cause="unreachable"
+            )
         if isinstance(error, ReadTimeout):
-            return LLMError(f"{shown} was silent for {self._endpoint.policy.read:g} s: give it more time or less text")
+            said = f"{shown} was silent for {self._endpoint.policy.read:g} s: give it more time or less text"
+            return LLMError(said, cause="timeout")
         if isinstance(error, ReplyTooLarge):
             return LLMError(f"{shown} sends without end ({error}): check that it is a chat endpoint")
-        return LLMError(f"{shown} broke off ({error}): try again later")
+        return LLMError(f"{shown} broke off ({error}): try again later", cause="cut")
 
     def _check_error(self, answer: object) -> None:
         """Raise if the answer is an error object, which some servers send with status 200."""

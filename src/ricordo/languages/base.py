@@ -178,6 +178,7 @@ class ReaderPhrases:
     no_talk: str
     known: str
     fallback: str
+    failures: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1077,6 +1077,15 @@ READER = ReaderPhrases(
     no_talk="I find no conversation of that time or about that.",
     known="What I know about you, in your own words:",
     fallback="The model did not answer; this answer is quoted by the built-in reader.",
+    failures={
+        "refused": "The model refused the request: its key or its address is wrong. Your question is kept.",
+        "rate_limited": "The model has too many requests now. Your question is kept: try again in a moment.",
+        "failed": "The model failed. Your question is kept: try again.",
+        "timeout": "The model did not answer in time. Your question is kept: try again.",
+        "unreachable": "The model cannot be reached. Your question is kept: try again later.",
+        "cut": "The model broke off in the middle of its answer. Your question is kept: try again.",
+        "empty": "The model said nothing. Your question is kept: try again.",
+    },
 )
 
 DIALOGUE = DialogueWords(

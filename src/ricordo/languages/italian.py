@@ -1191,6 +1191,16 @@ READER = ReaderPhrases(
     no_talk="Non trovo nessuna conversazione di quel momento o su questo.",
     known="Che cosa so di te, con le tue parole:",
     fallback="Il modello non ha risposto; questa risposta è citata dal lettore interno.",
+    failures={
+        "refused": "Il modello ha rifiutato la richiesta: la sua chiave o il suo indirizzo è sbagliato. "
+        "La domanda è conservata.",
+        "rate_limited": "Il modello ha troppe richieste in questo momento. La domanda è conservata: riprova fra poco.",
+        "failed": "Il modello ha avuto un errore. La domanda è conservata: riprova.",
+        "timeout": "Il modello non ha risposto in tempo. La domanda è conservata: riprova.",
+        "unreachable": "Il modello non è raggiungibile. La domanda è conservata: riprova più tardi.",
+        "cut": "Il modello si è interrotto a metà della risposta. La domanda è conservata: riprova.",
+        "empty": "Il modello non ha detto nulla. La domanda è conservata: riprova.",
+    },
 )
 
 DIALOGUE = DialogueWords(

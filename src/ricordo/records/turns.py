@@ -24,6 +24,7 @@ Json = Mapping[str, Any]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 DEFAULT_AGENT = "default"
 RESERVED = "ricordo:"  # how the names of those begin who are no users: no user id may
+FAILURE = "failure"  # key of the metadata of an open turn: why there is no answer yet
 _OWNERS = UUID("5f0d7b0e-6f3a-5a63-9f7e-2b1c6c1f0a11")
 
 
@@ -150,6 +151,7 @@ class Turn:
     def answered(self, answer: Message, metadata: Json | None = None) -> "Turn":
         """This turn with its answer; `metadata` is laid over what the question brought."""
         merged = {**self.metadata, **(metadata or {})}
+        merged.pop(FAILURE, None)
         return replace(self, answer=answer, metadata=merged).sealed()
 
     def as_new(self) -> "Turn":
@@ -157,6 +159,16 @@ class Turn:
         if self.topic_id is None and self.block_id is None and not self.archived and not self.damage:
             return self
         return replace(self, topic_id=None, block_id=None, archived=False, damage="")
+
+    def failed(self, failure: Json) -> "Turn":
+        """This open turn with the cause of its failure."""
+        return replace(self, metadata={**self.metadata, FAILURE: dict(failure)}).sealed()
+
+    @property
+    def failure(self) -> Json | None:
+        """Why the last attempt to answer failed; None if none did, or if it is answered."""
+        found = self.metadata.get(FAILURE)
+        return found if self.is_open and isinstance(found, Mapping) else None
 
     def sealed(self) -> "Turn":
         """This turn with the checksum of its content."""

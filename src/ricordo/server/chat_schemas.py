@@ -178,8 +178,17 @@ class MessageOut(BaseModel):
     name: str | None
 
 
+class FailureOut(BaseModel):
+    """Why the last attempt to answer a question failed; `message` is for the user, in the language of the question."""
+
+    cause: str
+    status: int | None
+    message: str
+    at: datetime
+
+
 class TurnOut(BaseModel):
-    """A question and its answer."""
+    """A question and its answer; an open turn whose model failed has a `failure` and can be asked again."""
 
     id: str
     session_id: str
@@ -194,6 +203,7 @@ class TurnOut(BaseModel):
     topic_id: str | None
     archived: bool
     open: bool
+    failure: FailureOut | None
     damage: str
     messages: list[MessageOut]
 

@@ -2,54 +2,119 @@
 
 The last user message is the question. The client's system message is the base prompt, and its earlier messages are the
 history; memory adds profile, summary, recalled messages and passages. A request with the question alone gets the stored
-history. The session is the named one, or else the one whose first user message is the same.
+history. The session is the named one, or else the one whose turns are the history that the client sends: the same
+opening alone joins no two chats. Without a model the chat answers as it does everywhere.
 """
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
-from uuid import UUID, uuid5
 
-from ricordo.chat.answerers import Answered, Model, Reader, Task
+from ricordo.chat.answerers import Answered, Model, Task
 from ricordo.chat.pipeline import Chat
 from ricordo.chat.response import ChatRequest, ChatResponse, Delta, Done, Event
-from ricordo.errors import NotFoundError, ValidationError
-from ricordo.languages.text import language_of
+from ricordo.errors import ConflictError, LLMError, NotFoundError, ValidationError
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
-from ricordo.records.turns import Asked, Chunk, Turn
+from ricordo.records.turns import Asked, Chunk, Owner, SessionInfo, Turn
 from ricordo.session import Session
 
 EMPTY_RESULT = "(nothing)"  # stored for an empty tool result, because a message needs text
-_NAMESPACE = UUID("6f0f3c1e-9b1d-5f0e-a6a5-0b6f6f2f7c21")
+SESSIONS_SEARCHED = 100  # most recently active ones, for the history of a client
+TURNS_COPIED = 50  # newest turns of a history that is stored in no session
+VERSIONS_KEPT = 5
+VERSION_CHARACTERS = 4_000  # kept of each earlier version
+
+Json = Mapping[str, Any]
+Pair = tuple[str, str]  # a question and its answer
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A request in OpenAI's format, with its user and session."""
+    """A request in OpenAI's format, with its user and session. The same `turn_id` means the same request again."""
 
     user_id: str
     agent_id: str
     session_id: object
-    messages: Sequence[Mapping[str, Any]]
-    options: Mapping[str, Any] = field(default_factory=dict)
+    messages: Sequence[Json]
+    options: Json = field(default_factory=dict)
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessages:
+    """The messages of a client: where the question is, and what lies before and after it."""
+
+    messages: tuple[Json, ...]
+    asked_at: int
+
+    @classmethod
+    def of(cls, messages: Sequence[Json]) -> "SentMessages":
+        """The messages; ValidationError if no user message is among them."""
+        asked_at = max((at for at, each in enumerate(messages) if each.get("role") == "user"), default=None)
+        if asked_at is None:
+            raise ValidationError("messages", "there is no user message to answer")
+        return cls(tuple(dict(each) for each in messages), asked_at)
+
+    @property
+    def question(self) -> str:
+        """The text of the question."""
+        return text_of(self.messages[self.asked_at])
+
+    @property
+    def system(self) -> str:
+        """The client's own instructions."""
+        return "\n\n".join(text_of(each) for each in self.messages if each.get("role") in ("system", "developer"))
+
+    @property
+    def history(self) -> tuple[Json, ...]:
+        """The messages before the question, without instructions."""
+        return tuple(each for each in self.messages[: self.asked_at] if each.get("role") not in ("system", "developer"))
+
+    @property
+    def steps(self) -> tuple[Json, ...]:
+        """The tool calls and results since the question."""
+        return self.messages[self.asked_at + 1 :]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The earlier questions with their answers."""
+        found: list[Pair] = []
+        asked = ""
+        for each in self.history:
+            if each.get("role") == "user":
+                asked = text_of(each).strip()
+            elif each.get("role") == "assistant" and not each.get("tool_calls") and asked:
+                found.append((asked, text_of(each).strip()))
+                asked = ""
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlace:
+    """Where a question belongs: in a session, in a turn that has no answer yet, or in place of an answered one."""
+
+    session_id: str | None = None
+    turn: Turn | None = None
+    replaces: Turn | None = None
+    branch_of: str | None = None
+    earlier: Sequence[Turn] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCompletion:
-    """What the answer needs; the question is stored. `messages` go to the model, `sent` are the client's."""
+    """What the answer needs; the question is stored. Without a model `context` is None: the chat composes its own."""
 
     session: Session
     turn: Turn
-    question: str
-    context: Context
-    messages: tuple[Mapping[str, Any], ...]
-    chunks: tuple[Chunk, ...]
-    options: Mapping[str, Any]
+    sent: SentMessages
+    options: Json
     model: str
-    sent: tuple[Mapping[str, Any], ...]
-    context_ms: float
+    context: Context | None = None
+    messages: tuple[Json, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+    context_ms: float = 0.0
 
     @property
     def session_id(self) -> str:
@@ -71,74 +136,118 @@ class Completions:
 
     def prepare(self, request: CompletionRequest) -> PreparedCompletion:
         """Store the question, and compose the prompt for its answer."""
-        sent = [dict(message) for message in request.messages]
-        asked_at = max((at for at, each in enumerate(sent) if each.get("role") == "user"), default=None)
-        if asked_at is None:
-            raise ValidationError("messages", "there is no user message to answer")
-        question = text_of(sent[asked_at])
-        session = self._session(request, sent)
-        number = sum(each.get("role") == "user" for each in sent[: asked_at + 1])
-        turn = session.ask(question, turn_id=str(uuid5(_NAMESPACE, f"{session.id}/{number}/{question}"))).turn
-        self._store_steps(session, turn, sent[asked_at + 1 :])
-        passages: list[Chunk] = []
+        sent = SentMessages.of(request.messages)
+        session, turn = self._ask(request, sent)
+        prepared = PreparedCompletion(session, turn, sent, request.options, self._chat.answerer.name)
+        return self._composed(prepared) if isinstance(self._chat.answerer, Model) else prepared
 
-        def find(asked: Asked) -> Sequence[Chunk]:
-            passages.extend(self._chat.passages(ChatRequest(question, request.user_id), asked))
-            return passages
-
-        system = "\n\n".join(text_of(each) for each in sent if each.get("role") in ("system", "developer"))
-        started_at = perf_counter()
-        with self._memory.store.without_waiting():  # do not wait for a slow database
-            context = session.context(question, chunks=find, system=system or None)
-        context_ms = (perf_counter() - started_at) * 1_000
-        kept = {item.id for item in context.receipt.items if item.section == "chunks" and item.kept}
-        return PreparedCompletion(
-            session,
-            turn,
-            question,
-            context,
-            _merged_messages(context, sent, asked_at),
-            tuple(chunk for chunk in passages if chunk.id in kept),
-            request.options,
-            self._chat.answerer.name,
-            tuple(sent),
-            context_ms,
-        )
-
-    def events(self, prepared: PreparedCompletion) -> Generator[Event, None, None]:
+    def events(
+        self, prepared: PreparedCompletion, stop: Callable[[], bool] = lambda: False
+    ) -> Generator[Event, None, None]:
         """The events of the answer, ending with `Done`; it is stored before `Done`."""
         if prepared.turn.answer is not None:
-            yield from self._stored_answer(prepared, prepared.turn.answer.content)
-            return
-        pieces = self._pieces(prepared)
+            yield Delta(prepared.turn.answer.content)
+            yield Done(self._response(prepared, prepared.turn.answer.content, None))
+        elif prepared.context is None:
+            yield from self._from_chat(prepared, stop)
+        else:
+            yield from self._from_model(prepared, prepared.context)
+
+    def _ask(self, request: CompletionRequest, sent: SentMessages) -> tuple[Session, Turn]:
+        """Store the question and its tool results where they belong."""
+        owner = Owner(self._memory.settings.tenant_id, request.user_id)
+        known = self._memory.store.turns.get(owner, request.turn_id) if request.turn_id else None
+        if known is not None and known.query != sent.question:
+            raise ConflictError("the request id belongs to another question; give each request its own")
+        if known is not None:
+            found = TurnPlace(known.session_id, known)
+        else:
+            found = TurnFinder(self._memory, owner, request, sent).find()
+        session = self._memory.session(found.session_id, user_id=request.user_id, agent_id=request.agent_id)
+        if found.session_id is None:
+            self._begin(session, sent, found)
+        turn = found.turn
+        if turn is None:
+            metadata = _version(found.replaces) if found.replaces else {}
+            turn = session.ask(sent.question, turn_id=request.turn_id, metadata=metadata).turn
+        if found.replaces is not None:
+            self._memory.store.turns.delete(owner, session.id, [found.replaces.turn_number])
+        self._store_steps(session, turn, sent.steps)
+        return session, turn
+
+    def _begin(self, session: Session, sent: SentMessages, found: TurnPlace) -> None:
+        """Create a session with the turns that the client's history has before the question."""
+        session.create(metadata={"branch_of": found.branch_of} if found.branch_of else {})
+        dates = {(turn.query.strip(), (turn.response or "").strip()): turn.created_at for turn in found.earlier}
+        for pair in sent.pairs[-TURNS_COPIED:]:
+            if all(pair):
+                session.add_turn(*pair, created_at=dates.get(pair))
+
+    def _composed(self, prepared: PreparedCompletion) -> PreparedCompletion:
+        """The same with the prompt for the model."""
+        sent, session, passages = prepared.sent, prepared.session, list[Chunk]()
+
+        def find(asked: Asked) -> Sequence[Chunk]:
+            request = ChatRequest(sent.question, session.user_id, session.agent_id, session.id)
+            passages.extend(self._chat.passages(request, asked))
+            return passages
+
+        started_at = perf_counter()
+        with self._memory.store.without_waiting():  # do not wait for a slow database
+            context = session.context(sent.question, chunks=find, system=sent.system or None)
+        kept = {item.id for item in context.receipt.items if item.section == "chunks" and item.kept}
+        return replace(
+            prepared,
+            context=context,
+            messages=_merged_messages(context, sent),
+            chunks=tuple(chunk for chunk in passages if chunk.id in kept),
+            context_ms=(perf_counter() - started_at) * 1_000,
+        )
+
+    def _from_chat(self, prepared: PreparedCompletion, stop: Callable[[], bool]) -> Generator[Event, None, None]:
+        """The answer of the chat, as on every other face."""
+        session, turn = prepared.session, prepared.turn
+        request = ChatRequest(turn.query, session.user_id, session.agent_id, session.id, turn.id, stop=stop)
+        for event in self._chat.respond(request):
+            if isinstance(event, Delta):
+                yield event
+            elif isinstance(event, Done):
+                yield Done(self._response(prepared, event.response.message, None))
+
+    def _from_model(self, prepared: PreparedCompletion, context: Context) -> Generator[Event, None, None]:
+        pieces = self._pieces(prepared, context)
         while True:
             try:
                 piece = next(pieces)
             except StopIteration as stop:
                 answered: Answered = stop.value
                 break
+            except LLMError as error:
+                language = self._chat.language(prepared.turn.query, prepared.session)
+                self._chat.mark_failed(prepared.session.user_id, prepared.turn_id, error, language)
+                raise
             yield Delta(piece)
-        yield Done(self._store(prepared, answered))
+        yield Done(self._store(prepared, context, answered))
 
-    def _pieces(self, prepared: PreparedCompletion) -> Generator[str, None, Answered]:
-        context, answerer = prepared.context, self._chat.answerer
+    def _pieces(self, prepared: PreparedCompletion, context: Context) -> Generator[str, None, Answered]:
+        answerer = self._chat.answerer
         if context.crisis:
             text = self._chat.on_crisis(context.crisis)
             yield text
             return Answered(text, (), (), 1.0, "safety")
-        language = language_of(prepared.question).code
-        task = Task(prepared.question, context, prepared.chunks, (), language)
-        if isinstance(answerer, Model):
-            return (yield from answerer.stream_messages(task, prepared.messages, prepared.options))
-        return (yield from Reader().answer(task))
+        language = self._chat.language(prepared.turn.query, prepared.session)
+        session = prepared.session
+        past = self._chat.past(session.user_id, session.agent_id, prepared.turn_id)
+        task = Task(prepared.turn.query, context, prepared.chunks, (), language, past=past)
+        assert isinstance(answerer, Model)
+        return (yield from answerer.stream_messages(task, prepared.messages, prepared.options))
 
-    def _store(self, prepared: PreparedCompletion, answered: Answered) -> ChatResponse:
+    def _store(self, prepared: PreparedCompletion, context: Context, answered: Answered) -> ChatResponse:
         completion = answered.completion
         calls = completion.tool_calls if completion else ()
         if calls:
-            if (
-                self._memory.store.turns.get(prepared.turn.owner, prepared.turn_id) is None
-            ):  # adding a message would create it
+            if self._memory.store.turns.get(prepared.turn.owner, prepared.turn_id) is None:
+                # Adding a message would create it again.
                 raise NotFoundError("the session was deleted meanwhile: this answer is not stored")
             prepared.session.add_message("assistant", answered.text, tool_calls=calls)
         else:
@@ -147,51 +256,118 @@ class Completions:
                 answered.text,
                 chunk_ids=answered.cited,
                 metadata={"answerer": answered.answerer, "confidence": answered.confidence},
-                receipt=prepared.context.receipt,
+                receipt=context.receipt,
             )
         return self._response(prepared, answered.text, answered)
 
-    def _stored_answer(self, prepared: PreparedCompletion, text: str) -> Generator[Event, None, None]:
-        """The stored answer, for a repeated request."""
-        yield Delta(text)
-        yield Done(self._response(prepared, text, None))
-
     def _response(self, prepared: PreparedCompletion, text: str, answered: Answered | None) -> ChatResponse:
         completion = answered.completion if answered else None
-        count = self._memory.counter.count
-        tokens = {
-            "prompt": completion.prompt_tokens if completion else prepared.context.receipt.total_tokens,
-            "completion": completion.completion_tokens if completion else count(text),
-            "exact": completion.tokens_exact if completion else self._memory.counter.exact,
-        }
+        counter = self._memory.counter
+        asked = prepared.context.receipt.total_tokens if prepared.context else counter.count(prepared.turn.query)
         metadata = {
             "turn_id": prepared.turn_id,
-            "tokens": tokens,
+            "tokens": {
+                "prompt": completion.prompt_tokens if completion else asked,
+                "completion": completion.completion_tokens if completion else counter.count(text),
+                "exact": completion.tokens_exact if completion else counter.exact,
+            },
             "tool_calls": [dict(call) for call in completion.tool_calls] if completion else [],
             "finish_reason": completion.finish_reason if completion else "stop",
             "degraded": list(answered.notes) if answered else [],
         }
-        return ChatResponse(prepared.question, text, (), "other", 0.0, prepared.session_id, metadata)
+        return ChatResponse(prepared.turn.query, text, (), "other", 0.0, prepared.session_id, metadata)
 
-    def _session(self, request: CompletionRequest, sent: Sequence[Mapping[str, Any]]) -> Session:
-        """The session that is named, or the one with the same first user message."""
-        session_id = request.session_id
-        if session_id is None:
-            first = next(text_of(each) for each in sent if each.get("role") == "user")
-            session_id = str(uuid5(_NAMESPACE, f"{request.user_id}/{request.agent_id}/{first}"))
-        return self._memory.session(str(session_id), user_id=request.user_id, agent_id=request.agent_id)
-
-    def _store_steps(self, session: Session, turn: Turn, steps: Sequence[Mapping[str, Any]]) -> None:
-        """Store the tool results since the question, each once."""
-        known = {step.tool_call_id for step in turn.steps if step.role == "tool"}
+    def _store_steps(self, session: Session, turn: Turn, steps: Sequence[Json]) -> None:
+        """Store the tool calls and results since the question, each once."""
+        results = {step.tool_call_id for step in turn.steps if step.role == "tool"}
+        calls = _call_ids(step.tool_calls for step in turn.steps)
         for step in steps:
-            if step.get("role") == "tool" and step.get("tool_call_id") not in known:
-                session.add_message(
-                    "tool", text_of(step) or EMPTY_RESULT, tool_call_id=str(step.get("tool_call_id") or "tool")
-                )
+            if step.get("role") == "tool" and step.get("tool_call_id") not in results:
+                name = str(step.get("tool_call_id") or "tool")
+                session.add_message("tool", text_of(step) or EMPTY_RESULT, tool_call_id=name)
+            elif (asked := step.get("tool_calls")) and not _call_ids([asked]) <= calls:
+                session.add_message("assistant", text_of(step), tool_calls=asked)
 
 
-def text_of(message: Mapping[str, Any]) -> str:
+class TurnFinder:
+    """Finds the place of a question by the history that the client sends with it."""
+
+    def __init__(self, memory: Memory, owner: Owner, request: CompletionRequest, sent: SentMessages) -> None:
+        self._store = memory.store
+        self._owner = owner
+        self._named = None if request.session_id is None else str(request.session_id)
+        self._agent_id = request.agent_id
+        self._sent = sent
+        self._pairs = sent.pairs
+
+    def find(self) -> TurnPlace:
+        """The place in the named session, else in the session with this history, else in a new session.
+
+        The same question after the same history again asks for a new version of its turn. Another question there is
+        an edit, and begins a branch: a session with a copy of the turns before it.
+        """
+        if self._named is not None:
+            info = self._store.sessions.get(self._owner, self._named)
+            return (info and self._in_session(info)) or TurnPlace(self._named)
+        branch: TurnPlace | None = None
+        for info in self._store.sessions.page(self._owner, limit=SESSIONS_SEARCHED, agent_id=self._agent_id):
+            found = self._in_session(info)
+            if found is not None and found.branch_of is None:
+                return found
+            branch = branch or found
+        return branch or TurnPlace()
+
+    def _in_session(self, info: SessionInfo) -> TurnPlace | None:
+        """The place in a session; None if its turns are not the history."""
+        length = len(self._pairs)
+        if self._named is None and (info.turn_count < length or (length < 2 and info.turn_count > length + 2)):
+            return None
+        turns = self._store.turns.page(self._owner, info.id, last=length + 2)
+        newest = turns[-1] if turns else None
+        answered = [turn for turn in turns if turn.answer is not None]
+        # A short history must be the whole session; of a longer one the client may have cut the beginning.
+        whole = info.turn_count - len(turns) + len(answered)
+        said = [(turn.query.strip(), (turn.response or "").strip()) for turn in answered]
+        again = newest is not None and newest.is_open and newest.query == self._sent.question
+        if self._is_end(said, whole):
+            if again and newest is not None and (newest.failure or self._continues(newest)):
+                return TurnPlace(info.id, newest)
+            if length or self._named is not None:
+                return TurnPlace(info.id)
+        if length and said and self._is_end(said[:-1], whole - 1):
+            if answered[-1].query == self._sent.question:
+                return TurnPlace(info.id, replaces=answered[-1])
+            if self._named is None:
+                return TurnPlace(branch_of=info.id, earlier=answered[:-1])
+        return TurnPlace(info.id) if self._named is not None else None
+
+    def _is_end(self, said: Sequence[Pair], whole: int) -> bool:
+        """Whether the turns of a session end with the history."""
+        length = len(self._pairs)
+        if self._named is None and length < 2 and whole != length:
+            return False
+        return length == 0 or list(said[-length:]) == self._pairs
+
+    def _continues(self, turn: Turn) -> bool:
+        """Whether the client sends the results of the tools that this turn has called."""
+        calls = _call_ids(step.tool_calls for step in turn.steps)
+        results = {step.get("tool_call_id") for step in self._sent.steps if step.get("role") == "tool"}
+        return bool(calls) and bool(results) and results <= calls
+
+
+def _call_ids(calls: Any) -> set[Any]:
+    """The ids of tool calls, given as lists of calls."""
+    return {call.get("id") for each in calls for call in each or () if isinstance(call, Mapping)}
+
+
+def _version(replaced: Turn) -> dict[str, Any]:
+    """The metadata of the next version of an answered turn."""
+    known = replaced.metadata
+    earlier = [*known.get("earlier_versions", ()), (replaced.response or "")[:VERSION_CHARACTERS]]
+    return {"version": int(known.get("version", 1)) + 1, "earlier_versions": earlier[-VERSIONS_KEPT:]}
+
+
+def text_of(message: Json) -> str:
     """The text of a message; of several parts, the text parts."""
     content = message.get("content")
     if isinstance(content, str):
@@ -202,18 +378,15 @@ def text_of(message: Mapping[str, Any]) -> str:
     return ""
 
 
-def _merged_messages(
-    context: Context, sent: Sequence[Mapping[str, Any]], asked_at: int
-) -> tuple[Mapping[str, Any], ...]:
+def _merged_messages(context: Context, sent: SentMessages) -> tuple[Json, ...]:
     """The messages for the model: the context's system and last message around the client's history, or the stored one.
 
     If the client's question has parts other than text, it follows unchanged after the message with the memory.
     """
-    history = [each for each in sent[:asked_at] if each.get("role") not in ("system", "developer")]
     system = [message for message in context.messages if message["role"] == "system"]
     stored = [message for message in context.messages[:-1] if message["role"] != "system"]
-    question = sent[asked_at]
-    last: list[Mapping[str, Any]] = [context.messages[-1]]
+    question = sent.messages[sent.asked_at]
+    last: list[Json] = [context.messages[-1]]
     if not isinstance(question.get("content"), str):
         last = [question] if context.messages[-1]["content"] == text_of(question) else [context.messages[-1], question]
-    return (*system, *(history or stored), *last, *sent[asked_at + 1 :])
+    return (*system, *(sent.history or stored), *last, *sent.steps)

@@ -154,7 +154,7 @@ class _CountingTurns:
     def __init__(self, store: CountingStore, turns: TurnStore, metrics: Metrics) -> None:
         self._store, self._turns, self._metrics = store, turns, metrics
         self.load, self.get, self.by_ids, self.page = turns.load, turns.get, turns.by_ids, turns.page
-        self.receipts, self.delete = turns.receipts, turns.delete
+        self.receipts, self.delete, self.mark_failed = turns.receipts, turns.delete, turns.mark_failed
 
     def append(
         self,

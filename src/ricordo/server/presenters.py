@@ -78,6 +78,7 @@ def turn_out(turn: Turn) -> dict[str, Any]:
         "topic_id": turn.topic_id,
         "archived": turn.archived,
         "open": turn.is_open,
+        "failure": turn.failure,
         "damage": turn.damage,
         "messages": [message_out(message) for message in turn.messages],
     }

@@ -74,7 +74,8 @@ def error_body(error: Exception) -> dict[str, Any]:
     if isinstance(error, StoreUnavailable):  # the message may name hosts and rows, which belong in the log
         detail = "the database is unavailable; try again later"
     elif isinstance(error, LLMError):  # the message may name the address of the model
-        detail = "the model did not answer; the question is kept, ask again; the server log has the cause"
+        detail = error.shown or "the model did not answer; the question is kept, ask again; the log has the cause"
+        return problem_body(502, detail, cause=error.cause, upstream_status=error.status)
     elif isinstance(error, StoreError):
         detail = "the database failed; see the server log"
     return problem_body(status_of(error), detail, field=getattr(error, "field", None))
@@ -94,20 +95,27 @@ def error_response(error: Exception, request: Request | None = None) -> JSONResp
 
 def body_response(body: dict[str, Any]) -> JSONResponse:
     """The response for the body of a problem."""
-    status = int(body["status"])
+    is_openai = str(body.get("instance", "")).startswith("/v1/")
+    status = openai_status(body) if is_openai else int(body["status"])
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status in (429, 503):
         headers["Retry-After"] = "1"
-    if str(body.get("instance", "")).startswith("/v1/"):
+    if is_openai:
         return JSONResponse(openai_error(body), status, headers)
     return JSONResponse(body, status, headers, MEDIA_TYPE)
 
 
+def openai_status(body: dict[str, Any]) -> int:
+    """The status of a problem for a client of OpenAI: that of the model's server, where it sent one."""
+    upstream = body.get("upstream_status")
+    return int(upstream if upstream and upstream >= 400 else 504 if body.get("cause") == "timeout" else body["status"])
+
+
 def openai_error(body: dict[str, Any]) -> dict[str, Any]:
     """A problem in OpenAI's format."""
-    status = body["status"]
+    status = openai_status(body)
     kind = "invalid_request_error" if status < 500 else "server_error"
-    code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status)
+    code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status) or body.get("cause")
     return {"error": {"message": body["detail"], "type": kind, "param": body.get("field"), "code": code}}
 
 

@@ -241,7 +241,7 @@ class KeyIn(BaseModel):
 
 
 class Problem(BaseModel):
-    """An error (RFC 9457); `detail` says what is wrong, `field` which input."""
+    """An error (RFC 9457); `detail` says what is wrong, `field` which input; `cause` is how a model failed."""
 
     type: str
     title: str
@@ -249,6 +249,8 @@ class Problem(BaseModel):
     detail: str
     instance: str | None = None
     field: str | None = None
+    cause: str | None = None
+    upstream_status: int | None = None
 
 
 class MeOut(BaseModel):

@@ -69,6 +69,13 @@ class TurnStore(Protocol):
         """
         ...
 
+    def mark_failed(self, owner: Owner, turn_id: str, failure: dict[str, object]) -> Turn | None:
+        """Keep why an open turn has no answer, as `failure` in its metadata; an answer removes it again.
+
+        A turn that was answered meanwhile stays as it is. None if there is no such turn.
+        """
+        ...
+
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
         """Add the one message that `turn` carries where `ricordo.records.turns.place` says, and return its turn.
 

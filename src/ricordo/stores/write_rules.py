@@ -55,6 +55,11 @@ def merge_answer(stored: Turn, answer: Message, metadata: dict[str, object]) -> 
     )
 
 
+def merge_failure(stored: Turn, failure: dict[str, object]) -> Turn:
+    """The cause of a failed answer: kept with a turn that is open, and left out of one that was answered."""
+    return stored.failed(failure) if stored.is_open else stored
+
+
 def check_expected(expected: int | None, next_number: int, session_id: str) -> None:
     """Refuse a write that counts on another number than the next one."""
     if expected is not None and expected != next_number:

@@ -1,7 +1,7 @@
 """Routes in OpenAI's format: chat completions with memory for any OpenAI client.
 
 The last user message is the question; `ricordo.server.completions` composes the prompt around it. The configured model
-answers, or else the reader. The same request again gets the same answer.
+answers, or else the reader.
 """
 
 import json
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ricordo.server.completions import CompletionRequest, Completions, PreparedCompletion
+from ricordo.server.idempotency import id_for
 from ricordo.server.problems import body_response, openai_error
 from ricordo.server.service import RequestUser, UserDep, utf8_header
 from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream
@@ -60,20 +61,30 @@ async def complete(
     user: UserDep,
     x_ricordo_session: Annotated[str | None, Header(include_in_schema=False)] = None,
     x_ricordo_agent: Annotated[str | None, Header(include_in_schema=False)] = None,
+    idempotency_key: Annotated[str | None, Header(include_in_schema=False)] = None,
+    x_client_request_id: Annotated[str | None, Header(include_in_schema=False)] = None,
+    x_request_id: Annotated[str | None, Header(include_in_schema=False)] = None,
 ) -> Response:
-    """A chat completion with memory."""
+    """A chat completion with memory.
+
+    The same `Idempotency-Key`, `X-Client-Request-Id` or `X-Request-Id` again is the same request; equal words are not.
+    """
     known = body.metadata or {}
+    user = user.override(body.user)
+    key = idempotency_key or x_client_request_id or x_request_id
     completion_request = CompletionRequest(
-        user_id=user.override(body.user).id,
+        user_id=user.id,
         agent_id=utf8_header("X-Ricordo-Agent", x_ricordo_agent) or str(known.get("agent_id", "default")),
         session_id=utf8_header("X-Ricordo-Session", x_ricordo_session) or known.get("session_id"),
         messages=[message.model_dump(exclude_unset=True) for message in body.messages],
         options=_options(body),
+        turn_id=id_for(user.owner, "completion", key) if key else None,
     )
     completions = Completions(await run_in_threadpool(lambda: user.chat), user.memory)
     prepared = await run_in_threadpool(completions.prepare, completion_request)
     user.service.jobs.note(user.owner, prepared.session_id)
-    user.service.metrics.record_context(prepared.context_ms, prepared.context.receipt.total_tokens)
+    if prepared.context:
+        user.service.metrics.record_context(prepared.context_ms, prepared.context.receipt.total_tokens)
     answer = _begin(user, completions, prepared)
     headers = {"X-Ricordo-Session": _header(prepared.session_id)}
     head = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time()), "model": prepared.model}
@@ -87,10 +98,10 @@ async def complete(
 
 
 def _begin(user: RequestUser, completions: Completions, prepared: PreparedCompletion) -> AnswerStream:
-    """Start the answer, or join the running one of the same request, because clients retry on their own."""
-    digest = sha256(json.dumps([prepared.sent, prepared.options], default=str).encode()).hexdigest()
+    """Start the answer, or join the running one of the same request."""
+    digest = sha256(json.dumps([prepared.sent.messages, prepared.options], default=str).encode()).hexdigest()
     name = f"{prepared.turn_id}/{digest[:16]}"  # a turn with tool calls has several answers
-    return user.service.answers.begin(user.owner, name, lambda stop: completions.events(prepared))
+    return user.service.answers.begin(user.owner, name, lambda stop: completions.events(prepared, stop))
 
 
 def _completion(head: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,6 +76,15 @@ class MemoryTurns:
                 return stored
             return home.sessions[stored.session_id].put(merged, receipt)
 
+    def mark_failed(self, owner: Owner, turn_id: str, failure: dict[str, object]) -> Turn | None:
+        with self._lock:
+            home = self._homes.of(owner)
+            stored = home.find(turn_id)
+            if stored is None:
+                return None
+            marked = write_rules.merge_failure(stored, failure)
+            return stored if marked is stored else home.sessions[stored.session_id].put(marked)
+
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
         message = the_message(turn)
         with self._lock:

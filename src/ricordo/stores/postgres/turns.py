@@ -91,6 +91,10 @@ class PostgresTurns:
             raise NotFoundError(f"turn {turn_id!r} does not exist for this user; ask first")
         return answered
 
+    def mark_failed(self, owner: Owner, turn_id: str, failure: dict[str, object]) -> Turn | None:
+        merge = partial(write_rules.merge_failure, failure=failure)
+        return self._transactions.run(owner, lambda tx: _rewrite(tx, owner, turn_id, merge, None))
+
     def load(self, session: SessionInfo, turns: Iterable[Turn]) -> tuple[int, int]:
         loaded = write_rules.prepared(session, turns)
         return self._transactions.run(session.owner, lambda tx: _load(tx, session, loaded), timeout=LONG_TIMEOUT)

@@ -73,6 +73,13 @@ class SpooledTurns:
         self._spool.written((owner, answered.session_id), answered)
         return answered
 
+    def mark_failed(self, owner: Owner, turn_id: str, failure: dict[str, object]) -> Turn | None:
+        # Not spooled: without it the turn is open all the same.
+        marked = self._database.call(lambda store: store.turns.mark_failed(owner, turn_id, failure))
+        if marked is not None:
+            self._spool.written((owner, marked.session_id), marked)
+        return marked
+
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
         if acknowledged_at is not None:
             return self._acknowledged(

@@ -87,6 +87,9 @@ class SqliteTurns:
 
         return self._connections.write(unless_erased(owner, acknowledged_at, write))
 
+    def mark_failed(self, owner: Owner, turn_id: str, failure: dict[str, object]) -> Turn | None:
+        return self._connections.write(lambda writer: turn_operations.mark_failed(writer, owner, turn_id, failure))
+
     def add_message(self, turn: Turn, *, acknowledged_at: datetime | None = None) -> Turn:
         return self._connections.write(
             unless_erased(turn.owner, acknowledged_at, lambda writer: turn_operations.add_message(writer, turn))

@@ -110,6 +110,15 @@ def answer(
     return stored if merged is stored else _change(writer, stored, merged, receipt)
 
 
+def mark_failed(writer: sqlite3.Connection, owner: Owner, turn_id: str, failure: dict[str, object]) -> Turn | None:
+    """Keep why an open turn has no answer; None if there is no such turn."""
+    stored = find_turn(writer, owner, turn_id)
+    if stored is None:
+        return None
+    marked = write_rules.merge_failure(stored, failure)
+    return stored if marked is stored else _change(writer, stored, marked, None)
+
+
 def add_message(writer: WriteConnection, turn: Turn) -> Turn:
     """Place the one message of `turn`."""
     message = the_message(turn)

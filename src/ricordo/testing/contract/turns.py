@@ -184,6 +184,21 @@ class TurnContract(Contract):
             store.turns.answer(asked.owner, "no such turn", an_answer("first"), {}, None)
         assert store.turns.get(asked.owner, asked.id) == answered
 
+    def test_the_cause_of_a_failure_is_kept_until_the_turn_is_answered(self, store: Store) -> None:
+        """A failed turn stays open with its newest cause; its answer removes it, and nothing marks it again."""
+        asked = store.turns.append(a_turn(an_owner(), response=None, metadata={"a": 1}))
+        store.turns.mark_failed(asked.owner, asked.id, {"cause": "timeout"})
+        failed = store.turns.mark_failed(asked.owner, asked.id, {"cause": "refused", "status": 401})
+        assert failed is not None
+        assert failed == failed.sealed() == store.turns.get(asked.owner, asked.id)
+        assert (failed.is_open, failed.failure) == (True, {"cause": "refused", "status": 401})
+        assert store.turns.append(a_turn(asked.owner, response=None, turn_id=asked.id, metadata={"a": 1})) == failed
+        answered = store.turns.answer(asked.owner, asked.id, an_answer("first"), {"b": 2}, None)
+        assert (answered.metadata, answered.failure) == ({"a": 1, "b": 2}, None)
+        assert store.turns.mark_failed(asked.owner, asked.id, {"cause": "cut"}) == answered
+        assert store.turns.mark_failed(asked.owner, "no such turn", {"cause": "cut"}) is None
+        assert store.turns.mark_failed(an_owner("another"), asked.id, {"cause": "cut"}) is None
+
     def test_writing_an_open_turn_again_with_its_answer_answers_it(self, store: Store) -> None:
         """A whole turn sent after its question completes the stored one under its old number."""
         whole = a_turn(an_owner())
