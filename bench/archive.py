@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ricordo.records.turns import Message, Role
-from ricordo.stores.archive import encode, pack, unpack
+from ricordo.stores.archive.block import encode, pack, unpack
 from ricordo.stores.archive.codec import codec_for
 
 SIZES = (10, 20, 50)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ricordo.errors import DamageError, RicordoError
 from ricordo.records.turns import Message
-from ricordo.stores.archive import MAX_PLAIN_BYTES, DamagedBlock, encode, inspect, pack, unpack
+from ricordo.stores.archive.block import MAX_PLAIN_BYTES, DamagedBlock, encode, inspect, pack, unpack
 from ricordo.stores.archive.codec import LARGE, codec_for, offered_codecs
 
 HEADER_BYTES = 23

@@ -8,7 +8,7 @@ import pytest
 
 import ricordo
 from ricordo.records.turns import Message
-from ricordo.stores.archive import pack
+from ricordo.stores.archive.block import pack
 
 
 def test_a_write_packs_nothing_and_waits_for_no_packing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

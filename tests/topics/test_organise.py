@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ricordo
 from ricordo.records.topics import Topic, TopicChange, TopicStats
 from ricordo.records.turns import Owner
-from ricordo.stores.archive import pack
+from ricordo.stores.archive.block import pack
 from ricordo.stores.archive.export import import_messages
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing import FakeClock, MemoryStore

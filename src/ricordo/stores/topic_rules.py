@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Message, Turn, checksum, message_id, turn_id_of
-from ricordo.stores.archive import DamagedBlock, pack, unpack
+from ricordo.stores.archive.block import DamagedBlock, pack, unpack
 
 
 def shelf_after(shelf: TopicShelf, change: TopicChange) -> TopicShelf:

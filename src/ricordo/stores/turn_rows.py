@@ -14,7 +14,7 @@ from typing import Any
 from ricordo.errors import DamageError
 from ricordo.records.service import Damage
 from ricordo.records.turns import Message, Owner, SessionInfo, Turn, canonical, message_id
-from ricordo.stores.archive import DamagedBlock
+from ricordo.stores.archive.block import DamagedBlock
 from ricordo.stores.topic_rules import unpacked, with_messages
 
 BlockBodies = Callable[[str, Sequence[str]], Mapping[str, bytes]]  # session id, block ids -> the blocks' bytes

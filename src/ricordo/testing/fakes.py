@@ -13,7 +13,7 @@ from ricordo.records.people import Fact, Flag, Source, Summary
 from ricordo.records.service import ApiKey, Document, StoredChunk
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Json, Message, Owner, Role, Turn, TurnVectors, message_id, open_turn
-from ricordo.stores.archive import pack
+from ricordo.stores.archive.block import pack
 from ricordo.stores.memory import MemoryStore
 from ricordo.stores.protocols import Store
 

@@ -29,7 +29,7 @@ from ricordo.records.turns import (
     TurnVectors,
     canonical,
 )
-from ricordo.stores.archive import unpack
+from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing.fakes import (
     START,

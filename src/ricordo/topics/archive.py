@@ -14,7 +14,7 @@ from ricordo.engine.core import Engine
 from ricordo.errors import StoreUnavailable
 from ricordo.records.topics import Topic, TopicChange
 from ricordo.records.turns import Block, Owner, Turn
-from ricordo.stores.archive import pack
+from ricordo.stores.archive.block import pack
 
 MAX_MESSAGES_PER_TOPIC = 12
 RECENT_MESSAGE_KEEP = 4

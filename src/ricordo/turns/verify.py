@@ -18,7 +18,7 @@ from ricordo.records.people import Fact, Source
 from ricordo.records.service import Damage, Verification
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo, Turn, checksum, turn_id_of
-from ricordo.stores.archive import unpack
+from ricordo.stores.archive.block import unpack
 from ricordo.topics.archive import messages_in
 
 # Verifying what is known of a person: facts against the messages they quote, summaries against their session.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
 from ricordo.records.turns import Block, Message, Owner, Turn, TurnVectors, message_id
-from ricordo.stores.archive import DamagedBlock
+from ricordo.stores.archive.block import DamagedBlock
 from ricordo.stores.derived_rows import (
     BLOCK_COLUMNS,
     TOPIC_COLUMNS,

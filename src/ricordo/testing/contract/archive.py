@@ -11,7 +11,7 @@ from ricordo.errors import ConflictError
 from ricordo.prompt.compose import Slots, compose, recompose
 from ricordo.records.topics import TopicChange
 from ricordo.records.turns import Block, Owner, SessionInfo, Turn
-from ricordo.stores.archive import unpack
+from ricordo.stores.archive.block import unpack
 from ricordo.stores.protocols import Store
 from ricordo.testing import strategies
 from ricordo.testing.contract.base import Contract, assert_sound, at_once, engine, law

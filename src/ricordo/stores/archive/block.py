@@ -1,0 +1,296 @@
+"""A block: messages compressed together, once, with all that is needed to read them back or to know they are damaged.
+
+Messages go in, bytes come out, and back without loss. A block is never changed: what a topic archives later becomes
+another block, so nothing is compressed twice. The bytes are documented in docs/archive.md; `codec` has the compressors
+and their dictionaries, `export` a plain form for other programs.
+"""
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from ricordo.errors import DamageError, ValidationError
+from ricordo.records.turns import ROLES, Message
+from ricordo.stores.archive.codec import UnreadablePayload, codec_for, offered_codecs
+
+# Messages as plain bytes, before compression: one column per field, so that like stands beside like.
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_PARTS = ("query", "response")
+
+# How a message id is written: plain text, a UUID with a part, or the UUID of the message before with a part.
+_ID_TEXT, _ID_UUID, _ID_SAME = 0, 1, 2
+
+
+def encode(messages: Sequence[Message]) -> bytes:
+    """The messages as bytes: small columns first, the texts last."""
+    out = bytearray()
+    extras: list[list[object]] = []
+    for index, message in enumerate(messages):
+        extra = _extra_of(message)
+        if extra:
+            extras.append([index, extra])
+    texts = [message.content.encode("utf-8", "surrogatepass") for message in messages]
+    for message in messages:
+        out.append(ROLES.index(message.role))
+    for text in texts:
+        _put(out, len(text))
+    for message in messages:
+        _put_signed(out, message.tokens)
+    before = 0
+    for message in messages:
+        moment = (message.created_at - _EPOCH) // _MICROSECOND
+        _put_signed(out, moment - before)
+        before = moment
+    _put_ids(out, [message.id for message in messages])
+    _put_text(out, _json(extras) if extras else "")
+    out += b"".join(texts)
+    return bytes(out)
+
+
+def decode(plain: bytes, count: int) -> tuple[Message, ...]:
+    """The `count` messages that `encode` wrote; ValueError when the bytes cannot have come from it."""
+    if count > len(plain):  # every message takes at least one byte, so a larger count is a lie
+        raise ValueError(f"{count} messages cannot fit in {len(plain)} bytes")
+    reader = _Reader(plain)
+    roles = [ROLES[byte] for byte in reader.take(count)]
+    lengths = [reader.number() for _ in range(count)]
+    tokens = [reader.signed() for _ in range(count)]
+    moments = []
+    moment = 0
+    for _ in range(count):
+        moment += reader.signed()
+        moments.append(_EPOCH + moment * _MICROSECOND)
+    ids = list(_ids(reader, count))
+    raw = reader.text()
+    extras: dict[int, dict[str, Any]] = dict(json.loads(raw)) if raw else {}
+    contents = [reader.take(length).decode("utf-8", "surrogatepass") for length in lengths]
+    if reader.left:
+        raise ValueError(f"{reader.left} bytes too many")
+    return tuple(
+        Message(
+            id=ids[index],
+            role=roles[index],
+            content=contents[index],
+            created_at=moments[index],
+            tokens=tokens[index],
+            **_fields_of(extras.get(index)),
+        )
+        for index in range(count)
+    )
+
+
+def _extra_of(message: Message) -> dict[str, object]:
+    """The fields that most messages leave empty, under one-letter names."""
+    extra: dict[str, object] = {}
+    if message.chunk_ids:
+        extra["c"] = list(message.chunk_ids)
+    if message.metadata:
+        extra["m"] = message.metadata
+    if message.tool_calls:
+        extra["t"] = list(message.tool_calls)
+    if message.tool_call_id is not None:
+        extra["r"] = message.tool_call_id
+    if message.name is not None:
+        extra["n"] = message.name
+    return extra
+
+
+def _fields_of(extra: dict[str, Any] | None) -> dict[str, Any]:
+    if not extra:
+        return {}
+    return {
+        "chunk_ids": tuple(extra.get("c", ())),
+        "metadata": extra.get("m", {}),
+        "tool_calls": tuple(extra.get("t", ())),
+        "tool_call_id": extra.get("r"),
+        "name": extra.get("n"),
+    }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=dict)
+
+
+def _put_ids(out: bytearray, ids: Sequence[str]) -> None:
+    """Ids of question and answer share their turn's UUID: it is written once, in sixteen bytes."""
+    before: UUID | None = None
+    for text in ids:
+        head, _, part = text.rpartition(":")
+        turn = _uuid(head)
+        if turn is None:
+            out.append(_ID_TEXT)
+            _put_text(out, text)
+            continue
+        same = turn == before
+        number = _PARTS.index(part) if part in _PARTS else len(_PARTS)
+        out.append((_ID_SAME if same else _ID_UUID) | number << 2)
+        if not same:
+            out += turn.bytes
+        if number == len(_PARTS):
+            _put_text(out, part)
+        before = turn
+
+
+def _ids(reader: "_Reader", count: int) -> Iterator[str]:
+    before: UUID | None = None
+    for _ in range(count):
+        tag = reader.take(1)[0]
+        if tag == _ID_TEXT:
+            yield reader.text()
+            continue
+        if tag & 3 == _ID_UUID:
+            before = UUID(bytes=reader.take(16))
+        number = tag >> 2
+        part = reader.text() if number == len(_PARTS) else _PARTS[number]
+        yield f"{before}:{part}"
+
+
+def _uuid(text: str) -> UUID | None:
+    """The UUID that prints exactly as `text`; None when there is none, so that the id comes back letter by letter."""
+    if len(text) != 36:
+        return None
+    try:
+        found = UUID(text)
+    except ValueError:
+        return None
+    return found if str(found) == text else None
+
+
+def _put(out: bytearray, number: int) -> None:
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+
+
+def _put_signed(out: bytearray, number: int) -> None:
+    _put(out, number << 1 if number >= 0 else -number << 1 | 1)
+
+
+def _put_text(out: bytearray, text: str) -> None:
+    raw = text.encode("utf-8", "surrogatepass")
+    _put(out, len(raw))
+    out += raw
+
+
+class _Reader:
+    """A cursor over bytes that refuses to run past the end."""
+
+    __slots__ = ("_at", "_bytes")
+
+    def __init__(self, raw: bytes) -> None:
+        self._bytes = raw
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self._bytes) - self._at
+
+    def take(self, size: int) -> bytes:
+        if size > self.left:
+            raise ValueError(f"{size} bytes expected, {self.left} left")
+        taken = self._bytes[self._at : self._at + size]
+        self._at += size
+        return taken
+
+    def number(self) -> int:
+        raw, at, value, shift = self._bytes, self._at, 0, 0
+        try:
+            while (byte := raw[at]) > 0x7F:
+                value |= (byte & 0x7F) << shift
+                at, shift = at + 1, shift + 7
+        except IndexError as error:
+            raise ValueError("a number runs past the end") from error
+        self._at = at + 1
+        return value | byte << shift
+
+    def signed(self) -> int:
+        value = self.number()
+        return -(value >> 1) if value & 1 else value >> 1
+
+    def text(self) -> str:
+        return self.take(self.number()).decode("utf-8", "surrogatepass")
+
+
+FORMAT_VERSION = 1
+MAX_PLAIN_BYTES = 256 * 1024 * 1024  # far above any topic; a header that declares more is not believed
+
+_MAGIC = b"RIB"
+# magic, format version, codec, dictionary, message count, plain size, checksum: little-endian, no padding
+_HEADER = struct.Struct("<3sBBHII8s")
+_SUMMED = struct.Struct("<3sBBHII")
+
+
+class DamagedBlock(DamageError):  # noqa: N818 - a finding, not a fault of the caller
+    """A block cannot be read back whole, so nothing of it is; `block_id` names it, `reason` says what is wrong."""
+
+    def __init__(self, block_id: str, reason: str) -> None:
+        super().__init__(f"archive block {block_id}: {reason}; run verify, and restore the block from a backup")
+        self.block_id = block_id
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class BlockInfo:
+    """What a block's header declares, and its size on disk."""
+
+    format_version: int
+    codec: int
+    dictionary: int
+    message_count: int
+    plain_bytes: int
+    block_bytes: int
+    checksum: str
+
+
+def pack(messages: Sequence[Message]) -> bytes:
+    """The messages, in the order given, as one block. The same messages always give the same bytes."""
+    plain = encode(messages)
+    if len(plain) > MAX_PLAIN_BYTES:
+        raise ValidationError("messages", f"{len(plain)} bytes in one block; pack at most {MAX_PLAIN_BYTES}")
+    # Trying all of them costs a few milliseconds off the write path; the smallest wins, the plainest among equals.
+    tried = [(codec, codec.compress(plain)) for codec in offered_codecs(len(plain))]
+    codec, payload = min(tried, key=lambda pair: len(pair[1]))
+    summed = _SUMMED.pack(_MAGIC, FORMAT_VERSION, codec.number, codec.dictionary, len(messages), len(plain))
+    return summed + _checksum(summed, plain) + payload
+
+
+def unpack(block: bytes, block_id: str = "(unnamed)") -> tuple[Message, ...]:
+    """The messages of a block, exactly as they were packed, or DamagedBlock: never a part, never another text."""
+    info = inspect(block, block_id)
+    try:
+        plain = codec_for(info.codec, info.dictionary).decompress(block[_HEADER.size :], info.plain_bytes)
+    except UnreadablePayload as cause:
+        raise DamagedBlock(block_id, str(cause)) from cause
+    if _checksum(block[: _SUMMED.size], plain).hex() != info.checksum:
+        raise DamagedBlock(block_id, "its content does not match its checksum")
+    try:
+        return decode(plain, info.message_count)
+    except (ValueError, IndexError, KeyError, TypeError, OverflowError) as cause:
+        raise DamagedBlock(block_id, f"its checksum is right but its layout is not ({cause})") from cause
+
+
+def inspect(block: bytes, block_id: str = "(unnamed)") -> BlockInfo:
+    """What the header says, without decompressing; DamagedBlock when it is not a header of ours."""
+    if len(block) < _HEADER.size:
+        raise DamagedBlock(block_id, f"it is cut short: {len(block)} bytes")
+    magic, version, codec, dictionary, count, size, checksum = _HEADER.unpack_from(block)
+    if magic != _MAGIC:
+        raise DamagedBlock(block_id, "it does not begin like a block")
+    if version != FORMAT_VERSION:
+        raise DamagedBlock(block_id, f"its format version {version} is unknown here (this reads {FORMAT_VERSION})")
+    if size > MAX_PLAIN_BYTES:
+        raise DamagedBlock(block_id, f"it declares {size} bytes of text, more than any block may hold")
+    return BlockInfo(version, codec, dictionary, count, size, len(block), checksum.hex())
+
+
+def _checksum(summed: bytes, plain: bytes) -> bytes:
+    """Eight bytes over the header's declarations and the plain text: a wrong bit in either is found."""
+    return hashlib.blake2b(summed + plain, digest_size=8).digest()
