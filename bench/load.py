@@ -59,16 +59,25 @@ class Outcome:
 
 
 def run(
-    chats: int = 200, seconds: float = 60.0, url: str | None = None, answering: float = 4.0, turns: int = 0
+    chats: int = 200,
+    seconds: float = 60.0,
+    url: str | None = None,
+    answering: float = 4.0,
+    turns: int = 0,
+    samples: int = SAMPLES,
+    curve: Path | None = None,
 ) -> Outcome:
     """Start a server, chat with it, read everything back, stop it. A model's answer takes `answering` seconds.
 
-    After `turns` turns a new user takes the place of the old one; with 0 all users stay.
+    After `turns` turns a new user takes the place of the old one; with 0 all users stay. The memory of the process is
+    measured `samples` times, and each time written to `curve`, so that a soak that is stopped leaves its figures.
     """
-    return asyncio.run(_run(chats, seconds, url, answering, turns))
+    return asyncio.run(_run(chats, seconds, url, answering, turns, samples, curve))
 
 
-async def _run(chats: int, seconds: float, url: str | None, answering: float, turns: int) -> Outcome:
+async def _run(
+    chats: int, seconds: float, url: str | None, answering: float, turns: int, samples: int, curve: Path | None
+) -> Outcome:
     model = await asyncio.start_server(lambda reader, writer: _answer(reader, writer, answering), "127.0.0.1", 0)
     with tempfile.TemporaryDirectory(prefix="ricordo-load-") as folder:
         place = url or str(Path(folder) / "load.db")
@@ -81,7 +90,7 @@ async def _run(chats: int, seconds: float, url: str | None, answering: float, tu
         )
         try:
             port = await asyncio.to_thread(_port, server)
-            return await _talk(server.pid, port, chats, seconds, answering, turns)
+            return await _talk(server.pid, port, chats, seconds, answering, turns, samples, curve)
         finally:
             server.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -135,7 +144,9 @@ def _port(server: "subprocess.Popen[str]") -> int:
     raise RuntimeError("the server did not start; run `ricordo serve --no-auth` to see why")
 
 
-async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float, most: int) -> Outcome:
+async def _talk(
+    pid: int, port: int, chats: int, seconds: float, pace: float, most: int, samples: int, curve: Path | None
+) -> Outcome:
     outcome = Outcome(chats, seconds)
     from ricordo.cli.story import lessons
 
@@ -185,10 +196,15 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float, mo
             talks[user] = (session, turns)
 
     async def watch() -> None:
-        for sample in range(SAMPLES + 1):
-            await asyncio.sleep(seconds / SAMPLES if sample else 0)
+        begun = time.monotonic()
+        for sample in range(samples + 1):
+            await asyncio.sleep(max(0.0, begun + sample * seconds / samples - time.monotonic()))
             outcome.rss_mb.append(_rss(pid))
             outcome.answers_by_then.append(outcome.answers)
+            if curve:
+                line = f"{sample * seconds / samples:.0f},{outcome.answers},{outcome.people},{_rss(pid)},{_cpu(pid)}\n"
+                with curve.open("a") as file:
+                    file.write(line if sample else f"seconds,answers,users,rss_mb,cpu_seconds\n{line}")
 
     await asyncio.gather(watch(), *(place() for _ in range(chats)))
     first = _Client(port)  # the first connection was idle for too long
@@ -198,7 +214,7 @@ async def _talk(pid: int, port: int, chats: int, seconds: float, pace: float, mo
         outcome.misnumbered += sorted(stored.values()) != list(range(1, len(stored) + 1)) or len(stored) != len(turns)
     outcome.p50_ms, outcome.p99_ms = _percentile(beside, 50), _percentile(beside, 99)
     outcome.wall_p99_ms = _percentile(wall, 99)
-    half, grown = outcome.answers_by_then[SAMPLES // 2], outcome.rss_mb[-1] - outcome.rss_mb[SAMPLES // 2]
+    half, grown = outcome.answers_by_then[samples // 2], outcome.rss_mb[-1] - outcome.rss_mb[samples // 2]
     outcome.kb_an_answer = round(grown * 1024 / max(outcome.answers_by_then[-1] - half, 1), 2)
     outcome.problems = sorted(set(outcome.problems))[:10]
     return outcome
@@ -253,6 +269,14 @@ def _rss(pid: int) -> float:
     return 0.0
 
 
+def _cpu(pid: int) -> float:
+    """Seconds of processor time that the process has used."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return round((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), 1)
+    return 0.0
+
+
 def _percentile(times: Sequence[float], percent: int) -> float:
     ranked = sorted(times)
     return round(ranked[min(len(ranked) * percent // 100, len(ranked) - 1)], 1) if ranked else 0.0
@@ -265,10 +289,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="for how long; 3600 is a soak")
     parser.add_argument("--answering", type=float, default=4.0, help="seconds of a model's answer; 0: the reader")
     parser.add_argument("--turns", type=int, default=0, help="turns after which a new user comes; 0: all stay")
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="how often the memory is measured")
+    parser.add_argument("--curve", type=Path, help="a CSV file that gets each measurement at once")
     parser.add_argument("--url", help="a PostgreSQL; without it, a SQLite file of its own")
     parser.add_argument("--json", action="store_true", help="as JSON")
     options = parser.parse_args(argv)
-    outcome = run(options.chats, options.seconds, options.url, options.answering, options.turns)
+    outcome = run(
+        options.chats,
+        options.seconds,
+        options.url,
+        options.answering,
+        options.turns,
+        options.samples,
+        options.curve,
+    )
     if options.json:
         print(json.dumps(asdict(outcome)))
     else:

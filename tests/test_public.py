@@ -47,6 +47,7 @@ def test_the_public_names() -> None:
         "ReceiptError",
         "ReceiptItem",
         "Remembered",
+        "Repair",
         "Resolved",
         "Retention",
         "RicordoError",

@@ -32,7 +32,7 @@ from ricordo.memory import Memory, open
 from ricordo.prompt.context import Context
 from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.prompt.window import Window
-from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Repair, Stats, Verification
 from ricordo.records.turns import Asked, Chunk, Message, Remembered, SessionInfo, Turn
 from ricordo.session import OpenTurn, Session
 from ricordo.settings import (
@@ -93,6 +93,7 @@ __all__ = [
     "ReceiptError",
     "ReceiptItem",
     "Remembered",
+    "Repair",
     "Resolved",
     "Retention",
     "RicordoError",

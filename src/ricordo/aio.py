@@ -266,6 +266,7 @@ class AsyncMemory:
     import_documents = _awaited(Memory.import_documents)
     stats = _awaited(Memory.stats)
     verify = _awaited(Memory.verify)
+    repair = _awaited(Memory.repair)
     backup = _awaited(Memory.backup)
     rest = _awaited(Memory.rest)
     close = _awaited(Memory.close)

@@ -14,7 +14,7 @@ from ricordo.engine.tokens import counter_for
 from ricordo.errors import NotFoundError, StoreError, ValidationError
 from ricordo.limits import check_id, check_ids, check_number, check_text, check_time, is_id
 from ricordo.presets import settings_from
-from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Stats, Verification
+from ricordo.records.service import CleanupResult, EraseReceipt, ImportResult, Repair, Stats, Verification
 from ricordo.records.turns import DEFAULT_AGENT, Owner, SessionInfo, turn_id_of
 from ricordo.session import Session
 from ricordo.settings import Retention, Settings, check_embedder
@@ -328,6 +328,12 @@ class Memory:
         from ricordo.turns.verify import verify  # the archive comes with it
 
         return verify(self._engine, self.settings.tenant_id, progress)
+
+    def repair(self, progress: Callable[[int, int], None] | None = None) -> Repair:
+        """Derive again, from the turns, what verify finds wrong with topics, summaries and facts; then verify."""
+        from ricordo.turns.repair import repair
+
+        return repair(self._engine, self.settings.tenant_id, progress)
 
     def backup(self, path: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Copy everything to a new SQLite file while others read and write."""

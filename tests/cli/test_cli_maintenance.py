@@ -37,6 +37,28 @@ def test_verify_reports_damage_with_exit_code_1(cli: Cli, db: Path, talk: str) -
     assert cli("verify").code == 1
 
 
+def test_repair_mends_what_follows_from_the_turns(cli: Cli, db: Path, talk: str) -> None:
+    """A turn of a topic that is not there loses it; the command says so, and the store is sound."""
+    assert cli("repair").out == "0 mended; 1 sessions, 2 turns: sound\n"
+    with sqlite3.connect(db) as connection:
+        connection.execute("UPDATE turns SET topic_id = 'x' WHERE turn_number = 1")
+    connection.close()
+    assert cli("verify").code == 1
+    ran = cli("repair", "--json")
+    assert (ran.code, ran.document["ok"], len(ran.document["mended"])) == (0, True, 1)
+    assert cli("verify").code == 0
+
+
+def test_repair_says_what_it_cannot_mend(cli: Cli, db: Path, talk: str) -> None:
+    """A changed turn stays damage: exit code 1, and the remedy."""
+    with sqlite3.connect(db) as connection:
+        connection.execute("UPDATE turns SET query = 'What is a lever?' WHERE turn_number = 1")
+    connection.close()
+    ran = cli("repair")
+    assert ran.code == 1
+    assert "restore a backup" in ran.out
+
+
 def test_backup_is_a_database_of_its_own(cli: Cli, bare: Cli, talk: str) -> None:
     """The copy opens and holds the same sessions; an existing file is not overwritten."""
     assert cli("backup", "copy.db", "--json").document["path"] == "copy.db"

@@ -273,3 +273,65 @@ def test_a_damaged_receipt_is_named_and_the_others_are_read(store: SqliteStore, 
         from_stored(after[1])
     found = verify(engine(store), owner.tenant_id, pause=0).damages
     assert len([each for each in found if "turn 2" in each.where and "receipt" in each.problem]) == 1
+
+
+def moved(path: Path) -> None:
+    """Renamed, with the files beside it."""
+    for each in path.parent.glob(f"{path.name}*"):
+        each.rename(each.with_name(f"elsewhere-{each.name}"))
+
+
+def put_back(path: Path) -> None:
+    """Under the old name again, with the files beside it."""
+    for each in path.parent.glob("elsewhere-*"):
+        each.rename(each.with_name(each.name.removeprefix("elsewhere-")))
+
+
+def replaced(path: Path) -> None:
+    """A backup is put in its place, as a restore does that forgot to stop the program."""
+    SqliteStore(path.with_name("backup.db")).close()
+    path.with_name("backup.db").rename(path)
+
+
+GONE = {
+    "moved": (moved, "moved or deleted"),
+    "deleted": (Path.unlink, "moved or deleted"),
+    "replaced": (replaced, "replaced"),
+}
+
+
+@pytest.mark.parametrize("how", GONE)
+def test_a_file_that_is_another_one_is_not_written_to(store: SqliteStore, tmp_path: Path, how: str) -> None:
+    """The next write says so, with the remedy, instead of vanishing; closing still works."""
+    change, word = GONE[how]
+    owner = an_owner()
+    store.turns.append(a_turn(owner))
+    change(tmp_path / "memory.db")
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match=word):
+            store.turns.append(a_turn(owner))
+    with pytest.raises(StoreUnavailable, match=word):
+        store.erase(owner)
+
+
+def test_a_file_that_is_put_back_is_written_to_again(store: SqliteStore, tmp_path: Path) -> None:
+    """Nothing was lost, and nothing has to be restarted."""
+    owner = an_owner()
+    store.turns.append(a_turn(owner))
+    moved(tmp_path / "memory.db")
+    with pytest.raises(StoreUnavailable):
+        store.turns.append(a_turn(owner))
+    put_back(tmp_path / "memory.db")
+    assert store.turns.append(a_turn(owner)).turn_number == 2
+    assert store.integrity() == []
+
+
+def test_a_program_that_changes_its_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path relative to where the program was when it opened the store is still the same file."""
+    monkeypatch.chdir(tmp_path)
+    store = SqliteStore("memory.db")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    kept = store.turns.append(a_turn(an_owner()))
+    assert list(store.turns.page(kept.owner, "lesson")) == [kept]
+    store.close()

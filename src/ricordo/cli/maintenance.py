@@ -1,4 +1,4 @@
-"""Maintenance commands: verify, backup, stats, the effective settings, benchmarks, the weights of embedders."""
+"""Maintenance commands: verify, repair, backup, stats, the effective settings, benchmarks, the weights of embedders."""
 
 import argparse
 import ast
@@ -38,6 +38,19 @@ def verify(options: Options, output: Output) -> int:
     found = [Text(f"{printable(each.where)}: {printable(each.problem)}", "red") for each in result.damages]
     output.document({**as_json(result), "ok": result.ok}, summary, *found)
     return OK if result.ok else FAILED
+
+
+def repair(options: Options, output: Output) -> int:
+    """Mend what can be derived from the turns again, and report what is left."""
+    with open_memory(options) as memory, output.progress("repairing") as step:
+        result = memory.repair(step)
+    left = result.verification
+    verdict = "sound" if left.ok else f"{len(left.damages)} damages left; restore a backup"
+    summary = f"{len(result.mended)} mended; {left.sessions:,} sessions, {left.turns:,} turns: {verdict}"
+    mended = [Text(f"mended: {printable(each.where)}: {printable(each.problem)}") for each in result.mended]
+    found = [Text(f"{printable(each.where)}: {printable(each.problem)}", "red") for each in left.damages]
+    output.document({**as_json(result), "ok": left.ok}, summary, *mended, *found)
+    return OK if left.ok else FAILED
 
 
 def backup(options: Options, output: Output) -> int:
@@ -153,6 +166,12 @@ def _backup_arguments(parser: argparse.ArgumentParser) -> None:
 
 COMMANDS = (
     Command("verify", "check numbering, counts and checksums; exit code 1 on damage", verify, example="ricordo verify"),
+    Command(
+        "repair",
+        "derive topics, summaries and facts again where they differ from the turns; exit code 1 if damage is left",
+        repair,
+        example="ricordo repair",
+    ),
     Command(
         "backup",
         "copy the database to a new file, online",

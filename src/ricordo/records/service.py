@@ -182,6 +182,14 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
+class Repair:
+    """What was derived again from the turns, and what is found afterwards."""
+
+    mended: tuple[Damage, ...]
+    verification: Verification
+
+
+@dataclass(frozen=True, slots=True)
 class ImportResult:
     """What an import wrote; turns that were already stored with the same content count as known."""
 

@@ -137,10 +137,15 @@ class TopicShelf:
 
 @dataclass(frozen=True, slots=True)
 class TopicChange:
-    """What to write: topics new or changed, ids removed, turns assigned (number to topic id), how far it reaches."""
+    """What to write: topics new or changed, ids removed, turns assigned (number to topic id), how far it reaches.
+
+    `counted` is how many messages of each assigned turn the topics count. A turn that was answered or deleted since it
+    was read is counted as it is when the change is written, so that figures and turns never differ.
+    """
 
     revision: int
     put: tuple[Topic, ...] = ()
     removed: tuple[str, ...] = ()
     assigned: Mapping[int, str] = field(default_factory=dict)
     through: int | None = None
+    counted: Mapping[int, int] = field(default_factory=dict)

@@ -65,7 +65,8 @@ class TurnStore(Protocol):
     ) -> Turn:
         """Close an open turn. The same answer again changes nothing; another one is a ConflictError.
 
-        `metadata` is merged over the turn's. NotFoundError if there is no such turn.
+        `metadata` is merged over the turn's. NotFoundError if there is no such turn. The topic of the turn, if it has
+        one, counts the answer in the same transaction.
         """
         ...
 
@@ -191,7 +192,7 @@ class TopicStore(Protocol):
         """Apply a change in one transaction, if the shelf is still at `change.revision`; False if it is not.
 
         Writes topics, removes topics, assigns turns to topics, and moves `through`. Turns that lose their topic stay;
-        no message is touched. False too if the session does not exist.
+        no message is touched. False too if the session does not exist. Turns in `counted` are counted as they are now.
         """
         ...
 
@@ -202,7 +203,8 @@ class TopicStore(Protocol):
     def archive(self, owner: Owner, session_id: str, block: Block) -> bool:
         """Write a block and drop the plain text of its turns, which is read from the block from now on.
 
-        One transaction. False, and nothing changed, if one of the turns is missing, open, or already in a block.
+        One transaction, in which the topics of these turns count them as archived. False, and nothing changed, if one
+        of the turns is missing, open, or already in a block.
         """
         ...
 
@@ -211,11 +213,17 @@ class TopicStore(Protocol):
         ...
 
     def rehydrate(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        """Restore the plain text of archived turns; their blocks stay valid. Returns how many were restored."""
+        """Restore the plain text of archived turns; their blocks stay valid. Returns how many were restored.
+
+        Their topics have them at hand again, in the same transaction.
+        """
         ...
 
     def release(self, owner: Owner, session_id: str, turn_numbers: Sequence[int]) -> int:
-        """Drop plain text that a block also holds (the opposite of `rehydrate`). Returns how many turns changed."""
+        """Drop plain text that a block also holds (the opposite of `rehydrate`). Returns how many turns changed.
+
+        Their topics count them as archived, in the same transaction.
+        """
         ...
 
 

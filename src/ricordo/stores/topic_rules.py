@@ -51,13 +51,47 @@ def _counted(topic: Topic, gone: Collection[int], messages: int, archived: int) 
     )
 
 
-def returned(topic: Topic, turn: Turn) -> Topic:
-    """A topic one of whose archived turns was added to: it is in working memory again."""
+def returned(topic: Topic, turns: Collection[Turn]) -> Topic:
+    """A topic some of whose archived turns are in working memory again."""
     return replace(
         topic,
-        archived_count=max(0, topic.archived_count - messages_counted(turn)),
-        hot=tuple(sorted({*topic.hot, turn.turn_number})),
+        archived_count=max(0, topic.archived_count - sum(map(messages_counted, turns))),
+        hot=tuple(sorted({*topic.hot, *(turn.turn_number for turn in turns)})),
     )
+
+
+def archived(topic: Topic, turns: Collection[Turn]) -> Topic:
+    """A topic some of whose turns only blocks hold from now on."""
+    gone = {turn.turn_number for turn in turns}
+    count = topic.archived_count + sum(map(messages_counted, turns))
+    return _counted(topic, gone, topic.message_count, count)
+
+
+def answered(topic: Topic) -> Topic:
+    """A topic one of whose turns was answered after it had found its topic."""
+    return replace(topic, message_count=topic.message_count + 1)
+
+
+def by_topic(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    """Turns by the topic that they belong to; those without a topic are left out."""
+    found: dict[str, list[Turn]] = {}
+    for turn in turns:
+        if turn.topic_id:
+            found.setdefault(turn.topic_id, []).append(turn)
+    return found
+
+
+def as_counted(change: TopicChange, actual: Mapping[int, int]) -> tuple[Topic, ...]:
+    """The topics of a change with the messages that its assigned turns have now; a turn that is gone has none."""
+    topics = []
+    for topic in change.put:
+        numbers = [number for number, topic_id in change.assigned.items() if topic_id == topic.id]
+        more = sum(actual.get(number, 0) - change.counted[number] for number in numbers if number in change.counted)
+        gone = {number for number in numbers if number in change.counted and number not in actual}
+        if more or gone:
+            topic = _counted(topic, gone, max(0, topic.message_count + more), topic.archived_count)
+        topics.append(topic)
+    return tuple(topics)
 
 
 @lru_cache(maxsize=64)

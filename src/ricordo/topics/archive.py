@@ -1,7 +1,7 @@
 """The archive of topics: compaction moves old turns of a topic into compressed blocks, restoring moves them back.
 
-A turn is compressed once: archiving it again after a restore only drops its plain text. The counts of a topic are
-computed from its turns, so that the next pass corrects one that was interrupted.
+A turn is compressed once: archiving it again after a restore only drops its plain text. The store counts what it
+archives and restores in the same transaction; here only the summary of a topic follows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -211,7 +211,7 @@ def _archivable(engine: Engine, owner: Owner, session_id: str, topic: Topic) -> 
 
 
 def _archive_turns(engine: Engine, owner: Owner, session_id: str, topic_id: str, cold: Sequence[Turn]) -> None:
-    """Write turns that are in no block yet into blocks, drop the plain text of all, and update the topic."""
+    """Write turns that are in no block yet into blocks, drop the plain text of all, and note them in the summary."""
     engine.store.topics.release(owner, session_id, [turn.turn_number for turn in cold if turn.block_id])
     for group in _groups([turn for turn in cold if not turn.block_id]):
         numbers = tuple(turn.turn_number for turn in group)
@@ -219,15 +219,16 @@ def _archive_turns(engine: Engine, owner: Owner, session_id: str, topic_id: str,
         now = engine.clock.now()
         block_id = uuid4().hex[:16]  # short, because every turn of the block names it
         engine.store.topics.archive(owner, session_id, Block(block_id, topic_id, numbers, now, body))
-    archived = {turn.turn_number for turn in cold}
-
-    def without_archived(topic: Topic) -> Topic:
-        hot = turns_by_number(engine, owner, session_id, topic.hot)
-        packed = [turn for turn in hot if turn.archived and turn.turn_number in archived]
-        updated = with_hot_turns(topic, hot)
-        return replace(updated, restored_count=0, summary=summary_of(packed, topic.summary)) if packed else updated
-
-    change_topic(engine, owner, session_id, topic_id, without_archived)
+    there = turns_by_number(engine, owner, session_id, [turn.turn_number for turn in cold])
+    packed = [turn for turn in there if turn.archived]
+    if packed:
+        change_topic(
+            engine,
+            owner,
+            session_id,
+            topic_id,
+            lambda topic: replace(topic, restored_count=0, summary=summary_of(packed, topic.summary)),
+        )
 
 
 def _groups(turns: Sequence[Turn]) -> list[list[Turn]]:

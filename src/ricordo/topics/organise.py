@@ -20,7 +20,7 @@ from ricordo.recall.quantization import Vectors
 from ricordo.records.lru import LRU
 from ricordo.records.topics import IMPORTANCE, Topic, TopicChange, TopicShelf, active_topic
 from ricordo.records.turns import Owner, Turn, turn_id_of
-from ricordo.topics.archive import change_topic, compact, pack_all, recount, restore, turns_by_number
+from ricordo.topics.archive import change_topic, compact, messages_in, pack_all, recount, restore, turns_by_number
 from ricordo.topics.assign import (
     RECENT_MESSAGES,
     Closeness,
@@ -228,7 +228,8 @@ def organise(engine: Engine, indexes: Indexes, owner: Owner, session_id: str, mo
         if not indexes.crises.within(turn):
             _assign(walk, turn)
     changed = tuple(topic for topic in walk.topics.values() if topic.id in walk.changed)
-    change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through)
+    counted = {turn.turn_number: messages_in(turn) for turn in new if turn.turn_number in walk.assigned}
+    change = TopicChange(shelf.revision, put=changed, assigned=walk.assigned, through=through, counted=counted)
     if not engine.store.topics.put(owner, session_id, change):
         return True
     engine.part(RecentTurns).keep(owner, session_id, walk.turns)
@@ -390,8 +391,16 @@ def _compact_large(engine: Engine, owner: Owner, session_id: str) -> None:
 
 
 def _delete_faded(engine: Engine, owner: Owner, session_id: str, shelf: TopicShelf, gone: Sequence[str]) -> None:
-    """Delete topics with their turns. The topics go first and only if the revision is unchanged, so that a turn that
-    joins one in the meantime is not deleted."""
+    """Delete topics with their turns: a topic goes with its last turn, in the same transaction.
+
+    Not if the revision has changed: then a turn may have joined one of them, and the next pass decides again. After a
+    failure all of them are still there, and the next pass deletes them.
+    """
     numbers = [n for topic_id in gone for n in engine.store.topics.turns_of(owner, session_id, topic_id)]
-    if gone and engine.store.topics.put(owner, session_id, TopicChange(shelf.revision, removed=tuple(gone))):
-        engine.store.turns.delete(owner, session_id, numbers)
+    if not gone or engine.store.topics.load(owner, session_id).revision != shelf.revision:
+        return
+    engine.store.turns.delete(owner, session_id, numbers)
+    left = engine.store.topics.load(owner, session_id)
+    empty = tuple(topic.id for topic in left.topics if topic.id in gone and not topic.message_count)
+    if empty:
+        engine.store.topics.put(owner, session_id, TopicChange(left.revision, removed=empty))

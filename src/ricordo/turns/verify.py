@@ -14,14 +14,12 @@ from ricordo.engine.core import Engine
 from ricordo.engine.tokens import recounted
 from ricordo.errors import DamageError, RicordoError
 from ricordo.prompt.receipt import from_stored
-from ricordo.records.people import Fact, Source
+from ricordo.records.people import Fact, Source, Summary
 from ricordo.records.service import Damage, Verification
 from ricordo.records.topics import Topic
 from ricordo.records.turns import Block, Owner, SessionInfo, Turn, checksum, turn_id_of
 from ricordo.stores.archive.block import unpack
 from ricordo.topics.archive import messages_in
-
-# Verifying what is known of a person: facts against the messages they quote, summaries against their session.
 
 EVERY = 2**53
 
@@ -49,7 +47,7 @@ def bad_facts(engine: Engine, owner: Owner) -> Iterator[Damage]:
 def bad_summaries(engine: Engine, session: SessionInfo, where: str) -> Iterator[Damage]:
     """Summaries of turns that the session never had or of another length, and more turns learned from than it had."""
     try:
-        for summary in engine.store.people.summaries(session.owner, session_id=session.id, limit=EVERY):
+        for summary in every_summary(engine, session):
             if not 1 <= summary.first_turn <= summary.last_turn <= session.last_turn:
                 reach = f"turns {summary.first_turn} to {summary.last_turn}"
                 yield Damage(where, f"summary {summary.id!r} is of {reach}, but the session has {session.last_turn}")
@@ -61,6 +59,11 @@ def bad_summaries(engine: Engine, session: SessionInfo, where: str) -> Iterator[
             yield Damage(where, f"counts as learned up to turn {learned}, but has {session.last_turn}")
     except RicordoError as error:
         yield Damage(where, f"its summaries cannot be read: {error}")
+
+
+def every_summary(engine: Engine, session: SessionInfo) -> Sequence[Summary]:
+    """The summaries of a session."""
+    return engine.store.people.summaries(session.owner, session_id=session.id, limit=EVERY)
 
 
 def _person_problems(engine: Engine, owner: Owner, fact: Fact, ids: set[str]) -> Iterator[str]:
@@ -86,8 +89,6 @@ def _misquoted(engine: Engine, owner: Owner, source: Source) -> str | None:
         return f"quotes words that message {source.message_id!r} does not say"
     return None
 
-
-# Verifying topics and archive of a session: what its turns say of them against what is stored of them.
 
 LOOKS = 4
 BETWEEN_LOOKS = 0.1  # seconds
@@ -202,10 +203,10 @@ def verify(
 ) -> Verification:
     """Check everything of a tenant; `pause` seconds before checking again what another process may be changing."""
     damages = list(engine.store.integrity())
-    owners = _owners(engine, tenant_id, damages)
+    owners = owners_of(engine, tenant_id, damages)
     sessions = turns = 0
     for done, owner in enumerate(owners, start=1):
-        for session in _sessions(engine, owner):
+        for session in every_session(engine, owner):
             if isinstance(session, Damage):
                 damages.append(session)
                 continue
@@ -219,7 +220,8 @@ def verify(
     return Verification(sessions, turns, tuple(damages))
 
 
-def _owners(engine: Engine, tenant_id: str, damages: list[Damage]) -> list[Owner]:
+def owners_of(engine: Engine, tenant_id: str, damages: list[Damage]) -> list[Owner]:
+    """Every user of a tenant; none, and a damage, if they cannot be listed."""
     try:
         return list(engine.store.owners(tenant_id))
     except DamageError as error:
@@ -227,7 +229,7 @@ def _owners(engine: Engine, tenant_id: str, damages: list[Damage]) -> list[Owner
         return []
 
 
-def _sessions(engine: Engine, owner: Owner) -> Iterator[SessionInfo | Damage]:
+def every_session(engine: Engine, owner: Owner) -> Iterator[SessionInfo | Damage]:
     """Every session of an owner; an unreadable one comes as a Damage, and the others all the same."""
     seen: set[str] = set()
     try:

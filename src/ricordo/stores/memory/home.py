@@ -2,6 +2,7 @@
 
 import json
 from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import RLock
@@ -55,6 +56,8 @@ class MemorySession:
         if before := self.at(turn.turn_number):
             turn = replace(turn, block_id=None, archived=False)  # its block does not hold what was added
             self.replace(turn)
+            if before.answer is None and turn.answer is not None:
+                self.change_topics([before], lambda topic, _: topic_rules.answered(topic))
             self._leave_block(before)
         else:
             insort(self.turns, turn, key=lambda each: each.turn_number)
@@ -114,10 +117,15 @@ class MemorySession:
         if before.block_id is None:
             return
         self._rewrite_blocks({before.block_id})
-        topic = self.shelf.topic(before.topic_id or "")
-        if topic and before.archived:
-            change = TopicChange(self.shelf.revision, put=(topic_rules.returned(topic, before),))
-            self.shelf = topic_rules.shelf_after(self.shelf, change)
+        if before.archived:
+            self.change_topics([before], topic_rules.returned)
+
+    def change_topics(self, turns: Iterable[Turn], change: Callable[[Topic, list[Turn]], Topic]) -> None:
+        """Change the figures of the topics of these turns."""
+        groups = topic_rules.by_topic(turns)
+        changed = tuple(change(topic, groups[topic.id]) for topic in self.shelf.topics if topic.id in groups)
+        if changed:
+            self.shelf = topic_rules.shelf_after(self.shelf, TopicChange(self.shelf.revision, put=changed))
 
     def clear(self) -> None:
         """Empty the session: turns, receipts, topics, blocks, vectors, summaries; numbering starts again."""

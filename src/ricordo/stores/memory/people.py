@@ -171,7 +171,9 @@ class MemoryTopics:
             session = self._homes.session(owner, session_id)
             if session is None or session.shelf.revision != change.revision:
                 return False
-            session.shelf = topic_rules.shelf_after(session.shelf, change)
+            actual = {n: topic_rules.messages_counted(turn) for n in change.counted if (turn := session.at(n))}
+            counted = replace(change, put=topic_rules.as_counted(change, actual))
+            session.shelf = topic_rules.shelf_after(session.shelf, counted)
             for turn in session.turns:
                 if turn.topic_id in change.removed:
                     session.replace(replace(turn, topic_id=None))
@@ -195,6 +197,7 @@ class MemoryTopics:
             for turn in turns:
                 if turn:
                     session.replace(replace(turn, block_id=block.id, archived=True))
+            session.change_topics([turn for turn in turns if turn], topic_rules.archived)
             return True
 
     def blocks(self, owner: Owner, session_id: str, topic_id: str | None = None) -> Sequence[Block]:
@@ -217,6 +220,8 @@ class MemoryTopics:
             for turn in due:
                 if session:
                     session.replace(replace(turn, archived=archived))
+            if session:
+                session.change_topics(due, topic_rules.archived if archived else topic_rules.returned)
             return len(due)
 
 

@@ -75,6 +75,12 @@ TOPICS_WITH_TURNS = """
         WHERE t.owner = %(owner)s AND t.session_id = %(session_id)s AND t.topic_id = asked.topic_id)
 """
 
+MESSAGES_OF_TURNS = """
+    SELECT turn_number, (query IS NOT NULL OR query_tokens > 0)::int + (answered_at IS NOT NULL)::int
+    FROM ricordo.turns
+    WHERE owner = %(owner)s AND session_id = %(session_id)s AND turn_number = ANY(%(numbers)s::bigint[])
+"""
+
 # -- archive -----------------------------------------------------------------------------------------------------
 
 ADD_BLOCK = f"""

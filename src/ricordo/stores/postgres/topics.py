@@ -5,7 +5,7 @@ Every script locks the session's row first. Vectors are read a page at a time, b
 in memory.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -25,6 +25,10 @@ from ricordo.stores.postgres import derived_statements as sql
 from ricordo.stores.postgres import turn_statements
 from ricordo.stores.postgres.transaction import OwnerTransactions, Row, Transaction, named
 from ricordo.stores.topic_rules import (
+    answered,
+    archived,
+    as_counted,
+    by_topic,
     holds,
     lessened,
     messages_counted,
@@ -85,7 +89,11 @@ def _apply(transaction: Transaction, key: Key, change: TopicChange) -> bool:
         removed = {**key, "topic_ids": list(change.removed)}
         transaction.send(sql.DELETE_TOPICS_BY_ID, removed)
         transaction.send(sql.UNASSIGN_TURNS, removed)
-    put_topics(transaction, key, change.put)
+    put = change.put
+    if change.counted:
+        rows = transaction.send(sql.MESSAGES_OF_TURNS, {**key, "numbers": list(change.counted)})
+        put = as_counted(change, dict(rows.fetchall()))
+    put_topics(transaction, key, put)
     if change.assigned:
         numbers, topic_ids = list(change.assigned), list(change.assigned.values())
         transaction.send(sql.ASSIGN_TURNS, {**key, "numbers": numbers, "topic_ids": topic_ids})
@@ -194,6 +202,7 @@ def archive(transaction: Transaction, owner: Owner, session_id: str, block: Bloc
         return False
     transaction.send(sql.ADD_BLOCK, {**key, **named(BLOCK_COLUMNS, block_to_row(block))})
     transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": numbers})
+    _change_topics(transaction, key, found.values(), archived)
     return True
 
 
@@ -203,6 +212,7 @@ def rehydrate(transaction: Transaction, owner: Owner, session_id: str, numbers: 
     found = _locked_turns(transaction, owner, session_id, numbers)
     back = [turn for turn in found if turn.archived and not turn.damage]
     transaction.send_many(sql.REHYDRATE_TURN, [{**named(TURN_COLUMNS, turn_to_row(turn)), **key} for turn in back])
+    _change_topics(transaction, key, back, returned)
     return len(back)
 
 
@@ -217,6 +227,7 @@ def release(transaction: Transaction, owner: Owner, session_id: str, numbers: Se
     for block in _blocks(transaction, key, {turn.block_id for turn in plain}):
         held = sorted(holds(block, [turn for turn in plain if turn.block_id == block.id]))
         transaction.send(sql.ARCHIVE_TURNS, {**key, "block_id": block.id, "numbers": held})
+        _change_topics(transaction, key, [turn for turn in plain if turn.turn_number in held], archived)
         went += len(held)
     return went
 
@@ -230,11 +241,26 @@ def leave_block(transaction: Transaction, before: Turn) -> None:
     transaction.send(sql.LEAVE_BLOCK, here)
     _rewrite_blocks(transaction, key, _blocks(transaction, key, {before.block_id}))
     if before.archived:
-        shelf = to_shelf(transaction.send(sql.TOPICS, key).fetchall())
-        topic = shelf.topic(before.topic_id or "")
-        if topic:
-            put_topics(transaction, key, [returned(topic, before)])
-            transaction.send(sql.TOUCH_TOPICS, key)
+        _change_topics(transaction, key, [before], returned)
+
+
+def count_answer(transaction: Transaction, turn: Turn) -> None:
+    """Count the answer of a turn that came after the turn had found its topic."""
+    _change_topics(transaction, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: answered(topic))
+
+
+def _change_topics(
+    transaction: Transaction, key: Key, turns: Iterable[Turn], change: Callable[[Topic, list[Turn]], Topic]
+) -> None:
+    """Change the figures of the topics of these turns, in the transaction that changes the turns."""
+    groups = by_topic(turns)
+    if not groups:
+        return
+    shelf = to_shelf(transaction.send(sql.TOPICS, key).fetchall())
+    changed = [change(topic, groups[topic.id]) for topic in shelf.topics if topic.id in groups]
+    if changed:
+        put_topics(transaction, key, changed)
+        transaction.send(sql.TOUCH_TOPICS, key)
 
 
 def after_deletion(transaction: Transaction, owner: Owner, session_id: str, deleted: Sequence[DeletedTurn]) -> None:

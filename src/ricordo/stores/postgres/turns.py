@@ -339,6 +339,8 @@ def _replace(transaction: Transaction, before: Turn, turn: Turn, receipt: Stored
     """Write a turn that was added to. Its block does not hold the addition, so it leaves the block."""
     transaction.send(sql.REWRITE_TURN, _row(turn))
     _put_receipt(transaction, turn, receipt)
+    if before.topic_id and before.answer is None and turn.answer is not None:
+        topics.count_answer(transaction, before)
     if before.block_id is None:
         return turn
     topics.leave_block(transaction, before)

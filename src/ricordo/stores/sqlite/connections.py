@@ -5,6 +5,7 @@ the writer serves a whole batch of operations with one durable commit. All conne
 a fork; the next caller opens them again.
 """
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,16 +15,18 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ricordo.errors import StoreError
+from ricordo.errors import StoreError, StoreUnavailable
 from ricordo.stores.group_commit import GroupCommit, Ticket
 from ricordo.stores.sqlite import database
 from ricordo.stores.sqlite.database import (
     AdvisoryLock,
     WriteConnection,
     has_tables,
+    identity_of,
     make_private,
     make_tables,
     migrate,
+    moved_file,
     open_reader,
     open_writer,
     translated,
@@ -43,6 +46,8 @@ class Connections:
 
     def __init__(self, path: Path, wait: float) -> None:
         self.path = path
+        self._file = os.path.abspath(path)  # where it is, even if the program changes its directory
+        self._opened: tuple[int, int] | None = None  # device and inode
         self._wait = wait
         self._unusable: str | None = None
         self._idle: list[sqlite3.Connection] = []
@@ -139,7 +144,7 @@ class Connections:
         gate = AdvisoryLock(self.path)
         try:
             with gate:
-                writer = open_writer(self.path, self._wait)
+                writer = open_writer(Path(self._file), self._wait)
                 try:
                     migrate(writer)
                 except BaseException:
@@ -148,7 +153,7 @@ class Connections:
         except BaseException:
             gate.close()
             raise
-        self._gate, self._writer = gate, writer
+        self._gate, self._writer, self._opened = gate, writer, identity_of(self._file)
 
     def _let_go(self) -> None:
         self._close_idle()
@@ -169,7 +174,7 @@ class Connections:
     def _new_reader(self) -> sqlite3.Connection:
         try:
             with translating(self.path):
-                return open_reader(self.path, self._wait)
+                return open_reader(Path(self._file), self._wait)
         except BaseException:
             self._lent.remove(get_ident())
             raise
@@ -208,6 +213,8 @@ class Connections:
             self._take_up_file()
         assert self._writer is not None
         assert self._gate is not None
+        if identity_of(self._file) != self._opened:
+            raise StoreUnavailable(moved_file(self._file))
         with self._gate:
             if tickets[0].alone:
                 tickets[0].result = tickets[0].operation(self._writer)

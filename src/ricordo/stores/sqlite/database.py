@@ -219,6 +219,28 @@ def make_private(path: Path) -> None:
         raise StoreError(f"{path} cannot be opened for writing ({error.strerror}); check path and rights") from error
 
 
+def identity_of(path: str) -> tuple[int, int] | None:
+    """Device and inode of the file of that name; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def moved_file(path: str) -> str:
+    """What is said of a file that is no longer the one that was opened: a write to that would be lost."""
+    if identity_of(path) is None:
+        return (
+            f"{path} was moved or deleted while it was open, so nothing more is written; put it back with the files "
+            f"that begin with its name, or close the store and open the path again to begin a new file"
+        )
+    return (
+        f"{path} was replaced by another file while it was open, so nothing more is written; stop every program that "
+        f"uses it, remove {path}-wal and {path}-shm, which belong to the old file, and start again"
+    )
+
+
 def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}

@@ -5,7 +5,7 @@ What happens to a topic or a block that loses turns is decided in `ricordo.store
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ricordo.records.topics import Topic, TopicChange, TopicShelf
@@ -21,7 +21,18 @@ from ricordo.stores.derived_rows import (
 from ricordo.stores.sqlite import topics as sql
 from ricordo.stores.sqlite.connections import Connections, one_view
 from ricordo.stores.sqlite.turn_statements import ARCHIVED, COUNTED
-from ricordo.stores.topic_rules import holds, lessened, recounted, replaces, returned, rewritten
+from ricordo.stores.topic_rules import (
+    answered,
+    archived,
+    as_counted,
+    by_topic,
+    holds,
+    lessened,
+    recounted,
+    replaces,
+    returned,
+    rewritten,
+)
 from ricordo.stores.turn_rows import TURN_COLUMNS, rows_to_turns, turn_to_row
 
 # ── topics and archive ───────────────────────────────────────────────────────────────────────────────
@@ -65,6 +76,11 @@ ANY_TURN_OF_TOPIC = "SELECT 1 FROM turns WHERE owner = ? AND session_id = ? AND 
 COUNT_TOPIC = f"""
 SELECT total({COUNTED}), total(({COUNTED}) * {ARCHIVED})
 FROM turns WHERE owner = ? AND session_id = ? AND topic_id = ?
+"""
+
+MESSAGES_OF_TURNS = f"""
+SELECT turn_number, {COUNTED} FROM turns
+WHERE owner = ? AND session_id = ? AND turn_number IN (SELECT value FROM json_each(?))
 """
 
 TURNS_NUMBERED = f"""
@@ -208,7 +224,11 @@ def put_topics(writer: sqlite3.Connection, key: Key, change: TopicChange) -> boo
     for topic_id in change.removed:
         writer.execute(sql.DROP_TOPIC, (*key, topic_id))
         writer.execute(sql.UNASSIGN_TURNS, (*key, topic_id))
-    writer.executemany(sql.PUT_TOPIC, [(*key, *topic_to_row(topic)) for topic in change.put])
+    put = change.put
+    if change.counted:
+        numbers = json.dumps(list(change.counted))
+        put = as_counted(change, dict(writer.execute(sql.MESSAGES_OF_TURNS, (*key, numbers)).fetchall()))
+    writer.executemany(sql.PUT_TOPIC, [(*key, *topic_to_row(topic)) for topic in put])
     writer.executemany(sql.ASSIGN_TURN, [(topic_id, *key, number) for number, topic_id in change.assigned.items()])
     return True
 
@@ -230,6 +250,7 @@ def archive(writer: sqlite3.Connection, owner: Owner, session_id: str, block: Bl
         return False
     writer.execute(sql.ADD_BLOCK, (*key, *block_to_row(block)))
     writer.execute(sql.ARCHIVE_TURNS, (block.id, *key, numbers))
+    _change_topics(writer, key, found, archived)
     return True
 
 
@@ -239,6 +260,7 @@ def rehydrate(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers
     rows = writer.execute(sql.TURNS_NUMBERED, (*key, json.dumps(list(numbers)))).fetchall()
     back = [turn for turn in to_turns(writer, owner, rows) if turn.archived and not turn.damage]
     writer.executemany(sql.REHYDRATE_TURN, [(*_words(turn), *key, turn.turn_number) for turn in back])
+    _change_topics(writer, key, back, returned)
     return len(back)
 
 
@@ -255,6 +277,7 @@ def release(writer: sqlite3.Connection, owner: Owner, session_id: str, numbers: 
         for row in writer.execute(sql.BLOCK, (*key, block_id)).fetchall():
             held = sorted(holds(row_to_block(row), turns))
             went += writer.execute(sql.ARCHIVE_TURNS, (block_id, *key, json.dumps(held))).rowcount
+            _change_topics(writer, key, [turn for turn in turns if turn.turn_number in held], archived)
     return went
 
 
@@ -266,9 +289,26 @@ def leave_block(writer: sqlite3.Connection, before: Turn) -> None:
     query, _, _ = _words(before)
     writer.execute(sql.LEAVE_BLOCK, (query, *key, before.turn_number))
     update_blocks(writer, key, {before.block_id})
-    topic = _topic(writer, key, before.topic_id) if before.archived and before.topic_id else None
-    if topic:
-        writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(returned(topic, before))))
+    if before.archived:
+        _change_topics(writer, key, [before], returned)
+
+
+def count_answer(writer: sqlite3.Connection, turn: Turn) -> None:
+    """Count the answer of a turn that came after the turn had found its topic."""
+    _change_topics(writer, key_of(turn.owner, turn.session_id), [turn], lambda topic, _: answered(topic))
+
+
+def _change_topics(
+    writer: sqlite3.Connection, key: Key, turns: Iterable[Turn], change: Callable[[Topic, list[Turn]], Topic]
+) -> None:
+    """Change the figures of the topics of these turns, in the transaction that changes the turns."""
+    touched = False
+    for topic_id, group in by_topic(turns).items():
+        topic = _topic(writer, key, topic_id)
+        if topic is not None:
+            writer.execute(sql.PUT_TOPIC, (*key, *topic_to_row(change(topic, group))))
+            touched = True
+    if touched:
         writer.execute(sql.TOUCH_SHELF, key)
 
 

@@ -237,6 +237,8 @@ def _change(writer: sqlite3.Connection, before: Turn, turn: Turn, receipt: Store
     writer.execute(sql.TOUCH_SESSION, (_last_said(turn), *place))
     if receipt:
         keep_receipt(writer, turn.owner, receipt, turn.session_id, turn.turn_number)
+    if before.topic_id and before.answer is None and turn.answer is not None:
+        topics.count_answer(writer, before)
     if before.block_id:
         topics.leave_block(writer, before)
         return replace(turn, block_id=None, archived=False)

@@ -36,6 +36,11 @@ def talked(store: Store, owner: Owner, turns: int = 4, session_id: str = "lesson
     return list(store.turns.page(owner, session_id))
 
 
+def _figures(store: Store, owner: Owner) -> tuple[int, int, tuple[int, ...]]:
+    (topic,) = store.topics.load(owner, "lesson").topics
+    return topic.message_count, topic.archived_count, topic.hot
+
+
 class ArchiveContract(Contract):
     """archive, blocks, rehydrate, release."""
 
@@ -130,6 +135,46 @@ class ArchiveContract(Contract):
         grown = store.turns.add_message(a_message(owner, "assistant", "what it means"))
         assert not store.topics.archive(owner, "lesson", block)
         assert store.turns.get(owner, said.id) == grown
+
+    def test_the_figures_of_a_topic_move_with_its_turns(self, store: Store) -> None:
+        """What a topic has at hand and counts as archived is right after each move, in the same transaction."""
+        owner = an_owner()
+        said = talked(store, owner)
+        figures = _figures(store, owner)
+        assert figures == (8, 0, (1, 2, 3, 4))
+        revision = store.topics.load(owner, "lesson").revision
+        assert store.topics.archive(owner, "lesson", a_block(said[:3]))
+        assert _figures(store, owner) == (8, 6, (4,))
+        assert store.topics.load(owner, "lesson").revision > revision
+        assert store.topics.rehydrate(owner, "lesson", [2, 3]) == 2
+        assert _figures(store, owner) == (8, 2, (2, 3, 4))
+        assert store.topics.release(owner, "lesson", [2, 4]) == 1
+        assert _figures(store, owner) == (8, 4, (3, 4))
+
+    def test_an_answer_that_comes_late_is_counted(self, store: Store) -> None:
+        """A turn that found its topic while it was open: its topic counts the answer with the answer."""
+        owner = an_owner()
+        for n in range(3):
+            store.turns.append(a_turn(owner, f"question {n}", None, turn_id=f"t{n}"))
+        topic, assigned = a_topic(message_count=3, hot=(1, 2, 3)), dict.fromkeys((1, 2, 3), "fugues")
+        assert store.topics.put(owner, "lesson", TopicChange(0, put=(topic,), assigned=assigned, through=3))
+        store.turns.answer(owner, "t0", an_answer("late"), {}, None)
+        store.turns.answer(owner, "t0", an_answer("late"), {}, None)
+        store.turns.add_message(a_message(owner, "assistant", "later"))
+        store.turns.append(a_turn(owner, "question 1", "latest", turn_id="t1"))
+        assert _figures(store, owner) == (6, 0, (1, 2, 3))
+
+    def test_turns_that_changed_since_they_were_read_are_counted_as_they_are(self, store: Store) -> None:
+        """A turn answered or deleted between reading and assigning it: the change counts what is there."""
+        owner = an_owner()
+        for n in range(3):
+            store.turns.append(a_turn(owner, f"question {n}", None, turn_id=f"t{n}"))
+        store.turns.answer(owner, "t0", an_answer("meanwhile"), {}, None)
+        store.turns.delete(owner, "lesson", [2])
+        topic, assigned = a_topic(message_count=3, hot=(1, 2, 3)), dict.fromkeys((1, 2, 3), "fugues")
+        change = TopicChange(0, put=(topic,), assigned=assigned, through=3, counted=dict.fromkeys((1, 2, 3), 1))
+        assert store.topics.put(owner, "lesson", change)
+        assert _figures(store, owner) == (3, 0, (1, 3))
 
     def test_a_message_for_an_archived_turn_brings_it_back(self, store: Store) -> None:
         """The turn is plain again and in no block; the others stay archived; its topic knows."""

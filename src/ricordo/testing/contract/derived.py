@@ -44,8 +44,8 @@ def kept_in_every_way(store: Store, owner: Owner, session_id: str = "lesson") ->
         store.turns.append(turn, receipt=a_whole_receipt(f"instructions {n + 1}"))
     said = list(store.turns.page(owner, session_id))
     topics = (
-        a_topic("fugues", message_count=6, archived_count=4, restored_count=2, hot=(3,)),
-        a_topic("canons", created_at=START + hour, message_count=4, archived_count=2, hot=(5,)),
+        a_topic("fugues", message_count=6, restored_count=2, hot=(1, 2, 3)),
+        a_topic("canons", created_at=START + hour, message_count=4, hot=(4, 5)),
     )
     assigned = {1: "fugues", 2: "fugues", 3: "fugues", 4: "canons", 5: "canons"}
     change = TopicChange(store.topics.load(owner, session_id).revision, put=topics, assigned=assigned, through=6)

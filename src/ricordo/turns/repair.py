@@ -1,0 +1,103 @@
+"""Repairing: what is derived from turns and was found to differ is derived again; the turns are the truth.
+
+In: a tenant. Out: what was mended, and what `verify` still finds. Mended are the figures of topics, turns that name a
+topic which is not there, topics without turns, summaries of turns that never were, and facts that were superseded by
+nothing. Damage to turns, receipts and archive blocks needs a backup.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from ricordo.engine.core import Engine
+from ricordo.errors import DamageError, RicordoError
+from ricordo.records.people import FactChange
+from ricordo.records.service import Damage, Repair
+from ricordo.records.topics import Topic, TopicChange, TopicShelf
+from ricordo.records.turns import Owner, SessionInfo, Turn
+from ricordo.topics.archive import attempts, recounted
+from ricordo.turns.verify import bad_summaries, every_session, every_summary, owners_of, verify
+
+
+def repair(engine: Engine, tenant_id: str, progress: Callable[[int, int], None] | None = None) -> Repair:
+    """Mend what can be derived again of a tenant, then verify everything."""
+    mended: list[Damage] = []
+    owners = owners_of(engine, tenant_id, [])
+    for done, owner in enumerate(owners, start=1):
+        for session in every_session(engine, owner):
+            if isinstance(session, SessionInfo):
+                mended += _topics_mended(engine, session)
+                mended += _summaries_mended(engine, session)
+        mended += _facts_mended(engine, owner)
+        if progress:
+            progress(done, len(owners))
+    return Repair(tuple(mended), verify(engine, tenant_id))
+
+
+def _topics_mended(engine: Engine, session: SessionInfo) -> list[Damage]:
+    """Count the topics of a session from its turns; nothing is changed where a turn or a topic cannot be read."""
+    where, topics = _where(session), engine.store.topics
+    for _ in attempts():
+        try:
+            shelf = topics.load(session.owner, session.id)
+            turns = engine.store.turns.page(session.owner, session.id)
+        except DamageError:
+            return []
+        change, problems = _corrected(shelf, turns)
+        if not problems:
+            return []
+        if topics.put(session.owner, session.id, change):
+            return [Damage(where, problem) for problem in problems]
+    return []
+
+
+def _corrected(shelf: TopicShelf, turns: Sequence[Turn]) -> tuple[TopicChange, list[str]]:
+    """What to write so that the topics of a session follow from its turns, and what was wrong, in sentences."""
+    of_topic: dict[str, list[Turn]] = {}
+    for turn in turns:
+        if turn.topic_id:
+            of_topic.setdefault(turn.topic_id, []).append(turn)
+    problems = []
+    changed: list[Topic] = []
+    removed = sorted(of_topic.keys() - {topic.id for topic in shelf.topics})
+    problems += [f"{len(of_topic[each])} turns belonged to topic {each!r}, which is not there" for each in removed]
+    for topic in shelf.topics:
+        mine = of_topic.get(topic.id, [])
+        if not mine:
+            removed.append(topic.id)
+            problems.append(f"topic {topic.id!r} had no turns")
+        elif (right := recounted(topic, mine)) != topic:
+            changed.append(right)
+            problems.append(f"topic {topic.id!r} did not count its turns right")
+    return TopicChange(shelf.revision, put=tuple(changed), removed=tuple(removed)), problems
+
+
+def _summaries_mended(engine: Engine, session: SessionInfo) -> Iterator[Damage]:
+    """Delete summaries that `verify` names; others are written in their place when they are needed."""
+    wrong = list(bad_summaries(engine, session, _where(session)))
+    try:
+        summaries = every_summary(engine, session) if wrong else ()
+        doomed = [summary.id for summary in summaries if any(repr(summary.id) in each.problem for each in wrong)]
+        engine.store.people.drop_summaries(session.owner, doomed)
+    except RicordoError:
+        return
+    for summary_id in doomed:
+        yield Damage(_where(session), f"summary {summary_id!r} did not follow from the turns")
+
+
+def _facts_mended(engine: Engine, owner: Owner) -> Iterator[Damage]:
+    """Let facts be true again whose successor is not there."""
+    try:
+        for agent_id in engine.store.people.agents(owner):
+            known = engine.store.people.facts(owner, agent_id)
+            ids = {fact.id for fact in known.facts}
+            wrong = [fact for fact in known.facts if fact.superseded_by is not None and fact.superseded_by not in ids]
+            right = tuple(replace(fact, superseded_by=None, valid_to=None) for fact in wrong)
+            if wrong and engine.store.people.put_facts(owner, agent_id, FactChange(known.revision, right)):
+                where = f"user {owner.user_id!r}, agent {agent_id!r}"
+                yield from (Damage(f"{where}, fact {fact.id!r}", "was superseded by nothing") for fact in wrong)
+    except RicordoError:
+        return
+
+
+def _where(session: SessionInfo) -> str:
+    return f"user {session.owner.user_id!r}, session {session.id!r}"
