@@ -224,6 +224,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
                 "session_idle": 24 * HOUR,
                 "turn_ttl": None,
                 "locale": ITALIAN,
+                "speakers": "student",
             },
         ),
         (

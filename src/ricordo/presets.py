@@ -21,6 +21,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "model_limit": 4_096,
         "session_idle": "24h",
         "locale": "it",
+        "speakers": "student",
         "organise": "off",
         "recall_messages": 0,
         "remember_person": "off",
@@ -71,6 +72,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "profile_facts_tokens": 100,
         "profile_topics_tokens": 50,
         "locale": "it",
+        "speakers": "student",
         "recall_messages": 0,
     },
     # All of it together; keeps everything until told otherwise.

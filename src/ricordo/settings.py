@@ -15,7 +15,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from ricordo.errors import SettingsError
-from ricordo.languages.registry import Locale, locale_for
+from ricordo.languages.registry import Locale, for_students, locale_for
 from ricordo.limits import LARGEST, MOST_METADATA_BYTES, MOST_TEXT_BYTES, Limits
 
 if TYPE_CHECKING:
@@ -26,11 +26,15 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """The recent turns: how many, within how many tokens, how short in a prompt. None: no bound."""
+    """The recent turns: how many, within how many tokens, how short in a prompt. None: no bound.
+
+    `history_sources` says whether the compact lines of a prompt name what an answer cites.
+    """
 
     max_turns: int | None = 3
     max_tokens: int = 2_000
     compact_chars: int = 150
+    history_sources: Literal["on", "off"] = "on"
     most_turns: int | None = None
 
     def __post_init__(self) -> None:
@@ -188,11 +192,13 @@ class Settings:
     """Everything that can be chosen.
 
     With `model_fallback` reader the built-in reader answers where the model fails before its first word, and says so.
+    `speakers` is what prompts call those who talk: user and assistant, or student and tutor.
     """
 
     preset: str = "balanced"
     tenant_id: str = "default"
     locale: Locale = field(default_factory=lambda: locale_for("en"))
+    speakers: Literal["user", "student"] = "user"
     model: str = "o200k"
     llm: str = "none"
     model_fallback: Literal["off", "reader"] = "off"
@@ -217,6 +223,11 @@ class Settings:
         _above_zero("clarification_timeout", self.clarification_timeout)
         _at_least("text_bytes", self.limits.text_bytes, 1, MOST_TEXT_BYTES)
         _at_least("metadata_bytes", self.limits.metadata_bytes, 2, MOST_METADATA_BYTES)
+
+    @property
+    def labels(self) -> Locale:
+        """The labels and headings of prompts: those of the locale, for these speakers."""
+        return for_students(self.locale) if self.speakers == "student" else self.locale
 
     def with_values(self, values: Mapping[str, Any]) -> "Settings":
         """A copy with flat settings changed, all at once; text is parsed to the type that the setting has."""

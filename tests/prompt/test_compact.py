@@ -1,17 +1,22 @@
 """The compact history: exact lines in Italian and English, one line a message for any text."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.errors import SettingsError
+import ricordo
+from ricordo.errors import SettingsError, ValidationError
 from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
-from ricordo.languages.registry import Locale, locale_for
+from ricordo.languages.registry import Locale, locale_for, memory_words
+from ricordo.presets import PRESETS, settings_from
 from ricordo.prompt.window import compact_line, compact_text, history_text, said
 from ricordo.records.turns import Message, Owner, Turn
+from ricordo.settings import Settings
+from ricordo.testing import MemoryStore
 from ricordo.testing.strategies import ids, texts
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
@@ -36,8 +41,8 @@ def test_the_italian_history_to_the_letter() -> None:
     """Header with the number of turns, labels, cut at 150 characters with dots, at most three sources, footer."""
     assert history_text([EXCHANGE], ITALIAN, 150, sources=True) == (
         "=== CRONOLOGIA CONVERSAZIONE (ultimi 1 turni) ===\n"
-        "STUDENTE: Quali sono i gradi dello scompenso?\n"
-        f"TUTOR: {SHORTENED} [fonti: cap1, cap2, cap3]\n"
+        "UTENTE: Quali sono i gradi dello scompenso?\n"
+        f"ASSISTENTE: {SHORTENED} [fonti: cap1, cap2, cap3]\n"
         "=== FINE CRONOLOGIA ==="
     )
 
@@ -46,10 +51,10 @@ def test_the_english_history_to_the_letter() -> None:
     """The English table says the same; without sources the line ends with its text."""
     assert history_text([EXCHANGE, EXCHANGE], ENGLISH, 150) == (
         "=== CONVERSATION HISTORY (last 2 turns) ===\n"
-        "STUDENT: Quali sono i gradi dello scompenso?\n"
-        f"TUTOR: {SHORTENED}\n"
-        "STUDENT: Quali sono i gradi dello scompenso?\n"
-        f"TUTOR: {SHORTENED}\n"
+        "USER: Quali sono i gradi dello scompenso?\n"
+        f"ASSISTANT: {SHORTENED}\n"
+        "USER: Quali sono i gradi dello scompenso?\n"
+        f"ASSISTANT: {SHORTENED}\n"
         "=== END OF HISTORY ==="
     )
 
@@ -71,7 +76,7 @@ def test_tools_system_and_speakers_have_their_lines() -> None:
     )
     assert history_text([turn], ITALIAN, 150).splitlines()[1:-1] == [
         "Anna: Ciao",
-        "TUTOR: [search, look, ?]",
+        "ASSISTENTE: [search, look, ?]",
         "STRUMENTO: niente",
         "SISTEMA: nota",
     ]
@@ -119,6 +124,50 @@ def test_any_stored_call_has_a_name_or_a_question_mark(calls: list[dict[str, obj
     """Calls of a shape that no API uses are shown, not stumbled over."""
     shown = said(_message("assistant", "", tool_calls=tuple(calls)))
     assert shown == "" if not calls else shown.startswith("[") and shown.endswith("]")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("code", ["it", "en"])
+def test_only_tutor_and_maestro_speak_of_student_and_tutor(preset: str, code: str) -> None:
+    """In every other preset the lines of a prompt, what is recalled and the memory are of user and assistant."""
+    teaches = preset in ("tutor", "maestro")
+    speakers = {
+        "it": ("STUDENTE", "TUTOR", "dello Studente") if teaches else ("UTENTE", "ASSISTENTE", "dell'Utente"),
+        "en": ("STUDENT", "TUTOR", "About the Student") if teaches else ("USER", "ASSISTANT", "About the User"),
+    }[code]
+    settings = settings_from({"preset": preset, "locale": code}, {})
+    text = history_text([EXCHANGE], settings.labels, 150)
+    assert f"\n{speakers[0]}: Quali" in text
+    assert f"\n{speakers[1]}: " in text
+    assert memory_words(settings.labels).facts.endswith(speakers[2])
+
+
+def test_a_window_is_written_as_it_is_set() -> None:
+    """A window knows its labels, its characters and whether it names sources; a code or a locale changes the labels."""
+    settings = settings_from({"preset": "tutor", "compact_chars": 20, "history_sources": "off"}, {})
+    session = ricordo.Memory(MemoryStore(), settings).session(user_id="anna")
+    session.add_turn("Quali sono i gradi dello scompenso?", "Quattro.", chunk_ids=["cap1"])
+    window = session.window()
+    lines = ["STUDENTE: Quali sono i gradi d...", "TUTOR: Quattro."]
+    assert window.text().splitlines()[1:-1] == window.text("it").splitlines()[1:-1] == lines
+    assert window.text("en").splitlines()[1:-1] == ["USER: Quali sono i gradi d...", "ASSISTANT: Quattro."]
+    assert window.text("it", 200, sources=True).splitlines()[1:-1] == [
+        "STUDENTE: Quali sono i gradi dello scompenso?",
+        "TUTOR: Quattro. [fonti: cap1]",
+    ]
+    assert "cap1" not in session.context("E poi?").prompt
+    with pytest.raises(SettingsError, match="unknown"):
+        window.text("xx")
+    with pytest.raises(ValidationError, match="compact_chars"):
+        window.text("it", -1)
+
+
+def test_an_own_locale_is_called_as_it_says() -> None:
+    """A table of one's own is not renamed, unless it says what students and tutors are called."""
+    german = replace(ENGLISH, code="de", user_label="NUTZER: ", student_label="", tutor_label="")
+    assert Settings(locale=german, speakers="student").labels.user_label == "NUTZER: "
+    taught = replace(german, student_label="SCHÜLER: ")
+    assert Settings(locale=taught, speakers="student").labels.user_label == "SCHÜLER: "
 
 
 def test_an_own_locale_is_used() -> None:

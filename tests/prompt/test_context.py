@@ -363,7 +363,7 @@ def test_a_whole_context_to_the_letter() -> None:
         f"{opening}\nAnna studia medicina.\n{closing}\n"
         "ISTRUZIONI: Usa queste informazioni per personalizzare l'interazione."
     )
-    topic = "=== ARGOMENTO ===\nIl cuore\nAnatomia.\nSTUDENTE: Dov'è?\nTUTOR: Nel torace."
+    topic = "=== ARGOMENTO ===\nIl cuore\nAnatomia.\nUTENTE: Dov'è?\nASSISTENTE: Nel torace."
     summary = f"=== RIASSUNTO ===\nSi parla di cuore.\n\n{topic}"
     assert context.messages == (
         {"role": "system", "content": f"{first}\n\n{opening}\n{summary}\n{closing}"},
@@ -375,8 +375,8 @@ def test_a_whole_context_to_the_letter() -> None:
     )
     history = (
         "=== CRONOLOGIA CONVERSAZIONE (ultimi 2 turni) ===\n"
-        "STUDENTE: Che cos'è lo scompenso?\nTUTOR: Il cuore pompa poco. [fonti: cap1]\n"
-        "STUDENTE: E quali sono i gradi?\nTUTOR: Quattro. [fonti: cap1]\n"
+        "UTENTE: Che cos'è lo scompenso?\nASSISTENTE: Il cuore pompa poco. [fonti: cap1]\n"
+        "UTENTE: E quali sono i gradi?\nASSISTENTE: Quattro. [fonti: cap1]\n"
         "=== FINE CRONOLOGIA ==="
     )
     summary += " [fonti: cap1]"  # the compact lines of the one text name their sources

@@ -4,7 +4,9 @@ import pytest
 
 from ricordo.engine.tokens import counter_for
 from ricordo.errors import SettingsError, ValidationError
+from ricordo.languages.english import LABELS as ENGLISH
 from ricordo.languages.italian import LABELS as ITALIAN
+from ricordo.languages.registry import Locale, for_students
 from ricordo.prompt.memory_block import MemoryShares, enhance_prompt, extract_base_prompt, has_memory_context
 from ricordo.records.people import Profile
 from ricordo.safety.screen import default_rules
@@ -25,7 +27,7 @@ def fenceless(prompt: str) -> str:
 def test_the_italian_block() -> None:
     """The block in Italian has its title, the last session with when it was, bullets, a comma list, and what to do."""
     prompt = enhance_prompt(
-        "Sei Euclide.", PROFILE, count=COUNT, safety_rules="Sii gentile.", locale=ITALIAN, when="ieri"
+        "Sei Euclide.", PROFILE, count=COUNT, safety_rules="Sii gentile.", locale=for_students(ITALIAN), when="ieri"
     )
     assert fenceless(prompt) == (
         "Sii gentile.\n\n"
@@ -52,6 +54,17 @@ def test_the_english_block() -> None:
         "- Likes maps\n"
         "INSTRUCTIONS: Use this information to personalise the interaction."
     )
+
+
+@pytest.mark.parametrize(
+    ("locale", "heading"),
+    [(ITALIAN, "### Fatti Chiave dell'Utente"), (ENGLISH, "### Key Facts About the User")],
+)
+def test_only_an_agent_that_teaches_speaks_of_a_student(locale: Locale, heading: str) -> None:
+    """With the labels of a user the facts are the user's; the base comes back all the same."""
+    prompt = enhance_prompt("Base.", Profile("", ("Likes maps",)), count=COUNT, locale=locale)
+    assert heading in prompt.splitlines()
+    assert extract_base_prompt(prompt) == "Base."
 
 
 def test_an_enhanced_prompt_is_replaced_and_not_wrapped() -> None:

@@ -240,7 +240,7 @@ def test_yesterday_is_the_users_own() -> None:
             new = kept.session("new", user_id="anna")
             assert f"the {expected} walk" in new.context("where did I walk in the park yesterday?").prompt
             day = "09" if zone == "Asia/Tokyo" else "08"  # one in the morning there
-            assert f"[2026-03-{day}] STUDENT: a swim" in new.context("a swim?").prompt
+            assert f"[2026-03-{day}] USER: a swim" in new.context("a swim?").prompt
 
 
 def test_what_is_kept_out_takes_no_place(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_other_sessions_are_recalled() -> None:
     turn = kept.session("prima", user_id="anna").add_turn("Il mio gatto si chiama Ettore", "Bel nome, Ettore!")
     context = kept.session("dopo", user_id="anna").context("Come si chiama il mio gatto?")
     assert (f"{turn.id}:query", "recalled") in recalled(context)
-    assert "[2026-03-02] STUDENTE: Il mio gatto si chiama Ettore" in context.prompt
+    assert "[2026-03-02] UTENTE: Il mio gatto si chiama Ettore" in context.prompt
     assert "Il mio gatto si chiama Ettore" in context.messages[-1]["content"]
     assert context.receipt.embedder == "deterministic-64@1"
     assert context.receipt.degraded == ()

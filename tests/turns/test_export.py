@@ -310,7 +310,7 @@ def test_markdown_to_the_letter() -> None:
     session.update(title="Il\ncuore")
     assert session.export("markdown") == (
         "# Il cuore\n\n*2026-03-02 09:00 UTC*\n\n## 1\n\n"
-        "**STUDENTE** (2026-03-02 09:00)\n\nQuanti gradi?\n\n"
-        "**TUTOR** (2026-03-02 09:01)\n\n[cerca]\n\n"
-        "**TUTOR** (2026-03-02 09:01)\n\nQuattro.\n\n[fonti: cap1, cap2]\n"
+        "**UTENTE** (2026-03-02 09:00)\n\nQuanti gradi?\n\n"
+        "**ASSISTENTE** (2026-03-02 09:01)\n\n[cerca]\n\n"
+        "**ASSISTENTE** (2026-03-02 09:01)\n\nQuattro.\n\n[fonti: cap1, cap2]\n"
     )

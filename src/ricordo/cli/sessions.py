@@ -59,7 +59,7 @@ def window(options: Options, output: Output) -> int:
     with open_memory(options) as memory:
         session = session_of(memory, options)
         fitted = session.window()
-        text = fitted.text(memory.settings.locale, memory.settings.window.compact_chars, sources=options.sources)
+        text = fitted.text(sources=options.sources)
         bounds = memory.settings.window
     plain = {
         "session_id": session.id,

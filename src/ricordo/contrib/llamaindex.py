@@ -335,7 +335,7 @@ class RicordoMemoryBlock(BaseMemoryBlock[str]):
     def _of(self, session: Session) -> str:
         """The session's own summary and topics, as data between fences."""
         away = {flag.subject_id for flag in self._memory.flags(self.user_id, state="quarantined")}
-        locale = self._memory.settings.locale
+        locale = self._memory.settings.labels
         lines = [defuse(each.text) for each in session.summaries(1) if each.id not in away]
         titles = [defuse(topic.title) for topic in session.topics()]
         lines += [memory_words(locale).topics, ", ".join(titles)] if titles else []

@@ -27,11 +27,13 @@ class MemoryWords:
     topics: str
     instructions: str
     rules_end: str
+    student_facts: str = ""  # the heading of the facts where the user is a student
 
     @property
     def headings(self) -> tuple[str, ...]:
         """The headings as words, without their marks."""
-        return tuple(line.strip("# ") for line in (self.title, self.last_session, self.facts, self.topics))
+        lines = (self.title, self.last_session, self.facts, self.student_facts, self.topics)
+        return tuple(line.strip("# ") for line in lines if line)
 
     @property
     def lines(self) -> tuple[str, ...]:

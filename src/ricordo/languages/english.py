@@ -22,8 +22,8 @@ from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms,
 
 LABELS = Locale(
     code="en",
-    user_label="STUDENT: ",
-    assistant_label="TUTOR: ",
+    user_label="USER: ",
+    assistant_label="ASSISTANT: ",
     system_label="SYSTEM: ",
     tool_label="TOOL: ",
     history_header="=== CONVERSATION HISTORY (last {n} turns) ===",
@@ -35,16 +35,19 @@ LABELS = Locale(
     chunks_header="=== MATERIAL ===",
     question_header="=== QUESTION ===",
     complete_question="(Complete question: {question})",
+    student_label="STUDENT: ",
+    tutor_label="TUTOR: ",
 )
 
 MEMORY = MemoryWords(
     code="en",
     title="## Memory of Previous Sessions",
     last_session="### Last Meeting",
-    facts="### Key Facts About the Student",
+    facts="### Key Facts About the User",
     topics="### Topics Covered",
     instructions="INSTRUCTIONS: Use this information to personalise the interaction.",
     rules_end="<<END OF RULES {seal}>> The rules above always hold.",
+    student_facts="### Key Facts About the Student",
 )
 
 VOCABULARY = Vocabulary(

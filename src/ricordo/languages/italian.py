@@ -22,8 +22,8 @@ from ricordo.languages.registry import DAY, NOTHING, LazyPattern, Locale, forms,
 
 LABELS = Locale(
     code="it",
-    user_label="STUDENTE: ",
-    assistant_label="TUTOR: ",
+    user_label="UTENTE: ",
+    assistant_label="ASSISTENTE: ",
     system_label="SISTEMA: ",
     tool_label="STRUMENTO: ",
     history_header="=== CRONOLOGIA CONVERSAZIONE (ultimi {n} turni) ===",
@@ -36,16 +36,19 @@ LABELS = Locale(
     question_header="=== DOMANDA ===",
     complete_question="(Domanda completa: {question})",
     topic_header="=== ARGOMENTO ===",
+    student_label="STUDENTE: ",
+    tutor_label="TUTOR: ",
 )
 
 MEMORY = MemoryWords(
     code="it",
     title="## Memoria delle Sessioni Precedenti",
     last_session="### Ultimo Incontro",
-    facts="### Fatti Chiave dello Studente",
+    facts="### Fatti Chiave dell'Utente",
     topics="### Argomenti Trattati",
     instructions="ISTRUZIONI: Usa queste informazioni per personalizzare l'interazione.",
     rules_end="<<FINE REGOLE {seal}>> Le regole qui sopra valgono sempre.",
+    student_facts="### Fatti Chiave dello Studente",
 )
 
 VOCABULARY = Vocabulary(

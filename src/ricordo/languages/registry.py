@@ -7,7 +7,7 @@ words and phrases, and regular expressions that are compiled at first use.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from importlib import import_module
 from operator import attrgetter
@@ -200,7 +200,8 @@ def _all_values(name: str, known: "tuple[Language, ...]") -> dict[str, Any]:
 class Locale:
     """Labels and headings of prompts in one language; pass your own to write them in another.
 
-    `{n}` in the history's header and `{ids}` in the sources are filled in.
+    `{n}` in the history's header and `{ids}` in the sources are filled in. The labels of a student and a tutor are for
+    agents that teach; where they are empty, the others are used.
     """
 
     code: str
@@ -218,6 +219,8 @@ class Locale:
     question_header: str
     complete_question: str
     topic_header: str = "=== TOPIC ==="
+    student_label: str = ""
+    tutor_label: str = ""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -249,6 +252,23 @@ def locale_for(choice: "Locale | str") -> Locale:
     return language(choice).labels
 
 
+def for_students(locale: Locale) -> Locale:
+    """The labels of a locale for an agent that teaches: student and tutor instead of user and assistant."""
+    return replace(
+        locale,
+        user_label=locale.student_label or locale.user_label,
+        assistant_label=locale.tutor_label or locale.assistant_label,
+    )
+
+
 def memory_words(locale: Locale | str) -> "MemoryWords":
-    """The headings of the memory block in the language of a locale; English where there are none."""
-    return language(locale.code if isinstance(locale, Locale) else locale).memory
+    """The headings of the memory block in the language of a locale; English where there are none.
+
+    A code alone gives those of an agent that teaches; a locale gives them if it calls the user a student.
+    """
+    if isinstance(locale, str):
+        found = language(locale)
+        return replace(found.memory, facts=found.memory.student_facts or found.memory.facts)
+    words = language(locale.code).memory
+    teaches = locale.user_label == locale.student_label
+    return replace(words, facts=words.student_facts) if teaches and words.student_facts else words

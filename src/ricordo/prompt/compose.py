@@ -70,10 +70,17 @@ class Slots:
 
 def load_window(engine: Engine, scope: Scope, *, asking: str | None = None, after: int = 0) -> Window:
     """The recent turns that fit, of those after a number. An open turn that asks `asking` now is not history yet."""
+    settings = engine.settings.window
     try:
-        return fit_window(_newest_first(engine, scope, asking, after), engine.settings.window, engine.counter)
+        window = fit_window(_newest_first(engine, scope, asking, after), settings, engine.counter)
     except Exception as error:  # whatever a store or a counter does, the chat goes on
-        return Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
+        window = Window(degraded=(_without_memory(scope, "window", "history is unavailable", error),))
+    return replace(
+        window,
+        labels=engine.settings.labels,
+        compact_chars=settings.compact_chars,
+        sources=settings.history_sources == "on",
+    )
 
 
 def compose(
@@ -133,15 +140,16 @@ def compose(
 
 def _assembled(engine: Engine, scope: Scope, material: Material, budget: BudgetSettings) -> Context:
     """The context, even if the counter fails."""
-    locale, characters = engine.settings.locale, engine.settings.window.compact_chars
+    labels, window = engine.settings.labels, engine.settings.window
+    characters, sources = window.compact_chars, window.history_sources == "on"
     try:
-        return assemble(material, budget, locale, characters, engine.counter)
+        return assemble(material, budget, labels, characters, engine.counter, sources=sources)
     except RicordoError:
         raise
     except Exception as error:  # a counter that fails; without counts no history can be trusted to fit
         note = _without_memory(scope, "context", f"tokens cannot be counted by {engine.counter.name}", error)
         poorer = replace(material, history=(), history_shortened=False, degraded=(*material.degraded, note))
-        return assemble(poorer, budget, locale, characters, ApproximateCounter(reason=note))
+        return assemble(poorer, budget, labels, characters, ApproximateCounter(reason=note), sources=sources)
 
 
 def _crisis(engine: Engine, question: str) -> "Crisis | None":

@@ -133,9 +133,15 @@ class _Form:
 
 
 def assemble(
-    material: Material, budget: "BudgetSettings", locale: "Locale", characters: int, counter: "TokenCounter"
+    material: Material,
+    budget: "BudgetSettings",
+    locale: "Locale",
+    characters: int,
+    counter: "TokenCounter",
+    *,
+    sources: bool = True,
 ) -> Context:
-    """Fill both forms, write them, and write the receipt."""
+    """Fill both forms, write them, and write the receipt; compact lines have `characters` and, if wanted, sources."""
     limit = max(budget.model_limit - budget.answer_reserve, 0)
     plain = _plain_candidates(material, locale, counter)
     as_chat = {
@@ -145,8 +151,8 @@ def assemble(
     }
     as_prompt = {
         **plain,
-        Section.TOPIC: _topic(material, locale, characters, counter),
-        Section.HISTORY: _compact_history(material, locale, characters, counter),
+        Section.TOPIC: _topic(material, locale, characters, counter, sources=sources),
+        Section.HISTORY: _compact_history(material, locale, characters, counter, sources=sources),
     }
     look = look_for(as_prompt, locale)
 
@@ -294,7 +300,9 @@ def _headed(section: Section, parts: tuple[Part, ...], locale: "Locale", counter
     return Candidates(section, parts, _frame(f"{above}{SEPARATOR}" if above else "", counter))
 
 
-def _topic(material: Material, locale: "Locale", characters: int | None, counter: "TokenCounter") -> Candidates:
+def _topic(
+    material: Material, locale: "Locale", characters: int | None, counter: "TokenCounter", *, sources: bool = True
+) -> Candidates:
     """Title and summary of the active topic, then its turns: as compact lines, or whole without `characters`."""
     topic = material.topic
     if topic is None:
@@ -302,7 +310,7 @@ def _topic(material: Material, locale: "Locale", characters: int | None, counter
     named = [defuse(" ".join(topic.title.split())), defuse(topic.summary)]
     about = SEPARATOR.join(text for text in named if text.strip())
     first = (text_part(Section.TOPIC, topic.id, "topic", about, counter),) if about else ()
-    turns = tuple(topic_part(turn, locale, characters, counter) for turn in topic.turns)
+    turns = tuple(topic_part(turn, locale, characters, counter, sources=sources) for turn in topic.turns)
     return _headed(Section.TOPIC, (*first, *turns), locale, counter)
 
 
@@ -318,9 +326,19 @@ def _history(material: Material, counter: "TokenCounter") -> Candidates:
     return Candidates(Section.HISTORY, parts)
 
 
-def _compact_history(material: Material, locale: "Locale", characters: int, counter: "TokenCounter") -> Candidates:
+def _compact_history(
+    material: Material, locale: "Locale", characters: int, counter: "TokenCounter", *, sources: bool
+) -> Candidates:
     parts = tuple(
-        compact_part(turn, _reason(turn, material), locale, characters, counter, shortened=material.history_shortened)
+        compact_part(
+            turn,
+            _reason(turn, material),
+            locale,
+            characters,
+            counter,
+            shortened=material.history_shortened,
+            sources=sources,
+        )
         for turn in material.history
     )
     if not parts:

@@ -275,7 +275,7 @@ def profile_text(engine: Engine, profile: Profile) -> str:
     """A profile as the lines of the memory block, defused and within its shares."""
     if profile.is_empty:
         return ""
-    words, shares = memory_words(engine.settings.locale), shares_of(engine)
+    words, shares = memory_words(engine.settings.labels), shares_of(engine)
     most = (shares.most_facts, shares.most_topics)
     amounts = (shares.summary, shares.facts, shares.topics)
     return "\n".join(content_lines(profile, when(engine, profile), words, amounts, most, engine.counter.count))
@@ -288,7 +288,7 @@ def enhanced(engine: Engine, base: str, profile: Profile, safety_rules: str) -> 
         profile,
         count=engine.counter.count,
         safety_rules=safety_rules,
-        locale=engine.settings.locale,
+        locale=engine.settings.labels,
         when=when(engine, profile),
         shares=shares_of(engine),
     )

@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, message_cost, recounted, turn_cost
+from ricordo.languages.registry import locale_for
+from ricordo.limits import check_number
 from ricordo.records.turns import Excerpt, Reason
 from ricordo.safety.fence import defuse
 
@@ -132,21 +134,32 @@ def _tool_name(call: "Json") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The chosen turns, oldest first. `degraded` says why memory is missing, if it is."""
+    """The chosen turns, oldest first. `degraded` says why memory is missing, if it is; the rest is how it is written."""
 
     turns: tuple["Turn", ...] = ()
     total_tokens: int = 0
     shortened: bool = False
     degraded: tuple[str, ...] = ()
+    labels: "Locale | None" = None
+    compact_chars: int = 150
+    sources: bool = False
 
     @property
     def messages(self) -> tuple["Message", ...]:
         """All messages of the chosen turns, in the order they were said."""
         return tuple(message for turn in self.turns for message in turn.messages)
 
-    def text(self, locale: "Locale", compact_chars: int = 150, *, sources: bool = False) -> str:
-        """The window as the compact lines of a prompt."""
-        return history_text(self.turns, locale, compact_chars, sources=sources)
+    def text(
+        self, locale: "Locale | str | None" = None, compact_chars: int | None = None, *, sources: bool | None = None
+    ) -> str:
+        """The window as the compact lines of a prompt; what is not given is as the settings say.
+
+        The code of the language that is set gives its labels as they are set.
+        """
+        own = self.labels or locale_for("en")
+        labels = own if locale is None or locale == own.code else locale_for(locale)
+        characters = self.compact_chars if compact_chars is None else check_number("compact_chars", compact_chars)
+        return history_text(self.turns, labels, characters, sources=self.sources if sources is None else sources)
 
 
 def fit_window(newest_first: Iterable["Turn"], bounds: "WindowSettings", counter: "TokenCounter") -> Window:
@@ -349,21 +362,30 @@ def _defused_json(value: Any) -> Any:
 
 
 def compact_part(
-    turn: "Turn", reason: Reason, locale: "Locale", characters: int, counter: "TokenCounter", *, shortened: bool = False
+    turn: "Turn",
+    reason: Reason,
+    locale: "Locale",
+    characters: int,
+    counter: "TokenCounter",
+    *,
+    shortened: bool = False,
+    sources: bool = True,
 ) -> Part:
     """A turn of the history as compact lines; as plain text where its messages are not as they are stored.
 
     That is where the window had to cut them, or where they hold what could be taken for a role or a fence.
     """
-    lines = tuple(compact_line(message, locale, characters, sources=True) for message in turn.messages)
+    lines = tuple(compact_line(message, locale, characters, sources=sources) for message in turn.messages)
     safe = "\n".join(line.safe for line in lines)
     return _lines_part(Section.HISTORY, turn, reason, lines, safe, counter, shortened=shortened)
 
 
-def topic_part(turn: "Turn", locale: "Locale", characters: int | None, counter: "TokenCounter") -> Part:
+def topic_part(
+    turn: "Turn", locale: "Locale", characters: int | None, counter: "TokenCounter", *, sources: bool = True
+) -> Part:
     """A turn of the active topic: compact lines of so many characters, or the whole messages behind their labels."""
     if characters:
-        part = compact_part(turn, "topic", locale, characters, counter)
+        part = compact_part(turn, "topic", locale, characters, counter, sources=sources)
         return replace(part, section=Section.TOPIC)
     lines: list[CompactLine | Excerpt] = []
     safe: list[str] = []

@@ -299,7 +299,7 @@ def _is_open_question(hit: Hit, scope: Scope, question: str, engine: Engine) -> 
 
 def _remembered(hit: Hit, engine: Engine) -> Remembered:
     """A hit as a line of the prompt: date, speaker, text."""
-    who = hit.message.name or engine.settings.locale.label(hit.message.role).rstrip(": ")
+    who = hit.message.name or engine.settings.labels.label(hit.message.role).rstrip(": ")
     excerpt = Excerpt(hit.message, f"[{_day(local_time(engine, hit.message.created_at))}] {who}: ")
     return Remembered(hit.message_id, excerpt.text, excerpt=excerpt)
 

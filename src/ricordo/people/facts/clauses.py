@@ -52,15 +52,16 @@ _MASKED = re.compile(
 _OWN_BLOCK = AnyLanguage(r"<memory.lines>|<<[^\n<>]{0,40}>>")
 # The labels and headings that our own prompts write.
 _LABELS = (
-    "user_label", "assistant_label", "system_label", "tool_label", "history_header", "history_footer",
-    "no_history", "summary_header", "recalled_header", "chunks_header", "question_header",
+    "user_label", "assistant_label", "student_label", "tutor_label", "system_label", "tool_label", "history_header",
+    "history_footer", "no_history", "summary_header", "topic_header", "recalled_header", "chunks_header",
+    "question_header",
 )  # fmt: skip
 
 
 @cache
 def _pasted(known: "tuple[Language, ...]") -> re.Pattern[str]:
     """The first line of pasted text: a heading, a transcript, a fence, or a label of our prompts."""
-    own = {re.escape(getattr(each.labels, name).split("{")[0].strip()) for each in known for name in _LABELS}
+    own = {re.escape(getattr(each.labels, name).split("{")[0].strip()) for each in known for name in _LABELS} - {""}
     return re.compile(
         r"^[ \t]*(?:#{1,6} |={3,}|<{2,}|>{2,}|</?[a-z][\w-]*\W|\[/?[A-Z_]{3,}|-{5,}BEGIN|"
         + "|".join(sorted(own))
