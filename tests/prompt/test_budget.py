@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.engine.tokens import share_out
 from ricordo.errors import BudgetError
 from ricordo.prompt.context import FIRST, REST, allot
-from ricordo.prompt.window import Section, share_out
+from ricordo.prompt.window import Section
 from ricordo.settings import BudgetSettings
 
 AMOUNTS = st.integers(0, 5000) | st.integers(0, 12)

@@ -1,4 +1,4 @@
-"""Token costs of messages, and truncation of text, for any counter.
+"""Token costs of messages, shares of a number of tokens, and truncation of text and turns, for any counter.
 
 In: text and a `TokenCounter`. Out: exact costs of messages, and prefixes that fit. A chat message costs its
 content, its tool calls, its name and the overhead its API adds; a cut text ends with a visible mark.
@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeVar
 
 from ricordo.engine import TokenCounter
 from ricordo.records.turns import Message, Turn, canonical
 
 CUT_MARK = "..."
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,62 @@ def cut(text: str, limit: int, counter: TokenCounter, *, after: str = "") -> str
     if low or counter.count(tail) <= limit:
         return text[:low] + CUT_MARK
     return ""
+
+
+def share_out(total: int, demands: Mapping[Key, int], weights: Mapping[Key, int]) -> dict[Key, int]:
+    """Pour `total` into vessels of the given demands in proportion to weights; monotone in `total`."""
+    shares = dict.fromkeys(demands, 0)
+    open_keys = [key for key, demand in demands.items() if demand > 0]
+    left = max(total, 0)
+    while open_keys:
+        weight = sum(weights[key] for key in open_keys)
+        full = [key for key in open_keys if demands[key] * weight <= weights[key] * left]
+        if not full:
+            for key in open_keys:
+                shares[key] = weights[key] * left // weight
+            break
+        for key in full:
+            shares[key] = demands[key]
+            left -= demands[key]
+            open_keys.remove(key)
+    return shares
+
+
+def shorten_turn(turn: Turn, limit: int, counter: TokenCounter) -> Turn | None:
+    """The turn with its messages cut to fit `limit` tokens, or None where not even marks would fit.
+
+    Messages share the room evenly. Tool traffic is one group that breaks when cut, so it goes as a whole
+    before any word of the question or the answer does; in a turn of nothing else the calls stay whole.
+    """
+    if turn.steps and (turn.question or turn.answer):
+        return shorten_turn(replace(turn, steps=()), limit, counter)
+    messages = turn.messages
+    calling = [message for message in messages if message.tool_calls]
+    fixed = sum(message_cost(message, counter) - message.tokens for message in messages)
+    room = limit - fixed - sum(message.tokens for message in calling)
+    if room < 0:
+        return None
+    demands = {message.id: message.tokens for message in messages if not message.tool_calls}
+    shares = share_out(room, demands, dict.fromkeys(demands, 1))
+    short = {message.id: message for message in calling} | {
+        message.id: _shorten(message, shares[message.id], counter) for message in messages if message.id in shares
+    }
+    if any(message is None for message in short.values()):
+        return None
+    return replace(
+        turn,
+        question=short[turn.question.id] if turn.question else None,
+        answer=short[turn.answer.id] if turn.answer else None,
+        steps=tuple(step for each in turn.steps if (step := short[each.id])),
+    )
+
+
+def _shorten(message: Message, limit: int, counter: TokenCounter) -> Message | None:
+    if message.tokens <= limit:
+        return message
+    named = content_tokens("", (), counter, message.name)
+    text = cut(message.content, limit - named, counter)
+    return replace(message, content=text, tokens=counter.count(text) + named) if text else None
 
 
 log = logging.getLogger("ricordo")

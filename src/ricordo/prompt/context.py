@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from ricordo.engine.tokens import share_out
 from ricordo.errors import BudgetError
 from ricordo.prompt.receipt import Receipt, ReceiptItem
 from ricordo.prompt.render import (
@@ -38,7 +39,6 @@ from ricordo.prompt.window import (
     compact_part,
     excerpt_part,
     fill,
-    share_out,
     text_part,
     topic_part,
     turn_part,

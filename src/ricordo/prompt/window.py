@@ -9,9 +9,9 @@ marked, not dropped.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, message_cost, recounted, turn_cost
+from ricordo.engine.tokens import CUT_MARK, content_tokens, cut, recounted, shorten_turn, turn_cost
 from ricordo.languages.registry import locale_for
 from ricordo.limits import check_number
 from ricordo.records.turns import Excerpt, Reason
@@ -39,29 +39,9 @@ class Section(StrEnum):
     FORMAT = "format"
 
 
-Key = TypeVar("Key")
 MOST_SOURCES = 3
 MOST_TOOL_CHARACTERS = 150
 SEPARATOR = "\n"
-
-
-def share_out(total: int, demands: Mapping[Key, int], weights: Mapping[Key, int]) -> dict[Key, int]:
-    """Pour `total` into vessels of the given demands in proportion to weights; monotone in `total`."""
-    shares = dict.fromkeys(demands, 0)
-    open_keys = [key for key, demand in demands.items() if demand > 0]
-    left = max(total, 0)
-    while open_keys:
-        weight = sum(weights[key] for key in open_keys)
-        full = [key for key in open_keys if demands[key] * weight <= weights[key] * left]
-        if not full:
-            for key in open_keys:
-                shares[key] = weights[key] * left // weight
-            break
-        for key in full:
-            shares[key] = demands[key]
-            left -= demands[key]
-            open_keys.remove(key)
-    return shares
 
 
 def compact_text(text: str, characters: int) -> str:
@@ -134,7 +114,7 @@ def _tool_name(call: "Json") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The chosen turns, oldest first. `degraded` says why memory is missing, if it is; the rest is how it is written."""
+    """The chosen turns, oldest first; `degraded` says why memory is missing. The other fields are how it is written."""
 
     turns: tuple["Turn", ...] = ()
     total_tokens: int = 0
@@ -187,43 +167,6 @@ def _only_the_newest(turn: "Turn", limit: int, counter: "TokenCounter") -> Windo
     if short is None:
         return Window(degraded=(f"the newest turn does not fit {limit} tokens, not even shortened",))
     return Window((short,), turn_cost(short, counter), shortened=True)
-
-
-def shorten_turn(turn: "Turn", limit: int, counter: "TokenCounter") -> "Turn | None":
-    """The turn with its messages cut to fit `limit` tokens, or None where not even marks would fit.
-
-    Messages share the room evenly. Tool traffic is one group that breaks when cut, so it goes as a whole
-    before any word of the question or the answer does; in a turn of nothing else the calls stay whole.
-    """
-    if turn.steps and (turn.question or turn.answer):
-        return shorten_turn(replace(turn, steps=()), limit, counter)
-    messages = turn.messages
-    calling = [message for message in messages if message.tool_calls]
-    fixed = sum(message_cost(message, counter) - message.tokens for message in messages)
-    room = limit - fixed - sum(message.tokens for message in calling)
-    if room < 0:
-        return None
-    demands = {message.id: message.tokens for message in messages if not message.tool_calls}
-    shares = share_out(room, demands, dict.fromkeys(demands, 1))
-    short = {message.id: message for message in calling} | {
-        message.id: _shorten(message, shares[message.id], counter) for message in messages if message.id in shares
-    }
-    if any(message is None for message in short.values()):
-        return None
-    return replace(
-        turn,
-        question=short[turn.question.id] if turn.question else None,
-        answer=short[turn.answer.id] if turn.answer else None,
-        steps=tuple(step for each in turn.steps if (step := short[each.id])),
-    )
-
-
-def _shorten(message: "Message", limit: int, counter: "TokenCounter") -> "Message | None":
-    if message.tokens <= limit:
-        return message
-    named = content_tokens("", (), counter, message.name)
-    text = cut(message.content, limit - named, counter)
-    return replace(message, content=text, tokens=counter.count(text) + named) if text else None
 
 
 Segment = str | CompactLine | Excerpt
