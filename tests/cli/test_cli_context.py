@@ -123,3 +123,14 @@ def test_chunks_from_standard_input(cli: Cli, talk: str, monkeypatch: pytest.Mon
     monkeypatch.setattr("sys.stdin", io.StringIO("Flour is ground grain.\n"))
     built = cli("context", "What is flour?", "-u", "anna", "--chunks", "-", "--json").document
     assert "[chunk-1] Flour is ground grain." in built["messages"][-1]["content"]
+
+
+def test_context_shows_what_the_chat_would_send(cli: Cli, talk: str, tmp_path: Path) -> None:
+    """Passages of the user's documents are in it, as in the chat; a chat over a file is a session limited to it."""
+    (tmp_path / "bread.md").write_text("# Feeding\n\nA sourdough culture is fed with flour twice a day.")
+    cli("documents", "add", "bread.md", "-u", "anna")
+    receipt = cli("context", "How often is a sourdough culture fed?", "-u", "anna", "--json").document["receipt"]
+    assert any(item["section"] == "chunks" and item["kept"] for item in receipt["items"])
+    told = cli("chat", "How is it fed?", "-u", "bruno", "--document", "bread.md", "--json").document
+    (shown,) = cli("sessions", "-u", "bruno", "--json").lines
+    assert (shown["session_id"], len(shown["document_ids"])) == (told["session_id"], 1)

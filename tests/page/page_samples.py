@@ -46,11 +46,11 @@ class Told:
     name = "told"
 
     def __init__(self) -> None:
-        self._answers: dict[str, tuple[str, ...]] = {}
+        self._answers: dict[str, tuple[str | Exception, ...]] = {}
         self._go: dict[str, threading.Event] = {}
 
-    def tell(self, question: str, *pieces: str) -> None:
-        """Answer a question so; a `HOLD` among the pieces waits for `let_go`."""
+    def tell(self, question: str, *pieces: str | Exception) -> None:
+        """Answer a question so; a `HOLD` among the pieces waits for `let_go`, an exception is raised."""
         self._answers[question] = pieces
         self._go[question] = threading.Event()
 
@@ -69,13 +69,15 @@ class Told:
         if pieces is None:
             return (yield from Reader().answer(task))
         for piece in pieces:
+            if isinstance(piece, Exception):
+                raise piece
             if piece == HOLD:
                 # A stopped answer is only stopped between two pieces, so a waiting one gives empty ones.
                 while not self._go[task.question].wait(0.02):
                     yield ""
             else:
                 yield piece
-        text = "".join(piece for piece in pieces if piece != HOLD)
+        text = "".join(piece for piece in pieces if isinstance(piece, str) and piece != HOLD)
         cited = tuple(chunk.id for chunk in task.chunks if f"[{chunk.id}]" in text)
         return Answered(text, cited, (), 0.9, self.name)
 

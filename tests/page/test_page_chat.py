@@ -5,6 +5,8 @@ import re
 from page_samples import HOLD, Visitor, answered, answers, ask
 from playwright.sync_api import expect
 
+from ricordo.errors import LLMError
+
 
 def test_an_answer_streams_in_as_markdown(visitor: Visitor) -> None:
     """What is said so far is shown while the rest is on its way, with its Markdown already drawn."""
@@ -209,3 +211,34 @@ def test_the_memory_of_a_turn_is_one_click_away(visitor: Visitor) -> None:
     memory = page.get_by_role("complementary", name="Memoria")
     expect(memory).to_contain_text("Turno 1")
     expect(memory).to_contain_text("Prima domanda")
+
+
+def test_a_failed_answer_says_why_also_after_a_reload(visitor: Visitor) -> None:
+    """The cause stands under the question, stays there after a reload, and "try again" asks for the same turn."""
+    question = "Quando ho l'esame?"
+    visitor.at.told.tell(question, LLMError("x answered 429", cause="rate_limited", status=429))
+    page = visitor.open()
+    ask(page, question)
+    trouble = page.locator(".trouble")
+    expect(trouble).to_contain_text("troppe richieste")
+    page.reload()
+    expect(trouble).to_contain_text("troppe richieste")
+    visitor.at.told.tell(question, "Venerdì.")
+    trouble.get_by_role("button", name="Riprova").click()
+    expect(answers(page)).to_contain_text("Venerdì.")
+    expect(trouble).to_have_count(0)
+    page.reload()
+    expect(answers(page)).to_contain_text("Venerdì.")
+    expect(page.locator(".question")).to_have_count(1)
+
+
+def test_a_chat_about_one_document_names_it(visitor: Visitor) -> None:
+    """A chat that is begun from a document is a session that is limited to it, and says so."""
+    visitor.at.document(visitor.user)
+    page = visitor.open("#/documents")
+    page.get_by_role("button", name="Nuova chat solo su «Ustioni»").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("solo 1 documento")
+    ask(page, "Quali sono le cause delle ustioni?")
+    answered(page, 1)
+    (session,) = visitor.at.memory.sessions(user_id=visitor.user)
+    assert len(session.document_ids) == 1

@@ -6,10 +6,11 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from server_samples import SPOKEN, a_problem, ask, service_of
+from server_samples import SPOKEN, a_problem, ask, for_chat_alone, service_of, serving
 from starlette.testclient import TestClient
 
 from ricordo.records.turns import Owner
+from ricordo.testing.fakes import ScriptedLLM
 
 ANNA = {"X-Ricordo-User": "anna"}
 
@@ -170,6 +171,30 @@ def test_a_context_is_told_with_its_receipt_and_rebuilt(client: TestClient) -> N
     a_problem(client.get(f"/sessions/{session}/receipts/9?user_id=anna"), 404)
     a_problem(client.get(f"/sessions/{session}/context?question=x&budget=0&user_id=anna"), 422)
     a_problem(client.get(f"/sessions/{session}/context?question=%00&user_id=anna"), 422)
+
+
+def test_the_preview_of_a_context_is_what_the_chat_sends() -> None:
+    """The messages of the preview, documents included, are those that the model then gets, byte for byte."""
+    model = ScriptedLLM("It eats leaves.", "Mostly at night.")
+    with serving(llm=model, chosen=for_chat_alone()) as client:
+        text = f"# {SPOKEN}\n\nA {SPOKEN} eats leaves, mostly at night."
+        client.post("/documents", json={"title": "Animals", "text": text}, headers=ANNA)
+        session = ask(client)["session_id"]
+        question = f"When does the {SPOKEN} eat?"
+        path, asked = f"/sessions/{session}/context", {"question": question}
+        shown = client.get(path, params=asked, headers=ANNA).json()
+        ask(client, question, session_id=session)
+        assert shown["messages"] == model.asked[1]
+        assert any(item["section"] == "chunks" for item in shown["receipt"]["items"])
+        assert client.get(f"/sessions/{session}/messages", headers=ANNA).json()["total"] == 2
+
+
+def test_a_session_is_created_with_its_documents(client: TestClient) -> None:
+    """The documents that are given at the creation are the session's, and its record shows them."""
+    made = client.post("/sessions", json={"document_ids": ["doc-1", "doc-2"]}, headers=ANNA).json()
+    assert made["document_ids"] == ["doc-1", "doc-2"]
+    assert client.get(f"/sessions/{made['id']}", headers=ANNA).json()["document_ids"] == ["doc-1", "doc-2"]
+    a_problem(client.post("/sessions", json={"document_ids": [""]}, headers=ANNA), 422)
 
 
 def test_topics_are_shown_and_cared_for(client: TestClient) -> None:

@@ -1,9 +1,11 @@
 // The documents that answers are drawn from, and files on their way to become some.
 
-import { get, send, upload } from "./api.svelte";
+import { call, get, send, upload } from "./api.svelte";
 import { notices, reason } from "./notices.svelte";
+import { route } from "./route.svelte";
+import { sessions } from "./sessions.svelte";
 import { hear, tell } from "./tabs";
-import type { Document } from "./types";
+import type { Document, Session } from "./types";
 import { t } from "./words.svelte";
 
 export const ACCEPTED = ".txt,.md,.markdown,.pdf,text/plain,text/markdown,application/pdf";
@@ -39,6 +41,17 @@ class Documents {
       this.items = this.items.filter((each) => each.id !== document.id);
       notices.say(t("removedDocument", { title: document.title }));
       tell({ kind: "documents" });
+    } catch (error) {
+      notices.fail(error);
+    }
+  }
+
+  /** A new chat that is answered from one document alone. */
+  async chat(document: Document): Promise<void> {
+    try {
+      const made = await call<Session>("POST", "/sessions", { body: { document_ids: [document.id] } });
+      await sessions.load();
+      route.chat(made.id);
     } catch (error) {
       notices.fail(error);
     }

@@ -78,6 +78,7 @@ class Sessions {
         last_active_at: now,
         ended_at: null,
         turn_count: 1,
+        document_ids: [],
         tags: [],
         archived: false,
       },

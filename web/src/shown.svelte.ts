@@ -35,7 +35,8 @@ export class Shown {
     const shown = new Shown(turn.id, turn.query, turn.created_at);
     const known = turn.metadata;
     shown.number = turn.turn_number;
-    shown.state = turn.open ? "open" : "kept";
+    shown.state = turn.failure ? "failed" : turn.open ? "open" : "kept";
+    shown.problem = turn.failure?.message ?? "";
     shown.response = turn.response ?? "";
     shown.standalone = text(known.standalone);
     shown.cited = turn.chunk_ids;

@@ -8,6 +8,7 @@ export interface Session {
   last_active_at: string;
   ended_at: string | null;
   turn_count: number;
+  document_ids: string[];
   tags: string[];
   archived: boolean;
 }
@@ -54,6 +55,7 @@ export interface Turn {
   topic_id: string | null;
   archived: boolean;
   open: boolean;
+  failure: { cause: string; status: number | null; message: string; at: string } | null;
   damage: string;
 }
 

@@ -273,6 +273,8 @@ export const en: Record<keyof typeof it, string> = {
   eraseOf: "Everything of “{user}” was erased on {when}.",
   exportAll: "Download everything first",
   documentsText: "Answers cite these texts. Drop text, Markdown or PDF files here.",
+  chatAbout: "New chat about “{title}” only",
+  onlyDocuments: "{count} {count|document|documents} only",
   noDocuments: "No documents yet.",
   addDocument: "Add documents",
   dropHere: "Drop the documents here",

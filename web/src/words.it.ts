@@ -282,6 +282,8 @@ export const it = {
   exportAll: "Prima, scarica tutto",
   // documents
   documentsText: "Le risposte citano questi testi. Trascina qui file di testo, Markdown o PDF.",
+  chatAbout: "Nuova chat solo su «{title}»",
+  onlyDocuments: "solo {count} {count|documento|documenti}",
   noDocuments: "Ancora nessun documento.",
   addDocument: "Aggiungi documenti",
   dropHere: "Lascia qui i documenti",

@@ -108,6 +108,18 @@ class Chat:
                 return event.response
         raise AssertionError("the last event of a chat is Done")
 
+    def preview(
+        self, request: ChatRequest, *, budget: int | None = None, system: str | None = None, **slots: Any
+    ) -> "Context":
+        """The context that an answerer would get for this question in this session. Nothing is stored.
+
+        `budget`, `system` and the other slots are those of `Session.context`, over what the chat sets.
+        """
+        session_id = None if request.session_id is None else str(request.session_id)
+        session = self.memory.session(session_id, user_id=request.user_id, agent_id=request.agent_id)
+        state = _TurnState(request, session, "", is_new=False, language=self.language(request.query, session))
+        return self._compose(state, budget=budget, system=system, **slots)
+
     def respond(self, request: ChatRequest) -> Generator[Event, None, None]:
         """The events of the answer, `Done` last. The question is stored before the first event."""
         state = self._store_question(request)
@@ -202,7 +214,9 @@ class Chat:
         owner = Owner(self.memory.settings.tenant_id, state.request.user_id)
         return self.memory.store.sessions.notes(owner, state.session.id)
 
-    def _compose(self, state: _TurnState) -> "Context":
+    def _compose(
+        self, state: _TurnState, *, budget: int | None = None, system: str | None = None, **slots: Any
+    ) -> "Context":
         """The context, with the passages that are retrieved while it is composed."""
 
         def find(asked: "Asked") -> Sequence[Chunk]:
@@ -218,9 +232,11 @@ class Chat:
             context = state.session.context(
                 state.request.query,
                 chunks=find,
+                budget=budget,
                 standalone=state.request.understood_as,
-                system=settings.system_prompt or (prompts.system if model else None),
+                system=system or settings.system_prompt or (prompts.system if model else None),
                 format_instructions=settings.format_instructions or (prompts.format if model else None),
+                **slots,
             )
         state.notes += context.receipt.degraded
         state.record_time("compose")

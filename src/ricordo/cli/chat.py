@@ -86,6 +86,10 @@ class TerminalChat:
         from ricordo.chat import ChatRequest
         from ricordo.chat.response import Delta, Done, Started
 
+        if self.session_id is None and self.document_ids:
+            session = self.memory.session(user_id=self.user_id, agent_id=self.agent_id)
+            session.create()
+            self.session_id = session.update(document_ids=self.document_ids).id
         request = ChatRequest(
             question,
             self.user_id,

@@ -29,20 +29,20 @@ from ricordo.records.turns import Owner
 
 
 def context(options: Options, output: Output) -> int:
-    """Build the context of a question; nothing is written."""
+    """The context that the chat would build for a question, documents included; nothing is written."""
+    from ricordo.chat import Chat, ChatRequest
+    from ricordo.documents.library import Library
+
     question = read_text(options.question)
     with open_memory(options) as memory:
         if options.session is None and not memory.sessions(user_id=user_of(options), limit=1):
             session = memory.session(user_id=user_of(options))
         else:
             session = session_of(memory, options)
-        built = session.context(
-            question,
-            chunks=read_chunks(options),
-            budget=options.budget,
-            system=options.system,
-            profile=options.profile,
-            summary=options.summary,
+        chunks = read_chunks(options) if options.chunks else None
+        request = ChatRequest(question, session.user_id, session.agent_id, session.id, chunks=chunks)
+        built = Chat(memory, passages=Library(memory, memory.store.documents)).preview(
+            request, budget=options.budget, system=options.system, profile=options.profile, summary=options.summary
         )
         names = item_names(memory.store, Owner(memory.settings.tenant_id, session.user_id), built.receipt)
     print_context(built, names, options, output)

@@ -56,6 +56,7 @@ class SessionIn(BaseModel):
     title: Title | None = None
     tags: list[Id] = []
     metadata: dict[str, Any] = {}
+    document_ids: Annotated[list[Id], Field(description="Answers use these documents alone; empty: all")] = []
 
 
 class SessionPatch(BaseModel):

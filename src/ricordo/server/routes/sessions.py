@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Query
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
+from ricordo.chat.response import ChatRequest
 from ricordo.errors import ValidationError
 from ricordo.limits import LARGEST
 from ricordo.records.topics import Topic
@@ -51,7 +52,7 @@ def create(body: chat.SessionIn, user: UserDep, idempotency_key: Key = "") -> di
     session_id = id_for(user.owner, "session", idempotency_key) if idempotency_key else None
     session = user.memory.session(session_id, user_id=user.id, agent_id=body.agent_id)
     info = session.create(title=body.title, tags=body.tags, metadata=body.metadata)
-    return session_out(info)
+    return session_out(session.update(document_ids=body.document_ids) if body.document_ids else info)
 
 
 @router.get("", response_model=chat.SessionsOut, tags=SESSIONS)
@@ -214,8 +215,12 @@ def context(
     question: Annotated[str, Query(min_length=1)],
     budget: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
 ) -> dict[str, Any]:
-    """The prompt that a model would get for this question, with its receipt. Nothing is stored."""
-    built = user.session(session_id).context(question, budget=budget)
+    """The prompt that `POST /chat` would send for this question, documents included, with its receipt.
+
+    Nothing is stored.
+    """
+    session = user.session(session_id)
+    built = user.chat.preview(ChatRequest(question, user.id, session.agent_id, session.id), budget=budget)
     return {
         "messages": list(built.messages),
         "prompt": built.prompt,
