@@ -67,7 +67,7 @@ class PostgresForTests:
         if self._shared is None:
             self._shared = self.database()
         with psycopg.connect(self._shared, autocommit=True) as connection:
-            for table in ("owners", "api_keys", "jobs", "leases"):  # everything else hangs on its owner
+            for table in ("owners", "api_keys", "jobs", "leases", "erasures"):  # everything else hangs on its owner
                 connection.execute(sql.SQL("DELETE FROM ricordo.{}").format(sql.Identifier(table)))
         return self._shared
 
