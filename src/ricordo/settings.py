@@ -197,6 +197,7 @@ class Settings:
 
     preset: str = "balanced"
     tenant_id: str = "default"
+    spool: str = "off"
     locale: Locale = field(default_factory=lambda: locale_for("en"))
     speakers: Literal["user", "student"] = "user"
     model: str = "o200k"

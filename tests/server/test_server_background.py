@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from server_samples import SPOKEN, a_key, a_problem, ask, bearer, service, service_of, serving, settings
 
+import ricordo
 from ricordo.errors import LLMError, SettingsError, StoreUnavailable
 from ricordo.records.turns import Owner
 from ricordo.server import logging as lines
 from ricordo.server.app import Scheduler, open_store
-from ricordo.server.options import ServerOptions
+from ricordo.server.options import ServerOptions, chosen_spool
 from ricordo.stores.memory import MemoryStore
+from ricordo.stores.open import spool_directory
 from ricordo.stores.spool import SpooledStore, SpoolTimeouts
 from ricordo.stores.sqlite import SqliteStore
 from ricordo.testing.fakes import ScriptedLLM, StoreProxy, a_turn
@@ -174,7 +176,7 @@ def test_no_answer_tells_where_the_model_is(caplog: pytest.LogCaptureFixture) ->
     with serving(llm=ScriptedLLM(LLMError("model 'x' on http://gpu.internal/v1 is away"))) as client:
         for stream in (False, True):
             told = client.post("/chat", json={"query": SPOKEN, "user_id": "anna", "stream": stream}).text
-            assert "the model did not answer" in told
+            assert "The model failed" in told
             assert "gpu.internal" not in told
     assert any("gpu.internal" in record.getMessage() for record in caplog.records if record.levelname == "WARNING")
 
@@ -327,6 +329,55 @@ def test_a_store_is_opened_with_a_spool_where_one_makes_sense(tmp_path: Path) ->
     assert away.health().spool.degraded
     with serving(away) as client:
         assert ask(client)["metadata"]["turn_number"] == 1
+
+
+def test_a_server_on_postgresql_has_a_spool_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is in the state folder, the same for a new password, unless it is off; one that cannot be made is told."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    away: Any = open_store("postgresql://app:one@127.0.0.1:1/none", ServerOptions())
+    assert away.health().spool.degraded
+    away.close()
+    (directory,) = (tmp_path / "state" / "ricordo" / "spool").iterdir()
+    assert spool_directory("postgresql://app:two@127.0.0.1:1/none", "on") == directory
+    assert spool_directory("postgresql://app:one@127.0.0.1:1/other", "on") != directory
+    assert directory.stat().st_mode & 0o077 == 0
+    named = settings(spool=str(tmp_path / "named"))
+    assert chosen_spool("postgresql://h/d", ServerOptions(), named) == str(tmp_path / "named")
+    assert chosen_spool("postgresql://h/d", ServerOptions(spool="off"), named) == "off"
+    assert chosen_spool("memory.db", ServerOptions()) == "off"
+    with pytest.raises(StoreUnavailable):
+        open_store("postgresql://app:one@127.0.0.1:1/none", ServerOptions(spool="off"))
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert chosen_spool("postgresql://h/d", ServerOptions()) == "off"
+    assert "there is no spool" in caplog.text
+
+
+def test_a_memory_is_opened_with_a_spool(tmp_path: Path) -> None:
+    """`spool` is a setting of `ricordo.open`: a database that is away is no error, and a file is refused."""
+    with ricordo.open("postgresql://app@127.0.0.1:1/none", spool=str(tmp_path), embedder="light") as memory:
+        turn = memory.session(user_id="anna").add_turn("What is a spool?", "Writes that wait.")
+        assert turn.turn_number == 1
+    with pytest.raises(SettingsError, match="leave it out for a file"):
+        ricordo.open(tmp_path / "memory.db", spool="on")
+
+
+def test_a_server_is_warm_before_its_first_request() -> None:
+    """Embedder and tables are loaded, nothing is stored, and a failure to load keeps no server from starting."""
+    store = MemoryStore()
+    warmed = service(store)
+    assert "not loaded" in warmed.memory("default").stats().embedder
+    warmed.warm()
+    assert "not loaded" not in warmed.memory("default").stats().embedder
+    assert not list(store.owners("default"))
+    broken = service(MemoryStore(), chosen=settings(embedder="http://127.0.0.1:1/v1#none"))
+    broken.warm()
+    with serving(chosen=settings(embedder="http://127.0.0.1:1/v1#none")) as client:
+        assert ask(client)["message"]
+    for each in (warmed, broken):
+        each.close()
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("ricordo")
 
 EARLIER_ANSWERS = 4
+WARMING = ("Che cosa sai del mio forno?", "What do you know about my oven?")
+WARMING_USER = "warm-up"  # nothing is stored for it
 
 
 @dataclass
@@ -107,6 +109,16 @@ class Chat:
             if isinstance(event, Done):
                 return event.response
         raise AssertionError("the last event of a chat is Done")
+
+    def warm(self) -> None:
+        """Load what the first answer needs: the embedder, the token counter, the tables of all languages."""
+        for words in WARMING:
+            self.memory.embedder.embed_query(words)
+            request = ChatRequest(words, WARMING_USER)
+            context, past = self.preview(request), self.past(request.user_id, request.agent_id, "")
+            if isinstance(self.answerer, Reader):
+                for _ in self.answerer.answer(Task(words, context, (), (), language_of(words).code, past=past)):
+                    pass
 
     def preview(
         self, request: ChatRequest, *, budget: int | None = None, system: str | None = None, **slots: Any

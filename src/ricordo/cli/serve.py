@@ -32,6 +32,8 @@ from ricordo.presets import settings_from
 from ricordo.records.service import ApiKey, as_json
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ricordo.server.options import ServerOptions
 
 
@@ -39,15 +41,17 @@ def serve(options: Options, output: Output) -> int:
     """Serve until SIGINT or SIGTERM; requests under way are finished first."""
     with needs("server"):
         from ricordo.server.app import has_page, run
-        from ricordo.server.options import url_of
+        from ricordo.server.options import chosen_spool, url_of
+        from ricordo.stores.open import spool_directory
     server = server_options(options)
     settings = settings_from(chosen_settings(options), os.environ)
     database = database_of(options)
+    spool = spool_directory(database, chosen_spool(database, server, settings))
 
     def started(port: int) -> None:
         address = url_of(server.host, port)
         plain = {"url": address, "port": port, "auth": server.auth, "pid": os.getpid()}
-        output.document(plain, *_startup_lines(address, database, server, page=has_page()))
+        output.document(plain, *_startup_lines(address, database, server, spool, page=has_page()))
 
     with stop_on_signal():
         run(database, settings, server, started=started)
@@ -82,15 +86,17 @@ def server_options(options: Options) -> "ServerOptions":
     )
 
 
-def _startup_lines(address: str, database: str, server: "ServerOptions", *, page: bool) -> list[Text]:
+def _startup_lines(
+    address: str, database: str, server: "ServerOptions", spool: "Path | None", *, page: bool
+) -> list[Text]:
     lines = [Text.assemble("Ricordo serves ", (address, "bold blue"), "" if page else " (the page is not built)")]
     lines.append(Text(f"API reference: {address}/docs, health: {address}/health", "dim"))
     if not server.auth:
         lines.append(Text("no authentication: every local process may act as any user", "yellow"))
     elif not (server.jwt_jwks or server.jwt_secret):
         lines.append(Text("every request needs a key: ricordo keys make NAME", "dim"))
-    if server.spool:
-        lines.append(Text(f"while the database is unavailable, writes wait in {printable(server.spool)}", "dim"))
+    if spool is not None:
+        lines.append(Text(f"while the database is unavailable, writes wait in {printable(str(spool))}", "dim"))
     elif "://" in database:
         lines.append(Text("while the database is unavailable, writes fail: give a --spool-directory", "yellow"))
     return [*lines, Text("Ctrl-C ends it", "dim")]
@@ -100,7 +106,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_address(parser)
     parser.add_argument("--no-auth", action="store_true", help="no authentication; only on a loopback address")
     add_llm(parser)
-    parser.add_argument("--spool-directory", metavar="DIR", help="keeps writes while PostgreSQL is unavailable")
+    parser.add_argument(
+        "--spool-directory",
+        metavar="DIR",
+        help="keeps writes while PostgreSQL is unavailable; off: none (default: in the state folder)",
+    )
     parser.add_argument("--jwt-jwks", metavar="URL", help="accept tokens signed with the keys at this URL")
     parser.add_argument("--jwt-issuer", metavar="TEXT", help="only tokens of this issuer")
     parser.add_argument("--jwt-audience", metavar="TEXT", help="only tokens for this audience")

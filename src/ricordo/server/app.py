@@ -1,7 +1,7 @@
 """The server: the FastAPI application around one `Service`, its scheduler, and `run`, which serves it with uvicorn.
 
 In: the location of the data, the settings, the options. `run` returns when the process was told to stop and the running
-answers are finished. With a spool directory PostgreSQL may be unavailable, even at the start.
+answers are finished. PostgreSQL may be unavailable, even at the start.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from starlette.types import Scope
 
 import ricordo
 from ricordo.engine import LLM
-from ricordo.errors import RicordoError, SettingsError
+from ricordo.errors import RicordoError
 from ricordo.limits import check_id
 from ricordo.mcp.http import mount_mcp, sdk_installed
 from ricordo.memory import check_parts
@@ -36,13 +36,13 @@ from ricordo.server.idempotency import IdempotencyMiddleware
 from ricordo.server.key_cache import KeyCache
 from ricordo.server.logging import configure_logging, remove_handler
 from ricordo.server.middleware import ETagMiddleware, GuardMiddleware, HeadMiddleware
-from ricordo.server.options import ServerOptions, check_port
+from ricordo.server.options import ServerOptions, check_port, chosen_spool
 from ricordo.server.problems import MEDIA_TYPE, add_exception_handlers
 from ricordo.server.routes import chat, documents, openai, sessions, tenant
 from ricordo.server.service import Service
 from ricordo.server.tenant_schemas import OpenAIError, Problem
 from ricordo.settings import Settings
-from ricordo.stores.open import store_for
+from ricordo.stores.open import spool_directory, store_for
 from ricordo.stores.protocols import Store
 from ricordo.worker import now
 
@@ -283,8 +283,10 @@ def run(
     check_port(options.host, options.port)
     handler = configure_logging(options.log_level)
     try:
-        keys = KeyCache(options.spool, url) if options.spool and options.key_cache else None
-        service = Service(open_store(url, options), settings, options, llm=llm, key_cache=keys)
+        spool = spool_directory(url, chosen_spool(url, options, settings))
+        keys = KeyCache(spool, url) if spool and options.key_cache else None
+        service = Service(open_store(url, options, settings), settings, options, llm=llm, key_cache=keys)
+        service.warm()
         server = Server(uvicorn_config(service), started)
         _tune_gc()
         limit_malloc_arenas()
@@ -318,22 +320,9 @@ def limit_malloc_arenas() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MALLOC_ARENAS)
 
 
-def open_store(url: str, options: ServerOptions) -> Store:
-    """The store of a path or URL; with a spool directory, one that keeps working during an outage of PostgreSQL."""
-    if not options.spool:
-        return store_for(url)  # every store of Ricordo implements it
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise SettingsError("spool", "a spool needs a PostgreSQL store; leave it out for a file")
-    from ricordo.stores.memory import MemoryStore
-    from ricordo.stores.postgres import PostgresStore
-    from ricordo.stores.spool import SpooledStore
-
-    return SpooledStore(
-        lambda: PostgresStore(url),
-        options.spool,
-        scratch=MemoryStore(),
-        open_probe=lambda: PostgresStore(url, pool_size=1, timeout=1.0),
-    )
+def open_store(url: str, options: ServerOptions, settings: Settings | None = None) -> Store:
+    """The store of a path or URL; on PostgreSQL one that keeps working during an outage, unless that is `off`."""
+    return store_for(url, chosen_spool(url, options, settings))
 
 
 def uvicorn_config(service: Service) -> uvicorn.Config:

@@ -13,8 +13,10 @@ from typing import Any
 
 from ricordo.chat.answerers import Answered, Model, Task
 from ricordo.chat.pipeline import Chat
-from ricordo.chat.response import ChatRequest, ChatResponse, Delta, Done, Event
+from ricordo.chat.response import ChatRequest, ChatResponse, Delta, Done, Event, Started
+from ricordo.engine.core import new_id
 from ricordo.errors import ConflictError, LLMError, NotFoundError, ValidationError
+from ricordo.limits import check_text
 from ricordo.memory import Memory
 from ricordo.prompt.context import Context
 from ricordo.records.turns import Asked, Chunk, Owner, SessionInfo, Turn
@@ -104,13 +106,15 @@ class TurnPlace:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCompletion:
-    """What the answer needs; the question is stored. Without a model `context` is None: the chat composes its own."""
+    """What the answer needs. With a model the question is stored as `turn`; without one the chat stores it."""
 
     session: Session
-    turn: Turn
+    turn_id: str
     sent: SentMessages
     options: Json
     model: str
+    replaces: Turn | None = None
+    turn: Turn | None = None
     context: Context | None = None
     messages: tuple[Json, ...] = ()
     chunks: tuple[Chunk, ...] = ()
@@ -121,11 +125,6 @@ class PreparedCompletion:
         """The id of the session."""
         return self.session.id
 
-    @property
-    def turn_id(self) -> str:
-        """The id of the turn that is being answered."""
-        return self.turn.id
-
 
 class Completions:
     """Answers requests in OpenAI's format with a chat's memory, documents and answerer."""
@@ -135,26 +134,26 @@ class Completions:
         self._memory = memory
 
     def prepare(self, request: CompletionRequest) -> PreparedCompletion:
-        """Store the question, and compose the prompt for its answer."""
+        """Find the session and the turn; for a model, store the question and compose the prompt for its answer."""
         sent = SentMessages.of(request.messages)
-        session, turn = self._ask(request, sent)
-        prepared = PreparedCompletion(session, turn, sent, request.options, self._chat.answerer.name)
-        return self._composed(prepared) if isinstance(self._chat.answerer, Model) else prepared
+        check_text("messages", sent.question, self._memory.settings.limits)
+        prepared = self._placed(request, sent)
+        return self._composed(self._asked(prepared)) if isinstance(self._chat.answerer, Model) else prepared
 
     def events(
         self, prepared: PreparedCompletion, stop: Callable[[], bool] = lambda: False
     ) -> Generator[Event, None, None]:
         """The events of the answer, ending with `Done`; it is stored before `Done`."""
-        if prepared.turn.answer is not None:
+        if prepared.turn is None or prepared.context is None:
+            yield from self._from_chat(prepared, stop)
+        elif prepared.turn.answer is not None:
             yield Delta(prepared.turn.answer.content)
             yield Done(self._response(prepared, prepared.turn.answer.content, None))
-        elif prepared.context is None:
-            yield from self._from_chat(prepared, stop)
         else:
-            yield from self._from_model(prepared, prepared.context)
+            yield from self._from_model(prepared, prepared.turn, prepared.context)
 
-    def _ask(self, request: CompletionRequest, sent: SentMessages) -> tuple[Session, Turn]:
-        """Store the question and its tool results where they belong."""
+    def _placed(self, request: CompletionRequest, sent: SentMessages) -> PreparedCompletion:
+        """The session and the turn that the question belongs to."""
         owner = Owner(self._memory.settings.tenant_id, request.user_id)
         known = self._memory.store.turns.get(owner, request.turn_id) if request.turn_id else None
         if known is not None and known.query != sent.question:
@@ -164,22 +163,32 @@ class Completions:
         else:
             found = TurnFinder(self._memory, owner, request, sent).find()
         session = self._memory.session(found.session_id, user_id=request.user_id, agent_id=request.agent_id)
-        if found.session_id is None:
-            self._begin(session, sent, found)
-        turn = found.turn
-        if turn is None:
-            metadata = _version(found.replaces) if found.replaces else {}
-            turn = session.ask(sent.question, turn_id=request.turn_id, metadata=metadata).turn
-        if found.replaces is not None:
-            self._memory.store.turns.delete(owner, session.id, [found.replaces.turn_number])
-        self._store_steps(session, turn, sent.steps)
-        return session, turn
+        if found.turn is None:
+            self._begin(session, found, sent.pairs if found.session_id is None else ())
+        turn_id = found.turn.id if found.turn else request.turn_id or new_id(self._memory.clock.now())
+        name = self._chat.answerer.name
+        return PreparedCompletion(session, turn_id, sent, request.options, name, found.replaces, found.turn)
 
-    def _begin(self, session: Session, sent: SentMessages, found: TurnPlace) -> None:
-        """Create a session with the turns that the client's history has before the question."""
+    def _asked(self, prepared: PreparedCompletion) -> PreparedCompletion:
+        """The same with the question and its tool results stored."""
+        turn = prepared.turn
+        if turn is None:
+            metadata = _version(prepared.replaces) if prepared.replaces else {}
+            turn = prepared.session.ask(prepared.sent.question, turn_id=prepared.turn_id, metadata=metadata).turn
+        self._drop_replaced(prepared)
+        self._store_steps(prepared.session, turn, prepared.sent.steps)
+        return replace(prepared, turn=turn)
+
+    def _drop_replaced(self, prepared: PreparedCompletion) -> None:
+        """Delete the turn of which the question asks a new version; that version keeps its answer."""
+        if (old := prepared.replaces) is not None:
+            self._memory.store.turns.delete(old.owner, old.session_id, [old.turn_number])
+
+    def _begin(self, session: Session, found: TurnPlace, pairs: Sequence[Pair]) -> None:
+        """Create the session if there is none, with the turns that the client's history has before the question."""
         session.create(metadata={"branch_of": found.branch_of} if found.branch_of else {})
         dates = {(turn.query.strip(), (turn.response or "").strip()): turn.created_at for turn in found.earlier}
-        for pair in sent.pairs[-TURNS_COPIED:]:
+        for pair in pairs[-TURNS_COPIED:]:
             if all(pair):
                 session.add_turn(*pair, created_at=dates.get(pair))
 
@@ -206,15 +215,26 @@ class Completions:
 
     def _from_chat(self, prepared: PreparedCompletion, stop: Callable[[], bool]) -> Generator[Event, None, None]:
         """The answer of the chat, as on every other face."""
-        session, turn = prepared.session, prepared.turn
-        request = ChatRequest(turn.query, session.user_id, session.agent_id, session.id, turn.id, stop=stop)
+        session = prepared.session
+        request = ChatRequest(
+            prepared.sent.question,
+            session.user_id,
+            session.agent_id,
+            session.id,
+            prepared.turn_id,
+            metadata=_version(prepared.replaces) if prepared.replaces else {},
+            stop=stop,
+        )
         for event in self._chat.respond(request):
-            if isinstance(event, Delta):
+            if isinstance(event, Started):
+                self._drop_replaced(prepared)
+            elif isinstance(event, Delta):
                 yield event
             elif isinstance(event, Done):
-                yield Done(self._response(prepared, event.response.message, None))
+                done = self._response(prepared, event.response.message, None)
+                yield Done(replace(done, metadata={**event.response.metadata, **done.metadata}))
 
-    def _from_model(self, prepared: PreparedCompletion, context: Context) -> Generator[Event, None, None]:
+    def _from_model(self, prepared: PreparedCompletion, turn: Turn, context: Context) -> Generator[Event, None, None]:
         pieces = self._pieces(prepared, context)
         while True:
             try:
@@ -223,11 +243,11 @@ class Completions:
                 answered: Answered = stop.value
                 break
             except LLMError as error:
-                language = self._chat.language(prepared.turn.query, prepared.session)
+                language = self._chat.language(turn.query, prepared.session)
                 self._chat.mark_failed(prepared.session.user_id, prepared.turn_id, error, language)
                 raise
             yield Delta(piece)
-        yield Done(self._store(prepared, context, answered))
+        yield Done(self._store(prepared, turn, context, answered))
 
     def _pieces(self, prepared: PreparedCompletion, context: Context) -> Generator[str, None, Answered]:
         answerer = self._chat.answerer
@@ -235,24 +255,24 @@ class Completions:
             text = self._chat.on_crisis(context.crisis)
             yield text
             return Answered(text, (), (), 1.0, "safety")
-        language = self._chat.language(prepared.turn.query, prepared.session)
-        session = prepared.session
+        session, question = prepared.session, prepared.sent.question
+        language = self._chat.language(question, session)
         past = self._chat.past(session.user_id, session.agent_id, prepared.turn_id)
-        task = Task(prepared.turn.query, context, prepared.chunks, (), language, past=past)
+        task = Task(question, context, prepared.chunks, (), language, past=past)
         assert isinstance(answerer, Model)
         return (yield from answerer.stream_messages(task, prepared.messages, prepared.options))
 
-    def _store(self, prepared: PreparedCompletion, context: Context, answered: Answered) -> ChatResponse:
+    def _store(self, prepared: PreparedCompletion, turn: Turn, context: Context, answered: Answered) -> ChatResponse:
         completion = answered.completion
         calls = completion.tool_calls if completion else ()
         if calls:
-            if self._memory.store.turns.get(prepared.turn.owner, prepared.turn_id) is None:
+            if self._memory.store.turns.get(turn.owner, turn.id) is None:
                 # Adding a message would create it again.
                 raise NotFoundError("the session was deleted meanwhile: this answer is not stored")
             prepared.session.add_message("assistant", answered.text, tool_calls=calls)
         else:
             prepared.session.answer(
-                prepared.turn,
+                turn,
                 answered.text,
                 chunk_ids=answered.cited,
                 metadata={"answerer": answered.answerer, "confidence": answered.confidence},
@@ -263,7 +283,7 @@ class Completions:
     def _response(self, prepared: PreparedCompletion, text: str, answered: Answered | None) -> ChatResponse:
         completion = answered.completion if answered else None
         counter = self._memory.counter
-        asked = prepared.context.receipt.total_tokens if prepared.context else counter.count(prepared.turn.query)
+        asked = prepared.context.receipt.total_tokens if prepared.context else counter.count(prepared.sent.question)
         metadata = {
             "turn_id": prepared.turn_id,
             "tokens": {
@@ -275,7 +295,7 @@ class Completions:
             "finish_reason": completion.finish_reason if completion else "stop",
             "degraded": list(answered.notes) if answered else [],
         }
-        return ChatResponse(prepared.turn.query, text, (), "other", 0.0, prepared.session_id, metadata)
+        return ChatResponse(prepared.sent.question, text, (), "other", 0.0, prepared.session_id, metadata)
 
     def _store_steps(self, session: Session, turn: Turn, steps: Sequence[Json]) -> None:
         """Store the tool calls and results since the question, each once."""

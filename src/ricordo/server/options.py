@@ -4,13 +4,19 @@ Secrets are never shown in the representation of a `ServerOptions`.
 """
 
 import ipaddress
+import logging
 import os
 import socket
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ricordo.errors import SettingsError
+from ricordo.settings import Settings
+from ricordo.stores.open import is_postgres, spool_directory
+
+log = logging.getLogger("ricordo.server")
 
 ENV_PREFIX = "RICORDO_SERVER_"
 _POSITIVE = (
@@ -27,8 +33,9 @@ class ServerOptions:
     Without `auth` every request is accepted, which is allowed on a loopback address alone. `jwt_jwks` (a URL or file)
     excludes `jwt_secret`: a token must not choose how it is verified. `jwt_tenant` is the tenant of tokens without the
     claim `jwt_tenant_claim`. `connections_per_address` does not count for loopback addresses, where a proxy may be.
-    `spool` is the directory where writes wait during an outage of PostgreSQL; without one
-    they fail. With `key_cache` it also has the digests of valid API keys, for a restart during an outage.
+    `spool` is the directory where writes wait during an outage of PostgreSQL; empty is one in the state folder of the
+    user, `off` is none: then they fail. With `key_cache` it also has the digests of valid API keys, for a restart
+    during an outage.
     """
 
     host: str = "127.0.0.1"
@@ -100,6 +107,28 @@ def check_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise SettingsError("port", f"cannot listen on {host}:{port} ({error.strerror}); give another") from error
+
+
+def chosen_spool(url: str, options: ServerOptions, settings: Settings | None = None) -> str:
+    """The spool of a server: that of its options, else of the settings, else `on` for PostgreSQL.
+
+    Where the directory of that last choice cannot be made, writes fail during an outage, and the log says so.
+    """
+    if options.spool:
+        return options.spool
+    if settings is not None and settings.spool not in ("", "off"):
+        return settings.spool
+    directory = spool_directory(url, "on") if is_postgres(url) else None
+    if directory is None:
+        return "off"
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            return "on"
+    except OSError as error:
+        problem = "there is no spool: %s cannot be written to (%s); name a directory with --spool-directory"
+        log.warning(problem, directory, error.strerror, extra={"operation": "start"})
+        return "off"
 
 
 def load_options(keywords: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> ServerOptions:

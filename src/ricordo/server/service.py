@@ -5,11 +5,12 @@ Closing finishes the running answers and leaves the remaining jobs in the queue.
 routes: the caller, and the user whose data the request is about.
 """
 
+import logging
 import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -38,6 +39,9 @@ from ricordo.settings import Settings
 from ricordo.stores.protocols import Store
 from ricordo.worker import END, JobQueue, now
 
+log = logging.getLogger("ricordo.server")
+
+WARM_SECONDS = 10.0
 MOST_TENANTS = 256  # memories in this process; the least recently used one is evicted
 MOST_SERVED = 50_000  # tenants that are cleaned up; the least recently used one is evicted
 
@@ -115,6 +119,18 @@ class Service:
             while len(self._served) > MOST_SERVED:
                 self._served.popitem(last=False)
             return self._tenants[tenant_id]
+
+    def warm(self) -> None:
+        """Load what the first answer needs, so that it is as quick as the second; waits `WARM_SECONDS` at most."""
+        chat = self.chat(self.settings.tenant_id)
+
+        def work() -> None:
+            try:
+                chat.warm()
+            except Exception as error:  # the first request meets it, and is answered all the same
+                log.warning("the chat could not be warmed: %s", type(error).__name__, extra={"operation": "start"})
+
+        wait([self._executor.submit(work)], WARM_SECONDS)
 
     def on_forget(self, listener: Callable[[Owner], None]) -> None:
         """Call `listener` whenever data of an owner is deleted."""
@@ -307,14 +323,15 @@ def begin(user: RequestUser, chat_request: ChatRequest, digest: str) -> AnswerSt
     def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
         for event in chat.respond(replace(chat_request, stop=stop)):
             if isinstance(event, Done):
-                _count(user, event)
+                count_answer(user, event)
                 event = _without_causes(event)
             yield event
 
     return user.service.answers.begin(user.owner, chat_request.turn_id or "", work, digest)
 
 
-def _count(user: RequestUser, done: Done) -> None:
+def count_answer(user: RequestUser, done: Done) -> None:
+    """Count an answer of the chat, and note its session for the background work."""
     known = done.response.metadata
     user.service.jobs.note(user.owner, done.response.session_id)
     if "timings_ms" in known:

@@ -6,11 +6,13 @@ database made by a newer version is refused. This module decides; the stores run
 """
 
 import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ricordo.errors import SchemaError, SettingsError
 from ricordo.stores.protocols import Store
@@ -18,8 +20,14 @@ from ricordo.stores.protocols import Store
 DEFAULT_PATH = "ricordo.db"
 
 
-def store_for(place: str | Path) -> Store:
-    """The store behind a path or URL."""
+def store_for(place: str | Path, spool: str = "off") -> Store:
+    """The store behind a path or URL.
+
+    `spool` is a directory where writes wait while PostgreSQL is away, even at the start; `on` is one in the state
+    folder of this machine's user.
+    """
+    if spool not in ("", "off"):
+        return _spooled(str(place), spool)
     if not isinstance(place, str | Path):
         raise SettingsError("url", f"expected a file path or a URL, got {type(place).__name__}")
     text = str(place)
@@ -29,12 +37,47 @@ def store_for(place: str | Path) -> Store:
         raise SettingsError("url", f"expected a file path, or sqlite:/// before it, got {text!r}")
     if text in ("memory:", ":memory:"):
         return _driver("memory")()
-    if text.startswith(("postgresql://", "postgres://")):
+    if is_postgres(text):
         return _driver("postgres")(text)
     if "://" in text and not text.startswith("sqlite:///"):
         scheme = text.partition("://")[0]
         raise SettingsError("url", f"scheme {scheme!r} is unknown; give a file path or a postgresql:// URL")
     return _driver("sqlite")(Path(text.removeprefix("sqlite:///")))
+
+
+def is_postgres(place: str) -> bool:
+    """Whether a location is a PostgreSQL database."""
+    return place.startswith(("postgresql://", "postgres://"))
+
+
+def spool_directory(url: str, spool: str) -> Path | None:
+    """The directory that a setting `spool` means for a database; None for `off`.
+
+    The directory of `on` depends on the address and the name of the database, so that a new password finds it again.
+    """
+    if spool in ("", "off"):
+        return None
+    if spool != "on":
+        return Path(spool)
+    parts = urlsplit(url)
+    name = hashlib.sha256(f"{parts.hostname}:{parts.port or 5432}{parts.path}".encode()).hexdigest()[:16]
+    base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return base / "ricordo" / "spool" / name
+
+
+def _spooled(url: str, spool: str) -> Store:
+    """A store that keeps working during an outage of PostgreSQL."""
+    if not is_postgres(url):
+        raise SettingsError("spool", "a spool needs a PostgreSQL store; leave it out for a file")
+    directory = spool_directory(url, spool)
+    postgres = _driver("postgres")
+    spooled: Callable[..., Store] = import_module("ricordo.stores.spool").SpooledStore
+    return spooled(
+        lambda: postgres(url),
+        directory,
+        scratch=_driver("memory")(),
+        open_probe=lambda: postgres(url, pool_size=1, timeout=1.0),
+    )
 
 
 _DRIVERS = {"memory": "MemoryStore", "postgres": "PostgresStore", "sqlite": "SqliteStore"}

@@ -5,7 +5,7 @@ answers, or else the reader.
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from hashlib import sha256
 from time import time
 from typing import Annotated, Any
@@ -16,10 +16,11 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
+from ricordo.chat.response import Done, Event
 from ricordo.server.completions import CompletionRequest, Completions, PreparedCompletion
 from ricordo.server.idempotency import id_for
 from ricordo.server.problems import body_response, openai_error
-from ricordo.server.service import RequestUser, UserDep, utf8_header
+from ricordo.server.service import RequestUser, UserDep, count_answer, utf8_header
 from ricordo.server.streams import SSE_HEADERS, SSE_MEDIA_TYPE, SSE_RESPONSES, AnswerStream
 from ricordo.server.tenant_schemas import CompletionOut, ModelsOut
 
@@ -101,7 +102,14 @@ def _begin(user: RequestUser, completions: Completions, prepared: PreparedComple
     """Start the answer, or join the running one of the same request."""
     digest = sha256(json.dumps([prepared.sent.messages, prepared.options], default=str).encode()).hexdigest()
     name = f"{prepared.turn_id}/{digest[:16]}"  # a turn with tool calls has several answers
-    return user.service.answers.begin(user.owner, name, lambda stop: completions.events(prepared, stop))
+
+    def work(stop: Callable[[], bool]) -> Generator[Event, None, None]:
+        for event in completions.events(prepared, stop):
+            if isinstance(event, Done) and not prepared.context:
+                count_answer(user, event)
+            yield event
+
+    return user.service.answers.begin(user.owner, name, work)
 
 
 def _completion(head: Mapping[str, Any], response: Mapping[str, Any]) -> dict[str, Any]:
